@@ -1,0 +1,199 @@
+//! Containers and the log that their search index is built from.
+//!
+//! A container tag maps to physical containers. Each physical container has an append-only log: every commit is one
+//! record with the next sequence number. The index is a fold over that log; older records are folded into immutable
+//! segments, so a reader needs the segments and the few records after them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::document::{Document, DocumentType};
+use crate::ids::{ContainerId, CustomId, DocumentId, Revision};
+use crate::ports::BlobRef;
+use crate::tag::ContainerTag;
+use crate::time::Timestamp;
+
+/// A container tag and the physical containers it reads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Container {
+    /// The caller's name.
+    pub tag: ContainerTag,
+    /// Physical containers; the first takes the writes.
+    pub ids: Vec<ContainerId>,
+    /// When the tag was first used.
+    pub created_at: Timestamp,
+}
+
+impl Container {
+    /// The physical container that new documents go to.
+    pub fn primary(&self) -> &ContainerId {
+        &self.ids[0]
+    }
+}
+
+/// The present state of a container's index, read strongly consistent before each search.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct IndexHead {
+    /// The sequence number of the newest log record; 0 when nothing was ever committed.
+    pub seq: u64,
+    /// Immutable segments, oldest first.
+    pub segments: Vec<SegmentRef>,
+    /// Counts changes of `segments`: the fence of compaction.
+    pub generation: u64,
+}
+
+impl IndexHead {
+    /// The newest sequence number that the segments cover.
+    pub fn through(&self) -> u64 {
+        self.segments.last().map_or(0, |segment| segment.through)
+    }
+}
+
+/// An immutable segment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SegmentRef {
+    /// Where it lies.
+    pub blob: BlobRef,
+    /// The newest log record folded into it.
+    pub through: u64,
+    /// How many chunks it holds.
+    pub chunks: u64,
+    /// Its size in bytes.
+    pub bytes: u64,
+}
+
+/// One commit.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LogRecord {
+    /// Its place in the log, from 1 without gaps.
+    pub seq: u64,
+    /// What it did.
+    pub entries: Vec<LogEntry>,
+}
+
+/// What a log record does to one document.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "op", rename_all = "lowercase")]
+pub enum LogEntry {
+    /// This revision is what search serves from now on.
+    Put {
+        /// The chunks and vectors.
+        pack: BlobRef,
+        /// What results show and filters read.
+        document: Box<SearchDocument>,
+    },
+    /// The document is gone.
+    Remove {
+        /// Which.
+        id: DocumentId,
+    },
+}
+
+/// A document as the index carries it: enough to filter and to show a result without reading its record.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SearchDocument {
+    /// Identity.
+    pub id: DocumentId,
+    /// The revision that the chunks were made of.
+    pub revision: Revision,
+    /// The tag it was sent with.
+    pub tag: String,
+    /// The caller's own identifier.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub custom_id: Option<CustomId>,
+    /// The kind.
+    pub kind: DocumentType,
+    /// The title.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// The caller's metadata.
+    #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
+    pub metadata: serde_json::Map<String, serde_json::Value>,
+    /// The caller's path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filepath: Option<String>,
+    /// Milliseconds since the epoch.
+    pub created_at: i64,
+    /// Milliseconds since the epoch.
+    pub updated_at: i64,
+}
+
+impl SearchDocument {
+    /// What the index shows of a document whose newest revision is being committed.
+    pub fn of(document: &Document) -> Self {
+        Self {
+            id: document.id.clone(),
+            revision: document.revision.clone(),
+            tag: document.tag.as_str().to_owned(),
+            custom_id: document.custom_id.clone(),
+            kind: document.kind,
+            title: document.title.clone(),
+            metadata: document.metadata.as_object().clone(),
+            filepath: document.filepath.clone(),
+            created_at: document.created_at.as_millis(),
+            updated_at: document.updated_at.as_millis(),
+        }
+    }
+}
+
+/// One document's part in a commit.
+#[derive(Debug, Clone)]
+pub enum Change {
+    /// The document's extracted revision becomes what search serves, and the document `done`.
+    Publish(Box<Document>),
+    /// The document and its place in the index disappear.
+    Remove(Box<Document>),
+}
+
+impl Change {
+    /// The document that is changed.
+    pub fn document(&self) -> &Document {
+        match self {
+            Self::Publish(document) | Self::Remove(document) => document,
+        }
+    }
+
+    /// The bytes that nobody needs once the change has happened.
+    pub fn garbage(&self) -> Vec<BlobRef> {
+        let document = self.document();
+        let old = document
+            .indexed
+            .iter()
+            .flat_map(|old| [old.pack.clone(), old.body.clone()]);
+        let mut blobs: Vec<BlobRef> = match self {
+            Self::Publish(_) => old.filter(|blob| !document.uses(blob)).collect(),
+            Self::Remove(_) => old.chain(document.unserved()).collect(),
+        };
+        blobs.sort();
+        blobs.dedup();
+        blobs
+    }
+}
+
+impl Document {
+    /// Where the newest revision's pack lies, once it is made.
+    pub fn pack_path(&self) -> String {
+        format!("{}/{}/{}/pack", self.container, self.id, self.revision)
+    }
+
+    /// The bytes of the newest revision that search does not serve (yet). A worker may have stored a pack and not
+    /// recorded it, so it is named in both places where it may lie.
+    pub fn unserved(&self) -> Vec<BlobRef> {
+        let served: Vec<&BlobRef> = self
+            .indexed
+            .iter()
+            .flat_map(|indexed| [&indexed.pack, &indexed.body])
+            .collect();
+        let pack = self.pack_path();
+        let all = [
+            BlobRef::Inline(pack.clone()),
+            BlobRef::Object(pack),
+            self.body.blob.clone(),
+        ];
+        all.into_iter().filter(|blob| !served.contains(&blob)).collect()
+    }
+
+    /// Whether the newest revision needs these bytes.
+    fn uses(&self, blob: &BlobRef) -> bool {
+        self.body.blob == *blob || self.extracted.as_ref().is_some_and(|new| new.pack == *blob)
+    }
+}

@@ -1,0 +1,279 @@
+//! The filter expression: one parser and one evaluator for listings, search and profiles.
+//!
+//! Frozen semantics, beside what the contract's shape says:
+//! - a missing key makes a condition false, and its negation true; `negate` is logical negation everywhere;
+//! - `metadata` compares the value's text exactly (numbers and booleans by their JSON text; an array never equals);
+//! - `numeric` compares as 64-bit floats when both sides parse, else is false;
+//! - `array_contains` on a scalar is equality; `string_contains` looks into a string, or into each item of an array;
+//! - `ignoreCase` folds by Unicode lower case and applies to every textual comparison;
+//! - an empty `AND` is true, an empty `OR` is false.
+
+use serde_json::{Map, Value};
+
+use crate::error::{Error, Result};
+use crate::metadata::Metadata;
+
+/// The most conditions in one expression.
+pub const MAX_CONDITIONS: usize = 200;
+/// The deepest nesting of groups.
+pub const MAX_DEPTH: usize = 8;
+
+/// A parsed filter expression.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Filter {
+    /// Every one holds.
+    And(Vec<Filter>),
+    /// At least one holds.
+    Or(Vec<Filter>),
+    /// One comparison.
+    Condition(Condition),
+}
+
+/// One comparison of a metadata key.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Condition {
+    key: String,
+    value: String,
+    comparison: Comparison,
+    negate: bool,
+    ignore_case: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Comparison {
+    Equal,
+    Numeric(Operator),
+    ArrayContains,
+    StringContains,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Operator {
+    Equal,
+    Greater,
+    Less,
+    GreaterOrEqual,
+    LessOrEqual,
+}
+
+impl Filter {
+    /// Parses an expression given as an object, or as a string that holds one.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] that names the place and the rule, also above [`MAX_CONDITIONS`] or [`MAX_DEPTH`].
+    pub fn parse(value: &Value) -> Result<Self> {
+        let mut conditions = 0;
+        match value {
+            Value::String(text) => {
+                let inner: Value = serde_json::from_str(text)
+                    .map_err(|error| invalid("filters", &format!("the string is not JSON ({error})")))?;
+                parse_node(&inner, "filters", 1, &mut conditions)
+            }
+            _ => parse_node(value, "filters", 1, &mut conditions),
+        }
+    }
+
+    /// Whether the metadata satisfies the expression.
+    pub fn matches(&self, metadata: &Metadata) -> bool {
+        match self {
+            Self::And(parts) => parts.iter().all(|part| part.matches(metadata)),
+            Self::Or(parts) => parts.iter().any(|part| part.matches(metadata)),
+            Self::Condition(condition) => condition.matches(metadata),
+        }
+    }
+}
+
+impl Condition {
+    fn matches(&self, metadata: &Metadata) -> bool {
+        let holds = metadata.get(&self.key).is_some_and(|value| self.holds(value));
+        holds != self.negate
+    }
+
+    fn holds(&self, value: &Value) -> bool {
+        match self.comparison {
+            Comparison::Equal => scalar(value).is_some_and(|text| self.equal(&text)),
+            Comparison::Numeric(operator) => self.compare(operator, value),
+            Comparison::ArrayContains => match value {
+                Value::Array(items) => items.iter().filter_map(scalar).any(|item| self.equal(&item)),
+                _ => scalar(value).is_some_and(|text| self.equal(&text)),
+            },
+            Comparison::StringContains => match value {
+                Value::Array(items) => items
+                    .iter()
+                    .filter_map(Value::as_str)
+                    .any(|item| self.within(item)),
+                _ => value.as_str().is_some_and(|text| self.within(text)),
+            },
+        }
+    }
+
+    fn equal(&self, text: &str) -> bool {
+        if self.ignore_case {
+            text.to_lowercase() == self.value.to_lowercase()
+        } else {
+            text == self.value
+        }
+    }
+
+    fn within(&self, text: &str) -> bool {
+        if self.ignore_case {
+            text.to_lowercase().contains(&self.value.to_lowercase())
+        } else {
+            text.contains(&self.value)
+        }
+    }
+
+    fn compare(&self, operator: Operator, value: &Value) -> bool {
+        let left = match value {
+            Value::Number(number) => number.as_f64(),
+            Value::String(text) => text.trim().parse().ok(),
+            _ => None,
+        };
+        let (Some(left), Ok(right)) = (left, self.value.trim().parse::<f64>()) else {
+            return false;
+        };
+        match operator {
+            Operator::Equal => left == right,
+            Operator::Greater => left > right,
+            Operator::Less => left < right,
+            Operator::GreaterOrEqual => left >= right,
+            Operator::LessOrEqual => left <= right,
+        }
+    }
+}
+
+/// The text that a scalar compares by.
+fn scalar(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+fn invalid(path: &str, rule: &str) -> Error {
+    Error::invalid_field(path, rule)
+}
+
+fn parse_node(value: &Value, path: &str, depth: usize, conditions: &mut usize) -> Result<Filter> {
+    let Value::Object(object) = value else {
+        return Err(invalid(
+            path,
+            "a condition {key, value, …} or a group {\"AND\": […]} or {\"OR\": […]}",
+        ));
+    };
+    let group = object.keys().find(|key| *key == "AND" || *key == "OR");
+    let Some(name) = group else {
+        *conditions += 1;
+        if *conditions > MAX_CONDITIONS {
+            return Err(invalid(
+                "filters",
+                &format!("at most {MAX_CONDITIONS} conditions"),
+            ));
+        }
+        return parse_condition(object, path).map(Filter::Condition);
+    };
+    if object.len() != 1 {
+        return Err(invalid(path, "a group has exactly one property, AND or OR"));
+    }
+    if depth > MAX_DEPTH {
+        return Err(invalid(
+            "filters",
+            &format!("groups nest at most {MAX_DEPTH} levels"),
+        ));
+    }
+    let Value::Array(items) = &object[name] else {
+        return Err(invalid(
+            &format!("{path}.{name}"),
+            "an array of conditions or groups",
+        ));
+    };
+    let parts = items
+        .iter()
+        .enumerate()
+        .map(|(i, item)| parse_node(item, &format!("{path}.{name}[{i}]"), depth + 1, conditions))
+        .collect::<Result<Vec<_>>>()?;
+    Ok(if name == "AND" {
+        Filter::And(parts)
+    } else {
+        Filter::Or(parts)
+    })
+}
+
+fn parse_condition(object: &Map<String, Value>, path: &str) -> Result<Condition> {
+    let (mut key, mut value, mut kind, mut operator) = (None, None, "metadata", Operator::Equal);
+    let (mut negate, mut ignore_case) = (false, false);
+    for (name, given) in object {
+        let place = format!("{path}.{name}");
+        match name.as_str() {
+            "key" => key = Some(text(given, &place)?.to_owned()),
+            "value" => value = Some(scalar(given).ok_or_else(|| invalid(&place, "a string"))?),
+            // compat: the Python client passes the documents' spelling through untranslated.
+            "filterType" | "filter_type" => kind = text(given, &place)?,
+            "numericOperator" | "numeric_operator" => operator = parse_operator(given, &place)?,
+            "negate" => negate = flag(given, &place)?,
+            "ignoreCase" | "ignore_case" => ignore_case = flag(given, &place)?,
+            _ => {
+                let rule =
+                    "unknown; a condition has key, value, filterType, numericOperator, negate, ignoreCase";
+                return Err(invalid(&place, rule));
+            }
+        }
+    }
+    let missing = |what: &str| invalid(path, &format!("a condition needs `{what}`"));
+    let comparison = match kind {
+        "metadata" => Comparison::Equal,
+        "numeric" => Comparison::Numeric(operator),
+        "array_contains" => Comparison::ArrayContains,
+        "string_contains" => Comparison::StringContains,
+        _ => {
+            let rule = "one of metadata, numeric, array_contains, string_contains";
+            return Err(invalid(&format!("{path}.filterType"), rule));
+        }
+    };
+    let (key, value) = (
+        key.ok_or_else(|| missing("key"))?,
+        value.ok_or_else(|| missing("value"))?,
+    );
+    if matches!(comparison, Comparison::Numeric(_)) && value.trim().parse::<f64>().is_err() {
+        return Err(invalid(
+            &format!("{path}.value"),
+            "a number, because filterType is numeric",
+        ));
+    }
+    Ok(Condition {
+        key,
+        value,
+        comparison,
+        negate,
+        ignore_case,
+    })
+}
+
+fn text<'a>(value: &'a Value, place: &str) -> Result<&'a str> {
+    value.as_str().ok_or_else(|| invalid(place, "a string"))
+}
+
+fn flag(value: &Value, place: &str) -> Result<bool> {
+    match value {
+        Value::Bool(flag) => Ok(*flag),
+        Value::String(text) if text == "true" => Ok(true),
+        Value::String(text) if text == "false" => Ok(false),
+        Value::Null => Ok(false),
+        _ => Err(invalid(place, "a boolean")),
+    }
+}
+
+fn parse_operator(value: &Value, place: &str) -> Result<Operator> {
+    match value.as_str() {
+        Some("=") => Ok(Operator::Equal),
+        Some(">") => Ok(Operator::Greater),
+        Some("<") => Ok(Operator::Less),
+        Some(">=") => Ok(Operator::GreaterOrEqual),
+        Some("<=") => Ok(Operator::LessOrEqual),
+        _ => Err(invalid(place, "one of =, >, <, >=, <=")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

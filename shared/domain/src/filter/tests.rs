@@ -1,0 +1,249 @@
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+
+fn matches(filter: &Value, metadata: &Value) -> bool {
+    let metadata = Metadata::parse(metadata.as_object().unwrap().clone()).unwrap();
+    Filter::parse(filter).unwrap().matches(&metadata)
+}
+
+fn document() -> Value {
+    json!({"team": "Core", "size": 10, "ratio": "2.5", "open": true, "labels": ["Red", "green"]})
+}
+
+#[test]
+fn conditions_follow_the_frozen_semantics() {
+    let table = [
+        (json!({"key": "team", "value": "Core"}), true),
+        (json!({"key": "team", "value": "core"}), false),
+        (
+            json!({"key": "team", "value": "core", "ignoreCase": "true"}),
+            true,
+        ),
+        (json!({"key": "size", "value": "10"}), true),
+        (json!({"key": "open", "value": "true"}), true),
+        (json!({"key": "labels", "value": "Red"}), false),
+        (json!({"key": "missing", "value": "x"}), false),
+        (json!({"key": "missing", "value": "x", "negate": true}), true),
+        (
+            json!({"key": "size", "value": "9", "filterType": "numeric", "numericOperator": ">"}),
+            true,
+        ),
+        (
+            json!({"key": "size", "value": "10", "filter_type": "numeric", "numeric_operator": ">", "negate": "true"}),
+            true,
+        ),
+        (
+            json!({"key": "ratio", "value": "2.50", "filterType": "numeric"}),
+            true,
+        ),
+        (
+            json!({"key": "team", "value": "1", "filterType": "numeric"}),
+            false,
+        ),
+        (
+            json!({"key": "labels", "value": "Red", "filterType": "array_contains"}),
+            true,
+        ),
+        (
+            json!({"key": "labels", "value": "red", "filterType": "array_contains"}),
+            false,
+        ),
+        (
+            json!({"key": "labels", "value": "red", "filterType": "array_contains", "ignoreCase": true}),
+            true,
+        ),
+        (
+            json!({"key": "team", "value": "Core", "filterType": "array_contains"}),
+            true,
+        ),
+        (
+            json!({"key": "team", "value": "or", "filterType": "string_contains"}),
+            true,
+        ),
+        (
+            json!({"key": "labels", "value": "ree", "filterType": "string_contains"}),
+            true,
+        ),
+        (json!({"AND": []}), true),
+        (json!({"OR": []}), false),
+        (json!("{\"OR\":[{\"key\":\"team\",\"value\":\"Core\"}]}"), true),
+    ];
+    for (filter, expected) in table {
+        assert_eq!(matches(&filter, &document()), expected, "{filter}");
+    }
+}
+
+#[test]
+fn wrong_expressions_say_where() {
+    let table = [
+        (json!(5), "filters:"),
+        (json!("{"), "not JSON"),
+        (json!({"AND": [], "OR": []}), "exactly one property"),
+        (json!({"AND": {}}), "filters.AND"),
+        (
+            json!({"AND": [{"key": "a"}]}),
+            "filters.AND[0]: a condition needs `value`",
+        ),
+        (json!({"value": "a"}), "needs `key`"),
+        (
+            json!({"key": "a", "value": "b", "filterType": "regex"}),
+            "filters.filterType",
+        ),
+        (
+            json!({"key": "a", "value": "b", "numericOperator": "!="}),
+            "filters.numericOperator",
+        ),
+        (
+            json!({"key": "a", "value": "x", "filterType": "numeric"}),
+            "filters.value",
+        ),
+        (
+            json!({"key": "a", "value": "b", "negate": "maybe"}),
+            "filters.negate",
+        ),
+        (json!({"key": "a", "value": "b", "scope": "all"}), "filters.scope"),
+        (json!({"key": "a", "value": ["b"]}), "filters.value"),
+    ];
+    for (filter, expected) in table {
+        let message = Filter::parse(&filter).unwrap_err().to_string();
+        assert!(message.contains(expected), "{filter}: {message}");
+    }
+}
+
+#[test]
+fn limits_are_exact() {
+    let condition = json!({"key": "a", "value": "b"});
+    let many = |n: usize| json!({ "OR": vec![condition.clone(); n] });
+    assert!(Filter::parse(&many(MAX_CONDITIONS)).is_ok());
+    assert!(Filter::parse(&many(MAX_CONDITIONS + 1)).is_err());
+    let deep = |n: usize| (0..n).fold(condition.clone(), |inner, _| json!({ "AND": [inner] }));
+    assert!(Filter::parse(&deep(MAX_DEPTH)).is_ok());
+    assert!(Filter::parse(&deep(MAX_DEPTH + 1)).is_err());
+}
+
+/// The same rules once more, written over the raw JSON without the parser's types.
+fn naive(filter: &Value, metadata: &Map<String, Value>) -> bool {
+    if let Some(parts) = filter.get("AND") {
+        return parts
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|part| !naive(part, metadata))
+            .count()
+            == 0;
+    }
+    if let Some(parts) = filter.get("OR") {
+        return parts
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|part| naive(part, metadata))
+            .count()
+            > 0;
+    }
+    let fold = |text: &str| {
+        if filter["ignoreCase"] == true {
+            text.to_lowercase()
+        } else {
+            text.to_owned()
+        }
+    };
+    let wanted = fold(filter["value"].as_str().unwrap());
+    let plain = |value: &Value| match value {
+        Value::String(text) => fold(text),
+        other => fold(&other.to_string()),
+    };
+    let items = |value: &Value| value.as_array().cloned().unwrap_or_else(|| vec![value.clone()]);
+    let number = |text: &str| text.trim().parse::<f64>().ok();
+    let holds = metadata
+        .get(filter["key"].as_str().unwrap())
+        .is_some_and(|value| match filter["filterType"].as_str() {
+            Some("numeric") => {
+                let raw = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                let (Some(left), Some(right)) = (number(&raw), number(filter["value"].as_str().unwrap()))
+                else {
+                    return false;
+                };
+                match filter["numericOperator"].as_str().unwrap_or("=") {
+                    "=" => left == right,
+                    ">" => left > right,
+                    "<" => left < right,
+                    ">=" => left >= right,
+                    _ => left <= right,
+                }
+            }
+            Some("array_contains") => items(value).iter().any(|item| plain(item) == wanted),
+            Some("string_contains") => items(value)
+                .iter()
+                .any(|item| item.is_string() && plain(item).contains(&wanted)),
+            _ => !value.is_array() && plain(value) == wanted,
+        });
+    holds != (filter["negate"] == true)
+}
+
+fn any_value() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        prop::sample::select(vec!["a", "A", "ab", "1", "2.0", ""]).prop_map(|text| json!(text)),
+        (-2i64..3).prop_map(|number| json!(number)),
+        any::<bool>().prop_map(|flag| json!(flag)),
+        prop::collection::vec(prop::sample::select(vec!["a", "B", "ab", "1"]), 0..3)
+            .prop_map(|items| json!(items)),
+    ]
+}
+
+fn any_condition() -> impl Strategy<Value = Value> {
+    let operator = prop::sample::select(vec!["=", ">", "<", ">=", "<="]);
+    let text = (
+        prop::sample::select(vec!["k", "l", "m"]),
+        prop::sample::select(vec!["a", "b", "A", "1", "true", ""]),
+    );
+    let kind = prop::sample::select(vec!["metadata", "array_contains", "string_contains"]);
+    let textual = (text, kind, any::<bool>(), any::<bool>()).prop_map(|((key, value), kind, negate, fold)| {
+        json!({"key": key, "value": value, "filterType": kind, "negate": negate, "ignoreCase": fold})
+    });
+    let numeric = (
+        prop::sample::select(vec!["k", "l"]),
+        -2i64..3,
+        operator,
+        any::<bool>(),
+    );
+    let numeric = numeric.prop_map(|(key, value, operator, negate)| {
+        json!({"key": key, "value": value.to_string(), "filterType": "numeric", "numericOperator": operator, "negate": negate})
+    });
+    prop_oneof![textual, numeric]
+}
+
+fn any_filter() -> impl Strategy<Value = Value> {
+    any_condition().prop_recursive(4, 24, 4, |inner| {
+        (any::<bool>(), prop::collection::vec(inner, 0..4)).prop_map(|(and, parts)| {
+            if and {
+                json!({ "AND": parts })
+            } else {
+                json!({ "OR": parts })
+            }
+        })
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+    #[test]
+    fn evaluator_agrees_with_a_naive_one(
+        filter in any_filter(),
+        entries in prop::collection::btree_map(prop::sample::select(vec!["k", "l", "m"]), any_value(), 0..3),
+    ) {
+        let object: Map<String, Value> = entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+        let parsed = Filter::parse(&filter).unwrap();
+        let from_text = Filter::parse(&Value::String(filter.to_string())).unwrap();
+        prop_assert_eq!(&parsed, &from_text);
+        let metadata = Metadata::parse(object.clone()).unwrap();
+        prop_assert_eq!(parsed.matches(&metadata), naive(&filter, &object), "{} on {:?}", filter, object);
+    }
+
+    #[test]
+    fn no_json_makes_the_parser_panic(text in ".{0,200}") {
+        let _ = Filter::parse(&Value::String(text));
+    }
+}

@@ -1,0 +1,35 @@
+//! What Recollect is about, without saying where anything is stored or how anybody reaches it.
+//!
+//! Types carry their rules (an invalid container tag cannot exist), ports say what storage must promise, and use cases
+//! are plain functions over a [`Ctx`]. This crate does no I/O, reads no clock and knows no framework.
+
+pub mod container;
+pub mod document;
+pub mod error;
+pub mod filter;
+pub mod ids;
+pub mod job;
+pub mod key;
+pub mod metadata;
+pub mod pack;
+pub mod ports;
+pub mod tag;
+pub mod tenant;
+pub mod time;
+
+pub mod usecase;
+
+mod ctx;
+
+pub use container::{Change, Container, IndexHead, LogRecord, SearchDocument, SegmentRef};
+pub use ctx::Ctx;
+pub use document::{Body, Document, DocumentType, Failure, FailureCode, Status, TaskType};
+pub use error::{Error, Issue, PortError, Result};
+pub use filter::Filter;
+pub use ids::{ContainerId, CustomId, DocumentId, KeyId, OrgId, Revision};
+pub use job::{Delivery, Envelope, Job, Outcome, Worker};
+pub use metadata::Metadata;
+pub use pack::{Pack, PackedChunk};
+pub use tag::ContainerTag;
+pub use tenant::Tenant;
+pub use time::Timestamp;

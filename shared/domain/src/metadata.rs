@@ -1,0 +1,112 @@
+//! A document's metadata: the caller's own keys, all of them filterable.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::error::{Error, Issue, Result};
+
+/// The most bytes of metadata a document may carry, as JSON; keeps every record far below DynamoDB's 400 KB.
+pub const MAX_BYTES: usize = 16 * 1024;
+
+/// Keys `[A-Za-z0-9_.-]{1,64}`; values are strings, numbers, booleans or arrays of strings. No key is reserved.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[serde(transparent)]
+pub struct Metadata(Map<String, Value>);
+
+impl Metadata {
+    /// Checks a JSON object.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] with one issue for each wrong key or value, or when it is over [`MAX_BYTES`].
+    pub fn parse(object: Map<String, Value>) -> Result<Self> {
+        let issues: Vec<Issue> = object
+            .iter()
+            .filter_map(|(key, value)| fault(key, value))
+            .collect();
+        if let Some(first) = issues.first() {
+            let message = format!("metadata.{}: {}", first.path[1], first.message);
+            return Err(Error::Invalid { message, issues });
+        }
+        let metadata = Self(object);
+        let size = serde_json::to_string(&metadata).map_or(0, |text| text.len());
+        if size > MAX_BYTES {
+            return Err(Error::invalid_field(
+                "metadata",
+                format!("{size} bytes, but at most {MAX_BYTES} are kept"),
+            ));
+        }
+        Ok(metadata)
+    }
+
+    /// Reads metadata that this service wrote.
+    pub fn from_stored(object: Map<String, Value>) -> Self {
+        Self(object)
+    }
+
+    /// The value of a key.
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        self.0.get(key)
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The JSON object.
+    pub fn as_object(&self) -> &Map<String, Value> {
+        &self.0
+    }
+}
+
+fn fault(key: &str, value: &Value) -> Option<Issue> {
+    let issue = |message: &str| {
+        Some(Issue {
+            path: vec!["metadata".into(), key.into()],
+            message: message.into(),
+        })
+    };
+    let allowed = |b: u8| b.is_ascii_alphanumeric() || b"_.-".contains(&b);
+    if !(1..=64).contains(&key.len()) || !key.bytes().all(allowed) {
+        return issue("a key has 1 to 64 characters of letters, digits, underscore, full stop and hyphen");
+    }
+    let ok = match value {
+        Value::String(_) | Value::Number(_) | Value::Bool(_) => true,
+        Value::Array(items) => items.iter().all(Value::is_string),
+        Value::Null | Value::Object(_) => false,
+    };
+    if ok {
+        None
+    } else {
+        issue("a value is a string, a number, a boolean or an array of strings")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn parse(value: Value) -> Result<Metadata> {
+        Metadata::parse(value.as_object().unwrap().clone())
+    }
+
+    #[test]
+    fn takes_the_contracts_values() {
+        assert!(parse(json!({"a": "x", "b.c": 1.5, "d-e": true, "sm_f": ["x", "y"]})).is_ok());
+    }
+
+    #[test]
+    fn names_the_wrong_key() {
+        let error = parse(json!({"ok": 1, "bad": {"nested": 1}})).unwrap_err();
+        assert!(error.to_string().starts_with("metadata.bad:"), "{error}");
+        assert!(parse(json!({"with space": 1})).is_err());
+        assert!(parse(json!({"mixed": ["a", 1]})).is_err());
+        assert!(parse(json!({"null": null})).is_err());
+    }
+
+    #[test]
+    fn refuses_what_would_not_fit_a_record() {
+        assert!(parse(json!({"a": "x".repeat(MAX_BYTES)})).is_err());
+    }
+}

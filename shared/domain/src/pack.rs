@@ -1,0 +1,153 @@
+//! A document's processed form: canonical text, chunks and their vectors, as one immutable blob.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Serialize};
+
+use crate::error::PortError;
+
+/// What processing makes of one revision.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pack {
+    /// Version of this shape.
+    pub v: u8,
+    /// The embedding model that made the vectors.
+    pub model: String,
+    /// The canonical text that all spans point into.
+    pub text: String,
+    /// The chunks, in the order of the text.
+    pub chunks: Vec<PackedChunk>,
+}
+
+/// One chunk: a span of the canonical text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PackedChunk {
+    /// First character.
+    pub start: usize,
+    /// Character after the last.
+    pub end: usize,
+    /// Headings above it, outermost first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub headings: Vec<String>,
+    /// The embedding, one signed byte a dimension.
+    #[serde(with = "vector")]
+    pub vector: Vec<i8>,
+}
+
+mod vector {
+    use super::{Engine, STANDARD};
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(vector: &[i8], serializer: S) -> Result<S::Ok, S::Error> {
+        let bytes: Vec<u8> = vector.iter().map(|code| code.cast_unsigned()).collect();
+        serializer.serialize_str(&STANDARD.encode(bytes))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<i8>, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let bytes = STANDARD.decode(text).map_err(serde::de::Error::custom)?;
+        Ok(bytes.into_iter().map(u8::cast_signed).collect())
+    }
+}
+
+impl Pack {
+    /// The present version of the shape.
+    pub const VERSION: u8 = 1;
+    /// The most bytes that a blob may unpack to.
+    const MAX_BYTES: usize = 512 * 1024 * 1024;
+
+    /// The blob: JSON under zstd.
+    pub fn encode(&self) -> Vec<u8> {
+        let json = serde_json::to_vec(self).expect("strings and numbers serialize");
+        zstd::bulk::compress(&json, 3).expect("compressing into memory does not fail")
+    }
+
+    /// Reads a blob.
+    ///
+    /// # Errors
+    /// [`PortError::Corrupt`] when it is not one that [`Pack::encode`] wrote.
+    pub fn decode(blob: &[u8]) -> Result<Self, PortError> {
+        let corrupt = |error: &dyn std::fmt::Display| PortError::Corrupt(format!("pack: {error}"));
+        let json = zstd::stream::decode_all(blob).map_err(|error| corrupt(&error))?;
+        if json.len() > Self::MAX_BYTES {
+            return Err(corrupt(&"larger than any document"));
+        }
+        serde_json::from_slice(&json).map_err(|error| corrupt(&error))
+    }
+
+    /// The text of each chunk, in order, in one pass over the canonical text.
+    pub fn chunk_texts(&self) -> Vec<&str> {
+        let mut bounds: Vec<usize> = self
+            .chunks
+            .iter()
+            .flat_map(|chunk| [chunk.start, chunk.end])
+            .collect();
+        bounds.sort_unstable();
+        bounds.dedup();
+        let offsets = byte_offsets(&self.text, &bounds);
+        let byte = |at: usize| bounds.binary_search(&at).map_or(self.text.len(), |i| offsets[i]);
+        self.chunks
+            .iter()
+            .map(|chunk| self.text.get(byte(chunk.start)..byte(chunk.end)).unwrap_or(""))
+            .collect()
+    }
+}
+
+/// The byte offsets of ascending character offsets; past the end is the end.
+fn byte_offsets(text: &str, bounds: &[usize]) -> Vec<usize> {
+    let mut offsets = Vec::with_capacity(bounds.len());
+    let mut characters = text.char_indices().enumerate();
+    let mut here = characters.next();
+    for &bound in bounds {
+        while here.is_some_and(|(n, _)| n < bound) {
+            here = characters.next();
+        }
+        offsets.push(here.map_or(text.len(), |(_, (byte, _))| byte));
+    }
+    offsets
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pack() -> Pack {
+        let chunk = |start, end| PackedChunk {
+            start,
+            end,
+            headings: vec!["Größe".into()],
+            vector: vec![-1, 0, 127],
+        };
+        Pack {
+            v: 1,
+            model: "static".into(),
+            text: "Äpfel und Öl 🍎.".into(),
+            chunks: vec![chunk(0, 5), chunk(4, 15)],
+        }
+    }
+
+    #[test]
+    fn round_trip_keeps_everything() {
+        assert_eq!(Pack::decode(&pack().encode()).unwrap(), pack());
+    }
+
+    #[test]
+    fn spans_are_characters_and_may_overlap() {
+        assert_eq!(pack().chunk_texts(), ["Äpfel", "l und Öl 🍎."]);
+    }
+
+    #[test]
+    fn garbage_is_corrupt_not_a_panic() {
+        for garbage in [&b""[..], b"x", b"{}", &pack().encode()[..20]] {
+            assert!(matches!(Pack::decode(garbage), Err(PortError::Corrupt(_))));
+        }
+    }
+
+    #[test]
+    fn the_stored_shape_of_version_1_stays_readable() {
+        let golden = r#"{"v":1,"model":"m","text":"hi","chunks":[{"start":0,"end":2,"vector":"/wB/"}]}"#;
+        let blob = zstd::bulk::compress(golden.as_bytes(), 3).unwrap();
+        let pack = Pack::decode(&blob).unwrap();
+        assert_eq!(pack.chunks[0].vector, [-1, 0, 127]);
+    }
+}

@@ -1,0 +1,315 @@
+//! What storage must promise. Each trait is one consistency boundary; the adapters' conformance suite is the same text
+//! as tests.
+//!
+//! Common to all: a method that returns `Ok` has happened durably; one that returns [`PortError::Unavailable`] may or
+//! may not have happened and may be called again; absence is `Ok(None)`. Reads are strongly consistent unless the
+//! method says otherwise.
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::container::{Change, Container, IndexHead, LogRecord, SegmentRef};
+use crate::document::{Document, Failure, Status};
+use crate::error::PortError;
+use crate::ids::{ContainerId, DocumentId, KeyId, OrgId, Revision};
+use crate::job::Envelope;
+use crate::key::ApiKey;
+use crate::tag::ContainerTag;
+use crate::tenant::Tenant;
+use crate::time::Timestamp;
+
+/// The result of a port.
+pub type PortResult<T> = Result<T, PortError>;
+
+/// Where a blob lies: small ones beside the records, large ones in the object store. The organization is not part of
+/// it; it comes from the tenant, so a reference can never reach into another organization.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum BlobRef {
+    /// A record of its own in the table.
+    Inline(String),
+    /// An object in the bucket.
+    Object(String),
+}
+
+impl Serialize for BlobRef {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Inline(path) => serializer.collect_str(&format_args!("inline:{path}")),
+            Self::Object(path) => serializer.collect_str(&format_args!("object:{path}")),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for BlobRef {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        match text.split_once(':') {
+            Some(("inline", path)) => Ok(Self::Inline(path.to_owned())),
+            Some(("object", path)) => Ok(Self::Object(path.to_owned())),
+            _ => Err(serde::de::Error::custom(
+                "a blob reference starts with inline: or object:",
+            )),
+        }
+    }
+}
+
+/// Bytes that are written once and never changed.
+#[async_trait]
+pub trait Blobs: Send + Sync {
+    /// Stores bytes under a path that is never used for other bytes. Storing the same again is harmless.
+    async fn put(&self, tenant: &Tenant, path: &str, bytes: Bytes) -> PortResult<BlobRef>;
+
+    /// Reads the blobs, in the order asked; `None` for one that is not there.
+    async fn get(&self, tenant: &Tenant, blobs: &[BlobRef]) -> PortResult<Vec<Option<Bytes>>>;
+
+    /// Deletes blobs; one that is already gone is fine.
+    async fn delete(&self, tenant: &Tenant, blobs: &[BlobRef]) -> PortResult<()>;
+}
+
+/// Container tags.
+#[async_trait]
+pub trait Containers: Send + Sync {
+    /// The container behind a tag.
+    async fn get(&self, tenant: &Tenant, tag: &ContainerTag) -> PortResult<Option<Container>>;
+
+    /// Makes the tag point to `id`, unless somebody was first; returns what the tag points to now.
+    async fn create(
+        &self,
+        tenant: &Tenant,
+        tag: &ContainerTag,
+        id: ContainerId,
+        now: Timestamp,
+    ) -> PortResult<Container>;
+
+    /// All containers of the organization, by tag.
+    async fn list(&self, tenant: &Tenant) -> PortResult<Vec<Container>>;
+}
+
+/// What happened when a worker wanted a document for itself.
+#[derive(Debug)]
+pub enum Claim {
+    /// It has it until the lease ends.
+    Mine(Box<Document>),
+    /// Another worker has it.
+    Busy,
+    /// The document, or this content of it, is no longer wanted or already final.
+    Gone,
+}
+
+/// Something unfinished whose time has come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Overdue {
+    /// A document that no worker has finished.
+    Document(OrgId, DocumentId),
+    /// A purge that has not been done.
+    Purge(OrgId, ContainerId, String),
+}
+
+impl Overdue {
+    /// The tenant to act for.
+    pub fn tenant(&self) -> Tenant {
+        match self {
+            Self::Document(org, _) | Self::Purge(org, _, _) => Tenant::of_work(org.clone()),
+        }
+    }
+}
+
+/// How long a fresh record may wait for its message before the sweeper sends it again.
+pub const OVERDUE_AFTER_SECONDS: i64 = 60;
+
+/// Document records. Every change names the revision it is about and does nothing when that is no longer the newest.
+#[async_trait]
+pub trait Documents: Send + Sync {
+    /// The records, in the order asked.
+    async fn get(&self, tenant: &Tenant, ids: &[DocumentId]) -> PortResult<Vec<Option<Document>>>;
+
+    /// Writes a whole record with a new revision, atomically with a purge record for `garbage` where there is any.
+    /// Fails with [`PortError::Conflict`] unless the stored revision is `expected` (`None`: there is no record). Our
+    /// own earlier write of the same revision counts as success, because a lost answer is sent again.
+    async fn accept(
+        &self,
+        tenant: &Tenant,
+        document: &Document,
+        expected: Option<&Revision>,
+        garbage: &[crate::ports::BlobRef],
+    ) -> PortResult<()>;
+
+    /// Takes a lease on an unfinished revision, moves it to `extracting` and counts the attempt.
+    /// The document turns up as overdue after `lease_until`.
+    async fn claim(
+        &self,
+        tenant: &Tenant,
+        id: &DocumentId,
+        revision: &Revision,
+        now: Timestamp,
+        lease_until: Timestamp,
+    ) -> PortResult<Claim>;
+
+    /// Moves an unfinished revision to `status`; `false` when it is no longer wanted.
+    async fn advance(
+        &self,
+        tenant: &Tenant,
+        id: &DocumentId,
+        revision: &Revision,
+        status: Status,
+        now: Timestamp,
+    ) -> PortResult<bool>;
+
+    /// Records what processing found out and moves to `indexing`; `false` when the revision is no longer wanted.
+    async fn record_extracted(
+        &self,
+        tenant: &Tenant,
+        document: &Document,
+        now: Timestamp,
+    ) -> PortResult<bool>;
+
+    /// Ends a revision as `failed`; what search served before stays. `false` when it is no longer wanted.
+    async fn fail(
+        &self,
+        tenant: &Tenant,
+        id: &DocumentId,
+        revision: &Revision,
+        failure: &Failure,
+        now: Timestamp,
+    ) -> PortResult<bool>;
+
+    /// Ends any lease and sets when the unfinished revision counts as overdue again; `false` when not wanted.
+    async fn postpone(
+        &self,
+        tenant: &Tenant,
+        id: &DocumentId,
+        revision: &Revision,
+        overdue_at: Timestamp,
+    ) -> PortResult<bool>;
+
+    /// All documents of a container, newest first. May miss what was written within the last second on AWS.
+    async fn list(&self, tenant: &Tenant, container: &ContainerId) -> PortResult<Vec<Document>>;
+
+    /// Unfinished work whose time came before `before`, oldest first, at most `limit`. Eventually consistent.
+    async fn overdue(&self, before: Timestamp, limit: usize) -> PortResult<Vec<Overdue>>;
+}
+
+/// How a commit ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Committed {
+    /// All of it happened, in one transaction. The ids of the purge records it wrote.
+    Done(Vec<String>),
+    /// Nothing happened: another commit was first. Read the head again.
+    Moved,
+    /// Nothing happened: these documents have changed since they were read.
+    Stale(Vec<DocumentId>),
+}
+
+/// The most changes in one commit: each needs up to two of the 100 items of a DynamoDB transaction, and their log
+/// entries with 16 KB of metadata each must stay below an item's 400 KB.
+pub const MAX_CHANGES: usize = 20;
+
+/// A container's index: its head, its log and its segments.
+#[async_trait]
+pub trait Index: Send + Sync {
+    /// The present head; the default one for a container that never had a commit.
+    async fn head(&self, tenant: &Tenant, container: &ContainerId) -> PortResult<IndexHead>;
+
+    /// The log records after `after`, ascending.
+    async fn log(&self, tenant: &Tenant, container: &ContainerId, after: u64) -> PortResult<Vec<LogRecord>>;
+
+    /// Appends one log record and changes the documents it is about, all or nothing, if the newest record is still
+    /// `expected_seq` and every document is as given. This condition is the fence: whoever is late gets
+    /// [`Committed::Moved`] or [`Committed::Stale`] and has changed nothing. The bytes that the changes leave behind
+    /// get purge records in the same transaction. Our own earlier commit whose answer was lost counts as `Done`.
+    async fn commit(
+        &self,
+        tenant: &Tenant,
+        container: &ContainerId,
+        expected_seq: u64,
+        changes: &[Change],
+        now: Timestamp,
+    ) -> PortResult<Committed>;
+
+    /// Replaces the list of segments if its generation is still `expected`; `false` when it is not.
+    async fn publish(
+        &self,
+        tenant: &Tenant,
+        container: &ContainerId,
+        expected: u64,
+        segments: &[SegmentRef],
+    ) -> PortResult<bool>;
+
+    /// Deletes log records up to and including `through`, which segments must cover. May be called again.
+    async fn trim(&self, tenant: &Tenant, container: &ContainerId, through: u64) -> PortResult<()>;
+
+    /// The blobs of a purge record.
+    async fn purge(
+        &self,
+        tenant: &Tenant,
+        container: &ContainerId,
+        purge: &str,
+    ) -> PortResult<Option<Vec<BlobRef>>>;
+
+    /// Records blobs that nobody needs any more.
+    async fn record_purge(
+        &self,
+        tenant: &Tenant,
+        container: &ContainerId,
+        blobs: &[BlobRef],
+        now: Timestamp,
+    ) -> PortResult<String>;
+
+    /// Deletes a purge record whose blobs are gone.
+    async fn forget_purge(&self, tenant: &Tenant, container: &ContainerId, purge: &str) -> PortResult<()>;
+}
+
+/// Work queues.
+#[async_trait]
+pub trait Jobs: Send + Sync {
+    /// Sends messages. Delivery is at least once, in any order; commits of one container are delivered one batch at a
+    /// time. After an error some may have been sent.
+    async fn send(&self, messages: &[Envelope]) -> PortResult<()>;
+}
+
+/// API key records.
+#[async_trait]
+pub trait Keys: Send + Sync {
+    /// The key with this id, of any organization: this is the one read that comes before a tenant is known.
+    async fn get(&self, id: &KeyId) -> PortResult<Option<ApiKey>>;
+
+    /// Stores a new key.
+    async fn create(&self, key: &ApiKey) -> PortResult<()>;
+
+    /// The organization's keys, oldest first.
+    async fn list(&self, tenant: &Tenant) -> PortResult<Vec<ApiKey>>;
+
+    /// Enables or disables a key of the organization; `false` when it has none with this id.
+    async fn set_enabled(&self, tenant: &Tenant, id: &KeyId, enabled: bool) -> PortResult<bool>;
+}
+
+/// What a repeated request is answered with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repeat {
+    /// The document that the first request made.
+    pub document: DocumentId,
+    /// Digest of the first request, to recognize another request under the same idempotency key.
+    pub digest: String,
+}
+
+/// Recognizes requests that are sent again because an answer was lost.
+#[async_trait]
+pub trait Repeats: Send + Sync {
+    /// Remembers `repeat` under `key` until `until`, unless something that has not expired at `now` is remembered
+    /// there; returns what is remembered.
+    async fn remember(
+        &self,
+        tenant: &Tenant,
+        key: &str,
+        repeat: Repeat,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> PortResult<Repeat>;
+}
+
+/// Source of the current time.
+pub trait Clock: Send + Sync {
+    /// Now.
+    fn now(&self) -> Timestamp;
+}

@@ -1,0 +1,61 @@
+//! The container tag: the caller's name for a container.
+
+use serde::Serialize;
+
+use crate::error::{Error, Result};
+
+/// 1 to 100 of `[a-zA-Z0-9_:-]`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(transparent)]
+pub struct ContainerTag(String);
+
+impl ContainerTag {
+    /// The tag of content that came without one; the name that existing clients use.
+    pub const DEFAULT: &'static str = "sm_project_default";
+
+    /// Parses a tag.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] naming the rule.
+    pub fn parse(text: &str) -> Result<Self> {
+        let allowed = |b: u8| b.is_ascii_alphanumeric() || b"_:-".contains(&b);
+        if text.is_empty() || text.len() > 100 || !text.bytes().all(allowed) {
+            return Err(Error::invalid_field(
+                "containerTag",
+                "1 to 100 characters of letters, digits, underscore, colon and hyphen",
+            ));
+        }
+        Ok(Self(text.to_owned()))
+    }
+
+    /// The tag of content that came without one.
+    pub fn default_tag() -> Self {
+        Self(Self::DEFAULT.to_owned())
+    }
+
+    /// The tag as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Display for ContainerTag {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_follow_the_pattern() {
+        for good in ["a", "user_1:project-2", &"x".repeat(100)] {
+            assert!(ContainerTag::parse(good).is_ok(), "{good}");
+        }
+        for bad in ["", "a b", "a.b", "ü", "a/b", &"x".repeat(101), "a#b"] {
+            assert!(ContainerTag::parse(bad).is_err(), "{bad}");
+        }
+    }
+}

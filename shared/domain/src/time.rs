@@ -1,0 +1,107 @@
+//! Points in time: milliseconds since the Unix epoch, ISO 8601 with milliseconds on the wire.
+
+use std::fmt;
+
+use crate::error::{Error, Result};
+
+/// A point in time with millisecond precision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(i64);
+
+impl Timestamp {
+    /// From milliseconds since the epoch.
+    pub const fn from_millis(millis: i64) -> Self {
+        Self(millis)
+    }
+
+    /// Milliseconds since the epoch.
+    pub const fn as_millis(self) -> i64 {
+        self.0
+    }
+
+    /// This time moved by `seconds`.
+    #[must_use]
+    pub const fn plus_seconds(self, seconds: i64) -> Self {
+        Self(self.0 + seconds * 1000)
+    }
+
+    /// The day in words, as in `Tuesday, 15 April 2025`, so that a question about any part of it meets it.
+    pub fn long_date(self) -> String {
+        let time = jiff::Timestamp::from_millisecond(self.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+        time.strftime("%A, %-d %B %Y").to_string()
+    }
+
+    /// Parses `YYYY-MM-DD` (midnight UTC) or an ISO 8601 timestamp with an offset.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] about `field` when it is neither.
+    pub fn parse(field: &str, text: &str) -> Result<Self> {
+        if let Ok(time) = text.parse::<jiff::Timestamp>() {
+            return Ok(Self(time.as_millisecond()));
+        }
+        let midnight = text
+            .parse::<jiff::civil::Date>()
+            .and_then(|date| jiff::tz::TimeZone::UTC.to_timestamp(date.at(0, 0, 0, 0)));
+        match midnight {
+            Ok(time) if text.len() == 10 => Ok(Self(time.as_millisecond())),
+            _ => Err(Error::invalid_field(
+                field,
+                "a date as 2025-04-15 or a timestamp as 2025-04-15T09:30:00Z",
+            )),
+        }
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let time = jiff::Timestamp::from_millisecond(self.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+        write!(f, "{time:.3}")
+    }
+}
+
+impl serde::Serialize for Timestamp {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prints_iso_8601_with_milliseconds() {
+        assert_eq!(
+            Timestamp::from_millis(1_744_709_400_000).to_string(),
+            "2025-04-15T09:30:00.000Z"
+        );
+        assert_eq!(
+            Timestamp::from_millis(1_744_709_400_120).to_string(),
+            "2025-04-15T09:30:00.120Z"
+        );
+    }
+
+    #[test]
+    fn a_day_reads_in_words() {
+        assert_eq!(
+            Timestamp::from_millis(1_744_709_400_000).long_date(),
+            "Tuesday, 15 April 2025"
+        );
+    }
+
+    #[test]
+    fn parses_dates_and_timestamps_and_nothing_else() {
+        let time = |text| Timestamp::parse("documentDate", text);
+        assert_eq!(
+            time("2025-04-15").unwrap().to_string(),
+            "2025-04-15T00:00:00.000Z"
+        );
+        assert_eq!(
+            time("2025-04-15T11:30:00+02:00").unwrap().to_string(),
+            "2025-04-15T09:30:00.000Z"
+        );
+        for bad in ["", "yesterday", "2025-13-01", "2025-04-15T09:30:00"] {
+            assert!(time(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! From a request's credential to a tenant.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::error::{Error, Result};
+use crate::ids::{KeyId, OrgId};
+use crate::key::{ApiKey, PresentedKey};
+use crate::ports::{Clock, Keys};
+use crate::tenant::Tenant;
+use crate::time::Timestamp;
+
+/// How long a key record may be reused: the bound on how long a revoked key still works.
+const FRESH_SECONDS: i64 = 30;
+/// How long the absence of a key may be reused, so that a key works soon after it was made.
+const ABSENT_SECONDS: i64 = 5;
+/// The cache starts over at this size, so that guessed key ids cannot fill the memory.
+const MAX_CACHED: usize = 10_000;
+/// The key that needs no record, on loopback only.
+const LOCAL_KEY: &str = "local";
+
+/// Verifies API keys, with a cache of 30 seconds.
+#[derive(Clone)]
+pub struct Authenticator {
+    keys: Arc<dyn Keys>,
+    clock: Arc<dyn Clock>,
+    cache: Arc<Mutex<HashMap<KeyId, Cached>>>,
+    local: Option<OrgId>,
+}
+
+struct Cached {
+    record: Option<ApiKey>,
+    until: Timestamp,
+}
+
+impl Authenticator {
+    /// An authenticator over the key records.
+    pub fn new(keys: Arc<dyn Keys>, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            keys,
+            clock,
+            cache: Arc::default(),
+            local: None,
+        }
+    }
+
+    /// Accepts the key `local` for `org` from loopback peers.
+    #[must_use]
+    pub fn with_local_key(mut self, org: OrgId) -> Self {
+        self.local = Some(org);
+        self
+    }
+
+    /// The tenant behind a credential. `from_loopback` says whether the peer is this machine itself.
+    ///
+    /// # Errors
+    /// [`Error::Unauthenticated`] for a missing, unknown, disabled or expired key.
+    pub async fn authenticate(&self, credential: Option<&str>, from_loopback: bool) -> Result<Tenant> {
+        let text = credential.ok_or(Error::Unauthenticated(
+            "send an API key as `Authorization: Bearer <key>` or `x-api-key: <key>`",
+        ))?;
+        if text == LOCAL_KEY {
+            return match &self.local {
+                Some(org) if from_loopback => Ok(Tenant::of_operator(org.clone())),
+                _ => Err(Error::Unauthenticated(
+                    "the key `local` works on loopback of a local server only",
+                )),
+            };
+        }
+        let presented =
+            PresentedKey::parse(text).ok_or(Error::Unauthenticated("the API key is not valid"))?;
+        let record = self.record(presented.id()).await?;
+        presented.verify(record.as_ref(), self.clock.now())
+    }
+
+    async fn record(&self, id: &KeyId) -> Result<Option<ApiKey>> {
+        let now = self.clock.now();
+        if let Some(cached) = self.lock().get(id).filter(|cached| cached.until > now) {
+            return Ok(cached.record.clone());
+        }
+        let record = self.keys.get(id).await?;
+        let seconds = if record.is_some() {
+            FRESH_SECONDS
+        } else {
+            ABSENT_SECONDS
+        };
+        let mut cache = self.lock();
+        if cache.len() >= MAX_CACHED {
+            cache.clear();
+        }
+        cache.insert(
+            id.clone(),
+            Cached {
+                record: record.clone(),
+                until: now.plus_seconds(seconds),
+            },
+        );
+        Ok(record)
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<KeyId, Cached>> {
+        // A panic while the lock was held cannot leave the map half-changed.
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,99 @@
+//! Listing documents: exact filters, order and totals.
+
+use crate::ctx::Ctx;
+use crate::document::{Document, Status};
+use crate::error::Result;
+use crate::filter::Filter;
+use crate::tenant::Tenant;
+use crate::usecase::find::{Scope, containers};
+
+/// What a listing is ordered by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Sort {
+    /// First acceptance.
+    #[default]
+    CreatedAt,
+    /// Last change.
+    UpdatedAt,
+}
+
+/// Which documents, in which order, which page.
+#[derive(Debug, Clone)]
+pub struct ListQuery {
+    /// The containers.
+    pub scope: Scope,
+    /// Metadata filter.
+    pub filter: Option<Filter>,
+    /// Exact path, or a prefix when it ends with `/`.
+    pub filepath: Option<String>,
+    /// Only these states; empty means all.
+    pub statuses: Vec<Status>,
+    /// The order.
+    pub sort: Sort,
+    /// Oldest first.
+    pub ascending: bool,
+    /// From 1.
+    pub page: usize,
+    /// Documents a page, at least 1.
+    pub limit: usize,
+}
+
+/// One page, and how many there are in all.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Page {
+    /// The documents of this page.
+    pub documents: Vec<Document>,
+    /// The documents of all pages.
+    pub total: usize,
+}
+
+/// Lists documents. Ties in the order are broken by id, so the pages of a list that does not change are disjoint and
+/// complete.
+///
+/// # Errors
+/// [`crate::Error::Forbidden`] for a tag out of reach, and those of the ports.
+pub async fn list_documents(ctx: &Ctx, tenant: &Tenant, query: &ListQuery) -> Result<Page> {
+    let mut documents = Vec::new();
+    for container in containers(ctx, tenant, &query.scope).await? {
+        for id in &container.ids {
+            documents.extend(ctx.documents.list(tenant, id).await?);
+        }
+    }
+    documents.retain(|document| admits(query, document));
+    documents.sort_by(|a, b| {
+        let key = |d: &Document| match query.sort {
+            Sort::CreatedAt => d.created_at,
+            Sort::UpdatedAt => d.updated_at,
+        };
+        let order = key(a).cmp(&key(b)).then_with(|| a.id.cmp(&b.id));
+        if query.ascending { order } else { order.reverse() }
+    });
+    let total = documents.len();
+    let first = query.page.saturating_sub(1).saturating_mul(query.limit);
+    let documents = documents.into_iter().skip(first).take(query.limit).collect();
+    Ok(Page { documents, total })
+}
+
+fn admits(query: &ListQuery, document: &Document) -> bool {
+    let filter = query
+        .filter
+        .as_ref()
+        .is_none_or(|filter| filter.matches(&document.metadata));
+    let status = query.statuses.is_empty() || query.statuses.contains(&document.status);
+    let path = query
+        .filepath
+        .as_ref()
+        .is_none_or(|wanted| path_matches(wanted, document.filepath.as_deref()));
+    filter && status && path
+}
+
+/// Whether a document's path is `wanted`, or lies below it when `wanted` ends with `/`.
+pub fn path_matches(wanted: &str, path: Option<&str>) -> bool {
+    path.is_some_and(|path| {
+        if wanted.ends_with('/') {
+            path.starts_with(wanted)
+        } else {
+            path == wanted
+        }
+    })
+}

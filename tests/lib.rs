@@ -1,0 +1,1 @@
+//! Nothing but tests: see the folders beside this file.
