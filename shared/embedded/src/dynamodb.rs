@@ -1,0 +1,134 @@
+//! DynamoDB by the crate `dynoxide-rs`: which method answers which operation, and how its errors look on the wire.
+
+use std::path::Path;
+
+use anyhow::Context;
+use bytes::Bytes;
+use dynoxide::{Database, DynoxideError};
+use http::{Response, StatusCode};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::{blocking, wire};
+
+/// The prefixes of `x-amz-target` that mean this service.
+pub(crate) const TARGETS: [&str; 2] = ["DynamoDB_20120810.", "DynamoDBStreams_20120810."];
+
+/// The operations on one item: too short to hand the thread over.
+const SHORT: [&str; 4] = ["GetItem", "PutItem", "UpdateItem", "DeleteItem"];
+
+/// What the engine writes in front of the messages of requests that it could not read, longest first, and whether
+/// the message stands for a `ValidationException` (else a `SerializationException`).
+const MARKERS: [(&str, bool); 5] = [
+    ("SERIALIZATION_AS_READ:", false),
+    ("VALIDATION_AS_READ:", true),
+    ("VALIDATION_REQUEST:", true),
+    ("SERIALIZATION:", false),
+    ("VALIDATION:", true),
+];
+
+/// One DynamoDB in one file.
+pub(crate) struct DynamoDb {
+    database: Database,
+}
+
+impl DynamoDb {
+    /// Opens or creates the database at `file`.
+    pub(crate) fn open(file: &Path) -> anyhow::Result<Self> {
+        let path = file.to_str().context("the folder's path must be UTF-8")?;
+        let database = Database::new(path).with_context(|| format!("cannot open {path}"))?;
+        // The engine opens files with synchronous=FULL: an fsync for each write. Leaving its bulk-loading mode sets
+        // NORMAL, which a killed process survives as well.
+        database.disable_bulk_loading()?;
+        Ok(Self { database })
+    }
+
+    /// Answers one request. Synchronous: all calls of a process take turns on one connection.
+    pub(crate) fn call(&self, operation: &str, body: &[u8]) -> Response<Bytes> {
+        let outcome = if SHORT.contains(&operation) {
+            dispatch(&self.database, operation, body)
+        } else {
+            blocking::run(|| dispatch(&self.database, operation, body))
+        };
+        match outcome {
+            Ok(answer) => wire::json(StatusCode::OK, answer),
+            Err(error) => {
+                let status = StatusCode::from_u16(error.status_code()).unwrap_or(StatusCode::BAD_REQUEST);
+                if status.is_server_error() {
+                    tracing::error!(operation, %error, "embedded DynamoDB failed in {operation}: {error}");
+                }
+                wire::json(status, error.to_json())
+            }
+        }
+    }
+
+    /// Deletes the items whose time to live is over, in all tables; answers how many.
+    pub(crate) fn sweep_expired(&self) -> anyhow::Result<usize> {
+        self.database.sweep_ttl().context("cannot sweep expired items")
+    }
+}
+
+/// The operation table.
+fn dispatch(db: &Database, operation: &str, body: &[u8]) -> dynoxide::Result<Vec<u8>> {
+    match operation {
+        "GetItem" => run(body, |q| db.get_item(q)),
+        "PutItem" => run(body, |q| db.put_item(q)),
+        "UpdateItem" => run(body, |q| db.update_item(q)),
+        "DeleteItem" => run(body, |q| db.delete_item(q)),
+        "Query" => run(body, |q| db.query(q)),
+        "Scan" => run(body, |q| db.scan(q)),
+        "SearchVectors" => run(body, |q| db.search_vectors(q)),
+        "BatchGetItem" => run(body, |q| db.batch_get_item(q)),
+        "BatchWriteItem" => run(body, |q| db.batch_write_item(q)),
+        "TransactWriteItems" => run(body, |q| db.transact_write_items(q)),
+        "TransactGetItems" => run(body, |q| db.transact_get_items(q)),
+        "CreateTable" => run(body, |q| db.create_table(q)),
+        "DescribeTable" => run(body, |q| db.describe_table(q)),
+        "ListTables" => run(body, |q| db.list_tables(q)),
+        "UpdateTable" => run(body, |q| db.update_table(q)),
+        "DeleteTable" => run(body, |q| db.delete_table(q)),
+        "UpdateTimeToLive" => run(body, |q| db.update_time_to_live(q)),
+        "DescribeTimeToLive" => run(body, |q| db.describe_time_to_live(q)),
+        "ListStreams" => run(body, |q| db.list_streams(q)),
+        "DescribeStream" => run(body, |q| db.describe_stream(q)),
+        "GetShardIterator" => run(body, |q| db.get_shard_iterator(q)),
+        "GetRecords" => run(body, |q| db.get_records(q)),
+        "ExecuteStatement" => run(body, |q| db.execute_statement(q)),
+        "ExecuteTransaction" => run(body, |q| db.execute_transaction(q)),
+        "BatchExecuteStatement" => run(body, |q| db.batch_execute_statement(q)),
+        "TagResource" => run(body, |q| db.tag_resource(q)),
+        "UntagResource" => run(body, |q| db.untag_resource(q)),
+        "ListTagsOfResource" => run(body, |q| db.list_tags_of_resource(q)),
+        _ => Err(DynoxideError::ValidationException(format!(
+            "The embedded DynamoDB does not implement {operation}"
+        ))),
+    }
+}
+
+/// Reads the request, runs the engine's method, writes the answer.
+fn run<Q, A>(body: &[u8], method: impl FnOnce(Q) -> dynoxide::Result<A>) -> dynoxide::Result<Vec<u8>>
+where
+    Q: DeserializeOwned,
+    A: Serialize,
+{
+    let request = serde_json::from_slice(body).map_err(|error| refused(&error.to_string()))?;
+    let answer = method(request)?;
+    serde_json::to_vec(&answer).map_err(|error| DynoxideError::InternalServerError(error.to_string()))
+}
+
+/// The error of a request that could not be read: without the engine's internal marker and without the position
+/// that the JSON parser appends.
+fn refused(message: &str) -> DynoxideError {
+    let end = message.rfind(" at line ").unwrap_or(message.len());
+    let message = &message[..end];
+    for (marker, validation) in MARKERS {
+        if let Some(rest) = message.strip_prefix(marker) {
+            return if validation {
+                DynoxideError::ValidationException(rest.to_owned())
+            } else {
+                DynoxideError::SerializationException(rest.to_owned())
+            };
+        }
+    }
+    DynoxideError::SerializationException(message.to_owned())
+}

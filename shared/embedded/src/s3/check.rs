@@ -1,0 +1,185 @@
+//! What a request says about bytes and versions, checked: digests of bodies, conditions on entity tags.
+
+use std::collections::BTreeMap;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use bytes::{Bytes, BytesMut};
+use futures::TryStreamExt;
+use http::HeaderMap;
+use md5::{Digest, Md5};
+use s3s::checksum::ChecksumHasher;
+use s3s::dto::{Checksum, ChecksumAlgorithm, ETag, ETagCondition, StreamingBlob};
+use s3s::{S3Error, S3ErrorCode, S3Result, TrailingHeaders, s3_error};
+
+use super::index::Stored;
+
+/// What a client claims about the bytes that it sends.
+#[derive(Default)]
+pub(super) struct Claims {
+    /// In base64.
+    pub(super) md5: Option<String>,
+    pub(super) checksum: Checksum,
+    /// The algorithm whose checksum follows the bytes.
+    pub(super) algorithm: Option<ChecksumAlgorithm>,
+}
+
+/// Received bytes and their digests, which agree with what was claimed.
+pub(super) struct Verified {
+    pub(super) bytes: Bytes,
+    pub(super) md5: [u8; 16],
+    pub(super) checksum: Checksum,
+}
+
+/// Reads a request body and checks it.
+///
+/// # Errors
+/// `BadDigest` when the bytes are not those that the client meant to send.
+pub(super) async fn receive(
+    body: Option<StreamingBlob>,
+    claims: Claims,
+    trailers: Option<TrailingHeaders>,
+) -> S3Result<Verified> {
+    let chunks: Vec<Bytes> = match body {
+        Some(body) => body
+            .try_collect()
+            .await
+            .map_err(|error| S3Error::with_source(S3ErrorCode::IncompleteBody, error))?,
+        None => Vec::new(),
+    };
+    let bytes = match <[Bytes; 1]>::try_from(chunks) {
+        Ok([whole]) => whole,
+        Err(chunks) => chunks
+            .into_iter()
+            .fold(BytesMut::new(), |mut all, chunk| {
+                all.extend_from_slice(&chunk);
+                all
+            })
+            .freeze(),
+    };
+    // Only now, at the end of the body, are its trailers there.
+    verify(
+        bytes,
+        claims,
+        trailers.and_then(|trailers| trailers.take()).unwrap_or_default(),
+    )
+}
+
+fn verify(bytes: Bytes, claims: Claims, trailers: HeaderMap) -> S3Result<Verified> {
+    let md5: [u8; 16] = Md5::digest(&bytes).into();
+    if let Some(claimed) = claims.md5
+        && STANDARD.encode(md5) != claimed
+    {
+        return Err(s3_error!(
+            BadDigest,
+            "The Content-MD5 you specified did not match what we received."
+        ));
+    }
+    let mut claimed = to_map(&claims.checksum);
+    for name in NAMES {
+        if let Some(value) = trailers
+            .get(format!("x-amz-checksum-{name}"))
+            .and_then(|value| value.to_str().ok())
+        {
+            claimed.insert(name.to_owned(), value.to_owned());
+        }
+    }
+    let named = claims
+        .algorithm
+        .as_ref()
+        .map(|algorithm| algorithm.as_str().to_ascii_lowercase());
+    let mut hasher = hasher(claimed.keys().map(String::as_str).chain(named.as_deref()));
+    hasher.update(&bytes);
+    let checksum = hasher.finalize();
+    let actual = to_map(&checksum);
+    for (name, value) in claimed {
+        if actual.get(&name) != Some(&value) {
+            return Err(s3_error!(
+                BadDigest,
+                "The {name} you specified did not match the calculated checksum."
+            ));
+        }
+    }
+    Ok(Verified { bytes, md5, checksum })
+}
+
+/// The names of the checksums, as in headers and in the index.
+const NAMES: [&str; 5] = ["crc32", "crc32c", "crc64nvme", "sha1", "sha256"];
+
+fn hasher<'a>(names: impl Iterator<Item = &'a str>) -> ChecksumHasher {
+    let mut hasher = ChecksumHasher::default();
+    for name in names {
+        match name {
+            "crc32" => hasher.crc32 = Some(Default::default()),
+            "crc32c" => hasher.crc32c = Some(Default::default()),
+            "crc64nvme" => hasher.crc64nvme = Some(Default::default()),
+            "sha1" => hasher.sha1 = Some(Default::default()),
+            "sha256" => hasher.sha256 = Some(Default::default()),
+            _ => {}
+        }
+    }
+    hasher
+}
+
+/// The checksums that are there, by name.
+pub(super) fn to_map(checksum: &Checksum) -> BTreeMap<String, String> {
+    let all = [
+        &checksum.checksum_crc32,
+        &checksum.checksum_crc32c,
+        &checksum.checksum_crc64nvme,
+        &checksum.checksum_sha1,
+        &checksum.checksum_sha256,
+    ];
+    NAMES
+        .iter()
+        .zip(all)
+        .filter_map(|(name, value)| Some(((*name).to_owned(), value.clone()?)))
+        .collect()
+}
+
+/// The reverse of [`to_map`].
+pub(super) fn from_map(map: &BTreeMap<String, String>) -> Checksum {
+    Checksum {
+        checksum_crc32: map.get("crc32").cloned(),
+        checksum_crc32c: map.get("crc32c").cloned(),
+        checksum_crc64nvme: map.get("crc64nvme").cloned(),
+        checksum_sha1: map.get("sha1").cloned(),
+        checksum_sha256: map.get("sha256").cloned(),
+        ..Checksum::default()
+    }
+}
+
+/// The conditions of a write against the object that is there: `If-None-Match: *` creates, `If-Match` replaces.
+pub(super) fn write_allowed(
+    current: Option<&Stored>,
+    if_match: Option<&ETagCondition>,
+    if_none_match: Option<&ETagCondition>,
+) -> S3Result<()> {
+    if let Some(condition) = if_match {
+        let Some(current) = current else {
+            return Err(s3_error!(NoSuchKey));
+        };
+        if !matches(condition, current) {
+            return Err(failed());
+        }
+    }
+    match (if_none_match, current) {
+        (Some(condition), Some(current)) if matches(condition, current) => Err(failed()),
+        _ => Ok(()),
+    }
+}
+
+/// Whether the object has the entity tag (`*`: any).
+pub(super) fn matches(condition: &ETagCondition, stored: &Stored) -> bool {
+    condition
+        .as_etag()
+        .is_none_or(|etag: &ETag| etag.value() == stored.etag)
+}
+
+/// `412 Precondition Failed`.
+pub(super) fn failed() -> S3Error {
+    s3_error!(
+        PreconditionFailed,
+        "At least one of the pre-conditions you specified did not hold"
+    )
+}

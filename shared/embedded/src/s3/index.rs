@@ -1,0 +1,268 @@
+//! The index of S3: which buckets, objects and parts exist, and which files hold their bytes.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime};
+
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
+use s3s::dto::Timestamp;
+use s3s::{S3Error, S3Result, s3_error};
+use serde::{Deserialize, Serialize};
+
+/// Keys are blobs so that they sort by their bytes and any prefix, even half a letter, is a range of them.
+pub(super) const SCHEMA: &str = "
+CREATE TABLE IF NOT EXISTS buckets (name TEXT PRIMARY KEY, created_ms INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS objects (
+    bucket TEXT NOT NULL,
+    key BLOB NOT NULL,
+    file TEXT NOT NULL,
+    size INTEGER NOT NULL,
+    etag TEXT NOT NULL,
+    modified_ms INTEGER NOT NULL,
+    attributes TEXT NOT NULL,
+    PRIMARY KEY (bucket, key)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS uploads (
+    id TEXT PRIMARY KEY,
+    bucket TEXT NOT NULL,
+    key BLOB NOT NULL,
+    attributes TEXT NOT NULL,
+    started_ms INTEGER NOT NULL,
+    completed_etag TEXT
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS parts (
+    upload TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    file TEXT NOT NULL,
+    size INTEGER NOT NULL,
+    etag TEXT NOT NULL,
+    modified_ms INTEGER NOT NULL,
+    PRIMARY KEY (upload, number)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS garbage (file TEXT PRIMARY KEY, since_ms INTEGER NOT NULL) WITHOUT ROWID;
+";
+
+/// What a client said about an object's bytes, besides the bytes.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Attributes {
+    pub(super) content_type: Option<String>,
+    pub(super) content_encoding: Option<String>,
+    pub(super) content_disposition: Option<String>,
+    pub(super) content_language: Option<String>,
+    pub(super) cache_control: Option<String>,
+    /// `x-amz-meta-*`.
+    pub(super) metadata: BTreeMap<String, String>,
+    /// Verified checksums of the whole object, by the names in `check`.
+    pub(super) checksums: BTreeMap<String, String>,
+}
+
+/// An object as the index has it.
+#[derive(Debug, Clone)]
+pub(super) struct Stored {
+    pub(super) file: String,
+    pub(super) size: u64,
+    pub(super) etag: String,
+    pub(super) modified_ms: i64,
+    pub(super) attributes: Attributes,
+}
+
+/// A part as the index has it.
+pub(super) struct StoredPart {
+    pub(super) number: i32,
+    pub(super) file: String,
+    pub(super) size: u64,
+    pub(super) etag: String,
+    pub(super) modified_ms: i64,
+}
+
+/// A transaction of the index.
+pub(super) struct Change<'a> {
+    pub(super) tx: &'a Transaction<'a>,
+    discarded: RefCell<Vec<String>>,
+}
+
+impl<'a> Change<'a> {
+    pub(super) fn new(tx: &'a Transaction<'a>) -> Self {
+        Self {
+            tx,
+            discarded: RefCell::default(),
+        }
+    }
+
+    /// The files to delete once the transaction is committed.
+    pub(super) fn into_discarded(self) -> Vec<String> {
+        self.discarded.into_inner()
+    }
+
+    /// The file has a use from now on.
+    pub(super) fn adopt(&self, file: &str) -> S3Result<()> {
+        self.run("DELETE FROM garbage WHERE file = ?1", params![file])
+    }
+
+    /// The file has no use any more; it is deleted after the transaction.
+    pub(super) fn discard(&self, file: String) -> S3Result<()> {
+        self.run(
+            "INSERT OR REPLACE INTO garbage (file, since_ms) VALUES (?1, 0)",
+            params![file],
+        )?;
+        self.discarded.borrow_mut().push(file);
+        Ok(())
+    }
+
+    /// Makes `stored` the object of that key.
+    pub(super) fn put(&self, bucket: &str, key: &str, stored: &Stored) -> S3Result<()> {
+        if let Some(old) = find(self.tx, bucket, key)? {
+            self.discard(old.file)?;
+        }
+        self.adopt(&stored.file)?;
+        let attributes = serde_json::to_string(&stored.attributes).map_err(S3Error::internal_error)?;
+        let Stored {
+            file,
+            size,
+            etag,
+            modified_ms,
+            ..
+        } = stored;
+        let size = i64::try_from(*size).map_err(S3Error::internal_error)?;
+        let row = params![bucket, key.as_bytes(), file, size, etag, modified_ms, attributes];
+        self.run(
+            "INSERT OR REPLACE INTO objects VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            row,
+        )
+    }
+
+    /// Removes the object of that key, if there is one.
+    pub(super) fn remove(&self, bucket: &str, key: &str) -> S3Result<()> {
+        if let Some(old) = find(self.tx, bucket, key)? {
+            self.discard(old.file)?;
+            self.run(
+                "DELETE FROM objects WHERE bucket = ?1 AND key = ?2",
+                params![bucket, key.as_bytes()],
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Removes the parts of an upload and the upload.
+    pub(super) fn forget_upload(&self, id: &str) -> S3Result<()> {
+        self.discard_parts(id)?;
+        self.run("DELETE FROM uploads WHERE id = ?1", [id])
+    }
+
+    /// Removes the parts of an upload.
+    pub(super) fn discard_parts(&self, id: &str) -> S3Result<()> {
+        for file in strings(self.tx, "SELECT file FROM parts WHERE upload = ?1", [id])
+            .map_err(S3Error::internal_error)?
+        {
+            self.discard(file)?;
+        }
+        self.run("DELETE FROM parts WHERE upload = ?1", [id])
+    }
+
+    /// Runs one statement.
+    pub(super) fn run(&self, sql: &str, parameters: impl rusqlite::Params) -> S3Result<()> {
+        let done = self
+            .tx
+            .prepare_cached(sql)
+            .and_then(|mut statement| statement.execute(parameters));
+        done.map(|_| ()).map_err(S3Error::internal_error)
+    }
+}
+
+/// The object of that key, if there is one.
+pub(super) fn find(index: &Connection, bucket: &str, key: &str) -> S3Result<Option<Stored>> {
+    let sql = "SELECT file, size, etag, modified_ms, attributes FROM objects WHERE bucket = ?1 AND key = ?2";
+    let mut statement = index.prepare_cached(sql).map_err(S3Error::internal_error)?;
+    let row = statement.query_row(params![bucket, key.as_bytes()], |row| {
+        Ok((stored_without_attributes(row)?, row.get::<_, String>(4)?))
+    });
+    let Some((mut stored, attributes)) = row.optional().map_err(S3Error::internal_error)? else {
+        return Ok(None);
+    };
+    stored.attributes = serde_json::from_str(&attributes).map_err(S3Error::internal_error)?;
+    Ok(Some(stored))
+}
+
+fn stored_without_attributes(row: &Row<'_>) -> rusqlite::Result<Stored> {
+    Ok(Stored {
+        file: row.get(0)?,
+        size: row.get::<_, i64>(1)?.unsigned_abs(),
+        etag: row.get(2)?,
+        modified_ms: row.get(3)?,
+        attributes: Attributes::default(),
+    })
+}
+
+/// `NoSuchBucket` unless the bucket exists.
+pub(super) fn require_bucket(index: &Connection, bucket: &str) -> S3Result<()> {
+    let sql = "SELECT 1 FROM buckets WHERE name = ?1";
+    let exists = index
+        .prepare_cached(sql)
+        .and_then(|mut statement| statement.exists([bucket]));
+    if exists.map_err(S3Error::internal_error)? {
+        Ok(())
+    } else {
+        Err(s3_error!(NoSuchBucket))
+    }
+}
+
+/// A time of the index as S3 writes it.
+pub(super) fn timestamp(ms: i64) -> Timestamp {
+    Timestamp::from(SystemTime::UNIX_EPOCH + Duration::from_millis(ms.unsigned_abs()))
+}
+
+/// The first column of all rows.
+pub(super) fn strings(
+    index: &Connection,
+    sql: &str,
+    parameters: impl rusqlite::Params,
+) -> S3Result<Vec<String>> {
+    let read = || -> rusqlite::Result<Vec<String>> {
+        let mut statement = index.prepare_cached(sql)?;
+        statement.query_map(parameters, |row| row.get(0))?.collect()
+    };
+    read().map_err(S3Error::internal_error)
+}
+
+/// The attributes of an upload under way, or `NoSuchUpload`.
+pub(super) fn upload(index: &Connection, bucket: &str, key: &str, id: &str) -> S3Result<Attributes> {
+    let sql = "SELECT attributes FROM uploads WHERE id = ?1 AND bucket = ?2 AND key = ?3 AND completed_etag IS NULL";
+    let mut statement = index.prepare_cached(sql).map_err(S3Error::internal_error)?;
+    let found = statement
+        .query_row(params![id, bucket, key.as_bytes()], |row| row.get::<_, String>(0))
+        .optional();
+    let text = found
+        .map_err(S3Error::internal_error)?
+        .ok_or_else(|| s3_error!(NoSuchUpload))?;
+    serde_json::from_str(&text).map_err(S3Error::internal_error)
+}
+
+/// The entity tag that an upload was completed with.
+pub(super) fn completed(index: &Connection, bucket: &str, key: &str, id: &str) -> S3Result<Option<String>> {
+    let sql = "SELECT completed_etag FROM uploads WHERE id = ?1 AND bucket = ?2 AND key = ?3";
+    let mut statement = index.prepare_cached(sql).map_err(S3Error::internal_error)?;
+    let found = statement
+        .query_row(params![id, bucket, key.as_bytes()], |row| row.get(0))
+        .optional();
+    Ok(found.map_err(S3Error::internal_error)?.flatten())
+}
+
+/// The parts of an upload, by number.
+pub(super) fn parts(index: &Connection, upload: &str) -> S3Result<Vec<StoredPart>> {
+    let read = || -> rusqlite::Result<Vec<StoredPart>> {
+        let sql = "SELECT number, file, size, etag, modified_ms FROM parts WHERE upload = ?1 ORDER BY number";
+        let mut statement = index.prepare_cached(sql)?;
+        let rows = statement.query_map([upload], |row| {
+            Ok(StoredPart {
+                number: row.get(0)?,
+                file: row.get(1)?,
+                size: row.get::<_, i64>(2)?.unsigned_abs(),
+                etag: row.get(3)?,
+                modified_ms: row.get(4)?,
+            })
+        })?;
+        rows.collect()
+    };
+    read().map_err(S3Error::internal_error)
+}

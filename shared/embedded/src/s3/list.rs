@@ -1,0 +1,200 @@
+//! Listing objects: one range scan of the index per page, skipping what a delimiter folds.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use rusqlite::{Connection, Row, params};
+use s3s::dto::{
+    CommonPrefix, ETag, ListObjectsInput, ListObjectsOutput, ListObjectsV2Input, ListObjectsV2Output, Object,
+    ObjectStorageClass,
+};
+use s3s::{S3Error, S3Result, s3_error};
+
+use super::index::{require_bucket, timestamp};
+use super::store::Store;
+
+/// The most entries of a page.
+const MAX_KEYS: i32 = 1000;
+
+/// One page of a listing.
+struct Page {
+    objects: Vec<Object>,
+    prefixes: Vec<CommonPrefix>,
+    /// The last key or common prefix of the page, if more follow.
+    next: Option<String>,
+}
+
+/// What to list: the keys that begin with `prefix`, after `after`, folded at `delimiter`.
+struct Query<'a> {
+    bucket: &'a str,
+    prefix: &'a str,
+    delimiter: &'a str,
+    after: Option<&'a str>,
+    limit: usize,
+}
+
+pub(super) fn list_v2(store: &Store, input: ListObjectsV2Input) -> S3Result<ListObjectsV2Output> {
+    let max_keys = input.max_keys.unwrap_or(MAX_KEYS).clamp(0, MAX_KEYS);
+    let resume = input
+        .continuation_token
+        .as_deref()
+        .map(decode_token)
+        .transpose()?;
+    let page = list(
+        &store.read(),
+        &Query {
+            bucket: &input.bucket,
+            prefix: input.prefix.as_deref().unwrap_or_default(),
+            delimiter: input.delimiter.as_deref().unwrap_or_default(),
+            after: resume.as_deref().or(input.start_after.as_deref()),
+            limit: usize::try_from(max_keys).unwrap_or(0),
+        },
+    )?;
+    Ok(ListObjectsV2Output {
+        key_count: i32::try_from(page.objects.len() + page.prefixes.len()).ok(),
+        is_truncated: Some(page.next.is_some()),
+        next_continuation_token: page.next.map(|key| URL_SAFE_NO_PAD.encode(key)),
+        contents: Some(page.objects),
+        common_prefixes: Some(page.prefixes),
+        name: Some(input.bucket),
+        prefix: input.prefix,
+        delimiter: input.delimiter,
+        max_keys: Some(max_keys),
+        continuation_token: input.continuation_token,
+        start_after: input.start_after,
+        ..ListObjectsV2Output::default()
+    })
+}
+
+pub(super) fn list_v1(store: &Store, input: ListObjectsInput) -> S3Result<ListObjectsOutput> {
+    let max_keys = input.max_keys.unwrap_or(MAX_KEYS).clamp(0, MAX_KEYS);
+    let page = list(
+        &store.read(),
+        &Query {
+            bucket: &input.bucket,
+            prefix: input.prefix.as_deref().unwrap_or_default(),
+            delimiter: input.delimiter.as_deref().unwrap_or_default(),
+            after: input.marker.as_deref(),
+            limit: usize::try_from(max_keys).unwrap_or(0),
+        },
+    )?;
+    Ok(ListObjectsOutput {
+        is_truncated: Some(page.next.is_some()),
+        next_marker: page.next,
+        contents: Some(page.objects),
+        common_prefixes: Some(page.prefixes),
+        name: Some(input.bucket),
+        prefix: input.prefix,
+        delimiter: input.delimiter,
+        max_keys: Some(max_keys),
+        marker: input.marker,
+        ..ListObjectsOutput::default()
+    })
+}
+
+fn decode_token(token: &str) -> S3Result<String> {
+    let bytes = URL_SAFE_NO_PAD.decode(token).ok();
+    let key = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
+    key.ok_or_else(|| s3_error!(InvalidArgument, "The continuation token provided is incorrect"))
+}
+
+fn list(index: &Connection, query: &Query<'_>) -> S3Result<Page> {
+    require_bucket(index, query.bucket)?;
+    let mut page = Page {
+        objects: Vec::new(),
+        prefixes: Vec::new(),
+        next: None,
+    };
+    let mut from = Some(start(query));
+    while let Some(key) = from {
+        from = fill(index, query, &key, &mut page).map_err(S3Error::internal_error)?;
+    }
+    Ok(page)
+}
+
+/// Adds objects to the page from the key `from` on. Answers where to go on after a fold, `None` at the page's end.
+fn fill(
+    index: &Connection,
+    query: &Query<'_>,
+    from: &[u8],
+    page: &mut Page,
+) -> rusqlite::Result<Option<Vec<u8>>> {
+    let sql = "SELECT key, size, etag, modified_ms FROM objects WHERE bucket = ?1 AND key >= ?2 ORDER BY key";
+    let mut statement = index.prepare_cached(sql)?;
+    let mut rows = statement.query(params![query.bucket, from])?;
+    while let Some(row) = rows.next()? {
+        let key = String::from_utf8_lossy(&row.get::<_, Vec<u8>>(0)?).into_owned();
+        if !key.starts_with(query.prefix) {
+            break;
+        }
+        if page.objects.len() + page.prefixes.len() == query.limit {
+            page.next = page.last();
+            break;
+        }
+        if let Some(prefix) = fold(query, &key) {
+            page.prefixes.push(CommonPrefix {
+                prefix: Some(prefix.to_owned()),
+            });
+            return Ok(Some(after_all(prefix)));
+        }
+        page.objects.push(object(key, row)?);
+    }
+    Ok(None)
+}
+
+fn object(key: String, row: &Row<'_>) -> rusqlite::Result<Object> {
+    Ok(Object {
+        key: Some(key),
+        size: row.get(1)?,
+        e_tag: Some(ETag::Strong(row.get(2)?)),
+        last_modified: Some(timestamp(row.get(3)?)),
+        storage_class: Some(ObjectStorageClass::from_static(ObjectStorageClass::STANDARD)),
+        ..Object::default()
+    })
+}
+
+impl Page {
+    /// The greatest key or common prefix so far: entries come in order.
+    fn last(&self) -> Option<String> {
+        let key = self.objects.last().and_then(|object| object.key.clone());
+        let prefix = self.prefixes.last().and_then(|prefix| prefix.prefix.clone());
+        key.max(prefix)
+    }
+}
+
+/// The first key that may be on the page.
+fn start(query: &Query<'_>) -> Vec<u8> {
+    let resumed = match query.after {
+        // The page before ended with a common prefix: go on after all that it folds.
+        Some(after) if fold(query, after) == Some(after) => after_all(after),
+        Some(key) => after(key),
+        None => Vec::new(),
+    };
+    resumed.max(query.prefix.as_bytes().to_vec())
+}
+
+/// The common prefix of a key, up to and with the first delimiter after the listed prefix.
+fn fold<'k>(query: &Query<'_>, key: &'k str) -> Option<&'k str> {
+    if query.delimiter.is_empty() {
+        return None;
+    }
+    let rest = key.strip_prefix(query.prefix)?;
+    let end = rest.find(query.delimiter)? + query.delimiter.len();
+    Some(&key[..query.prefix.len() + end])
+}
+
+/// The smallest bytes greater than `key`.
+fn after(key: &str) -> Vec<u8> {
+    let mut bytes = key.as_bytes().to_vec();
+    bytes.push(0);
+    bytes
+}
+
+/// The smallest bytes greater than all keys that begin with `prefix`. UTF-8 never has the byte 255, so the last byte
+/// can grow by one.
+fn after_all(prefix: &str) -> Vec<u8> {
+    let mut bytes = prefix.as_bytes().to_vec();
+    if let Some(last) = bytes.last_mut() {
+        *last += 1;
+    }
+    bytes
+}

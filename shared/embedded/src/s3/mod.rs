@@ -1,0 +1,108 @@
+//! S3 on a folder. The protocol (signatures, chunked uploads, forms, XML) is by the crate `s3s`; storage is ours.
+//!
+//! `s3s-fs`, the folder storage of the same authors, was judged and not taken: it keeps bytes, attributes and entity
+//! tag of an object in three files that are replaced one after another (a killed process leaves them at odds), checks
+//! the conditions of a put before it writes instead of while (two creators of one key both succeed), names temporary
+//! files by a counter that starts at zero in every process (two processes on one folder overwrite each other's),
+//! cannot hold the keys `a` and `a/b` at a time nor keys of more than about 170 bytes, and lists by walking the
+//! whole bucket.
+//!
+//! Here an index in SQLite says what exists; bytes lie in files with random names that are written once and never
+//! changed. An object is replaced, or created only if absent, by one transaction of the index. Files that no row
+//! names (being written, or no longer needed) are on a list in the index as long as they exist, so that none is
+//! forgotten when a process dies: `store` has the details, `index` the tables.
+
+mod api;
+mod check;
+mod index;
+mod list;
+mod multipart;
+mod objects;
+mod store;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::header::HOST;
+use http::{HeaderValue, Method, Request, Response, StatusCode};
+use http_body_util::BodyExt;
+use s3s::auth::SimpleAuth;
+use s3s::config::{S3Config, StaticConfigProvider};
+use s3s::service::{S3Service, S3ServiceBuilder};
+
+use self::api::Api;
+use self::store::Store;
+use crate::clock::Clock;
+use crate::{ACCESS_KEY, SECRET_KEY};
+
+/// How far the time of a signature may be from now, in seconds: a week, as long as pre-signed requests may be valid
+/// on AWS. (The crate's quarter of an hour would cut pre-signed forms short, whose policies have their own end.)
+const MAX_SKEW: u32 = 7 * 24 * 60 * 60;
+
+/// One S3 in one folder.
+pub(crate) struct S3 {
+    service: S3Service,
+    store: Arc<Store>,
+}
+
+impl S3 {
+    /// Opens or creates the buckets in `folder`.
+    pub(crate) fn open(folder: &Path, clock: Clock) -> anyhow::Result<Self> {
+        let store = Arc::new(Store::open(folder, clock)?);
+        let mut builder = S3ServiceBuilder::new(Api {
+            store: Arc::clone(&store),
+        });
+        builder.set_auth(SimpleAuth::from_single(ACCESS_KEY, SECRET_KEY));
+        let mut config = S3Config::default();
+        config.presigned_url_max_skew_time_secs = MAX_SKEW;
+        builder.set_config(Arc::new(StaticConfigProvider::new(Arc::new(config))));
+        Ok(Self {
+            service: builder.build(),
+            store,
+        })
+    }
+
+    /// Answers one request; bodies are whole in memory.
+    pub(crate) async fn call(&self, request: Request<Bytes>) -> Response<Bytes> {
+        let (mut parts, body) = request.into_parts();
+        // An HTTP client would add this header, which signatures cover.
+        if !parts.headers.contains_key(HOST)
+            && let Some(authority) = parts.uri.authority()
+            && let Ok(host) = HeaderValue::from_str(authority.as_str())
+        {
+            parts.headers.insert(HOST, host);
+        }
+        let is_head = parts.method == Method::HEAD;
+        match self
+            .service
+            .call(Request::from_parts(parts, s3s::Body::from(body)))
+            .await
+        {
+            // The answer to HEAD has no body, not even an error's; an HTTP server would drop it.
+            Ok(response) if is_head => response.map(|_| Bytes::new()),
+            Ok(response) => whole(response).await,
+            Err(error) => broken(&error),
+        }
+    }
+
+    /// Removes files that nothing names, and uploads that were never completed.
+    pub(crate) fn collect_garbage(&self) -> anyhow::Result<()> {
+        self.store.collect_garbage()
+    }
+}
+
+async fn whole(response: Response<s3s::Body>) -> Response<Bytes> {
+    let (parts, body) = response.into_parts();
+    match body.collect().await {
+        Ok(body) => Response::from_parts(parts, body.to_bytes()),
+        Err(error) => broken(&error),
+    }
+}
+
+fn broken(error: &dyn std::fmt::Debug) -> Response<Bytes> {
+    tracing::error!(?error, "embedded S3 failed: {error:?}");
+    let mut response = Response::new(Bytes::new());
+    *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+    response
+}

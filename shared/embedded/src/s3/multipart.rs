@@ -1,0 +1,266 @@
+//! Uploads in parts.
+
+use std::fs::File;
+use std::io;
+
+use md5::{Digest, Md5};
+use rusqlite::params;
+use s3s::dto::{
+    AbortMultipartUploadInput, AbortMultipartUploadOutput, CompleteMultipartUploadInput,
+    CompleteMultipartUploadOutput, CompletedPart, CreateMultipartUploadInput, CreateMultipartUploadOutput,
+    ETag, ListMultipartUploadsInput, ListMultipartUploadsOutput, ListPartsInput, ListPartsOutput,
+    MultipartUpload, Part, UploadPartInput, UploadPartOutput,
+};
+use s3s::{S3Error, S3Result, s3_error};
+
+use super::check::{Verified, write_allowed};
+use super::index::{
+    Attributes, Stored, StoredPart, completed, find, parts, require_bucket, timestamp, upload,
+};
+use super::objects::discard;
+use super::store::Store;
+use crate::wire::{hex, random_id};
+
+/// Every part but the last has at least so many bytes (S3 user guide, "multipart upload limits").
+const MIN_PART: u64 = 5 * 1024 * 1024;
+
+pub(super) fn create(
+    store: &Store,
+    input: CreateMultipartUploadInput,
+) -> S3Result<CreateMultipartUploadOutput> {
+    let attributes = Attributes {
+        content_type: input.content_type,
+        content_encoding: input.content_encoding,
+        content_disposition: input.content_disposition,
+        content_language: input.content_language,
+        cache_control: input.cache_control,
+        metadata: input.metadata.unwrap_or_default().into_iter().collect(),
+        ..Attributes::default()
+    };
+    let attributes = serde_json::to_string(&attributes).map_err(S3Error::internal_error)?;
+    let id = random_id();
+    store.write(|change| {
+        require_bucket(change.tx, &input.bucket)?;
+        let sql = "INSERT INTO uploads (id, bucket, key, attributes, started_ms) VALUES (?1, ?2, ?3, ?4, ?5)";
+        change.run(
+            sql,
+            params![id, input.bucket, input.key.as_bytes(), attributes, store.now()],
+        )
+    })?;
+    Ok(CreateMultipartUploadOutput {
+        bucket: Some(input.bucket),
+        key: Some(input.key),
+        upload_id: Some(id),
+        checksum_algorithm: input.checksum_algorithm,
+        checksum_type: input.checksum_type,
+        ..CreateMultipartUploadOutput::default()
+    })
+}
+
+pub(super) fn upload_part(
+    store: &Store,
+    input: &UploadPartInput,
+    body: Verified,
+) -> S3Result<UploadPartOutput> {
+    let (id, number) = (&input.upload_id, input.part_number);
+    if !(1..=10_000).contains(&number) {
+        let message = "Part number must be an integer between 1 and 10000, inclusive";
+        return Err(s3_error!(InvalidArgument, "{message}"));
+    }
+    upload(&store.read(), &input.bucket, &input.key, id)?;
+    let file = store.create_with(&body.bytes)?;
+    let etag = hex(&body.md5);
+    let replacing = store.write(|change| {
+        upload(change.tx, &input.bucket, &input.key, id)?;
+        for part in parts(change.tx, id)?
+            .into_iter()
+            .filter(|part| part.number == number)
+        {
+            change.discard(part.file)?;
+        }
+        change.adopt(&file)?;
+        let size = i64::try_from(body.bytes.len()).map_err(S3Error::internal_error)?;
+        let sql = "INSERT OR REPLACE INTO parts VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+        change.run(sql, params![id, number, file, size, etag, store.now()])
+    });
+    replacing.inspect_err(|_| discard(store, &file))?;
+    let checksum = body.checksum;
+    Ok(UploadPartOutput {
+        e_tag: Some(ETag::Strong(etag)),
+        checksum_crc32: checksum.checksum_crc32,
+        checksum_crc32c: checksum.checksum_crc32c,
+        checksum_crc64nvme: checksum.checksum_crc64nvme,
+        checksum_sha1: checksum.checksum_sha1,
+        checksum_sha256: checksum.checksum_sha256,
+        ..UploadPartOutput::default()
+    })
+}
+
+/// Joins the parts to the object. A repeat after a lost answer gets the same answer.
+pub(super) fn complete(
+    store: &Store,
+    input: CompleteMultipartUploadInput,
+) -> S3Result<CompleteMultipartUploadOutput> {
+    let (bucket, key, id) = (&input.bucket, &input.key, &input.upload_id);
+    let wanted = input
+        .multipart_upload
+        .and_then(|upload| upload.parts)
+        .unwrap_or_default();
+    if let Some(etag) = completed(&store.read(), bucket, key, id)? {
+        return Ok(answer(input.bucket, input.key, etag));
+    }
+    let attributes = upload(&store.read(), bucket, key, id)?;
+    let chosen = choose(&wanted, parts(&store.read(), id)?)?;
+    let stored = join(store, &chosen, attributes)?;
+    let replacing = store.write(|change| {
+        upload(change.tx, bucket, key, id)?;
+        let current = find(change.tx, bucket, key)?;
+        write_allowed(
+            current.as_ref(),
+            input.if_match.as_ref(),
+            input.if_none_match.as_ref(),
+        )?;
+        change.put(bucket, key, &stored)?;
+        change.discard_parts(id)?;
+        let sql = "UPDATE uploads SET completed_etag = ?2 WHERE id = ?1";
+        change.run(sql, params![id, stored.etag])
+    });
+    replacing.inspect_err(|_| discard(store, &stored.file))?;
+    Ok(answer(input.bucket, input.key, stored.etag))
+}
+
+/// Writes the bytes of the parts into one new file.
+fn join(store: &Store, parts: &[StoredPart], attributes: Attributes) -> S3Result<Stored> {
+    let etag = joined_etag(parts)?;
+    let file = store.create(|file| {
+        for part in parts {
+            io::copy(&mut File::open(store.path(&part.file))?, file)?;
+        }
+        Ok(())
+    })?;
+    let size = parts.iter().map(|part| part.size).sum();
+    Ok(Stored {
+        file,
+        size,
+        etag,
+        modified_ms: store.now(),
+        attributes,
+    })
+}
+
+pub(super) fn abort(
+    store: &Store,
+    input: &AbortMultipartUploadInput,
+) -> S3Result<AbortMultipartUploadOutput> {
+    store.write(|change| {
+        upload(change.tx, &input.bucket, &input.key, &input.upload_id)?;
+        change.forget_upload(&input.upload_id)
+    })?;
+    Ok(AbortMultipartUploadOutput::default())
+}
+
+pub(super) fn list_parts(store: &Store, input: ListPartsInput) -> S3Result<ListPartsOutput> {
+    let index = store.read();
+    upload(&index, &input.bucket, &input.key, &input.upload_id)?;
+    let marker = input.part_number_marker.unwrap_or(0);
+    let limit = usize::try_from(input.max_parts.unwrap_or(1000).clamp(0, 1000)).unwrap_or(0);
+    let mut all = parts(&index, &input.upload_id)?;
+    all.retain(|part| part.number > marker);
+    let is_truncated = all.len() > limit;
+    all.truncate(limit);
+    Ok(ListPartsOutput {
+        next_part_number_marker: all.last().map(|part| part.number),
+        parts: Some(all.into_iter().map(part_of_list).collect()),
+        is_truncated: Some(is_truncated),
+        max_parts: i32::try_from(limit).ok(),
+        bucket: Some(input.bucket),
+        key: Some(input.key),
+        upload_id: Some(input.upload_id),
+        ..ListPartsOutput::default()
+    })
+}
+
+pub(super) fn list_uploads(
+    store: &Store,
+    input: ListMultipartUploadsInput,
+) -> S3Result<ListMultipartUploadsOutput> {
+    let index = store.read();
+    require_bucket(&index, &input.bucket)?;
+    let prefix = input.prefix.as_deref().unwrap_or_default();
+    let read = || -> rusqlite::Result<Vec<MultipartUpload>> {
+        let sql = "SELECT id, key, started_ms FROM uploads WHERE bucket = ?1 AND completed_etag IS NULL ORDER BY key, id";
+        let mut statement = index.prepare_cached(sql)?;
+        let rows = statement.query_map([&input.bucket], |row| {
+            Ok(MultipartUpload {
+                upload_id: row.get(0)?,
+                key: Some(String::from_utf8_lossy(&row.get::<_, Vec<u8>>(1)?).into_owned()),
+                initiated: Some(timestamp(row.get(2)?)),
+                ..MultipartUpload::default()
+            })
+        })?;
+        rows.collect()
+    };
+    let mut uploads = read().map_err(S3Error::internal_error)?;
+    uploads.retain(|upload| upload.key.as_deref().is_some_and(|key| key.starts_with(prefix)));
+    Ok(ListMultipartUploadsOutput {
+        bucket: Some(input.bucket),
+        prefix: input.prefix,
+        uploads: Some(uploads),
+        is_truncated: Some(false),
+        ..ListMultipartUploadsOutput::default()
+    })
+}
+
+fn answer(bucket: String, key: String, etag: String) -> CompleteMultipartUploadOutput {
+    CompleteMultipartUploadOutput {
+        bucket: Some(bucket),
+        key: Some(key),
+        e_tag: Some(ETag::Strong(etag)),
+        ..CompleteMultipartUploadOutput::default()
+    }
+}
+
+fn part_of_list(part: StoredPart) -> Part {
+    Part {
+        part_number: Some(part.number),
+        size: i64::try_from(part.size).ok(),
+        e_tag: Some(ETag::Strong(part.etag)),
+        last_modified: Some(timestamp(part.modified_ms)),
+        ..Part::default()
+    }
+}
+
+/// The parts that the client names: in ascending order, with the right tags, none but the last too small.
+fn choose(wanted: &[CompletedPart], stored: Vec<StoredPart>) -> S3Result<Vec<StoredPart>> {
+    if wanted.is_empty() {
+        return Err(s3_error!(InvalidRequest, "You must specify at least one part"));
+    }
+    let numbers: Vec<i32> = wanted.iter().map(|part| part.part_number.unwrap_or(0)).collect();
+    if !numbers.is_sorted_by(|a, b| a < b) {
+        return Err(s3_error!(InvalidPartOrder));
+    }
+    let chosen: Vec<StoredPart> = stored
+        .into_iter()
+        .filter(|part| numbers.contains(&part.number))
+        .collect();
+    let agree = |(wanted, part): (&CompletedPart, &StoredPart)| {
+        wanted.e_tag.as_ref().is_none_or(|etag| etag.value() == part.etag)
+    };
+    if chosen.len() != wanted.len() || !wanted.iter().zip(&chosen).all(agree) {
+        return Err(s3_error!(InvalidPart));
+    }
+    if chosen.iter().rev().skip(1).any(|part| part.size < MIN_PART) {
+        return Err(s3_error!(EntityTooSmall));
+    }
+    Ok(chosen)
+}
+
+/// The digest of the parts' digests, and their number.
+fn joined_etag(parts: &[StoredPart]) -> S3Result<String> {
+    let mut digest = Md5::new();
+    for part in parts {
+        let bits = u128::from_str_radix(&part.etag, 16).map_err(S3Error::internal_error)?;
+        digest.update(bits.to_be_bytes());
+    }
+    Ok(format!("{}-{}", hex(&digest.finalize()), parts.len()))
+}

@@ -1,0 +1,92 @@
+//! The three services of one folder behind one door.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::Context;
+use bytes::Bytes;
+use http::{Request, Response, StatusCode};
+
+use crate::clock::{self, Clock};
+use crate::dynamodb::{self, DynamoDb};
+use crate::s3::S3;
+use crate::sqs::{self, Sqs};
+use crate::wire;
+
+/// DynamoDB, S3 and SQS living in one folder. A clone is another handle on the same services.
+#[derive(Clone)]
+pub struct Services {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    dynamodb: DynamoDb,
+    s3: S3,
+    sqs: Sqs,
+}
+
+impl Services {
+    /// Opens the services of `folder`, which is created when it is missing.
+    ///
+    /// # Errors
+    /// The folder or one of its files cannot be created, read or written.
+    pub fn open(folder: &Path) -> anyhow::Result<Self> {
+        Self::open_with_clock(folder, clock::system())
+    }
+
+    /// Like [`Services::open`], but SQS and S3 follow `clock`. (DynamoDB's time to live follows the system's.)
+    ///
+    /// # Errors
+    /// As [`Services::open`].
+    pub fn open_with_clock(folder: &Path, clock: Clock) -> anyhow::Result<Self> {
+        std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+        let inner = Inner {
+            dynamodb: DynamoDb::open(&folder.join("dynamodb.sqlite"))?,
+            s3: S3::open(&folder.join("s3"), clock.clone())?,
+            sqs: Sqs::open(&folder.join("sqs.sqlite"), clock)?,
+        };
+        Ok(Self {
+            inner: Arc::new(inner),
+        })
+    }
+
+    /// Answers one request of an AWS client. The header `x-amz-target` tells DynamoDB and SQS apart; what has none
+    /// is for S3. Signatures are checked for S3 only, where they are what makes a pre-signed URL safe to hand out.
+    pub async fn call(&self, request: Request<Bytes>) -> Response<Bytes> {
+        let Some(target) = request.headers().get("x-amz-target") else {
+            return self.inner.s3.call(request).await;
+        };
+        let target = String::from_utf8_lossy(target.as_bytes()).into_owned();
+        if let Some(operation) = dynamodb::TARGETS
+            .iter()
+            .find_map(|prefix| target.strip_prefix(prefix))
+        {
+            return self.inner.dynamodb.call(operation, request.body());
+        }
+        if let Some(operation) = target.strip_prefix(sqs::TARGET) {
+            return self.inner.sqs.call(operation, &request).await;
+        }
+        wire::json(
+            StatusCode::BAD_REQUEST,
+            r#"{"__type":"com.amazon.coral.service#UnknownOperationException"}"#,
+        )
+    }
+
+    /// Does what AWS does in the background: deletes the DynamoDB items whose time to live is over (the number of
+    /// which is the answer), the SQS messages past their retention and the bytes of objects that nothing names.
+    /// Synchronous; meant for a ticker of a minute or so.
+    ///
+    /// # Errors
+    /// One of the files cannot be read or written.
+    pub fn sweep_expired(&self) -> anyhow::Result<usize> {
+        self.inner.sqs.sweep_expired()?;
+        self.inner.s3.collect_garbage()?;
+        self.inner.dynamodb.sweep_expired()
+    }
+}
+
+impl std::fmt::Debug for Services {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Services").finish_non_exhaustive()
+    }
+}

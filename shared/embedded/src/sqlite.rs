@@ -1,0 +1,32 @@
+//! How this crate opens its own SQLite files.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::Context;
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+/// How long a call waits for another process that is writing to the same file.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Opens or creates `file` and brings it to `schema` (statements that may run again on an existing file).
+///
+/// WAL with `synchronous=NORMAL`: a commit is handed to the operating system but not flushed to the disk, so it
+/// survives the death of the process, which is what the embedded services promise, at a twentieth of the time.
+pub(crate) fn open(file: &Path, schema: &str) -> anyhow::Result<Connection> {
+    let connection = Connection::open(file).with_context(|| format!("cannot open {}", file.display()))?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    connection.pragma_update(None, "synchronous", "NORMAL")?;
+    connection.set_prepared_statement_cache_capacity(64);
+    connection
+        .execute_batch(schema)
+        .with_context(|| format!("cannot prepare {}", file.display()))?;
+    Ok(connection)
+}
+
+/// Begins a transaction that holds the write lock from its start, so that what it reads is still true when it
+/// writes, in every process.
+pub(crate) fn write(connection: &mut Connection) -> rusqlite::Result<Transaction<'_>> {
+    connection.transaction_with_behavior(TransactionBehavior::Immediate)
+}

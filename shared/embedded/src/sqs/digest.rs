@@ -1,0 +1,36 @@
+//! The MD5 digests with which SQS lets a client check what arrived.
+
+use std::collections::BTreeMap;
+
+use md5::{Digest, Md5};
+
+use super::wire::AttributeValue;
+use crate::wire::hex;
+
+/// The digest of a message body.
+pub(super) fn of_body(body: &str) -> String {
+    hex(&Md5::digest(body.as_bytes()))
+}
+
+/// The digest of message attributes, `None` when there are none. Per attribute in the order of names: name, data
+/// type and value, each behind its length in four bytes (big-endian), the value also behind a byte for its
+/// transport (1 text, 2 binary); from the SQS developer guide, "Calculating the MD5 message digest".
+pub(super) fn of_attributes(attributes: &BTreeMap<String, AttributeValue>) -> Option<String> {
+    if attributes.is_empty() {
+        return None;
+    }
+    let mut digest = Md5::new();
+    for (name, attribute) in attributes {
+        let (transport, value) = attribute.transport();
+        add(&mut digest, name.as_bytes());
+        add(&mut digest, attribute.data_type.as_bytes());
+        digest.update([transport]);
+        add(&mut digest, &value);
+    }
+    Some(hex(&digest.finalize()))
+}
+
+fn add(digest: &mut Md5, bytes: &[u8]) {
+    digest.update(u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_be_bytes());
+    digest.update(bytes);
+}

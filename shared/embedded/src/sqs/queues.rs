@@ -1,0 +1,228 @@
+//! Creating, finding, describing, emptying and deleting queues.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{Connection, params};
+
+use super::error::{Failure, Outcome};
+use super::settings::{self, Settings};
+use super::store::{ACCOUNT, ARN_PREFIX, Queue, Store, queue_named, queue_of_url};
+use super::wire::{
+    Attributes, List, Nothing, QueueAttributes, QueueName, QueueUrl, QueueUrls, SourceQueueUrls,
+};
+
+/// The most queues in one answer.
+const MAX_LISTED: usize = 1000;
+
+/// Creates a queue. Again with the same attributes: the same answer; with others: `QueueNameExists`.
+pub(super) fn create(store: &Store, query: QueueName, base: &str) -> Outcome<QueueUrl> {
+    let QueueName {
+        queue_name,
+        attributes,
+    } = query;
+    check_name(&queue_name, &attributes)?;
+    store.write(|tx| {
+        check_settings(tx, &queue_name, &attributes)?;
+        if let Some(existing) = queue_named(tx, &queue_name)? {
+            let known = described(&existing);
+            let other = attributes
+                .iter()
+                .find(|(name, value)| known.get(*name) != Some(value));
+            return other.map_or(Ok(()), |(name, _)| Err(Failure::queue_exists(name)));
+        }
+        let text = serde_json::to_string(&attributes).map_err(Failure::internal)?;
+        let sql = "INSERT INTO queues (name, attributes, created_ms, modified_ms) VALUES (?1, ?2, ?3, ?3)";
+        tx.execute(sql, params![queue_name, text, store.now()])?;
+        Ok(())
+    })?;
+    Ok(QueueUrl {
+        queue_url: url_of(base, &queue_name),
+    })
+}
+
+pub(super) fn url(store: &Store, query: QueueName, base: &str) -> Outcome<QueueUrl> {
+    queue_named(&store.read(), &query.queue_name)?.ok_or_else(Failure::no_such_queue)?;
+    Ok(QueueUrl {
+        queue_url: url_of(base, &query.queue_name),
+    })
+}
+
+pub(super) fn list(store: &Store, query: List, base: &str) -> Outcome<QueueUrls> {
+    let limit = query.max_results.unwrap_or(MAX_LISTED).clamp(1, MAX_LISTED);
+    let mut names = names(&store.read())?;
+    names.retain(|name| name.starts_with(&query.queue_name_prefix) && *name > query.next_token);
+    let more = names.len() > limit;
+    names.truncate(limit);
+    // AWS pages only when a page size was asked for.
+    let next_token = names
+        .last()
+        .filter(|_| more && query.max_results.is_some())
+        .cloned();
+    Ok(QueueUrls {
+        queue_urls: names.iter().map(|name| url_of(base, name)).collect(),
+        next_token,
+    })
+}
+
+/// The queues whose messages may end in the given dead-letter queue.
+pub(super) fn list_sources(store: &Store, query: List, base: &str) -> Outcome<SourceQueueUrls> {
+    let connection = store.read();
+    let target = queue_of_url(&connection, &query.queue_url)?;
+    let mut queue_urls = Vec::new();
+    for name in names(&connection)? {
+        let redrive = queue_named(&connection, &name)?.and_then(|queue| queue.settings.redrive);
+        if redrive.is_some_and(|redrive| redrive.target == target.name) {
+            queue_urls.push(url_of(base, &name));
+        }
+    }
+    Ok(SourceQueueUrls { queue_urls })
+}
+
+pub(super) fn attributes(store: &Store, query: QueueAttributes) -> Outcome<Attributes> {
+    let connection = store.read();
+    let queue = queue_of_url(&connection, &query.queue_url)?;
+    let mut attributes = described(&queue);
+    attributes.extend(counts(&connection, &queue, store.now())?);
+    let wanted = &query.attribute_names;
+    if !wanted.iter().any(|name| name == "All") {
+        attributes.retain(|name, _| wanted.contains(name));
+    }
+    Ok(Attributes { attributes })
+}
+
+/// Changes the given attributes; an empty value takes an attribute away (as for `RedrivePolicy`).
+pub(super) fn set_attributes(store: &Store, query: QueueAttributes) -> Outcome<Nothing> {
+    store.write(|tx| {
+        let queue = queue_of_url(tx, &query.queue_url)?;
+        let mut attributes = queue.attributes;
+        for (name, value) in query.attributes {
+            if name == "FifoQueue" {
+                return Err(Failure::attribute_name(&name));
+            }
+            if value.is_empty() {
+                attributes.remove(&name)
+            } else {
+                attributes.insert(name, value)
+            };
+        }
+        check_settings(tx, &queue.name, &attributes)?;
+        let text = serde_json::to_string(&attributes).map_err(Failure::internal)?;
+        let sql = "UPDATE queues SET attributes = ?2, modified_ms = ?3 WHERE id = ?1";
+        tx.execute(sql, params![queue.id, text, store.now()])?;
+        Ok(Nothing {})
+    })
+}
+
+pub(super) fn purge(store: &Store, query: QueueAttributes) -> Outcome<Nothing> {
+    store.write(|tx| {
+        let queue = queue_of_url(tx, &query.queue_url)?;
+        tx.execute("DELETE FROM messages WHERE queue = ?1", [queue.id])?;
+        Ok(Nothing {})
+    })
+}
+
+pub(super) fn delete(store: &Store, query: QueueAttributes) -> Outcome<Nothing> {
+    store.write(|tx| {
+        let queue = queue_of_url(tx, &query.queue_url)?;
+        tx.execute("DELETE FROM messages WHERE queue = ?1", [queue.id])?;
+        tx.execute("DELETE FROM deduplication WHERE queue = ?1", [queue.id])?;
+        tx.execute("DELETE FROM queues WHERE id = ?1", [queue.id])?;
+        Ok(Nothing {})
+    })
+}
+
+fn url_of(base: &str, name: &str) -> String {
+    format!("{base}/{ACCOUNT}/{name}")
+}
+
+/// The names of all queues, in order.
+pub(super) fn names(connection: &Connection) -> Outcome<Vec<String>> {
+    let mut statement = connection.prepare_cached("SELECT name FROM queues ORDER BY name")?;
+    Ok(statement
+        .query_map([], |row| row.get(0))?
+        .collect::<Result<_, _>>()?)
+}
+
+/// A name has up to 80 letters, digits, hyphens and underscores; that of a FIFO queue ends in `.fifo`, and its
+/// attributes must say so as well.
+fn check_name(name: &str, attributes: &BTreeMap<String, String>) -> Outcome<()> {
+    let stem = name.strip_suffix(".fifo").unwrap_or(name);
+    let fits = stem
+        .chars()
+        .all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter));
+    if stem.is_empty() || name.len() > 80 || !fits {
+        let reason = "Can only include alphanumeric characters, hyphens, or underscores. 1 to 80 in length.";
+        return Err(Failure::invalid("QueueName", name, reason));
+    }
+    let says_fifo = attributes.get("FifoQueue").is_some_and(|value| value == "true");
+    if says_fifo != name.ends_with(".fifo") {
+        return Err(Failure::attribute_value("FifoQueue"));
+    }
+    Ok(())
+}
+
+/// The attributes must be valid, fit the kind of queue, and name a dead-letter queue of the same kind.
+fn check_settings(connection: &Connection, name: &str, attributes: &BTreeMap<String, String>) -> Outcome<()> {
+    let settings = Settings::parse(attributes)?;
+    let fifo = name.ends_with(".fifo");
+    if !fifo && attributes.contains_key("ContentBasedDeduplication") {
+        return Err(Failure::attribute_name("ContentBasedDeduplication"));
+    }
+    if let Some(redrive) = settings.redrive {
+        let target = queue_named(connection, &redrive.target)?;
+        if target.is_none_or(|target| target.is_fifo() != fifo) {
+            return Err(Failure::attribute_value("RedrivePolicy"));
+        }
+    }
+    Ok(())
+}
+
+/// All attributes but the counts.
+fn described(queue: &Queue) -> BTreeMap<String, String> {
+    let mut attributes = settings::defaults();
+    attributes.extend(queue.attributes.clone());
+    if queue.is_fifo() {
+        attributes
+            .entry("ContentBasedDeduplication".to_owned())
+            .or_insert_with(|| "false".to_owned());
+    }
+    attributes.insert("QueueArn".to_owned(), format!("{ARN_PREFIX}{}", queue.name));
+    attributes.insert(
+        "CreatedTimestamp".to_owned(),
+        (queue.created_ms / 1000).to_string(),
+    );
+    attributes.insert(
+        "LastModifiedTimestamp".to_owned(),
+        (queue.modified_ms / 1000).to_string(),
+    );
+    attributes
+}
+
+/// How many messages are visible, in flight and delayed (those behind others of a FIFO group count as visible).
+fn counts(connection: &Connection, queue: &Queue, now: i64) -> Outcome<[(String, String); 3]> {
+    let ready = "SELECT count(*) FROM messages WHERE queue = ?1 AND state IN (1, 2)";
+    let ready: i64 = connection
+        .prepare_cached(ready)?
+        .query_row([queue.id], |row| row.get(0))?;
+    let waiting = "SELECT count(*) FILTER (WHERE due_ms <= ?2), \
+                          count(*) FILTER (WHERE due_ms > ?2 AND receipt IS NOT NULL), \
+                          count(*) FILTER (WHERE due_ms > ?2 AND receipt IS NULL) \
+                   FROM messages WHERE queue = ?1 AND state = 0";
+    let (due, in_flight, delayed): (i64, i64, i64) = connection
+        .prepare_cached(waiting)?
+        .query_row([queue.id, now], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    Ok([
+        (
+            "ApproximateNumberOfMessages".to_owned(),
+            (ready + due).to_string(),
+        ),
+        (
+            "ApproximateNumberOfMessagesNotVisible".to_owned(),
+            in_flight.to_string(),
+        ),
+        (
+            "ApproximateNumberOfMessagesDelayed".to_owned(),
+            delayed.to_string(),
+        ),
+    ])
+}

@@ -1,0 +1,157 @@
+//! `ReceiveMessage`: its parameters, and waiting while there is nothing to take.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rusqlite::{Connection, params};
+use tokio::time::Instant;
+
+use super::error::{Failure, Outcome};
+use super::store::{MAX_TAKE, Queue, Store, queue_of_url};
+use super::take;
+use super::wire::{Incoming, Receive, Received};
+
+/// A waiting receiver looks again at this interval. That matters for messages from other processes only: those
+/// from this process wake it.
+const TICK: Duration = Duration::from_millis(200);
+/// The longest visibility time-out: twelve hours.
+const MAX_VISIBILITY: i64 = 43_200;
+
+/// The checked parameters of a request.
+pub(super) struct Order {
+    /// How many messages to take at most.
+    pub(super) count: usize,
+    /// How long to hide them, in milliseconds; `None` for the queue's default.
+    pub(super) visibility: Option<i64>,
+    /// How long to wait for the first, in milliseconds; `None` for the queue's default.
+    wait: Option<u64>,
+    /// The system attributes to answer with.
+    pub(super) system_attributes: Vec<String>,
+    /// The message attributes to answer with: names, `prefix.*` or `All`.
+    pub(super) attributes: Vec<String>,
+}
+
+/// What a look at a queue found: messages, or how long until a waiting one is due.
+enum Look {
+    Found(Vec<Incoming>),
+    Nothing(Option<Duration>),
+}
+
+/// Takes up to the asked number of messages; when there are none, waits for the first ones up to the asked time.
+pub(super) async fn receive(store: &Arc<Store>, query: Receive) -> Outcome<Received> {
+    let url = query.queue_url.clone();
+    let order = Order::parse(query)?;
+    let queue = queue_of_url(&store.read(), &url)?;
+    let waker = store.waker(queue.id);
+    let deadline = Instant::now() + Duration::from_millis(order.wait.unwrap_or(queue.settings.wait));
+    loop {
+        // Registered before the look, so that what is sent in between wakes this receiver.
+        let mut woken = std::pin::pin!(waker.notified());
+        woken.as_mut().enable();
+        let due = match look(store, &url, &order)? {
+            Look::Found(messages) => {
+                if messages.len() == order.count {
+                    // There may be more, for another receiver.
+                    waker.notify_one();
+                }
+                return Ok(Received { messages });
+            }
+            Look::Nothing(due) => due.unwrap_or(TICK).min(TICK),
+        };
+        let now = Instant::now();
+        if now >= deadline {
+            return Ok(Received { messages: Vec::new() });
+        }
+        tokio::select! {
+            () = woken => {}
+            () = tokio::time::sleep_until((now + due).min(deadline)) => {}
+        }
+    }
+}
+
+impl Order {
+    fn parse(query: Receive) -> Outcome<Self> {
+        let count = match query.max_number_of_messages {
+            None => 1,
+            Some(count @ 1..=MAX_TAKE) => usize::try_from(count).unwrap_or(1),
+            Some(count) => {
+                let reason = "Must be between 1 and 10, if provided.";
+                return Err(Failure::invalid("MaxNumberOfMessages", count, reason));
+            }
+        };
+        let wait = match query.wait_time_seconds {
+            None => None,
+            Some(seconds @ 0..=20) => Some(seconds.unsigned_abs() * 1000),
+            Some(seconds) => {
+                let reason = "Must be >= 0 and <= 20, if provided.";
+                return Err(Failure::invalid("WaitTimeSeconds", seconds, reason));
+            }
+        };
+        let visibility = query.visibility_timeout.map(visibility_ms).transpose()?;
+        let mut system_attributes = query.message_system_attribute_names;
+        system_attributes.extend(query.attribute_names);
+        Ok(Self {
+            count,
+            visibility,
+            wait,
+            system_attributes,
+            attributes: query.message_attribute_names,
+        })
+    }
+}
+
+/// A visibility time-out in milliseconds.
+pub(super) fn visibility_ms(seconds: i64) -> Outcome<i64> {
+    if (0..=MAX_VISIBILITY).contains(&seconds) {
+        return Ok(seconds * 1000);
+    }
+    let reason = "Must be between 0 and 43200, if provided.";
+    Err(Failure::invalid("VisibilityTimeout", seconds, reason))
+}
+
+/// Takes messages if there are any; otherwise only reads.
+fn look(store: &Store, url: &str, order: &Order) -> Outcome<Look> {
+    let now = store.now();
+    {
+        let connection = store.read();
+        let queue = queue_of_url(&connection, url)?;
+        if !has_ready(&connection, &queue, now)? {
+            return Ok(Look::Nothing(next_due(&connection, &queue, now)?));
+        }
+    }
+    let (taken, due) = store.write(|tx| {
+        let queue = queue_of_url(tx, url)?;
+        let taken = take::take(tx, &queue, order, now)?;
+        let due = if taken.messages.is_empty() {
+            next_due(tx, &queue, now)?
+        } else {
+            None
+        };
+        Ok((taken, due))
+    })?;
+    if let Some(queue) = taken.moved_to {
+        store.waker(queue).notify_one();
+    }
+    Ok(if taken.messages.is_empty() {
+        Look::Nothing(due)
+    } else {
+        Look::Found(taken.messages)
+    })
+}
+
+fn has_ready(connection: &Connection, queue: &Queue, now: i64) -> Outcome<bool> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM messages WHERE queue = ?1 AND state = 1) \
+                   OR EXISTS (SELECT 1 FROM messages WHERE queue = ?1 AND state = 0 AND due_ms <= ?2)";
+    Ok(connection
+        .prepare_cached(sql)?
+        .query_row(params![queue.id, now], |row| row.get(0))?)
+}
+
+/// How long until the next message of the queue that waits is due.
+fn next_due(connection: &Connection, queue: &Queue, now: i64) -> Outcome<Option<Duration>> {
+    let sql = "SELECT min(due_ms) FROM messages WHERE queue = ?1 AND state = 0";
+    let due: Option<i64> = connection
+        .prepare_cached(sql)?
+        .query_row([queue.id], |row| row.get(0))?;
+    Ok(due.map(|due| Duration::from_millis(u64::try_from(due - now).unwrap_or(0))))
+}

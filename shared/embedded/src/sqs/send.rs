@@ -1,0 +1,262 @@
+//! Sending messages.
+
+use std::collections::{BTreeMap, HashSet};
+
+use rusqlite::{OptionalExtension, Transaction, params};
+use sha2::{Digest, Sha256};
+
+use super::error::{Failure, Outcome};
+use super::settings::MAX_MESSAGE_BYTES;
+use super::store::{BEHIND, Queue, READY, Store, WAITING, queue_of_url, rank, settle_group};
+use super::wire::{AttributeValue, Batch, BatchAnswer, Outgoing, Send, Sent};
+use super::{digest, settle};
+use crate::wire::{hex, random_id};
+
+/// How long a deduplication id suppresses repeats: five minutes.
+const DEDUPLICATION_MS: i64 = 5 * 60 * 1000;
+/// The longest message group id or deduplication id, in characters.
+const MAX_ID: usize = 128;
+
+pub(super) fn send(store: &Store, query: Send) -> Outcome<Sent> {
+    let now = store.now();
+    let (queue, sent) = store.write(|tx| {
+        let queue = queue_of_url(tx, &query.queue_url)?;
+        let sent = enqueue(tx, &queue, query.message, now)?;
+        Ok((queue, sent))
+    })?;
+    store.waker(queue.id).notify_one();
+    Ok(sent)
+}
+
+/// Sends the entries in one transaction; an entry that is refused does not hold up the others.
+pub(super) fn send_batch(store: &Store, query: Batch<Outgoing>) -> Outcome<BatchAnswer<Sent>> {
+    check_batch(query.entries.iter().map(|entry| entry.id.as_str()))?;
+    let length: usize = query.entries.iter().map(size).sum();
+    if length as u64 > MAX_MESSAGE_BYTES {
+        return Err(Failure::batch_too_long(length, MAX_MESSAGE_BYTES));
+    }
+    let now = store.now();
+    let (queue, answer) = store.write(|tx| {
+        let queue = queue_of_url(tx, &query.queue_url)?;
+        let mut answer = BatchAnswer::new();
+        for entry in query.entries {
+            let id = entry.id.clone();
+            // What failed on our side must undo the whole batch.
+            match enqueue(tx, &queue, entry, now) {
+                Err(failure) if !failure.sender_fault => return Err(failure),
+                outcome => answer.push(id, outcome),
+            }
+        }
+        Ok((queue, answer))
+    })?;
+    store.waker(queue.id).notify_one();
+    Ok(answer)
+}
+
+/// A batch has one to ten entries with distinct, well-formed ids.
+pub(super) fn check_batch<'a>(ids: impl ExactSizeIterator<Item = &'a str>) -> Outcome<()> {
+    match ids.len() {
+        0 => return Err(Failure::empty_batch()),
+        1..=10 => {}
+        count => return Err(Failure::too_many_entries(count)),
+    }
+    let mut seen = HashSet::new();
+    for id in ids {
+        let fits = id
+            .chars()
+            .all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter));
+        if id.is_empty() || id.len() > 80 || !fits {
+            return Err(Failure::bad_entry_id());
+        }
+        if !seen.insert(id) {
+            return Err(Failure::ids_not_distinct(id));
+        }
+    }
+    Ok(())
+}
+
+/// Checks one message and stores it, unless its deduplication id was seen before.
+fn enqueue(tx: &Transaction<'_>, queue: &Queue, message: Outgoing, now: i64) -> Outcome<Sent> {
+    let body = check(queue, &message)?;
+    let delay = delay(queue, &message)?;
+    let mut sent = Sent {
+        message_id: random_id(),
+        md5_of_body: digest::of_body(&body),
+        md5_of_attributes: digest::of_attributes(&message.message_attributes),
+        md5_of_system_attributes: digest::of_attributes(&message.message_system_attributes),
+        sequence_number: None,
+    };
+    if queue.is_fifo() {
+        enqueue_once(tx, queue, &message, &body, &mut sent, (now, delay))?;
+    } else {
+        insert(tx, queue, &message, &sent.message_id, &body, (None, now, delay))?;
+    }
+    Ok(sent)
+}
+
+/// Stores a message of a FIFO queue at the end of its group. If its deduplication id was seen before, the answer is
+/// that of the first time.
+fn enqueue_once(
+    tx: &Transaction<'_>,
+    queue: &Queue,
+    message: &Outgoing,
+    body: &str,
+    sent: &mut Sent,
+    (now, delay): (i64, i64),
+) -> Outcome<()> {
+    let group = message.message_group_id.as_deref();
+    let group = group.ok_or_else(|| Failure::missing("MessageGroupId"))?;
+    let deduplication = deduplication_id(queue, message, body)?;
+    let per_group = queue.settings.deduplication_per_group;
+    let key = if per_group {
+        format!("{group}\n{deduplication}")
+    } else {
+        deduplication.clone()
+    };
+    if let Some((first, seq)) = seen_before(tx, queue.id, &key, now)? {
+        sent.message_id = first;
+        sent.sequence_number = Some(settle::sequence_number(seq));
+        return Ok(());
+    }
+    let times = (Some(deduplication.as_str()), now, delay);
+    let seq = insert(tx, queue, message, &sent.message_id, body, times)?;
+    let sql = "INSERT OR REPLACE INTO deduplication (queue, id, expires_ms, message_id, seq) \
+               VALUES (?1, ?2, ?3, ?4, ?5)";
+    let row = params![queue.id, key, now + DEDUPLICATION_MS, sent.message_id, seq];
+    tx.prepare_cached(sql)?.execute(row)?;
+    settle_group(tx, queue.id, group, now)?;
+    sent.sequence_number = Some(settle::sequence_number(seq));
+    Ok(())
+}
+
+/// What the message must be like in any queue; answers its body.
+fn check(queue: &Queue, message: &Outgoing) -> Outcome<String> {
+    let body = message.message_body.as_deref().filter(|body| !body.is_empty());
+    let body = body.ok_or_else(|| Failure::missing("MessageBody"))?;
+    if !body.chars().all(is_allowed) {
+        return Err(Failure::message_contents());
+    }
+    if size(message) as u64 > queue.settings.max_bytes {
+        return Err(Failure::too_long(queue.settings.max_bytes));
+    }
+    if message.message_attributes.len() > 10 {
+        let count = message.message_attributes.len();
+        return Err(Failure::invalid(
+            "MessageAttributes",
+            count,
+            "A message can have at most 10 attributes.",
+        ));
+    }
+    let ids = [
+        ("MessageGroupId", &message.message_group_id),
+        ("MessageDeduplicationId", &message.message_deduplication_id),
+    ];
+    for (name, id) in ids {
+        let Some(id) = id else { continue };
+        if id.is_empty() || id.len() > MAX_ID || !id.chars().all(|letter| letter.is_ascii_graphic()) {
+            let reason = format!(
+                "{name} can only include alphanumeric and punctuation characters. 1 to 128 in length."
+            );
+            return Err(Failure::invalid(name, id, &reason));
+        }
+    }
+    Ok(body.to_owned())
+}
+
+/// The characters of XML 1.0.
+fn is_allowed(letter: char) -> bool {
+    matches!(letter, '\t' | '\n' | '\r' | ' '..='\u{fffd}' | '\u{10000}'..)
+}
+
+/// The bytes that count towards the limit: body, and names, types and values of the attributes.
+fn size(message: &Outgoing) -> usize {
+    let of_attributes = |attributes: &BTreeMap<String, AttributeValue>| -> usize {
+        attributes
+            .iter()
+            .map(|(name, value)| name.len() + value.size())
+            .sum()
+    };
+    message.message_body.as_deref().map_or(0, str::len) + of_attributes(&message.message_attributes)
+}
+
+/// The delay in milliseconds. FIFO queues know only that of the queue.
+fn delay(queue: &Queue, message: &Outgoing) -> Outcome<i64> {
+    let of_queue = i64::try_from(queue.settings.delay).unwrap_or(0);
+    match message.delay_seconds {
+        None => Ok(of_queue),
+        Some(0) if queue.is_fifo() => Ok(of_queue),
+        Some(seconds) if queue.is_fifo() => {
+            let reason = "The request include parameter that is not valid for this queue type.";
+            Err(Failure::invalid("DelaySeconds", seconds, reason))
+        }
+        Some(seconds @ 0..=900) => Ok(seconds * 1000),
+        Some(seconds) => Err(Failure::invalid(
+            "DelaySeconds",
+            seconds,
+            "DelaySeconds must be >= 0 and <= 900.",
+        )),
+    }
+}
+
+fn deduplication_id(queue: &Queue, message: &Outgoing, body: &str) -> Outcome<String> {
+    match &message.message_deduplication_id {
+        Some(id) => Ok(id.clone()),
+        None if queue.settings.content_deduplication => Ok(hex(&Sha256::digest(body.as_bytes()))),
+        None => {
+            let reason = "The queue should either have ContentBasedDeduplication enabled or \
+                          MessageDeduplicationId provided explicitly";
+            Err(Failure::invalid("MessageDeduplicationId", "null", reason))
+        }
+    }
+}
+
+/// The id and number of the message that was sent under `key` within the window.
+fn seen_before(tx: &Transaction<'_>, queue: i64, key: &str, now: i64) -> Outcome<Option<(String, i64)>> {
+    let sql = "SELECT message_id, seq FROM deduplication WHERE queue = ?1 AND id = ?2 AND expires_ms > ?3";
+    let found = tx
+        .prepare_cached(sql)?
+        .query_row(params![queue, key, now], |row| Ok((row.get(0)?, row.get(1)?)));
+    Ok(found.optional()?)
+}
+
+/// Stores a message: ready or delayed in a standard queue, at the end of its group in a FIFO queue.
+fn insert(
+    tx: &Transaction<'_>,
+    queue: &Queue,
+    message: &Outgoing,
+    id: &str,
+    body: &str,
+    (deduplication, now, delay): (Option<&str>, i64, i64),
+) -> Outcome<i64> {
+    let json = |attributes: &BTreeMap<String, AttributeValue>| {
+        let text = (!attributes.is_empty()).then(|| serde_json::to_string(attributes));
+        text.transpose().map_err(Failure::internal)
+    };
+    let group = message.message_group_id.as_deref();
+    let state = match delay {
+        _ if queue.is_fifo() => BEHIND,
+        0 => READY,
+        _ => WAITING,
+    };
+    let sql = "INSERT INTO messages (queue, state, rank, due_ms, group_id, sent_ms, id, deduplication_id, attributes, \
+               system_attributes, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+    let (attributes, system) = (
+        json(&message.message_attributes)?,
+        json(&message.message_system_attributes)?,
+    );
+    let rank = rank(tx, queue, group)?;
+    let row = params![
+        queue.id,
+        state,
+        rank,
+        now + delay,
+        group,
+        now,
+        id,
+        deduplication,
+        attributes,
+        system,
+        body
+    ];
+    tx.prepare_cached(sql)?.insert(row).map_err(Failure::from)
+}

@@ -1,0 +1,145 @@
+//! The attributes of a queue: which exist, what they may be, and what they mean for its messages.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::error::{Failure, Outcome};
+use super::store::ARN_PREFIX;
+
+/// Attributes that are numbers, with their smallest, largest and default value (SQS API reference, `CreateQueue`).
+const NUMBERS: [(&str, u64, u64, u64); 5] = [
+    ("DelaySeconds", 0, 900, 0),
+    ("MaximumMessageSize", 1024, MAX_MESSAGE_BYTES, MAX_MESSAGE_BYTES),
+    ("MessageRetentionPeriod", 60, 1_209_600, 345_600),
+    ("ReceiveMessageWaitTimeSeconds", 0, 20, 0),
+    ("VisibilityTimeout", 0, 43_200, 30),
+];
+/// Attributes that are kept and answered, without an effect here.
+const KEPT: [&str; 7] = [
+    "Policy",
+    "RedriveAllowPolicy",
+    "KmsMasterKeyId",
+    "KmsDataKeyReusePeriodSeconds",
+    "SqsManagedSseEnabled",
+    "FifoThroughputLimit",
+    "FifoQueue",
+];
+/// The largest message, and the largest batch of messages: 1 MiB, attributes included.
+pub(super) const MAX_MESSAGE_BYTES: u64 = 1024 * 1024;
+
+/// Where messages go that were received too often.
+#[derive(Debug, Clone)]
+pub(super) struct Redrive {
+    /// The name of the dead-letter queue.
+    pub(super) target: String,
+    /// A message that was received this often without being deleted is moved instead of received again.
+    pub(super) max_receive_count: u64,
+}
+
+/// What a queue's attributes mean. Times in milliseconds.
+#[derive(Debug, Clone)]
+pub(super) struct Settings {
+    pub(super) delay: u64,
+    pub(super) max_bytes: u64,
+    pub(super) retention: u64,
+    pub(super) wait: u64,
+    pub(super) visibility: u64,
+    pub(super) content_deduplication: bool,
+    /// Deduplication ids count per message group instead of per queue.
+    pub(super) deduplication_per_group: bool,
+    pub(super) redrive: Option<Redrive>,
+}
+
+/// `RedrivePolicy` as JSON text: the count may be a number or a string.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RedrivePolicy {
+    dead_letter_target_arn: String,
+    max_receive_count: serde_json::Value,
+}
+
+impl Settings {
+    /// Reads a queue's attributes.
+    ///
+    /// # Errors
+    /// An attribute is unknown, not settable, or has a value out of its range.
+    pub(super) fn parse(attributes: &BTreeMap<String, String>) -> Outcome<Self> {
+        for (name, value) in attributes {
+            check(name, value)?;
+        }
+        let number = |name: &str| {
+            let default = NUMBERS
+                .iter()
+                .find(|number| number.0 == name)
+                .map_or(0, |number| number.3);
+            attributes
+                .get(name)
+                .and_then(|value| value.parse().ok())
+                .unwrap_or(default)
+        };
+        let is = |name: &str, wanted: &str| attributes.get(name).is_some_and(|value| value == wanted);
+        Ok(Self {
+            delay: number("DelaySeconds") * 1000,
+            max_bytes: number("MaximumMessageSize"),
+            retention: number("MessageRetentionPeriod") * 1000,
+            wait: number("ReceiveMessageWaitTimeSeconds") * 1000,
+            visibility: number("VisibilityTimeout") * 1000,
+            content_deduplication: is("ContentBasedDeduplication", "true"),
+            deduplication_per_group: is("DeduplicationScope", "messageGroup"),
+            redrive: attributes
+                .get("RedrivePolicy")
+                .map(|policy| redrive(policy))
+                .transpose()?,
+        })
+    }
+}
+
+/// The attributes that a queue has without being told.
+pub(super) fn defaults() -> BTreeMap<String, String> {
+    NUMBERS
+        .iter()
+        .map(|(name, _, _, default)| ((*name).to_owned(), default.to_string()))
+        .collect()
+}
+
+fn check(name: &str, value: &str) -> Outcome<()> {
+    let fine = match name {
+        "ContentBasedDeduplication" => ["true", "false"].contains(&value),
+        "DeduplicationScope" => ["queue", "messageGroup"].contains(&value),
+        "RedrivePolicy" => return redrive(value).map(|_| ()),
+        _ if KEPT.contains(&name) => true,
+        _ => {
+            let Some((_, least, most, _)) = NUMBERS.iter().find(|number| number.0 == name) else {
+                return Err(Failure::attribute_name(name));
+            };
+            value
+                .parse()
+                .is_ok_and(|value: u64| (*least..=*most).contains(&value))
+        }
+    };
+    if fine {
+        Ok(())
+    } else {
+        Err(Failure::attribute_value(name))
+    }
+}
+
+fn redrive(policy: &str) -> Outcome<Redrive> {
+    let bad = || Failure::attribute_value("RedrivePolicy");
+    let policy: RedrivePolicy = serde_json::from_str(policy).map_err(|_| bad())?;
+    let target = policy
+        .dead_letter_target_arn
+        .strip_prefix(ARN_PREFIX)
+        .ok_or_else(bad)?
+        .to_owned();
+    let count = match &policy.max_receive_count {
+        serde_json::Value::String(text) => text.parse().ok(),
+        other => other.as_u64(),
+    };
+    let max_receive_count = count.filter(|count| (1..=1000).contains(count)).ok_or_else(bad)?;
+    Ok(Redrive {
+        target,
+        max_receive_count,
+    })
+}

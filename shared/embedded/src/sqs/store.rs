@@ -1,0 +1,267 @@
+//! The tables of SQS, the states of a message, and the order in which messages are served.
+//!
+//! **States.** A message is *waiting* until its due time (delayed, or in flight until its visibility time-out),
+//! *ready* to be received, or, in a FIFO queue only, *behind* another message of its group. Time alone writes
+//! nothing: a waiting message whose due time has passed counts as ready everywhere, and becomes it in the next
+//! transaction that receives from its queue (`promote`). So a receive reads one index range of ready messages, no
+//! matter how many are in flight, and an idle poll only reads.
+//!
+//! **FIFO.** At most one message of a group, its head, is ready, and only while none of the group is in flight or
+//! delayed. `settle_group` restores this whenever something of a group changed. What is in flight was taken in one
+//! receive from the front of the group, hence is always among its first ten messages.
+//!
+//! **Fairness.** Messages are served in the order of `rank`, then of arrival. This is start-time fair queueing
+//! (Goyal, Vin, Cheng 1996) with equal weights: the queue's virtual time is the largest rank served so far; a
+//! message's rank is one more than the last of its group, but not less than the virtual time. Groups with a backlog
+//! are thus served in turns, and the first message of a quiet group is served in the current turn. A message without
+//! a group is a group of its own.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rusqlite::{Connection, OptionalExtension, Transaction, params};
+use tokio::sync::Notify;
+
+use super::error::{Failure, Outcome};
+use super::settings::Settings;
+use crate::clock::Clock;
+use crate::sqlite;
+
+/// The account that all queues belong to.
+pub(super) const ACCOUNT: &str = "000000000000";
+/// What the names of queues follow in their ARNs.
+pub(super) const ARN_PREFIX: &str = "arn:aws:sqs:us-east-1:000000000000:";
+
+/// The states of a message, as kept in the column `state`.
+pub(super) const WAITING: i64 = 0;
+pub(super) const READY: i64 = 1;
+pub(super) const BEHIND: i64 = 2;
+
+/// The most messages that one receive takes, hence the most of a FIFO group that are in flight.
+pub(super) const MAX_TAKE: i64 = 10;
+/// How many messages one receive makes ready at most, so that no transaction grows without a limit.
+const PROMOTE_LIMIT: i64 = 1000;
+
+const SCHEMA: &str = "
+CREATE TABLE IF NOT EXISTS queues (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    name TEXT NOT NULL UNIQUE,
+    attributes TEXT NOT NULL,
+    virtual_time INTEGER NOT NULL DEFAULT 0,
+    created_ms INTEGER NOT NULL,
+    modified_ms INTEGER NOT NULL
+);
+CREATE TABLE IF NOT EXISTS messages (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    queue INTEGER NOT NULL,
+    state INTEGER NOT NULL,
+    rank INTEGER NOT NULL,
+    due_ms INTEGER NOT NULL,
+    group_id TEXT,
+    receipt INTEGER,
+    received INTEGER NOT NULL DEFAULT 0,
+    first_received_ms INTEGER,
+    sent_ms INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    deduplication_id TEXT,
+    dead_letter_source TEXT,
+    attributes TEXT,
+    system_attributes TEXT,
+    body TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS messages_to_take ON messages (queue, state, rank, seq);
+CREATE INDEX IF NOT EXISTS messages_by_due ON messages (queue, due_ms) WHERE state = 0;
+CREATE INDEX IF NOT EXISTS messages_of_group ON messages (queue, group_id, rank, seq) WHERE group_id IS NOT NULL;
+CREATE TABLE IF NOT EXISTS deduplication (
+    queue INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    expires_ms INTEGER NOT NULL,
+    message_id TEXT NOT NULL,
+    seq INTEGER NOT NULL,
+    PRIMARY KEY (queue, id)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS deduplication_by_expiry ON deduplication (expires_ms);
+";
+
+/// A queue as it is now.
+#[derive(Debug, Clone)]
+pub(super) struct Queue {
+    pub(super) id: i64,
+    pub(super) name: String,
+    pub(super) attributes: BTreeMap<String, String>,
+    pub(super) settings: Settings,
+    pub(super) virtual_time: i64,
+    pub(super) created_ms: i64,
+    pub(super) modified_ms: i64,
+}
+
+impl Queue {
+    pub(super) fn is_fifo(&self) -> bool {
+        self.name.ends_with(".fifo")
+    }
+}
+
+/// The file, the clock and the wake-up calls of waiting receivers.
+pub(super) struct Store {
+    connection: Mutex<Connection>,
+    clock: Clock,
+    wakers: Mutex<HashMap<i64, Arc<Notify>>>,
+}
+
+impl Store {
+    pub(super) fn open(file: &Path, clock: Clock) -> anyhow::Result<Self> {
+        let connection = Mutex::new(sqlite::open(file, SCHEMA)?);
+        Ok(Self {
+            connection,
+            clock,
+            wakers: Mutex::default(),
+        })
+    }
+
+    /// Milliseconds since 1970.
+    pub(super) fn now(&self) -> i64 {
+        i64::try_from((self.clock)()).unwrap_or(i64::MAX)
+    }
+
+    /// The connection, for reading. A panic elsewhere rolled its transaction back, so poison means nothing.
+    pub(super) fn read(&self) -> MutexGuard<'_, Connection> {
+        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs `work` in a transaction that is committed when it succeeds.
+    pub(super) fn write<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Outcome<T>) -> Outcome<T> {
+        let mut connection = self.read();
+        let transaction = sqlite::write(&mut connection)?;
+        let result = work(&transaction)?;
+        transaction.commit()?;
+        Ok(result)
+    }
+
+    /// What receivers of the queue `id` wait on. One call wakes one receiver, which wakes the next if it leaves
+    /// messages behind. Receivers in other processes are not reached: they look again at intervals.
+    pub(super) fn waker(&self, id: i64) -> Arc<Notify> {
+        let mut wakers = self.wakers.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(wakers.entry(id).or_default())
+    }
+}
+
+/// The queue that a queue URL names: its last segment is what counts.
+pub(super) fn queue_of_url(connection: &Connection, url: &str) -> Outcome<Queue> {
+    if url.is_empty() {
+        return Err(Failure::missing("QueueUrl"));
+    }
+    let name = url.rsplit('/').next().unwrap_or(url);
+    queue_named(connection, name)?.ok_or_else(Failure::no_such_queue)
+}
+
+pub(super) fn queue_named(connection: &Connection, name: &str) -> Outcome<Option<Queue>> {
+    let sql = "SELECT id, attributes, virtual_time, created_ms, modified_ms FROM queues WHERE name = ?1";
+    let row = connection
+        .prepare_cached(sql)?
+        .query_row([name], |row| {
+            Ok((
+                row.get::<_, i64>(0)?,
+                row.get::<_, String>(1)?,
+                row.get(2)?,
+                row.get(3)?,
+                row.get(4)?,
+            ))
+        })
+        .optional()?;
+    let Some((id, attributes, virtual_time, created_ms, modified_ms)) = row else {
+        return Ok(None);
+    };
+    let attributes: BTreeMap<_, _> = serde_json::from_str(&attributes).map_err(Failure::internal)?;
+    let settings = Settings::parse(&attributes)?;
+    let name = name.to_owned();
+    Ok(Some(Queue {
+        id,
+        name,
+        attributes,
+        settings,
+        virtual_time,
+        created_ms,
+        modified_ms,
+    }))
+}
+
+/// The rank of a message that now joins `group` at its end.
+pub(super) fn rank(tx: &Transaction<'_>, queue: &Queue, group: Option<&str>) -> Outcome<i64> {
+    let Some(group) = group else {
+        return Ok(queue.virtual_time);
+    };
+    let sql = "SELECT max(rank) FROM messages WHERE queue = ?1 AND group_id = ?2";
+    let last: Option<i64> = tx
+        .prepare_cached(sql)?
+        .query_row(params![queue.id, group], |row| row.get(0))?;
+    Ok(last.map_or(queue.virtual_time, |last| queue.virtual_time.max(last + 1)))
+}
+
+/// Makes the waiting messages ready whose due time has passed.
+pub(super) fn promote(tx: &Transaction<'_>, queue: &Queue, now: i64) -> Outcome<()> {
+    let sql = "SELECT seq, group_id FROM messages WHERE queue = ?1 AND state = 0 AND due_ms <= ?2 \
+               ORDER BY due_ms LIMIT ?3";
+    let due: Vec<(i64, Option<String>)> = tx
+        .prepare_cached(sql)?
+        .query_map(params![queue.id, now, PROMOTE_LIMIT], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?
+        .collect::<Result<_, _>>()?;
+    for (seq, group) in due {
+        match group {
+            Some(group) if queue.is_fifo() => {
+                set_state(tx, seq, BEHIND)?;
+                settle_group(tx, queue.id, &group, now)?;
+            }
+            // A message that failed goes behind its group's others: a tenant whose messages all fail waits its turn.
+            group => {
+                let rank = rank(tx, queue, group.as_deref())?;
+                let sql = "UPDATE messages SET state = 1, rank = ?2 WHERE seq = ?1";
+                tx.prepare_cached(sql)?.execute([seq, rank])?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Restores what must hold for a group of a FIFO queue; answers whether its head is ready.
+pub(super) fn settle_group(tx: &Transaction<'_>, queue: i64, group: &str, now: i64) -> Outcome<bool> {
+    let sql = "SELECT seq, state, due_ms FROM messages WHERE queue = ?1 AND group_id = ?2 ORDER BY rank, seq LIMIT ?3";
+    let first: Vec<(i64, i64, i64)> = tx
+        .prepare_cached(sql)?
+        .query_map(params![queue, group, MAX_TAKE], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+        })?
+        .collect::<Result<_, _>>()?;
+    let blocked = first
+        .iter()
+        .any(|(_, state, due)| *state == WAITING && *due > now);
+    for (place, (seq, state, due)) in first.into_iter().enumerate() {
+        let is_head = place == 0 && !blocked;
+        let wanted = match state {
+            _ if is_head => {
+                if due <= now {
+                    READY
+                } else {
+                    WAITING
+                }
+            }
+            WAITING if due > now => WAITING,
+            _ => BEHIND,
+        };
+        if wanted != state {
+            set_state(tx, seq, wanted)?;
+        }
+        if is_head && wanted == READY {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn set_state(tx: &Transaction<'_>, seq: i64, state: i64) -> Outcome<()> {
+    tx.prepare_cached("UPDATE messages SET state = ?2 WHERE seq = ?1")?
+        .execute([seq, state])?;
+    Ok(())
+}

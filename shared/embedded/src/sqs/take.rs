@@ -1,0 +1,263 @@
+//! Taking ready messages out of a queue, within one transaction.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{Row, Transaction, params};
+
+use super::digest;
+use super::error::{Failure, Outcome};
+use super::receive::Order;
+use super::settle::{Receipt, sequence_number};
+use super::store::{ACCOUNT, ARN_PREFIX, BEHIND, Queue, READY, promote, queue_named, rank, settle_group};
+use super::wire::{AttributeValue, Incoming};
+
+/// What was taken.
+pub(super) struct Taken {
+    pub(super) messages: Vec<Incoming>,
+    /// The dead-letter queue that got messages instead.
+    pub(super) moved_to: Option<i64>,
+}
+
+/// A message in the table.
+struct Stored {
+    seq: i64,
+    rank: i64,
+    due_ms: i64,
+    group: Option<String>,
+    received: i64,
+    first_received_ms: Option<i64>,
+    sent_ms: i64,
+    id: String,
+    deduplication_id: Option<String>,
+    dead_letter_source: Option<String>,
+    attributes: Option<String>,
+    system_attributes: Option<String>,
+    body: String,
+}
+
+/// The ready messages of a queue, in the order in which they are served. The columns are those of [`Stored`].
+const NEXT: &str = "SELECT seq, rank, due_ms, group_id, received, first_received_ms, sent_ms, id, deduplication_id, \
+     dead_letter_source, attributes, system_attributes, body \
+     FROM messages WHERE queue = ?1 AND state = 1 ORDER BY rank, seq LIMIT ?2";
+/// The first messages of a group.
+const FRONT: &str = "SELECT seq, rank, due_ms, group_id, received, first_received_ms, sent_ms, id, deduplication_id, \
+     dead_letter_source, attributes, system_attributes, body \
+     FROM messages WHERE queue = ?1 AND group_id = ?2 ORDER BY rank, seq LIMIT ?3";
+
+impl Stored {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            seq: row.get(0)?,
+            rank: row.get(1)?,
+            due_ms: row.get(2)?,
+            group: row.get(3)?,
+            received: row.get(4)?,
+            first_received_ms: row.get(5)?,
+            sent_ms: row.get(6)?,
+            id: row.get(7)?,
+            deduplication_id: row.get(8)?,
+            dead_letter_source: row.get(9)?,
+            attributes: row.get(10)?,
+            system_attributes: row.get(11)?,
+            body: row.get(12)?,
+        })
+    }
+}
+
+/// Takes up to `order.count` ready messages of `queue`. What is past its retention is dropped on the way, what was
+/// received too often is moved to the dead-letter queue.
+pub(super) fn take(tx: &Transaction<'_>, queue: &Queue, order: &Order, now: i64) -> Outcome<Taken> {
+    promote(tx, queue, now)?;
+    let mut taker = Taker {
+        tx,
+        queue,
+        order,
+        now,
+        virtual_time: queue.virtual_time,
+        taken: Taken {
+            messages: Vec::new(),
+            moved_to: None,
+        },
+    };
+    if queue.is_fifo() {
+        taker.take_groups()?
+    } else {
+        taker.take_ready()?
+    }
+    if taker.virtual_time > queue.virtual_time {
+        let sql = "UPDATE queues SET virtual_time = ?2 WHERE id = ?1";
+        tx.prepare_cached(sql)?.execute([queue.id, taker.virtual_time])?;
+    }
+    Ok(taker.taken)
+}
+
+struct Taker<'a> {
+    tx: &'a Transaction<'a>,
+    queue: &'a Queue,
+    order: &'a Order,
+    now: i64,
+    virtual_time: i64,
+    taken: Taken,
+}
+
+impl Taker<'_> {
+    /// How many more messages to take.
+    fn wanted(&self) -> usize {
+        self.order.count - self.taken.messages.len()
+    }
+
+    /// A standard queue: by rank. Each round takes, drops or moves all it read, hence the loop ends.
+    fn take_ready(&mut self) -> Outcome<()> {
+        while self.wanted() > 0 {
+            let ready = self.ready(self.wanted())?;
+            if ready.is_empty() {
+                break;
+            }
+            for message in ready {
+                self.serve(message)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A FIFO queue: group by group, in the order of the ranks of their heads; of a group as many as wanted.
+    fn take_groups(&mut self) -> Outcome<()> {
+        while self.wanted() > 0 {
+            let Some(group) = self.ready(1)?.pop().and_then(|head| head.group) else {
+                break;
+            };
+            let front = self.front(&group, self.wanted())?;
+            for message in front
+                .into_iter()
+                .take_while(|message| message.due_ms <= self.now)
+                .collect::<Vec<_>>()
+            {
+                self.serve(message)?;
+            }
+            settle_group(self.tx, self.queue.id, &group, self.now)?;
+        }
+        Ok(())
+    }
+
+    fn ready(&self, limit: usize) -> Outcome<Vec<Stored>> {
+        let mut statement = self.tx.prepare_cached(NEXT)?;
+        let rows = statement.query_map(params![self.queue.id, limit as i64], Stored::read)?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    fn front(&self, group: &str, limit: usize) -> Outcome<Vec<Stored>> {
+        let mut statement = self.tx.prepare_cached(FRONT)?;
+        let rows = statement.query_map(params![self.queue.id, group, limit as i64], Stored::read)?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Drops, moves or takes one message.
+    fn serve(&mut self, message: Stored) -> Outcome<()> {
+        self.virtual_time = self.virtual_time.max(message.rank);
+        let settings = &self.queue.settings;
+        if message.sent_ms + i64::try_from(settings.retention).unwrap_or(i64::MAX) <= self.now {
+            self.tx
+                .prepare_cached("DELETE FROM messages WHERE seq = ?1")?
+                .execute([message.seq])?;
+            return Ok(());
+        }
+        if let Some(redrive) = &settings.redrive
+            && message.received.unsigned_abs() >= redrive.max_receive_count
+            && let Some(target) = queue_named(self.tx, &redrive.target)?
+        {
+            return self.bury(&message, &target);
+        }
+        self.hide(message)
+    }
+
+    /// Moves a message to the dead-letter queue, where its receive count and age go on.
+    fn bury(&mut self, message: &Stored, target: &Queue) -> Outcome<()> {
+        let state = if target.is_fifo() { BEHIND } else { READY };
+        let rank = rank(self.tx, target, message.group.as_deref())?;
+        let source = format!("{ARN_PREFIX}{}", self.queue.name);
+        let sql = "UPDATE messages SET queue = ?2, state = ?3, rank = ?4, due_ms = ?5, receipt = NULL, \
+                   dead_letter_source = ?6 WHERE seq = ?1";
+        let row = params![message.seq, target.id, state, rank, self.now, source];
+        self.tx.prepare_cached(sql)?.execute(row)?;
+        if let Some(group) = message.group.as_deref().filter(|_| target.is_fifo()) {
+            settle_group(self.tx, target.id, group, self.now)?;
+        }
+        self.taken.moved_to = Some(target.id);
+        Ok(())
+    }
+
+    /// Takes a message: it is in flight under a new receipt.
+    fn hide(&mut self, message: Stored) -> Outcome<()> {
+        let of_queue = i64::try_from(self.queue.settings.visibility).unwrap_or(0);
+        let due = self.now + self.order.visibility.unwrap_or(of_queue);
+        let receipt = Receipt {
+            queue: self.queue.id,
+            seq: message.seq,
+            number: rand::random(),
+        };
+        let sql = "UPDATE messages SET state = 0, due_ms = ?2, receipt = ?3, received = received + 1, \
+                   first_received_ms = ifnull(first_received_ms, ?4) WHERE seq = ?1";
+        self.tx
+            .prepare_cached(sql)?
+            .execute(params![message.seq, due, receipt.number, self.now])?;
+        let incoming = self.answer(message, &receipt)?;
+        self.taken.messages.push(incoming);
+        Ok(())
+    }
+
+    fn answer(&self, message: Stored, receipt: &Receipt) -> Outcome<Incoming> {
+        let mut message_attributes = parse(message.attributes.as_deref())?;
+        message_attributes.retain(|name, _| selects(&self.order.attributes, name));
+        Ok(Incoming {
+            attributes: self.system_attributes(&message)?,
+            message_id: message.id,
+            receipt_handle: receipt.encode(),
+            md5_of_body: digest::of_body(&message.body),
+            body: message.body,
+            md5_of_attributes: digest::of_attributes(&message_attributes),
+            message_attributes,
+        })
+    }
+
+    /// What the service itself knows of a message, as far as it was asked for.
+    fn system_attributes(&self, message: &Stored) -> Outcome<BTreeMap<&'static str, String>> {
+        let fifo = self.queue.is_fifo();
+        let first_received_ms = message.first_received_ms.unwrap_or(self.now);
+        let trace = parse(message.system_attributes.as_deref())?.remove("AWSTraceHeader");
+        let all = [
+            ("SenderId", Some(ACCOUNT.to_owned())),
+            ("SentTimestamp", Some(message.sent_ms.to_string())),
+            (
+                "ApproximateReceiveCount",
+                Some((message.received + 1).to_string()),
+            ),
+            (
+                "ApproximateFirstReceiveTimestamp",
+                Some(first_received_ms.to_string()),
+            ),
+            ("SequenceNumber", fifo.then(|| sequence_number(message.seq))),
+            ("MessageGroupId", message.group.clone()),
+            ("MessageDeduplicationId", message.deduplication_id.clone()),
+            ("DeadLetterQueueSourceArn", message.dead_letter_source.clone()),
+            ("AWSTraceHeader", trace.and_then(|header| header.string_value)),
+        ];
+        let wanted = &self.order.system_attributes;
+        let is_wanted = |name: &str| wanted.iter().any(|wanted| wanted == "All" || wanted == name);
+        let asked = all.into_iter().filter(|(name, _)| is_wanted(name));
+        Ok(asked.filter_map(|(name, value)| Some((name, value?))).collect())
+    }
+}
+
+fn parse(attributes: Option<&str>) -> Outcome<BTreeMap<String, AttributeValue>> {
+    attributes.map_or(Ok(BTreeMap::new()), |text| {
+        serde_json::from_str(text).map_err(Failure::internal)
+    })
+}
+
+/// Whether the list of wanted message attributes (names, `prefix.*`, `.*` or `All`) has `name`.
+fn selects(wanted: &[String], name: &str) -> bool {
+    wanted.iter().any(|pattern| match pattern.strip_suffix(".*") {
+        Some(prefix) => name.starts_with(prefix),
+        None => pattern == "All" || pattern == name,
+    })
+}

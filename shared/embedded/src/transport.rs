@@ -1,0 +1,51 @@
+//! The SDK's HTTP client whose requests never leave the process.
+
+use aws_smithy_runtime_api::client::http::{
+    HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
+};
+use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+use aws_smithy_runtime_api::client::result::ConnectorError;
+use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
+use aws_smithy_types::body::SdkBody;
+use http_body_util::BodyExt;
+
+use crate::Services;
+
+/// Hands each signed request of an AWS SDK client to [`Services`] in the same process: no socket, no TLS.
+///
+/// S3 clients must use path style addresses, and all clients [`crate::ACCESS_KEY`], [`crate::SECRET_KEY`] and
+/// [`crate::REGION`]. Time-outs of the SDK's operations and attempts apply as usual; those of connections do not.
+#[derive(Clone, Debug)]
+pub struct Transport {
+    services: Services,
+}
+
+impl Transport {
+    /// A transport to `services`.
+    pub fn new(services: Services) -> Self {
+        Self { services }
+    }
+}
+
+impl HttpClient for Transport {
+    fn http_connector(&self, _: &HttpConnectorSettings, _: &RuntimeComponents) -> SharedHttpConnector {
+        SharedHttpConnector::new(self.clone())
+    }
+}
+
+impl HttpConnector for Transport {
+    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+        let services = self.services.clone();
+        HttpConnectorFuture::new(async move {
+            let request = request
+                .try_into_http1x()
+                .map_err(|error| ConnectorError::user(error.into()))?;
+            let (parts, body) = request.into_parts();
+            // Usually in memory already; a stream when it comes from a file or ends in a checksum.
+            let body = body.collect().await.map_err(ConnectorError::user)?.to_bytes();
+            let response = services.call(http::Request::from_parts(parts, body)).await;
+            HttpResponse::try_from(response.map(SdkBody::from))
+                .map_err(|error| ConnectorError::user(error.into()))
+        })
+    }
+}

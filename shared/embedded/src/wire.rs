@@ -1,0 +1,37 @@
+//! Small pieces of the AWS wire formats that the services share.
+
+use bytes::Bytes;
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, Response, StatusCode};
+
+/// The content type of the AWS JSON 1.0 protocol, which DynamoDB and SQS speak.
+const JSON: HeaderValue = HeaderValue::from_static("application/x-amz-json-1.0");
+
+/// An answer in the AWS JSON 1.0 protocol.
+pub(crate) fn json(status: StatusCode, body: impl Into<Bytes>) -> Response<Bytes> {
+    let mut response = Response::new(body.into());
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, JSON);
+    let id = HeaderValue::try_from(random_id()).expect("a UUID is a valid header value");
+    response.headers_mut().insert("x-amzn-requestid", id);
+    response
+}
+
+/// A random UUID (version 4), as AWS uses for the ids of requests and messages.
+pub(crate) fn random_id() -> String {
+    let mut bits: u128 = rand::random();
+    bits = (bits & !(0xf << 76)) | (4 << 76);
+    bits = (bits & !(0b11 << 62)) | (0b10 << 62);
+    let hex = format!("{bits:032x}");
+    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
+}
+
+/// Lower-case hexadecimal digits of `bytes`.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        text.push(char::from_digit(u32::from(byte >> 4), 16).expect("four bits are one digit"));
+        text.push(char::from_digit(u32::from(byte & 15), 16).expect("four bits are one digit"));
+    }
+    text
+}

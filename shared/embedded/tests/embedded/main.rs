@@ -1,0 +1,13 @@
+//! The embedded services through the real AWS SDK clients.
+
+#![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
+
+mod dynamodb;
+mod folder;
+mod port;
+mod s3;
+mod sqs_fair;
+mod sqs_fifo;
+mod sqs_queues;
+mod sqs_standard;
+mod support;

@@ -1,0 +1,271 @@
+//! The services behind a port: all three SDK clients on one address, and pre-signed requests without an SDK.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use aws_sdk_s3::presigning::PresigningConfig;
+use aws_smithy_runtime_api::client::http::{
+    HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
+};
+use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+use aws_smithy_runtime_api::client::result::ConnectorError;
+use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
+use aws_smithy_types::body::SdkBody;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use embedded::{ACCESS_KEY, REGION, SECRET_KEY};
+use hmac::{Hmac, KeyInit, Mac};
+use http::{HeaderValue, Request, Response};
+use http_body_util::{BodyExt, Full};
+use hyper_util::rt::TokioIo;
+use sha2::Sha256;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
+
+use crate::support::{self, Fixture, config};
+
+/// An HTTP client that always goes to one address.
+#[derive(Debug, Clone)]
+struct Port(SocketAddr);
+
+impl HttpClient for Port {
+    fn http_connector(&self, _: &HttpConnectorSettings, _: &RuntimeComponents) -> SharedHttpConnector {
+        SharedHttpConnector::new(self.clone())
+    }
+}
+
+impl HttpConnector for Port {
+    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+        let port = self.clone();
+        HttpConnectorFuture::new(async move {
+            let (parts, body) = request.try_into_http1x().unwrap().into_parts();
+            let body = body.collect().await.map_err(ConnectorError::user)?.to_bytes();
+            let response = port.send(Request::from_parts(parts, body)).await;
+            Ok(HttpResponse::try_from(response.map(SdkBody::from)).unwrap())
+        })
+    }
+}
+
+impl Port {
+    async fn send(&self, mut request: Request<Bytes>) -> Response<Bytes> {
+        let host = HeaderValue::try_from(self.0.to_string()).unwrap();
+        request.headers_mut().entry("host").or_insert(host);
+        let path = request.uri().path_and_query().unwrap().clone();
+        *request.uri_mut() = path.into();
+        let stream = TcpStream::connect(self.0).await.unwrap();
+        let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
+            .await
+            .unwrap();
+        tokio::spawn(connection);
+        let response = sender.send_request(request.map(Full::new)).await.unwrap();
+        let (parts, body) = response.into_parts();
+        Response::from_parts(parts, body.collect().await.unwrap().to_bytes())
+    }
+
+    fn config(&self) -> aws_config::SdkConfig {
+        config(self.clone())
+            .into_builder()
+            .endpoint_url(format!("http://{}", self.0))
+            .build()
+    }
+}
+
+/// A server, its port, and what stops it.
+async fn serve(fixture: &Fixture) -> (Port, oneshot::Sender<()>, tokio::task::JoinHandle<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = Port(listener.local_addr().unwrap());
+    let (stop, stopped) = oneshot::channel::<()>();
+    let services = fixture.services.clone();
+    let server = tokio::spawn(async move {
+        embedded::serve(services, listener, async { drop(stopped.await) })
+            .await
+            .unwrap();
+    });
+    (port, stop, server)
+}
+
+#[tokio::test]
+async fn one_port_answers_all_three_services() {
+    let fixture = Fixture::new();
+    let (port, stop, server) = serve(&fixture).await;
+    let dynamodb = aws_sdk_dynamodb::Client::new(&port.config());
+    crate::dynamodb::create_table(&dynamodb).await;
+    assert_eq!(
+        dynamodb.list_tables().send().await.unwrap().table_names(),
+        ["records"]
+    );
+
+    let sqs = aws_sdk_sqs::Client::new(&port.config());
+    let url = sqs
+        .create_queue()
+        .queue_name("work")
+        .send()
+        .await
+        .unwrap()
+        .queue_url
+        .unwrap();
+    assert!(url.starts_with(&format!("http://{}/", port.0)), "{url}");
+    sqs.send_message()
+        .queue_url(&url)
+        .message_body("job")
+        .send()
+        .await
+        .unwrap();
+    // What came in by the port is the same that the process itself sees.
+    let received = fixture
+        .sqs()
+        .receive_message()
+        .queue_url("https://any.host/0/work")
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(received.messages().len(), 1);
+
+    let s3 = support::s3(&port.config());
+    s3.create_bucket().bucket("documents").send().await.unwrap();
+    s3.put_object()
+        .bucket("documents")
+        .key("a")
+        .body(vec![7; 3 << 20].into())
+        .send()
+        .await
+        .unwrap();
+    let got = s3.get_object().bucket("documents").key("a").send().await.unwrap();
+    assert_eq!(got.body.collect().await.unwrap().to_vec().len(), 3 << 20);
+
+    stop.send(()).unwrap();
+    server.await.unwrap();
+}
+
+#[tokio::test]
+async fn pre_signed_urls_upload_and_download_and_cannot_be_changed() {
+    let fixture = Fixture::new();
+    let (port, _stop, _server) = serve(&fixture).await;
+    let s3 = support::s3(&port.config());
+    s3.create_bucket().bucket("documents").send().await.unwrap();
+    let expiry = || PresigningConfig::expires_in(Duration::from_secs(60)).unwrap();
+
+    let put = s3
+        .put_object()
+        .bucket("documents")
+        .key("a b")
+        .presigned(expiry())
+        .await
+        .unwrap();
+    let request = Request::put(put.uri())
+        .body(Bytes::from_static(b"uploaded"))
+        .unwrap();
+    assert_eq!(port.send(request).await.status(), 200);
+
+    let get = s3
+        .get_object()
+        .bucket("documents")
+        .key("a b")
+        .response_content_type("text/plain");
+    let get = get.presigned(expiry()).await.unwrap();
+    let answer = port
+        .send(Request::get(get.uri()).body(Bytes::new()).unwrap())
+        .await;
+    assert_eq!(
+        (answer.status().as_u16(), answer.body().as_ref()),
+        (200, b"uploaded".as_slice())
+    );
+    assert_eq!(answer.headers()["content-type"], "text/plain");
+
+    let forged = get.uri().replace("a%20b", "other");
+    assert_eq!(
+        port.send(Request::get(forged).body(Bytes::new()).unwrap())
+            .await
+            .status(),
+        403
+    );
+    let unsigned = Request::get(format!("http://{}/documents/a%20b", port.0))
+        .body(Bytes::new())
+        .unwrap();
+    assert_eq!(port.send(unsigned).await.status(), 403);
+}
+
+fn hmac(key: &[u8], text: &str) -> Vec<u8> {
+    let mut mac = Hmac::<Sha256>::new_from_slice(key).unwrap();
+    mac.update(text.as_bytes());
+    mac.finalize().into_bytes().to_vec()
+}
+
+/// Now, as signatures write it, from one that the SDK makes.
+async fn signing_time(s3: &aws_sdk_s3::Client) -> String {
+    let expiry = PresigningConfig::expires_in(Duration::from_secs(60)).unwrap();
+    let signed = s3
+        .get_object()
+        .bucket("documents")
+        .key("any")
+        .presigned(expiry)
+        .await
+        .unwrap();
+    let (_, rest) = signed.uri().split_once("X-Amz-Date=").unwrap();
+    rest.split('&').next().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_pre_signed_form_uploads_within_its_policy() {
+    let fixture = Fixture::new();
+    let (port, _stop, _server) = serve(&fixture).await;
+    let s3 = support::s3(&port.config());
+    s3.create_bucket().bucket("documents").send().await.unwrap();
+    let time = signing_time(&s3).await;
+    let day = &time[..8];
+    let scope = format!("{day}/{REGION}/s3/aws4_request");
+    let credential = format!("{ACCESS_KEY}/{scope}");
+    let policy = format!(
+        r#"{{"expiration":"2100-01-01T00:00:00.000Z","conditions":[{{"bucket":"documents"}},{{"key":"form"}},
+        ["content-length-range",1,20],{{"x-amz-algorithm":"AWS4-HMAC-SHA256"}},{{"x-amz-credential":"{credential}"}},
+        {{"x-amz-date":"{time}"}}]}}"#
+    );
+    let policy = STANDARD.encode(policy);
+    let start = hmac(format!("AWS4{SECRET_KEY}").as_bytes(), day);
+    let key = [REGION, "s3", "aws4_request"]
+        .iter()
+        .fold(start, |key, part| hmac(&key, part));
+    let signature: String = hmac(&key, &policy)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+
+    for (file, expected) in [
+        ("short enough", 204),
+        ("this file is longer than the policy allows", 400),
+    ] {
+        let fields = [
+            ("key", "form"),
+            ("policy", &policy),
+            ("x-amz-algorithm", "AWS4-HMAC-SHA256"),
+            ("x-amz-credential", &credential),
+            ("x-amz-date", &time),
+            ("x-amz-signature", &signature),
+            ("file", file),
+        ];
+        let mut body = String::new();
+        for (name, value) in fields {
+            let file = if name == "file" { "; filename=\"f\"" } else { "" };
+            body += &format!(
+                "--edge\r\nContent-Disposition: form-data; name=\"{name}\"{file}\r\n\r\n{value}\r\n"
+            );
+        }
+        body += "--edge--\r\n";
+        let request = Request::post(format!("http://{}/documents", port.0))
+            .header("content-type", "multipart/form-data; boundary=edge")
+            .body(Bytes::from(body))
+            .unwrap();
+        let answer = port.send(request).await;
+        assert_eq!(answer.status().as_u16(), expected, "{:?}", answer.body());
+    }
+    let stored = fixture
+        .s3()
+        .get_object()
+        .bucket("documents")
+        .key("form")
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(stored.body.collect().await.unwrap().to_vec(), b"short enough");
+}

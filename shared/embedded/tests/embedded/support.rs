@@ -1,0 +1,83 @@
+//! Services in a temporary folder, a clock that moves by hand, and SDK clients over any transport.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use aws_config::{BehaviorVersion, Region, SdkConfig};
+use aws_smithy_runtime_api::client::http::HttpClient;
+use embedded::{ACCESS_KEY, REGION, SECRET_KEY, Services, Transport};
+use tempfile::TempDir;
+
+/// Services and their folder, which is removed in the end.
+pub(crate) struct Fixture {
+    pub(crate) folder: TempDir,
+    pub(crate) services: Services,
+    clock: Arc<AtomicU64>,
+}
+
+impl Fixture {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let clock = Arc::new(AtomicU64::new(1_800_000_000_000));
+        let services = open(folder.path(), &clock);
+        Self {
+            folder,
+            services,
+            clock,
+        }
+    }
+
+    /// Lets the time of SQS and S3 pass.
+    pub(crate) fn advance_ms(&self, ms: u64) {
+        self.clock.fetch_add(ms, Ordering::SeqCst);
+    }
+
+    /// Opens the same folder again, as another process would.
+    pub(crate) fn reopen(&self) -> Services {
+        open(self.folder.path(), &self.clock)
+    }
+
+    pub(crate) fn dynamodb(&self) -> aws_sdk_dynamodb::Client {
+        dynamodb(&self.services)
+    }
+
+    pub(crate) fn sqs(&self) -> aws_sdk_sqs::Client {
+        sqs(&self.services)
+    }
+
+    pub(crate) fn s3(&self) -> aws_sdk_s3::Client {
+        s3(&config(Transport::new(self.services.clone())))
+    }
+}
+
+fn open(folder: &Path, clock: &Arc<AtomicU64>) -> Services {
+    let clock = Arc::clone(clock);
+    Services::open_with_clock(folder, Arc::new(move || clock.load(Ordering::SeqCst))).unwrap()
+}
+
+pub(crate) fn dynamodb(services: &Services) -> aws_sdk_dynamodb::Client {
+    aws_sdk_dynamodb::Client::new(&config(Transport::new(services.clone())))
+}
+
+pub(crate) fn sqs(services: &Services) -> aws_sdk_sqs::Client {
+    aws_sdk_sqs::Client::new(&config(Transport::new(services.clone())))
+}
+
+pub(crate) fn s3(config: &SdkConfig) -> aws_sdk_s3::Client {
+    let config = aws_sdk_s3::config::Builder::from(config)
+        .force_path_style(true)
+        .build();
+    aws_sdk_s3::Client::from_conf(config)
+}
+
+/// SDK settings with the dummy credentials.
+pub(crate) fn config(client: impl HttpClient + 'static) -> SdkConfig {
+    let keys = aws_sdk_s3::config::Credentials::new(ACCESS_KEY, SECRET_KEY, None, None, "embedded");
+    SdkConfig::builder()
+        .behavior_version(BehaviorVersion::latest())
+        .region(Region::from_static(REGION))
+        .credentials_provider(aws_sdk_s3::config::SharedCredentialsProvider::new(keys))
+        .http_client(client)
+        .build()
+}
