@@ -1,0 +1,79 @@
+//! One client for each service, and the configurations they come from.
+
+use std::time::Duration;
+
+use aws_config::timeout::TimeoutConfig;
+use aws_config::{BehaviorVersion, Region, SdkConfig};
+use aws_sdk_dynamodb::config::{Credentials, SharedCredentialsProvider};
+use aws_smithy_http_client::tls::Provider;
+use aws_smithy_http_client::tls::rustls_provider::CryptoMode;
+use aws_smithy_runtime_api::client::http::HttpClient;
+
+/// A connection that is not there after this long is tried again; inside a region it takes a few milliseconds.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+/// An attempt without an answer after this long is tried again. Large objects stream within it.
+const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// The standard AWS configuration: environment, profile or role, and `AWS_ENDPOINT_URL` where it is set.
+pub async fn from_environment() -> SdkConfig {
+    let https = aws_smithy_http_client::Builder::new()
+        .tls_provider(Provider::Rustls(CryptoMode::Ring))
+        .build_https();
+    let timeouts = TimeoutConfig::builder();
+    let timeouts = timeouts
+        .connect_timeout(CONNECT_TIMEOUT)
+        .operation_attempt_timeout(ATTEMPT_TIMEOUT)
+        .build();
+    aws_config::defaults(BehaviorVersion::latest())
+        .http_client(https)
+        .timeout_config(timeouts)
+        .load()
+        .await
+}
+
+/// A configuration whose requests all go to `transport`, signed with these keys.
+pub fn through(
+    transport: impl HttpClient + 'static,
+    access_key: &str,
+    secret_key: &str,
+    region: &str,
+) -> SdkConfig {
+    let credentials = Credentials::new(access_key, secret_key, None, None, "fixed");
+    let retries = aws_config::retry::RetryConfig::standard();
+    SdkConfig::builder()
+        .behavior_version(BehaviorVersion::latest())
+        .region(Region::new(region.to_owned()))
+        .credentials_provider(SharedCredentialsProvider::new(credentials))
+        .retry_config(retries)
+        .endpoint_url("http://localhost")
+        .sleep_impl(aws_sdk_dynamodb::config::SharedAsyncSleep::new(
+            aws_smithy_async::rt::sleep::TokioSleep::new(),
+        ))
+        .http_client(transport)
+        .build()
+}
+
+/// The SDK's clients, over one configuration.
+#[derive(Debug, Clone)]
+pub struct Clients {
+    /// Records.
+    pub dynamodb: aws_sdk_dynamodb::Client,
+    /// Bytes.
+    pub s3: aws_sdk_s3::Client,
+    /// Work.
+    pub sqs: aws_sdk_sqs::Client,
+}
+
+impl Clients {
+    /// Clients for `config`. Buckets are addressed by path, which every endpoint understands.
+    pub fn new(config: &SdkConfig) -> Self {
+        let s3 = aws_sdk_s3::config::Builder::from(config)
+            .force_path_style(true)
+            .build();
+        Self {
+            dynamodb: aws_sdk_dynamodb::Client::new(config),
+            s3: aws_sdk_s3::Client::from_conf(s3),
+            sqs: aws_sdk_sqs::Client::new(config),
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Container tags on DynamoDB: one item a tag, in the organization's partition.
+
+use async_trait::async_trait;
+use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
+use domain::ports::{Containers, PortResult};
+use domain::{Container, ContainerId, ContainerTag, PortError, Tenant, Timestamp};
+
+use crate::error::port_error;
+use crate::item::{Item, Read, Table, json, key_item, n};
+use crate::keys;
+
+pub(crate) struct DynamoContainers(pub(crate) Table);
+
+#[async_trait]
+impl Containers for DynamoContainers {
+    async fn get(&self, tenant: &Tenant, tag: &ContainerTag) -> PortResult<Option<Container>> {
+        self.0
+            .get(&keys::tag(tenant, tag))
+            .await?
+            .as_ref()
+            .map(read)
+            .transpose()
+    }
+
+    async fn create(
+        &self,
+        tenant: &Tenant,
+        tag: &ContainerTag,
+        id: ContainerId,
+        now: Timestamp,
+    ) -> PortResult<Container> {
+        let container = Container {
+            tag: tag.clone(),
+            ids: vec![id],
+            created_at: now,
+        };
+        let mut item = key_item(&keys::tag(tenant, tag));
+        item.insert("v".into(), n(1));
+        item.insert("ids".into(), json(&container.ids));
+        item.insert("cr".into(), n(now.as_millis()));
+        let put = self
+            .0
+            .client
+            .put_item()
+            .table_name(&self.0.name)
+            .set_item(Some(item));
+        let put = put.condition_expression("attribute_not_exists(pk)");
+        let put = put.return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
+        let Err(error) = put.send().await else {
+            return Ok(container);
+        };
+        // Somebody was first, or our own first try was, if its answer was lost: either way the stored item decides.
+        match error.as_service_error() {
+            Some(aws_sdk_dynamodb::operation::put_item::PutItemError::ConditionalCheckFailedException(
+                old,
+            )) => old.item().ok_or(PortError::Conflict).and_then(read),
+            _ => Err(port_error(error)),
+        }
+    }
+
+    async fn list(&self, tenant: &Tenant) -> PortResult<Vec<Container>> {
+        let end = format!("{}\u{7f}", keys::TAG_PREFIX);
+        let items = self
+            .0
+            .range(&keys::organization(tenant), keys::TAG_PREFIX, &end)
+            .await?;
+        items.iter().map(read).collect()
+    }
+}
+
+fn read(item: &Item) -> PortResult<Container> {
+    let corrupt = || PortError::Corrupt("container".into());
+    let tag = item
+        .text("sk")?
+        .strip_prefix(keys::TAG_PREFIX)
+        .ok_or_else(corrupt)?;
+    let ids: Vec<ContainerId> = item.parsed("ids")?;
+    if ids.is_empty() {
+        return Err(corrupt());
+    }
+    let tag = ContainerTag::parse(tag).map_err(|_| corrupt())?;
+    Ok(Container {
+        tag,
+        ids,
+        created_at: Timestamp::from_millis(item.number("cr")?),
+    })
+}

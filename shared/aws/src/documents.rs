@@ -1,0 +1,319 @@
+//! Document records on DynamoDB: one item a document, alone in its partition.
+//!
+//! Two sparse indexes hang on it: `by-container` for listings, and `due` while the document is unfinished.
+
+mod shape;
+
+use async_trait::async_trait;
+use aws_sdk_dynamodb::operation::put_item::PutItemError;
+use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
+use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
+use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
+use aws_sdk_dynamodb::types::{
+    Put, ReturnValue, ReturnValuesOnConditionCheckFailure as OnFailure, TransactWriteItem,
+};
+use domain::ports::{BlobRef, Claim, Documents, OVERDUE_AFTER_SECONDS, Overdue, PortResult};
+use domain::{ContainerId, Document, DocumentId, Failure, PortError, Revision, Status, Tenant, Timestamp};
+
+use crate::error::{build_error, port_error};
+use crate::index::purge_put;
+use crate::item::{Read, Table, collect, json, key_item, n, s};
+use crate::keys;
+use crate::layout::{BY_CONTAINER, DUE};
+
+pub(crate) use shape::read_document;
+
+pub(crate) struct DynamoDocuments(pub(crate) Table);
+
+/// The revision is the newest and no end was reached.
+const UNFINISHED: &str = "rev = :rev AND NOT st IN (:done, :failed)";
+
+impl DynamoDocuments {
+    /// An update of one document that only happens while `revision` is unfinished.
+    fn update(
+        &self,
+        tenant: &Tenant,
+        id: &DocumentId,
+        revision: &Revision,
+        set: &str,
+    ) -> UpdateItemFluentBuilder {
+        let update = self.0.client.update_item().table_name(&self.0.name);
+        let update = update
+            .set_key(Some(key_item(&keys::document(tenant, id))))
+            .update_expression(set);
+        update
+            .condition_expression(UNFINISHED)
+            .expression_attribute_values(":rev", s(revision.as_str()))
+            .expression_attribute_values(":done", s(Status::Done.as_str()))
+            .expression_attribute_values(":failed", s(Status::Failed.as_str()))
+    }
+}
+
+/// Sends an update; `false` when its condition did not hold.
+async fn applied(update: UpdateItemFluentBuilder) -> PortResult<bool> {
+    match update.send().await {
+        Ok(_) => Ok(true),
+        Err(error)
+            if error
+                .as_service_error()
+                .is_some_and(UpdateItemError::is_conditional_check_failed_exception) =>
+        {
+            Ok(false)
+        }
+        Err(error) => Err(port_error(error)),
+    }
+}
+
+#[async_trait]
+impl Documents for DynamoDocuments {
+    async fn get(&self, tenant: &Tenant, ids: &[DocumentId]) -> PortResult<Vec<Option<Document>>> {
+        let keys: Vec<_> = ids.iter().map(|id| keys::document(tenant, id)).collect();
+        let items = match keys.as_slice() {
+            [key] => vec![self.0.get(key).await?],
+            keys => self.0.get_many(keys).await?,
+        };
+        items
+            .iter()
+            .map(|item| item.as_ref().map(read_document).transpose())
+            .collect()
+    }
+
+    async fn accept(
+        &self,
+        tenant: &Tenant,
+        document: &Document,
+        expected: Option<&Revision>,
+        garbage: &[BlobRef],
+    ) -> PortResult<()> {
+        let overdue_at = document.updated_at.plus_seconds(OVERDUE_AFTER_SECONDS);
+        let item = shape::write_document(tenant, document, overdue_at);
+        let condition = if expected.is_some() {
+            "rev = :expected"
+        } else {
+            "attribute_not_exists(pk)"
+        };
+        let values =
+            expected.map(|rev| std::collections::HashMap::from([(":expected".to_owned(), s(rev.as_str()))]));
+        let old = if garbage.is_empty() {
+            let put = self
+                .0
+                .client
+                .put_item()
+                .table_name(&self.0.name)
+                .set_item(Some(item));
+            let put = put
+                .condition_expression(condition)
+                .set_expression_attribute_values(values);
+            match put
+                .return_values_on_condition_check_failure(OnFailure::AllOld)
+                .send()
+                .await
+            {
+                Ok(_) => return Ok(()),
+                Err(error) => match error.as_service_error() {
+                    Some(PutItemError::ConditionalCheckFailedException(failed)) => failed.item().cloned(),
+                    _ => return Err(port_error(error)),
+                },
+            }
+        } else {
+            let put = Put::builder()
+                .table_name(&self.0.name)
+                .set_item(Some(item))
+                .condition_expression(condition);
+            let put = put.set_expression_attribute_values(values);
+            let put = put
+                .return_values_on_condition_check_failure(OnFailure::AllOld)
+                .build()
+                .map_err(build_error)?;
+            let purge = purge_put(
+                &self.0,
+                tenant,
+                &document.container,
+                document.revision.as_str(),
+                garbage,
+                overdue_at,
+            )?;
+            let transaction = self.0.client.transact_write_items();
+            let transaction = transaction.transact_items(TransactWriteItem::builder().put(put).build());
+            match transaction
+                .transact_items(TransactWriteItem::builder().put(purge).build())
+                .send()
+                .await
+            {
+                Ok(_) => return Ok(()),
+                Err(error) => match error.as_service_error() {
+                    Some(TransactWriteItemsError::TransactionCanceledException(canceled)) => {
+                        let reason = canceled.cancellation_reasons().first();
+                        if reason.and_then(|reason| reason.code()) != Some("ConditionalCheckFailed") {
+                            return Err(port_error(error));
+                        }
+                        reason.and_then(|reason| reason.item().cloned())
+                    }
+                    _ => return Err(port_error(error)),
+                },
+            }
+        };
+        // The SDK sends again when an answer is lost, so the record that is in the way may be our own.
+        let ours = old.is_some_and(|old| old.optional_text("rev") == Some(document.revision.as_str()));
+        if ours { Ok(()) } else { Err(PortError::Conflict) }
+    }
+
+    async fn claim(
+        &self,
+        tenant: &Tenant,
+        id: &DocumentId,
+        revision: &Revision,
+        now: Timestamp,
+        lease_until: Timestamp,
+    ) -> PortResult<Claim> {
+        let set = "SET st = :st, lease = :until, qd = :due, att = att + :one, up = :now";
+        let update = self.update(tenant, id, revision, set);
+        let update = update.condition_expression(format!("{UNFINISHED} AND lease < :now"));
+        let update = update
+            .expression_attribute_values(":st", s(Status::Extracting.as_str()))
+            .expression_attribute_values(":until", n(lease_until.as_millis()))
+            .expression_attribute_values(":due", s(keys::due_sort(lease_until)))
+            .expression_attribute_values(":one", n(1))
+            .expression_attribute_values(":now", n(now.as_millis()))
+            .return_values(ReturnValue::AllNew)
+            .return_values_on_condition_check_failure(OnFailure::AllOld);
+        let error = match update.send().await {
+            Ok(answer) => {
+                let item = answer
+                    .attributes
+                    .ok_or_else(|| PortError::Corrupt("claimed document".into()))?;
+                return Ok(Claim::Mine(Box::new(read_document(&item)?)));
+            }
+            Err(error) => error,
+        };
+        let Some(UpdateItemError::ConditionalCheckFailedException(failed)) = error.as_service_error() else {
+            return Err(port_error(error));
+        };
+        let Some(document) = failed.item().map(read_document).transpose()? else {
+            return Ok(Claim::Gone);
+        };
+        if !document.is_current(revision) || document.status.is_final() {
+            return Ok(Claim::Gone);
+        }
+        // Our own claim whose answer was lost has our lease. Two workers that claim within one millisecond would both
+        // go on, which costs work but nothing else: the commit is conditional.
+        if document.lease_until == lease_until {
+            Ok(Claim::Mine(Box::new(document)))
+        } else {
+            Ok(Claim::Busy)
+        }
+    }
+
+    async fn advance(
+        &self,
+        tenant: &Tenant,
+        id: &DocumentId,
+        revision: &Revision,
+        status: Status,
+        now: Timestamp,
+    ) -> PortResult<bool> {
+        let update = self.update(tenant, id, revision, "SET st = :st, up = :now");
+        let update = update.expression_attribute_values(":st", s(status.as_str()));
+        applied(update.expression_attribute_values(":now", n(now.as_millis()))).await
+    }
+
+    async fn record_extracted(
+        &self,
+        tenant: &Tenant,
+        document: &Document,
+        now: Timestamp,
+    ) -> PortResult<bool> {
+        let title = if document.title.is_some() {
+            ", title = :title"
+        } else {
+            ""
+        };
+        let set = format!("SET st = :st, up = :now, ext = :ext, kind = :kind{title}");
+        let update = self.update(tenant, &document.id, &document.revision, &set);
+        let mut update = update
+            .expression_attribute_values(":st", s(Status::Indexing.as_str()))
+            .expression_attribute_values(":now", n(now.as_millis()))
+            .expression_attribute_values(":ext", json(&document.extracted))
+            .expression_attribute_values(":kind", json(&document.kind));
+        if let Some(title) = &document.title {
+            update = update.expression_attribute_values(":title", s(title));
+        }
+        applied(update).await
+    }
+
+    async fn fail(
+        &self,
+        tenant: &Tenant,
+        id: &DocumentId,
+        revision: &Revision,
+        failure: &Failure,
+        now: Timestamp,
+    ) -> PortResult<bool> {
+        let set = "SET st = :failed, err = :err, up = :now, lease = :zero REMOVE qs, qd";
+        let update = self.update(tenant, id, revision, set);
+        let update = update
+            .expression_attribute_values(":err", json(failure))
+            .expression_attribute_values(":now", n(now.as_millis()))
+            .expression_attribute_values(":zero", n(0));
+        applied(update).await
+    }
+
+    async fn postpone(
+        &self,
+        tenant: &Tenant,
+        id: &DocumentId,
+        revision: &Revision,
+        overdue_at: Timestamp,
+    ) -> PortResult<bool> {
+        let update = self.update(tenant, id, revision, "SET lease = :zero, qd = :due");
+        let update = update.expression_attribute_values(":zero", n(0));
+        applied(update.expression_attribute_values(":due", s(keys::due_sort(overdue_at)))).await
+    }
+
+    async fn list(&self, tenant: &Tenant, container: &ContainerId) -> PortResult<Vec<Document>> {
+        let query = self
+            .0
+            .client
+            .query()
+            .table_name(&self.0.name)
+            .index_name(BY_CONTAINER.name);
+        let query = query
+            .key_condition_expression("gl = :gl")
+            .scan_index_forward(false);
+        let query = query.expression_attribute_values(":gl", s(keys::listing(tenant, container)));
+        collect(query).await?.iter().map(read_document).collect()
+    }
+
+    async fn overdue(&self, before: Timestamp, limit: usize) -> PortResult<Vec<Overdue>> {
+        let mut found = Vec::new();
+        for shard in 0..keys::DUE_SHARDS {
+            let query = self
+                .0
+                .client
+                .query()
+                .table_name(&self.0.name)
+                .index_name(DUE.name);
+            let query = query.key_condition_expression("qs = :qs AND qd < :before");
+            let query = query.expression_attribute_values(":qs", s(format!("Q#{shard}")));
+            let query = query.expression_attribute_values(":before", s(keys::due_sort(before)));
+            let page = i32::try_from(limit).unwrap_or(i32::MAX);
+            let answer = query.limit(page).send().await.map_err(port_error)?;
+            for item in answer.items.unwrap_or_default() {
+                let (pk, sk) = (item.text("pk")?, item.text("sk")?);
+                let document = keys::parse_document(pk).map(|(org, id)| Overdue::Document(org, id));
+                let purge =
+                    || keys::parse_purge(pk, sk).map(|(org, id, purge)| Overdue::Purge(org, id, purge));
+                let overdue = document
+                    .or_else(purge)
+                    .ok_or_else(|| PortError::Corrupt("due index".into()))?;
+                found.push((item.text("qd")?.to_owned(), overdue));
+            }
+        }
+        found.sort_by(|a, b| a.0.cmp(&b.0));
+        Ok(found
+            .into_iter()
+            .take(limit)
+            .map(|(_, overdue)| overdue)
+            .collect())
+    }
+}

@@ -1,0 +1,45 @@
+//! From the SDK's errors to the ports'.
+
+use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
+use aws_smithy_runtime_api::client::result::SdkError;
+use aws_smithy_types::error::metadata::ProvideErrorMetadata;
+use domain::PortError;
+
+/// Codes that say "not now" although they come as service errors.
+const PASSING: [&str; 9] = [
+    "ProvisionedThroughputExceededException",
+    "ThrottlingException",
+    "RequestLimitExceeded",
+    "LimitExceededException",
+    "InternalServerError",
+    "TransactionConflictException",
+    "TransactionInProgressException",
+    "ServiceUnavailable",
+    "SlowDown",
+];
+
+/// Whether the call may succeed later decides the kind: no answer, a throttle and a server fault may, the rest may not.
+pub(crate) fn port_error<E>(error: SdkError<E, HttpResponse>) -> PortError
+where
+    E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
+{
+    let passing = match &error {
+        SdkError::ServiceError(service) => {
+            let status = service.raw().status().as_u16();
+            status >= 500 || status == 429 || service.err().code().is_some_and(|code| PASSING.contains(&code))
+        }
+        SdkError::TimeoutError(_) | SdkError::DispatchFailure(_) | SdkError::ResponseError(_) => true,
+        _ => false,
+    };
+    let source = Box::new(error);
+    if passing {
+        PortError::Unavailable(source)
+    } else {
+        PortError::Internal(source)
+    }
+}
+
+/// A request that this crate composed wrongly.
+pub(crate) fn build_error(error: aws_smithy_types::error::operation::BuildError) -> PortError {
+    PortError::Internal(Box::new(error))
+}

@@ -1,0 +1,375 @@
+//! A container's index on DynamoDB: head, log and purge records share the container's partition.
+
+use std::collections::HashMap;
+
+use async_trait::async_trait;
+use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
+use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
+use aws_sdk_dynamodb::types::{CancellationReason, Delete, Put, TransactWriteItem, Update};
+use domain::container::LogEntry;
+use domain::ports::{BlobRef, Committed, Index, OVERDUE_AFTER_SECONDS, PortResult};
+use domain::{Change, ContainerId, IndexHead, LogRecord, PortError, Revision, SearchDocument, SegmentRef};
+use domain::{Status, Tenant, Timestamp};
+
+use crate::error::{build_error, port_error};
+use crate::item::{Item, Read, Table, json, key_item, n, s};
+use crate::keys;
+
+pub(crate) struct DynamoIndex(pub(crate) Table);
+
+/// The write of a purge record; it is found as overdue from `overdue_at` on.
+pub(crate) fn purge_put(
+    table: &Table,
+    tenant: &Tenant,
+    container: &ContainerId,
+    purge: &str,
+    blobs: &[BlobRef],
+    overdue_at: Timestamp,
+) -> PortResult<Put> {
+    let mut item = key_item(&keys::purge(tenant, container, purge));
+    item.insert("v".into(), n(1));
+    item.insert("blobs".into(), json(&blobs));
+    item.insert("qs".into(), s(keys::due_shard(purge)));
+    item.insert("qd".into(), s(keys::due_sort(overdue_at)));
+    Put::builder()
+        .table_name(&table.name)
+        .set_item(Some(item))
+        .build()
+        .map_err(build_error)
+}
+
+impl DynamoIndex {
+    /// Moves the head from `expected` to the next number: the fence of every commit.
+    fn advance_head(&self, tenant: &Tenant, container: &ContainerId, expected: u64) -> PortResult<Update> {
+        let update = Update::builder().table_name(&self.0.name);
+        let update = update.set_key(Some(key_item(&keys::head(tenant, container))));
+        let update = update.update_expression("SET seq = :next, v = :v");
+        let update = update.expression_attribute_values(":next", n(expected + 1));
+        let update = update.expression_attribute_values(":v", n(1));
+        let update = if expected == 0 {
+            update.condition_expression("attribute_not_exists(seq)")
+        } else {
+            update
+                .condition_expression("seq = :seq")
+                .expression_attribute_values(":seq", n(expected))
+        };
+        update.build().map_err(build_error)
+    }
+
+    fn append(
+        &self,
+        tenant: &Tenant,
+        id: &ContainerId,
+        seq: u64,
+        token: &str,
+        entries: &[LogEntry],
+    ) -> PortResult<Put> {
+        let mut item = key_item(&(keys::container(tenant, id), keys::log_sort(seq)));
+        item.insert("v".into(), n(1));
+        item.insert("token".into(), s(token));
+        item.insert("entries".into(), json(&entries));
+        let put = Put::builder().table_name(&self.0.name).set_item(Some(item));
+        put.condition_expression("attribute_not_exists(pk)")
+            .build()
+            .map_err(build_error)
+    }
+
+    /// The change of the document's own record, on condition that it is as it was read.
+    fn change_record(
+        &self,
+        tenant: &Tenant,
+        change: &Change,
+        now: Timestamp,
+    ) -> PortResult<TransactWriteItem> {
+        let document = change.document();
+        let key = Some(key_item(&keys::document(tenant, &document.id)));
+        let revision = s(document.revision.as_str());
+        let item = TransactWriteItem::builder();
+        if let Change::Remove(_) = change {
+            let delete = Delete::builder()
+                .table_name(&self.0.name)
+                .set_key(key)
+                .condition_expression("rev = :rev");
+            let delete = delete
+                .expression_attribute_values(":rev", revision)
+                .build()
+                .map_err(build_error)?;
+            return Ok(item.delete(delete).build());
+        }
+        let extracted = document
+            .extracted
+            .as_ref()
+            .filter(|new| document.is_current(&new.revision));
+        let extracted =
+            extracted.ok_or_else(|| PortError::Corrupt("a commit without extracted content".into()))?;
+        let indexed = domain::document::Indexed {
+            revision: document.revision.clone(),
+            pack: extracted.pack.clone(),
+            body: document.body.blob.clone(),
+            chunks: extracted.chunks,
+        };
+        let update = Update::builder().table_name(&self.0.name).set_key(key);
+        let update = update
+            .update_expression("SET st = :done, idx = :idx, up = :now, lease = :zero REMOVE qs, qd, ext, err")
+            .condition_expression("rev = :rev AND st = :indexing")
+            .expression_attribute_values(":done", s(Status::Done.as_str()))
+            .expression_attribute_values(":indexing", s(Status::Indexing.as_str()))
+            .expression_attribute_values(":idx", json(&indexed))
+            .expression_attribute_values(":now", n(now.as_millis()))
+            .expression_attribute_values(":zero", n(0))
+            .expression_attribute_values(":rev", revision);
+        Ok(item.update(update.build().map_err(build_error)?).build())
+    }
+
+    /// Whether the record `seq` is the one that this very commit wrote, when its answer was lost.
+    async fn is_ours(
+        &self,
+        tenant: &Tenant,
+        container: &ContainerId,
+        seq: u64,
+        token: &str,
+    ) -> PortResult<bool> {
+        let record = self
+            .0
+            .get(&(keys::container(tenant, container), keys::log_sort(seq)))
+            .await?;
+        Ok(record.is_some_and(|record| record.optional_text("token") == Some(token)))
+    }
+}
+
+fn log_entry(change: &Change, now: Timestamp) -> PortResult<LogEntry> {
+    match change {
+        Change::Remove(document) => Ok(LogEntry::Remove {
+            id: document.id.clone(),
+        }),
+        Change::Publish(document) => {
+            let extracted = document.extracted.as_ref();
+            let pack = extracted.map(|new| new.pack.clone());
+            let pack = pack.ok_or_else(|| PortError::Corrupt("a commit without extracted content".into()))?;
+            let mut shown = SearchDocument::of(document);
+            shown.updated_at = now.as_millis();
+            Ok(LogEntry::Put {
+                pack,
+                document: Box::new(shown),
+            })
+        }
+    }
+}
+
+/// What a cancelled commit means. The head and the log record stand before the documents in the transaction.
+fn cancelled(reasons: &[CancellationReason], changes: &[Change]) -> Option<Committed> {
+    let code = |i: usize| {
+        reasons
+            .get(i)
+            .and_then(CancellationReason::code)
+            .unwrap_or("None")
+    };
+    let known = ["None", "ConditionalCheckFailed", "TransactionConflict"];
+    if (0..reasons.len()).any(|i| !known.contains(&code(i))) {
+        return None;
+    }
+    if (0..reasons.len()).any(|i| code(i) == "TransactionConflict") || code(0) != "None" || code(1) != "None"
+    {
+        return Some(Committed::Moved);
+    }
+    let failed = changes.iter().enumerate().filter(|(i, _)| code(i + 2) != "None");
+    Some(Committed::Stale(
+        failed.map(|(_, change)| change.document().id.clone()).collect(),
+    ))
+}
+
+#[async_trait]
+impl Index for DynamoIndex {
+    async fn head(&self, tenant: &Tenant, container: &ContainerId) -> PortResult<IndexHead> {
+        let Some(item) = self.0.get(&keys::head(tenant, container)).await? else {
+            return Ok(IndexHead::default());
+        };
+        let number = |name: &str| {
+            if item.contains_key(name) {
+                item.number(name)
+            } else {
+                Ok(0)
+            }
+        };
+        Ok(IndexHead {
+            seq: number("seq")?,
+            segments: item.optional_parsed("segs")?.unwrap_or_default(),
+            generation: number("gen")?,
+        })
+    }
+
+    async fn log(&self, tenant: &Tenant, container: &ContainerId, after: u64) -> PortResult<Vec<LogRecord>> {
+        let from = keys::log_sort(after + 1);
+        let items = self
+            .0
+            .range(&keys::container(tenant, container), &from, "L#~")
+            .await?;
+        let read = |item: &Item| {
+            let seq = item
+                .text("sk")?
+                .strip_prefix("L#")
+                .and_then(|seq| seq.parse().ok());
+            let seq = seq.ok_or_else(|| PortError::Corrupt("log record".into()))?;
+            Ok(LogRecord {
+                seq,
+                entries: item.parsed("entries")?,
+            })
+        };
+        items.iter().map(read).collect()
+    }
+
+    async fn commit(
+        &self,
+        tenant: &Tenant,
+        container: &ContainerId,
+        expected_seq: u64,
+        changes: &[Change],
+        now: Timestamp,
+    ) -> PortResult<Committed> {
+        let token = Revision::random();
+        let seq = expected_seq + 1;
+        let entries = changes
+            .iter()
+            .map(|change| log_entry(change, now))
+            .collect::<PortResult<Vec<_>>>()?;
+        let head = self.advance_head(tenant, container, expected_seq)?;
+        let record = self.append(tenant, container, seq, token.as_str(), &entries)?;
+        let mut items = vec![
+            TransactWriteItem::builder().update(head).build(),
+            TransactWriteItem::builder().put(record).build(),
+        ];
+        for change in changes {
+            items.push(self.change_record(tenant, change, now)?);
+        }
+        let mut purges = Vec::new();
+        for change in changes {
+            let garbage = change.garbage();
+            if !garbage.is_empty() {
+                let purge = format!("{}-{}", change.document().id, token);
+                let overdue_at = now.plus_seconds(OVERDUE_AFTER_SECONDS);
+                let put = purge_put(&self.0, tenant, container, &purge, &garbage, overdue_at)?;
+                items.push(TransactWriteItem::builder().put(put).build());
+                purges.push(purge);
+            }
+        }
+        let transaction = self
+            .0
+            .client
+            .transact_write_items()
+            .set_transact_items(Some(items));
+        let Err(error) = transaction.send().await else {
+            return Ok(Committed::Done(purges));
+        };
+        let Some(TransactWriteItemsError::TransactionCanceledException(reasons)) = error.as_service_error()
+        else {
+            return Err(port_error(error));
+        };
+        let outcome = cancelled(reasons.cancellation_reasons(), changes);
+        match outcome {
+            Some(Committed::Moved) if self.is_ours(tenant, container, seq, token.as_str()).await? => {
+                Ok(Committed::Done(purges))
+            }
+            Some(outcome) => Ok(outcome),
+            None => Err(PortError::Unavailable(Box::new(error))),
+        }
+    }
+
+    async fn publish(
+        &self,
+        tenant: &Tenant,
+        container: &ContainerId,
+        expected: u64,
+        segments: &[SegmentRef],
+    ) -> PortResult<bool> {
+        let update = self.0.client.update_item().table_name(&self.0.name);
+        let update = update.set_key(Some(key_item(&keys::head(tenant, container))));
+        let update = update.update_expression("SET segs = :segs, gen = :next");
+        let update = update.expression_attribute_values(":segs", json(&segments));
+        let update = update.expression_attribute_values(":next", n(expected + 1));
+        let update = if expected == 0 {
+            update.condition_expression("attribute_not_exists(gen)")
+        } else {
+            update
+                .condition_expression("gen = :gen")
+                .expression_attribute_values(":gen", n(expected))
+        };
+        match update.send().await {
+            Ok(_) => Ok(true),
+            Err(error) => match error.as_service_error() {
+                Some(UpdateItemError::ConditionalCheckFailedException(_)) => {
+                    // Our own publication whose answer was lost shows the same segments.
+                    let head = self.head(tenant, container).await?;
+                    Ok(head.generation == expected + 1 && head.segments == segments)
+                }
+                _ => Err(port_error(error)),
+            },
+        }
+    }
+
+    async fn trim(&self, tenant: &Tenant, container: &ContainerId, through: u64) -> PortResult<()> {
+        let pk = keys::container(tenant, container);
+        let items = self
+            .0
+            .range(&pk, &keys::log_sort(1), &keys::log_sort(through))
+            .await?;
+        for item in items {
+            let key = (pk.clone(), item.text("sk")?.to_owned());
+            let delete = self
+                .0
+                .client
+                .delete_item()
+                .table_name(&self.0.name)
+                .set_key(Some(key_item(&key)));
+            delete.send().await.map_err(port_error)?;
+        }
+        Ok(())
+    }
+
+    async fn purge(
+        &self,
+        tenant: &Tenant,
+        container: &ContainerId,
+        purge: &str,
+    ) -> PortResult<Option<Vec<BlobRef>>> {
+        let item = self.0.get(&keys::purge(tenant, container, purge)).await?;
+        item.map(|item| item.parsed("blobs")).transpose()
+    }
+
+    async fn record_purge(
+        &self,
+        tenant: &Tenant,
+        container: &ContainerId,
+        blobs: &[BlobRef],
+        now: Timestamp,
+    ) -> PortResult<String> {
+        let purge = Revision::random().as_str().to_owned();
+        let put = purge_put(
+            &self.0,
+            tenant,
+            container,
+            &purge,
+            blobs,
+            now.plus_seconds(OVERDUE_AFTER_SECONDS),
+        )?;
+        let item: HashMap<_, _> = put.item().clone();
+        let put = self
+            .0
+            .client
+            .put_item()
+            .table_name(&self.0.name)
+            .set_item(Some(item));
+        put.send().await.map_err(port_error)?;
+        Ok(purge)
+    }
+
+    async fn forget_purge(&self, tenant: &Tenant, container: &ContainerId, purge: &str) -> PortResult<()> {
+        let key = keys::purge(tenant, container, purge);
+        let delete = self
+            .0
+            .client
+            .delete_item()
+            .table_name(&self.0.name)
+            .set_key(Some(key_item(&key)));
+        delete.send().await.map(|_| ()).map_err(port_error)
+    }
+}

@@ -1,0 +1,189 @@
+//! DynamoDB items: attribute values in and out, and the calls that every adapter makes the same way.
+
+use std::collections::HashMap;
+
+use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes};
+use aws_smithy_types::Blob;
+use domain::PortError;
+use domain::ports::PortResult;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::error::{build_error, port_error};
+use crate::keys::Key;
+
+pub(crate) type Item = HashMap<String, AttributeValue>;
+
+/// The most keys of one `BatchGetItem`.
+const BATCH_KEYS: usize = 100;
+/// How often what DynamoDB left unprocessed is asked for again.
+const BATCH_ATTEMPTS: usize = 8;
+
+/// A table and the client that reaches it.
+#[derive(Debug, Clone)]
+pub(crate) struct Table {
+    pub(crate) client: aws_sdk_dynamodb::Client,
+    pub(crate) name: String,
+}
+
+pub(crate) fn s(text: impl Into<String>) -> AttributeValue {
+    AttributeValue::S(text.into())
+}
+
+pub(crate) fn n(number: impl ToString) -> AttributeValue {
+    AttributeValue::N(number.to_string())
+}
+
+pub(crate) fn b(bytes: impl Into<Vec<u8>>) -> AttributeValue {
+    AttributeValue::B(Blob::new(bytes))
+}
+
+pub(crate) fn json(value: &impl Serialize) -> AttributeValue {
+    s(serde_json::to_string(value).expect("our own types have string keys"))
+}
+
+/// The key attributes of an item.
+pub(crate) fn key_item(key: &Key) -> Item {
+    HashMap::from([("pk".to_owned(), s(&key.0)), ("sk".to_owned(), s(&key.1))])
+}
+
+/// Typed access to an item that this crate wrote.
+pub(crate) trait Read {
+    fn text(&self, name: &str) -> PortResult<&str>;
+    fn optional_text(&self, name: &str) -> Option<&str>;
+    fn number<T: std::str::FromStr>(&self, name: &str) -> PortResult<T>;
+    fn parsed<T: DeserializeOwned>(&self, name: &str) -> PortResult<T>;
+    fn optional_parsed<T: DeserializeOwned>(&self, name: &str) -> PortResult<Option<T>>;
+}
+
+fn corrupt(name: &str) -> PortError {
+    PortError::Corrupt(format!("attribute {name}"))
+}
+
+impl Read for Item {
+    fn text(&self, name: &str) -> PortResult<&str> {
+        self.optional_text(name).ok_or_else(|| corrupt(name))
+    }
+
+    fn optional_text(&self, name: &str) -> Option<&str> {
+        self.get(name)
+            .and_then(|value| value.as_s().ok())
+            .map(String::as_str)
+    }
+
+    fn number<T: std::str::FromStr>(&self, name: &str) -> PortResult<T> {
+        let text = self
+            .get(name)
+            .and_then(|value| value.as_n().ok())
+            .ok_or_else(|| corrupt(name))?;
+        text.parse().map_err(|_| corrupt(name))
+    }
+
+    fn parsed<T: DeserializeOwned>(&self, name: &str) -> PortResult<T> {
+        serde_json::from_str(self.text(name)?).map_err(|_| corrupt(name))
+    }
+
+    fn optional_parsed<T: DeserializeOwned>(&self, name: &str) -> PortResult<Option<T>> {
+        if self.contains_key(name) {
+            self.parsed(name).map(Some)
+        } else {
+            Ok(None)
+        }
+    }
+}
+
+impl Table {
+    /// One item, strongly consistent.
+    pub(crate) async fn get(&self, key: &Key) -> PortResult<Option<Item>> {
+        let request = self
+            .client
+            .get_item()
+            .table_name(&self.name)
+            .set_key(Some(key_item(key)));
+        Ok(request
+            .consistent_read(true)
+            .send()
+            .await
+            .map_err(port_error)?
+            .item)
+    }
+
+    /// Many items, strongly consistent, in the order asked.
+    pub(crate) async fn get_many(&self, keys: &[Key]) -> PortResult<Vec<Option<Item>>> {
+        let mut found: HashMap<(String, String), Item> = HashMap::new();
+        let mut unique: Vec<&Key> = keys.iter().collect();
+        unique.sort();
+        unique.dedup();
+        for batch in unique.chunks(BATCH_KEYS) {
+            let wanted = batch.iter().map(|key| key_item(key)).collect();
+            for item in self.get_batch(wanted).await? {
+                found.insert((item.text("pk")?.to_owned(), item.text("sk")?.to_owned()), item);
+            }
+        }
+        Ok(keys.iter().map(|key| found.get(key).cloned()).collect())
+    }
+
+    async fn get_batch(&self, keys: Vec<Item>) -> PortResult<Vec<Item>> {
+        let mut items = Vec::new();
+        let mut open = Some(keys);
+        for attempt in 0..BATCH_ATTEMPTS {
+            let Some(keys) = open.take().filter(|keys| !keys.is_empty()) else {
+                return Ok(items);
+            };
+            if attempt > 0 {
+                tokio::time::sleep(std::time::Duration::from_millis(10 << attempt)).await;
+            }
+            let wanted = KeysAndAttributes::builder()
+                .set_keys(Some(keys))
+                .consistent_read(true);
+            let request = self
+                .client
+                .batch_get_item()
+                .request_items(&self.name, wanted.build().map_err(build_error)?);
+            let answer = request.send().await.map_err(port_error)?;
+            items.extend(
+                answer
+                    .responses
+                    .into_iter()
+                    .flatten()
+                    .flat_map(|(_, items)| items),
+            );
+            open = answer
+                .unprocessed_keys
+                .and_then(|mut keys| keys.remove(&self.name))
+                .map(|left| left.keys);
+        }
+        if open.is_none_or(|keys| keys.is_empty()) {
+            Ok(items)
+        } else {
+            Err(throttled())
+        }
+    }
+
+    /// All items of a partition whose sort key lies between two bounds, ascending, strongly consistent.
+    pub(crate) async fn range(&self, pk: &str, from: &str, to: &str) -> PortResult<Vec<Item>> {
+        let query = self.client.query().table_name(&self.name).consistent_read(true);
+        let query = query.key_condition_expression("pk = :pk AND sk BETWEEN :from AND :to");
+        let query = query.expression_attribute_values(":pk", s(pk));
+        let query = query
+            .expression_attribute_values(":from", s(from))
+            .expression_attribute_values(":to", s(to));
+        collect(query).await
+    }
+}
+
+/// All pages of a query.
+pub(crate) async fn collect(
+    query: aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder,
+) -> PortResult<Vec<Item>> {
+    let mut items = Vec::new();
+    let mut pages = query.into_paginator().send();
+    while let Some(page) = pages.next().await {
+        items.extend(page.map_err(port_error)?.items.unwrap_or_default());
+    }
+    Ok(items)
+}
+
+pub(crate) fn throttled() -> PortError {
+    PortError::Unavailable("the service left part of a batch unprocessed".into())
+}

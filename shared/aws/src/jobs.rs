@@ -1,0 +1,82 @@
+//! Work queues on SQS.
+
+use async_trait::async_trait;
+use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
+use domain::ports::{Jobs, PortResult};
+use domain::{Envelope, Job, PortError, Revision};
+
+use crate::error::{build_error, port_error};
+use crate::names::Names;
+
+/// The most entries of one batch.
+const BATCH: usize = 10;
+
+pub(crate) struct SqsJobs {
+    client: aws_sdk_sqs::Client,
+    process: String,
+    commit: String,
+    keeper: String,
+}
+
+impl SqsJobs {
+    pub(crate) fn new(client: aws_sdk_sqs::Client, names: &Names) -> Self {
+        Self {
+            client,
+            process: names.process_queue.clone(),
+            commit: names.commit_queue.clone(),
+            keeper: names.keeper_queue.clone(),
+        }
+    }
+
+    fn queue(&self, job: &Job) -> &str {
+        match job {
+            Job::ProcessV1 { .. } => &self.process,
+            Job::CommitV1 { .. } => &self.commit,
+            Job::PurgeV1 { .. } | Job::CompactV1 { .. } => &self.keeper,
+        }
+    }
+}
+
+/// A message's entry. On the standard queues the group is the organization, which makes SQS deliver fairly among them;
+/// on the FIFO queue it is the container, which makes commits of one container come one batch at a time. Every send has
+/// its own deduplication id: a message that the sweeper sends again must not be swallowed as a duplicate.
+fn entry(number: usize, message: &Envelope) -> PortResult<SendMessageBatchRequestEntry> {
+    let entry = SendMessageBatchRequestEntry::builder()
+        .id(number.to_string())
+        .message_body(message.to_text());
+    let entry = match &message.job {
+        Job::CommitV1 { container, .. } => entry
+            .message_group_id(format!("{}-{container}", message.org))
+            .message_deduplication_id(Revision::random().as_str()),
+        Job::ProcessV1 { .. } | Job::PurgeV1 { .. } | Job::CompactV1 { .. } => {
+            entry.message_group_id(message.org.as_str())
+        }
+    };
+    entry.build().map_err(build_error)
+}
+
+#[async_trait]
+impl Jobs for SqsJobs {
+    async fn send(&self, messages: &[Envelope]) -> PortResult<()> {
+        for queue in [&self.process, &self.commit, &self.keeper] {
+            let here: Vec<&Envelope> = messages
+                .iter()
+                .filter(|message| self.queue(&message.job) == queue)
+                .collect();
+            for batch in here.chunks(BATCH) {
+                let entries = batch.iter().enumerate().map(|(i, message)| entry(i, message));
+                let entries = entries.collect::<PortResult<Vec<_>>>()?;
+                let send = self
+                    .client
+                    .send_message_batch()
+                    .queue_url(queue)
+                    .set_entries(Some(entries));
+                let answer = send.send().await.map_err(port_error)?;
+                if !answer.failed().is_empty() {
+                    return Err(PortError::Unavailable("the queue refused part of a batch".into()));
+                }
+            }
+        }
+        Ok(())
+    }
+}

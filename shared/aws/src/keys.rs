@@ -1,0 +1,101 @@
+//! Every key of every table, in one place. An organization id has no `#`, and whatever follows it is the last part of
+//! its key or has a fixed alphabet without `#`, so no two records can share a key.
+
+use domain::{ContainerId, ContainerTag, DocumentId, KeyId, OrgId, Timestamp};
+
+use domain::Tenant;
+
+/// A partition key and a sort key.
+pub(crate) type Key = (String, String);
+
+/// Sort key of items that are alone in their partition.
+pub(crate) const ALONE: &str = "A";
+/// Partitions of the sparse index of unfinished work, to spread its writes.
+pub(crate) const DUE_SHARDS: u32 = 8;
+
+pub(crate) fn document(tenant: &Tenant, id: &DocumentId) -> Key {
+    (format!("D#{}#{id}", tenant.org()), ALONE.into())
+}
+
+/// The organization and id in a document's partition key.
+pub(crate) fn parse_document(pk: &str) -> Option<(OrgId, DocumentId)> {
+    let (org, id) = pk.strip_prefix("D#")?.split_once('#')?;
+    Some((OrgId::parse(org).ok()?, DocumentId::parse(id)?))
+}
+
+pub(crate) fn organization(tenant: &Tenant) -> String {
+    format!("O#{}", tenant.org())
+}
+
+pub(crate) const TAG_PREFIX: &str = "T#";
+
+pub(crate) fn tag(tenant: &Tenant, tag: &ContainerTag) -> Key {
+    (organization(tenant), format!("{TAG_PREFIX}{tag}"))
+}
+
+pub(crate) fn container(tenant: &Tenant, id: &ContainerId) -> String {
+    format!("C#{}#{id}", tenant.org())
+}
+
+pub(crate) fn head(tenant: &Tenant, id: &ContainerId) -> Key {
+    (container(tenant, id), "HEAD".into())
+}
+
+pub(crate) fn log_sort(seq: u64) -> String {
+    format!("L#{seq:016}")
+}
+
+pub(crate) fn purge(tenant: &Tenant, id: &ContainerId, purge: &str) -> Key {
+    (container(tenant, id), format!("P#{purge}"))
+}
+
+/// The parts of a purge record's key.
+pub(crate) fn parse_purge(pk: &str, sk: &str) -> Option<(OrgId, ContainerId, String)> {
+    let (org, id) = pk.strip_prefix("C#")?.split_once('#')?;
+    Some((
+        OrgId::parse(org).ok()?,
+        ContainerId::parse(id)?,
+        sk.strip_prefix("P#")?.to_owned(),
+    ))
+}
+
+pub(crate) fn blob(tenant: &Tenant, path: &str) -> Key {
+    (format!("B#{}#{path}", tenant.org()), ALONE.into())
+}
+
+pub(crate) fn object(tenant: &Tenant, path: &str) -> String {
+    format!("{}/{path}", tenant.org())
+}
+
+pub(crate) fn listing(tenant: &Tenant, id: &ContainerId) -> String {
+    format!("L#{}#{id}", tenant.org())
+}
+
+pub(crate) fn listing_sort(created_at: Timestamp, id: &DocumentId) -> String {
+    format!("{}#{id}", due_sort(created_at))
+}
+
+/// The shard of the index of unfinished work that an id falls into.
+pub(crate) fn due_shard(id: &str) -> String {
+    let sum: u32 = id.bytes().map(u32::from).sum();
+    format!("Q#{}", sum % DUE_SHARDS)
+}
+
+/// Milliseconds with leading zeros, so that text order is time order.
+pub(crate) fn due_sort(at: Timestamp) -> String {
+    format!("{:014}", at.as_millis().max(0))
+}
+
+pub(crate) fn api_key(id: &KeyId) -> Key {
+    (format!("K#{id}"), ALONE.into())
+}
+
+pub(crate) const KEY_PREFIX: &str = "K#";
+
+pub(crate) fn api_key_of(tenant: &Tenant, id: &KeyId) -> Key {
+    (organization(tenant), format!("{KEY_PREFIX}{id}"))
+}
+
+pub(crate) fn repeat(tenant: &Tenant, key: &str) -> Key {
+    (format!("R#{}#{key}", tenant.org()), ALONE.into())
+}

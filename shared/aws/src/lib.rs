@@ -1,0 +1,60 @@
+//! The ports on DynamoDB, S3 and SQS: the only crate that names the AWS SDK.
+//!
+//! The same adapters run on AWS, over the embedded services and against any endpoint that speaks the protocols; what
+//! they need to exist is described once, in [`layout`].
+
+pub mod layout;
+
+mod blobs;
+mod clients;
+mod clock;
+mod containers;
+mod documents;
+mod error;
+mod index;
+mod item;
+mod jobs;
+mod keys;
+mod names;
+mod receive;
+mod repeats;
+mod secrets;
+mod setup;
+
+use std::sync::Arc;
+
+use domain::Ctx;
+use domain::ports::Clock;
+
+pub use clients::{Clients, from_environment, through};
+pub use clock::SystemClock;
+pub use names::Names;
+pub use receive::{Message, Receiver};
+pub use setup::{create_missing, queue_urls};
+
+/// The ports over one set of clients and resource names.
+pub fn ctx(clients: &Clients, names: &Names, clock: Arc<dyn Clock>) -> Ctx {
+    let records = item::Table {
+        client: clients.dynamodb.clone(),
+        name: names.records.clone(),
+    };
+    let secrets = item::Table {
+        client: clients.dynamodb.clone(),
+        name: names.secrets.clone(),
+    };
+    let activity = item::Table {
+        client: clients.dynamodb.clone(),
+        name: names.activity.clone(),
+    };
+    let blobs = blobs::AwsBlobs::new(records.clone(), clients.s3.clone(), names.bucket.clone());
+    Ctx {
+        containers: Arc::new(containers::DynamoContainers(records.clone())),
+        documents: Arc::new(documents::DynamoDocuments(records.clone())),
+        index: Arc::new(index::DynamoIndex(records)),
+        blobs: Arc::new(blobs),
+        jobs: Arc::new(jobs::SqsJobs::new(clients.sqs.clone(), names)),
+        keys: Arc::new(secrets::DynamoKeys(secrets)),
+        repeats: Arc::new(repeats::DynamoRepeats(activity)),
+        clock,
+    }
+}

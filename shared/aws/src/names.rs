@@ -1,0 +1,83 @@
+//! The names of this deployment's resources.
+
+use anyhow::Context;
+
+use crate::layout;
+
+/// Names and addresses, from the environment on AWS and fixed in embedded mode.
+#[derive(Debug, Clone)]
+pub struct Names {
+    /// Table of records.
+    pub records: String,
+    /// Table of API keys.
+    pub secrets: String,
+    /// Table of what expires.
+    pub activity: String,
+    /// Bucket.
+    pub bucket: String,
+    /// Address of the queue `process`.
+    pub process_queue: String,
+    /// Address of the queue `commit.fifo`.
+    pub commit_queue: String,
+    /// Address of the queue `keeper`.
+    pub keeper_queue: String,
+}
+
+/// The environment variables, in the order of the fields.
+const VARIABLES: [&str; 7] = [
+    "RECOLLECT_RECORDS_TABLE",
+    "RECOLLECT_SECRETS_TABLE",
+    "RECOLLECT_ACTIVITY_TABLE",
+    "RECOLLECT_BUCKET",
+    "RECOLLECT_PROCESS_QUEUE_URL",
+    "RECOLLECT_COMMIT_QUEUE_URL",
+    "RECOLLECT_KEEPER_QUEUE_URL",
+];
+
+impl Names {
+    /// The names of embedded mode, where queues still lack their addresses.
+    pub fn embedded() -> Self {
+        Self {
+            records: layout::RECORDS.name.into(),
+            secrets: layout::SECRETS.name.into(),
+            activity: layout::ACTIVITY.name.into(),
+            bucket: layout::BUCKET.into(),
+            process_queue: String::new(),
+            commit_queue: String::new(),
+            keeper_queue: String::new(),
+        }
+    }
+
+    /// Reads the environment that `template.yaml` sets. A function that has no part in a resource gets no variable for
+    /// it, and its permissions would refuse the use as well.
+    ///
+    /// # Errors
+    /// When the one that everything needs is missing.
+    pub fn from_environment(lookup: impl Fn(&str) -> Option<String>) -> anyhow::Result<Self> {
+        let get = |i: usize| lookup(VARIABLES[i]).unwrap_or_default();
+        let records = lookup(VARIABLES[0]).with_context(|| format!("set {}", VARIABLES[0]))?;
+        Ok(Self {
+            records,
+            secrets: get(1),
+            activity: get(2),
+            bucket: get(3),
+            process_queue: get(4),
+            commit_queue: get(5),
+            keeper_queue: get(6),
+        })
+    }
+
+    /// The variables and their values, as another process needs them.
+    pub fn to_environment(&self) -> Vec<(&'static str, String)> {
+        let values = [
+            &self.records,
+            &self.secrets,
+            &self.activity,
+            &self.bucket,
+            &self.process_queue,
+            &self.commit_queue,
+            &self.keeper_queue,
+        ];
+        VARIABLES.into_iter().zip(values.into_iter().cloned()).collect()
+    }
+}
