@@ -1,0 +1,78 @@
+//! The one place that knows status codes.
+
+use axum::response::{IntoResponse, Response};
+use domain::Error;
+use http::{HeaderValue, StatusCode};
+use serde_json::json;
+use tracing::error;
+
+use crate::router::request_id;
+
+/// What a handler returns.
+pub type ApiResult<T> = Result<T, ApiError>;
+
+/// A refusal in the contract's shape: `{error, details?, type, issues?, requestId}`.
+#[derive(Debug)]
+pub struct ApiError(pub Error);
+
+impl<E: Into<Error>> From<E> for ApiError {
+    fn from(error: E) -> Self {
+        Self(error.into())
+    }
+}
+
+fn status(error: &Error) -> StatusCode {
+    match error {
+        Error::Invalid { .. } => StatusCode::BAD_REQUEST,
+        Error::Unauthenticated(_) => StatusCode::UNAUTHORIZED,
+        Error::Forbidden(_) => StatusCode::FORBIDDEN,
+        Error::NotFound(_) => StatusCode::NOT_FOUND,
+        Error::Conflict(_) => StatusCode::CONFLICT,
+        Error::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
+        Error::UnsupportedMedia(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        Error::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
+        Error::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+/// The causes behind an error, for the log.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    text
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let status = status(&self.0);
+        let request_id = request_id();
+        if status.is_server_error() {
+            error!(request.id = %request_id, error = %chain(&self.0), "request {request_id} failed");
+        }
+        let mut body = json!({"error": self.0.to_string(), "type": self.0.kind(), "requestId": request_id});
+        if let Error::Invalid { issues, .. } = &self.0
+            && !issues.is_empty()
+        {
+            let issue = |issue: &domain::Issue| json!({"path": issue.path, "message": issue.message});
+            body["issues"] = issues.iter().map(issue).collect();
+        }
+        let mut response = (status, axum::response::Json(body)).into_response();
+        let mut header = |name: &'static str, value: &'static str| {
+            response
+                .headers_mut()
+                .insert(name, HeaderValue::from_static(value));
+        };
+        match status {
+            // compat: both official clients retry 409 unless they are told not to.
+            StatusCode::CONFLICT => header("x-should-retry", "false"),
+            StatusCode::SERVICE_UNAVAILABLE => header("retry-after", "1"),
+            StatusCode::UNAUTHORIZED => header("www-authenticate", "Bearer"),
+            _ => {}
+        }
+        response
+    }
+}

@@ -1,0 +1,102 @@
+//! Fields that many requests share, read as leniently as existing clients need.
+
+use domain::usecase::Scope;
+use domain::{ContainerTag, Error, Result};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+
+/// The place of a page in a listing.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Pagination {
+    /// From 1.
+    pub current_page: usize,
+    /// Items a page.
+    pub limit: usize,
+    /// Items of all pages.
+    pub total_items: usize,
+    /// Pages.
+    pub total_pages: usize,
+}
+
+impl Pagination {
+    /// The pagination of a page.
+    pub fn new(page: usize, limit: usize, total: usize) -> Self {
+        Self {
+            current_page: page,
+            limit,
+            total_items: total,
+            total_pages: total.div_ceil(limit.max(1)),
+        }
+    }
+}
+
+/// Reads a number that may come as a string of digits: clients send both.
+///
+/// # Errors
+/// The deserializer's, for anything else.
+pub fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<usize>, D::Error> {
+    let value = Option::<Value>::deserialize(deserializer)?;
+    let wrong = || serde::de::Error::custom("expected a whole number, 0 or more");
+    match value {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::Number(number)) => number.as_u64().map(|n| Some(n as usize)).ok_or_else(wrong),
+        Some(Value::String(text)) => text.trim().parse().map(Some).map_err(|_| wrong()),
+        Some(_) => Err(wrong()),
+    }
+}
+
+/// Reads a boolean that may come as `"true"` or `"false"`.
+///
+/// # Errors
+/// The deserializer's, for anything else.
+pub fn flexible_bool<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    match Option::<Value>::deserialize(deserializer)? {
+        None | Some(Value::Null) => Ok(false),
+        Some(Value::Bool(flag)) => Ok(flag),
+        Some(Value::String(text)) if text == "true" => Ok(true),
+        Some(Value::String(text)) if text == "false" => Ok(false),
+        Some(_) => Err(serde::de::Error::custom("expected true or false")),
+    }
+}
+
+/// The containers a request is about, from `containerTag` and the older `containerTags`.
+///
+/// # Errors
+/// [`Error::Invalid`] for a tag outside the pattern.
+pub fn scope(one: Option<&str>, many: Option<&[String]>) -> Result<Scope> {
+    let mut tags = Vec::new();
+    for text in one
+        .into_iter()
+        .chain(many.into_iter().flatten().map(String::as_str))
+    {
+        let tag = ContainerTag::parse(text)?;
+        if !tags.contains(&tag) {
+            tags.push(tag);
+        }
+    }
+    Ok(Scope { tags })
+}
+
+/// The one container that new content goes to.
+///
+/// # Errors
+/// [`Error::Invalid`] for a tag outside the pattern, or more than one.
+pub fn tag_of(one: Option<&str>, many: Option<&[String]>) -> Result<Option<ContainerTag>> {
+    let mut tags = scope(one, many)?.tags;
+    if tags.len() > 1 {
+        return Err(Error::invalid_field(
+            "containerTags",
+            "a document goes to one container; send one tag",
+        ));
+    }
+    Ok(tags.pop())
+}
+
+/// A JSON object given as text, as in multipart fields.
+///
+/// # Errors
+/// [`Error::Invalid`] about `field`.
+pub fn object_text(field: &str, text: &str) -> Result<serde_json::Map<String, Value>> {
+    serde_json::from_str(text).map_err(|_| Error::invalid_field(field, "a JSON object as text"))
+}

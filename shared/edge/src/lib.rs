@@ -1,0 +1,13 @@
+//! The HTTP edge, the same under every function and on one machine: who asks, in which shape, and how refusals look.
+
+mod auth;
+mod error;
+mod extract;
+mod fields;
+mod router;
+
+pub use auth::{Auth, LoopbackPeer, Read, Write};
+pub use error::{ApiError, ApiResult};
+pub use extract::{Json, Path, Query};
+pub use fields::{Pagination, count, flexible_bool, object_text, scope, tag_of};
+pub use router::{App, MAX_JSON_BYTES, finish, request_id};
