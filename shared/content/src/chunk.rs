@@ -1,0 +1,115 @@
+//! Canonical text to chunks that follow its structure.
+//!
+//! Markdown is cut at its headings; inside a section whole blocks, then sentences are packed up to the
+//! target size. Tables and fenced code stay whole up to twice the target. Neighbours inside a section
+//! share their border sentences. The result depends on nothing but the arguments.
+
+mod blocks;
+mod pack;
+
+use serde::{Deserialize, Serialize};
+
+use crate::sniff::Format;
+use blocks::sections;
+pub(crate) use pack::{Span, Unit, pack};
+
+/// A part of a document that is embedded and found on its own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Chunk {
+    /// Its place among the chunks of the document, from 0.
+    pub position: u32,
+    /// The first character in the canonical text, counted in characters, not bytes.
+    pub start: usize,
+    /// The character after the last one.
+    pub end: usize,
+    /// The headings above it, outermost first.
+    pub headings: Vec<String>,
+    /// The canonical text between `start` and `end`.
+    pub text: String,
+}
+
+/// How large chunks become and how much they share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChunkOptions {
+    /// The size to aim at, in characters. No chunk exceeds twice this.
+    pub target_chars: usize,
+    /// How many sentences a chunk repeats from the one before it, at most: never more than a fifth of
+    /// the target.
+    pub overlap_sentences: usize,
+    /// How many turns of a conversation make a window.
+    pub turns_per_window: usize,
+    /// How many turns neighbouring windows share.
+    pub overlap_turns: usize,
+}
+
+impl Default for ChunkOptions {
+    fn default() -> Self {
+        Self {
+            target_chars: DEFAULT_TARGET_CHARS,
+            overlap_sentences: 2,
+            turns_per_window: 6,
+            overlap_turns: 1,
+        }
+    }
+}
+
+/// About 200 tokens: small enough for one thought, large enough to be understood alone.
+const DEFAULT_TARGET_CHARS: usize = 900;
+/// The smallest and largest target that are honoured.
+const TARGET_RANGE: (usize, usize) = (64, 16_000);
+
+impl ChunkOptions {
+    /// The options for the `chunkSize` setting, in characters; -1 and 0 mean the default.
+    pub fn for_chunk_size(chunk_size: i64) -> Self {
+        let target = usize::try_from(chunk_size)
+            .ok()
+            .filter(|size| *size > 0)
+            .unwrap_or(DEFAULT_TARGET_CHARS);
+        Self {
+            target_chars: target,
+            ..Self::default()
+        }
+    }
+
+    /// The target within the range that is honoured.
+    pub(crate) fn target(&self) -> usize {
+        self.target_chars.clamp(TARGET_RANGE.0, TARGET_RANGE.1)
+    }
+}
+
+/// Cuts canonical text into chunks.
+///
+/// Every chunk is the slice of the text that its offsets name, none is blank or longer than twice the
+/// target, starts grow, and together they cover everything but white space.
+pub fn chunk(text: &str, format: Format, options: &ChunkOptions) -> Vec<Chunk> {
+    let mut spans = Vec::new();
+    for section in sections(text, format, options.target()) {
+        pack(text, &section.units, section.headings, options, &mut spans);
+    }
+    to_chunks(text, spans)
+}
+
+/// Gives byte spans their character offsets and text.
+pub(crate) fn to_chunks(text: &str, spans: Vec<Span>) -> Vec<Chunk> {
+    let mut chunks: Vec<Chunk> = Vec::with_capacity(spans.len());
+    let (mut byte, mut character) = (0, 0);
+    for span in spans {
+        let untrimmed = &text[span.bytes.clone()];
+        let slice = untrimmed.trim();
+        if slice.is_empty() {
+            continue;
+        }
+        let start = span.bytes.start + (untrimmed.len() - untrimmed.trim_start().len());
+        // Spans start in order, so that the text is counted once.
+        character += text[byte..start].chars().count();
+        byte = start;
+        chunks.push(Chunk {
+            position: u32::try_from(chunks.len()).unwrap_or(u32::MAX),
+            start: character,
+            end: character + slice.chars().count(),
+            headings: span.headings,
+            text: slice.to_owned(),
+        });
+    }
+    chunks
+}

@@ -1,0 +1,298 @@
+//! The structure of a text: sections under headings, made of units that are not torn.
+
+use std::ops::Range;
+
+use super::pack::Unit;
+use crate::markdown::{atx_heading, split_front_matter, strip_indent};
+use crate::sentences::{pieces, sentences};
+use crate::sniff::Format;
+
+/// The longest heading kept in a path, in characters.
+const MAX_HEADING_CHARS: usize = 200;
+
+/// More sections than this, shorter than this on average, are a list that is written in headings: a chunk for each
+/// would be too much of too little.
+const MANY_SECTIONS: usize = 256;
+const TINY_SECTION_BYTES: usize = 64;
+
+/// The part of a text under one heading.
+pub(super) struct Section {
+    pub(super) headings: Vec<String>,
+    pub(super) units: Vec<Unit>,
+}
+
+/// A run of lines of one kind.
+struct Block {
+    kind: Kind,
+    bytes: Range<usize>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Heading(u8),
+    /// Running text or a list.
+    Paragraph,
+    /// Stays whole while it fits.
+    Table,
+    /// Stays whole while it fits.
+    Code,
+}
+
+/// Returns the sections of a text in order. Blank lines belong to no unit.
+pub(super) fn sections(text: &str, format: Format, target: usize) -> Vec<Section> {
+    let mut path: Vec<(u8, String)> = Vec::new();
+    let mut sections = vec![Section {
+        headings: Vec::new(),
+        units: Vec::new(),
+    }];
+    // Whether the last section holds headings only: then deeper headings join it.
+    let mut is_bare = false;
+    for block in blocks(text, format != Format::Text) {
+        if let Kind::Heading(level) = block.kind {
+            let is_child = path.last().is_some_and(|(outer, _)| *outer < level);
+            path.retain(|(outer, _)| *outer < level);
+            path.push((level, heading_text(&text[block.bytes.clone()])));
+            let headings = path
+                .iter()
+                .map(|(_, title)| title.clone())
+                .filter(|title| !title.is_empty())
+                .collect();
+            match sections.last_mut() {
+                Some(last) if is_bare && is_child => last.headings = headings,
+                _ => sections.push(Section {
+                    headings,
+                    units: Vec::new(),
+                }),
+            }
+        }
+        is_bare = matches!(block.kind, Kind::Heading(_));
+        if let Some(last) = sections.last_mut() {
+            push_units(text, &block, target, &mut last.units);
+        }
+    }
+    sections.retain(|section| !section.units.is_empty());
+    if sections.len() > MANY_SECTIONS && text.len() / sections.len() < TINY_SECTION_BYTES {
+        sections = joined(sections, target);
+    }
+    sections
+}
+
+/// Joins neighbours up to the target size. What they have in common of their paths remains.
+fn joined(sections: Vec<Section>, target: usize) -> Vec<Section> {
+    let size = |section: &Section| section.units.iter().map(|unit| unit.chars).sum::<usize>();
+    let mut joined: Vec<Section> = Vec::new();
+    let mut room = 0;
+    for section in sections {
+        let chars = size(&section);
+        match joined.last_mut() {
+            Some(last) if chars <= room => {
+                let pairs = last.headings.iter().zip(&section.headings);
+                let common = pairs.take_while(|(left, right)| left == right).count();
+                last.headings.truncate(common);
+                last.units.extend(section.units);
+                room -= chars;
+            }
+            _ => {
+                room = target.saturating_sub(chars);
+                joined.push(section);
+            }
+        }
+    }
+    joined
+}
+
+/// Cuts a block into units of at most twice the target.
+fn push_units(text: &str, block: &Block, target: usize, units: &mut Vec<Unit>) {
+    let limit = 2 * target;
+    let bytes = block.bytes.clone();
+    let chars = text[bytes.clone()].chars().count();
+    match block.kind {
+        Kind::Paragraph => {
+            for sentence in items(text, bytes)
+                .into_iter()
+                .flat_map(|item| sentences(text, item))
+            {
+                let chars = text[sentence.clone()].chars().count();
+                // A sentence that is longer than a chunk is a list or a log: it is cut like one.
+                let fits = chars <= target;
+                let parts = if fits {
+                    vec![sentence]
+                } else {
+                    pieces(text, sentence, target)
+                };
+                units.extend(parts.into_iter().map(|part| Unit::of(text, part, fits)));
+            }
+        }
+        _ if chars <= limit => units.push(Unit {
+            bytes,
+            chars,
+            is_sentence: false,
+        }),
+        _ => units.extend(
+            pieces(text, bytes, target)
+                .into_iter()
+                .map(|part| Unit::of(text, part, false)),
+        ),
+    }
+}
+
+/// Splits a paragraph at the items of a list.
+fn items(text: &str, bytes: Range<usize>) -> Vec<Range<usize>> {
+    let mut items = Vec::new();
+    let mut start = bytes.start;
+    let mut at = bytes.start;
+    for line in text[bytes.clone()].split_inclusive('\n') {
+        if at > start && is_item(line) {
+            items.push(start..at);
+            start = at;
+        }
+        at += line.len();
+    }
+    items.push(start..bytes.end);
+    items
+}
+
+fn is_item(line: &str) -> bool {
+    let line = line.trim_start();
+    if ["- ", "* ", "+ ", "• "].iter().any(|mark| line.starts_with(mark)) {
+        return true;
+    }
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    (1..=4).contains(&digits) && [". ", ") "].iter().any(|mark| line[digits..].starts_with(mark))
+}
+
+/// Returns a heading without its marks.
+fn heading_text(block: &str) -> String {
+    let line = block.lines().next().unwrap_or_default();
+    let title = atx_heading(line).map_or(line.trim(), |(_, title)| title);
+    title.chars().take(MAX_HEADING_CHARS).collect()
+}
+
+/// Reads a text line by line.
+struct Reader<'a> {
+    text: &'a str,
+    blocks: Vec<Block>,
+    /// The start of the block that is being read.
+    open: Option<(Kind, usize)>,
+    /// The fence that closes the open code block.
+    fence: Option<(u8, usize)>,
+}
+
+/// Returns the blocks of a text. Plain text has only paragraphs.
+fn blocks(text: &str, is_markdown: bool) -> Vec<Block> {
+    let mut reader = Reader {
+        text,
+        blocks: Vec::new(),
+        open: None,
+        fence: None,
+    };
+    let front = if is_markdown {
+        text.len() - split_front_matter(text).1.len()
+    } else {
+        0
+    };
+    if front > 0 {
+        reader.blocks.push(Block {
+            kind: Kind::Code,
+            bytes: 0..front,
+        });
+    }
+    let mut at = front;
+    for line in text[front..].split_inclusive('\n') {
+        if is_markdown {
+            reader.markdown_line(line, at);
+        } else {
+            reader.text_line(line, at);
+        }
+        at += line.len();
+    }
+    reader.close(text.len());
+    reader.blocks
+}
+
+impl Reader<'_> {
+    fn text_line(&mut self, line: &str, at: usize) {
+        if line.trim().is_empty() {
+            self.close(at);
+        } else {
+            self.open.get_or_insert((Kind::Paragraph, at));
+        }
+    }
+
+    fn markdown_line(&mut self, line: &str, at: usize) {
+        let end = at + line.len();
+        if let Some(open) = self.fence {
+            let closes = fence_of(line)
+                .is_some_and(|(mark, length, rest)| mark == open.0 && length >= open.1 && rest.is_empty());
+            if closes {
+                self.fence = None;
+                self.close(end);
+            }
+        } else if line.trim().is_empty() {
+            self.close(at);
+        } else if let Some((mark, length, _)) = fence_of(line) {
+            self.close(at);
+            self.open = Some((Kind::Code, at));
+            self.fence = Some((mark, length));
+        } else if let Some((level, _)) = atx_heading(line) {
+            self.close(at);
+            self.blocks.push(Block {
+                kind: Kind::Heading(level),
+                bytes: at..end,
+            });
+        } else if let Some(level) = self.underline(line, at) {
+            self.open = self.open.map(|(_, start)| (Kind::Heading(level), start));
+            self.close(end);
+        } else {
+            self.running_line(line, at);
+        }
+    }
+
+    /// A line of a table or a paragraph.
+    fn running_line(&mut self, line: &str, at: usize) {
+        let kind = if line.trim_start().starts_with('|') {
+            Kind::Table
+        } else {
+            Kind::Paragraph
+        };
+        if self.open.is_some_and(|(open, _)| open != kind) {
+            self.close(at);
+        }
+        self.open.get_or_insert((kind, at));
+    }
+
+    /// Returns the level that a line of `=` or `-` gives to the single line of text above it.
+    fn underline(&self, line: &str, at: usize) -> Option<u8> {
+        let (Kind::Paragraph, start) = self.open? else {
+            return None;
+        };
+        let is_one_line = !self.text[start..at].trim_end().contains('\n');
+        let mark = strip_indent(line)?.trim_end();
+        let level = match mark.bytes().next()? {
+            b'=' => 1,
+            b'-' => 2,
+            _ => return None,
+        };
+        let is_uniform = mark.len() >= 3 && mark.bytes().all(|byte| byte == mark.as_bytes()[0]);
+        (is_one_line && is_uniform && !is_item(&self.text[start..at])).then_some(level)
+    }
+
+    fn close(&mut self, end: usize) {
+        if let Some((kind, start)) = self.open.take() {
+            self.blocks.push(Block {
+                kind,
+                bytes: start..end,
+            });
+        }
+        self.fence = None;
+    }
+}
+
+/// Returns mark, length and rest of a line that fences code.
+fn fence_of(line: &str) -> Option<(u8, usize, &str)> {
+    let line = strip_indent(line)?.trim_end();
+    let mark = line.bytes().next().filter(|mark| b"`~".contains(mark))?;
+    let length = line.bytes().take_while(|byte| *byte == mark).count();
+    let rest = line[length..].trim();
+    (length >= 3 && !(mark == b'`' && rest.contains('`'))).then_some((mark, length, rest))
+}

@@ -1,0 +1,165 @@
+//! Conversations: one paragraph per turn, and chunks that are windows of whole turns.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use crate::canonical::canonical;
+use crate::chunk::{Chunk, ChunkOptions, Span, Unit, pack, to_chunks};
+use crate::sentences::{pieces, sentences};
+
+/// What one side of a conversation said at once.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Turn {
+    /// The role in the protocol: `user`, `assistant`, `system`, `tool`.
+    pub role: String,
+    /// The name of who spoke, if it is known.
+    pub speaker: Option<String>,
+    /// What was said.
+    pub text: String,
+    /// When, as the sender wrote it. It is not part of the rendered text.
+    pub date: Option<String>,
+}
+
+/// Renders a conversation as canonical text, one `Speaker: text` paragraph per turn.
+///
+/// Also returns the place of each turn in characters. A blank turn has an empty place and no paragraph.
+pub fn render_conversation(turns: &[Turn]) -> (String, Vec<Range<usize>>) {
+    let mut text = String::new();
+    let mut places = Vec::with_capacity(turns.len());
+    let mut chars = 0;
+    for turn in turns {
+        let words = canonical(&turn.text);
+        if words.trim().is_empty() {
+            places.push(chars..chars);
+            continue;
+        }
+        if !text.is_empty() {
+            text.push_str("\n\n");
+            chars += 2;
+        }
+        let speaker = speaker(turn);
+        // Blanks at the start of a turn mean nothing after a name.
+        let paragraph = canonical(&format!(
+            "{speaker}{}{}",
+            if speaker.is_empty() { "" } else { ": " },
+            words.trim()
+        ));
+        let length = paragraph.chars().count();
+        text.push_str(&paragraph);
+        places.push(chars..chars + length);
+        chars += length;
+    }
+    (text, places)
+}
+
+/// Who speaks: the name, else the role with a capital letter.
+fn speaker(turn: &Turn) -> String {
+    let name = turn
+        .speaker
+        .as_deref()
+        .filter(|name| !name.trim().is_empty())
+        .unwrap_or(&turn.role);
+    let name = canonical(name).split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut letters = name.chars();
+    match (turn.speaker.is_some(), letters.next()) {
+        (false, Some(first)) => first.to_uppercase().chain(letters).collect(),
+        _ => name,
+    }
+}
+
+/// Cuts a rendered conversation into windows of whole turns.
+///
+/// A window has `turns_per_window` turns, or fewer if they exceed the target size; neighbours share
+/// `overlap_turns`. A turn longer than the target is cut at its sentences, in chunks of its own.
+/// `turn_spans` are those that [`render_conversation`] returned with the text.
+pub fn chunk_conversation(text: &str, turn_spans: &[Range<usize>], options: &ChunkOptions) -> Vec<Chunk> {
+    let turns = byte_spans(text, turn_spans);
+    let target = options.target();
+    let mut spans = Vec::new();
+    let mut first = 0;
+    while first < turns.len() {
+        if turns[first].chars > target {
+            pack(
+                text,
+                &units(text, &turns[first], target),
+                Vec::new(),
+                options,
+                &mut spans,
+            );
+            first += 1;
+            continue;
+        }
+        let end = window_end(text, &turns, first, options);
+        spans.push(Span {
+            bytes: turns[first].bytes.start..turns[end - 1].bytes.end,
+            headings: Vec::new(),
+        });
+        first = next_window(&turns, first, end, options);
+    }
+    to_chunks(text, spans)
+}
+
+/// Turns character places into bytes, without the blank turns.
+fn byte_spans(text: &str, places: &[Range<usize>]) -> Vec<Unit> {
+    let mut turns = Vec::with_capacity(places.len());
+    let mut indices = text.char_indices().map(|(at, _)| at).enumerate().peekable();
+    let mut byte_of = |character: usize| {
+        while indices.next_if(|(index, _)| *index < character).is_some() {}
+        indices.peek().map_or(text.len(), |(_, at)| *at)
+    };
+    for place in places {
+        let start = byte_of(place.start);
+        let bytes = start..byte_of(place.end).max(start);
+        if !text[bytes.clone()].trim().is_empty() {
+            turns.push(Unit::of(text, bytes, true));
+        }
+    }
+    turns
+}
+
+fn window_end(text: &str, turns: &[Unit], first: usize, options: &ChunkOptions) -> usize {
+    let mut end = first + 1;
+    let mut chars = turns[first].chars;
+    while end < turns.len() && end - first < options.turns_per_window.max(1) {
+        chars += text[turns[end - 1].bytes.end..turns[end].bytes.start]
+            .chars()
+            .count()
+            + turns[end].chars;
+        if chars > options.target() {
+            break;
+        }
+        end += 1;
+    }
+    end
+}
+
+/// Returns the first turn of the next window. It always holds a turn that the last one did not.
+fn next_window(turns: &[Unit], first: usize, end: usize, options: &ChunkOptions) -> usize {
+    let target = options.target();
+    if end == turns.len() || turns[end].chars > target {
+        return end;
+    }
+    let mut start = end.saturating_sub(options.overlap_turns).max(first + 1);
+    // Shared turns must leave room for the next one.
+    while start < end
+        && turns[start..=end]
+            .iter()
+            .map(|turn| turn.chars + 2)
+            .sum::<usize>()
+            > target
+    {
+        start += 1;
+    }
+    start
+}
+
+/// Cuts a long turn into sentences, and those into pieces if need be.
+fn units(text: &str, turn: &Unit, target: usize) -> Vec<Unit> {
+    let cut = |sentence: Range<usize>| match text[sentence.clone()].chars().nth(target) {
+        Some(_) => pieces(text, sentence, target),
+        None => vec![sentence],
+    };
+    let parts = sentences(text, turn.bytes.clone()).into_iter().flat_map(cut);
+    parts.map(|part| Unit::of(text, part, true)).collect()
+}

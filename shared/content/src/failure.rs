@@ -1,0 +1,52 @@
+//! Why a document has no text, in words for the person who sent it.
+
+use serde::{Deserialize, Serialize};
+
+/// The reason of a [`Failure`], as the contract's `errorCode`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureCode {
+    /// Too many pages, too much text, too much memory or time.
+    ContentLimit,
+    /// A password is needed to read it.
+    Encrypted,
+    /// The bytes are not a readable file of their format.
+    Corrupt,
+    /// A format that no reader here understands.
+    UnsupportedType,
+    /// A readable file without any text.
+    Empty,
+}
+
+impl FailureCode {
+    /// Returns the code as it stands on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::ContentLimit => "content_limit",
+            Self::Encrypted => "encrypted",
+            Self::Corrupt => "corrupt",
+            Self::UnsupportedType => "unsupported_type",
+            Self::Empty => "empty",
+        }
+    }
+}
+
+/// A document that cannot be read, for good: the same bytes fail the same way again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{message}")]
+pub struct Failure {
+    /// The reason, for programs.
+    pub code: FailureCode,
+    /// One sentence for the person who sent the file. It never contains any of its content.
+    pub message: String,
+}
+
+impl Failure {
+    /// A failure with its sentence.
+    pub fn new(code: FailureCode, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+        }
+    }
+}

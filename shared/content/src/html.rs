@@ -1,0 +1,133 @@
+//! Web pages: recognizing them, choosing the readable part, and keeping it as markdown.
+//!
+//! A page with a `<main>` (or one `<article>`) says itself what is worth reading. Otherwise the
+//! readability heuristic of the browsers' reader views decides, unless it throws most of the page away.
+
+mod detect;
+mod render;
+mod table;
+mod tree;
+mod writer;
+
+use dom_query::{Document, NodeRef};
+use dom_smoothie::{Config, Metadata, Readability};
+
+pub(crate) use detect::{charset_in_head, is_html_document, is_html_fragment};
+use render::{Mode, render};
+
+use crate::extract::{Extracted, MAX_TEXT_BYTES, MAX_TITLE_CHARS, one_line, too_much_text};
+use crate::failure::Failure;
+use crate::sniff::Format;
+
+/// Readability looks at every element several times: a page with more is taken whole.
+const MAX_READABLE_ELEMENTS: usize = 50_000;
+/// The share of a page's text that the readable part must have to be believed.
+const READABLE_SHARE: f64 = 0.35;
+
+/// Reads a web page or a fragment of one.
+pub(crate) fn read(html: &str) -> Result<Extracted, Failure> {
+    let page = tree::parse(html);
+    let mut extracted = Extracted::new(Format::Html, String::new());
+    if is_html_document(html) || page.select_single("title").exists() {
+        let metadata = describe(&page, &mut extracted);
+        extracted.text = with_title(readable(page), &metadata.title);
+    } else {
+        extracted.text = render(&page.root(), Mode::Everything);
+        let title = first_heading(&extracted.text).map(str::to_owned);
+        extracted.set_title(title.as_deref());
+    }
+    if extracted.text.len() > MAX_TEXT_BYTES {
+        Err(too_much_text())
+    } else {
+        Ok(extracted)
+    }
+}
+
+/// Fills in what the page says about itself.
+fn describe(page: &Document, extracted: &mut Extracted) -> Metadata {
+    let language = page.html_root().attr("lang");
+    let mut metadata = Metadata::default();
+    if let Ok(readability) = Readability::with_document(page.clone(), None, Some(config())) {
+        metadata = readability.get_article_metadata(readability.parse_json_ld());
+        if metadata.title.trim().is_empty() {
+            metadata.title = readability.get_article_title().to_string();
+        }
+        // The title of a window often names the site as well.
+        let heading = one_line(&page.select_single("h1").text(), MAX_TITLE_CHARS);
+        if !heading.is_empty() && metadata.title.contains(&heading) {
+            metadata.title = heading;
+        }
+    }
+    extracted.set_title(Some(&metadata.title));
+    extracted.set("author", metadata.byline.as_deref());
+    extracted.set("created", metadata.published_time.as_deref());
+    extracted.set("modified", metadata.modified_time.as_deref());
+    extracted.set("description", metadata.excerpt.as_deref());
+    extracted.set("siteName", metadata.site_name.as_deref());
+    extracted.set("ogImage", metadata.image.as_deref());
+    extracted.set("url", metadata.url.as_deref());
+    extracted.set("language", metadata.lang.as_deref().or(language.as_deref()));
+    metadata
+}
+
+fn config() -> Config {
+    Config {
+        max_elements_to_parse: MAX_READABLE_ELEMENTS,
+        ..Config::default()
+    }
+}
+
+/// Returns the readable part of a page.
+fn readable(page: Document) -> String {
+    let whole = render(&page.root(), Mode::Content);
+    if let Some(main) = main_element(&page) {
+        let text = render(&main, Mode::Content);
+        if is_believable(&text, &whole) {
+            return text;
+        }
+    }
+    let article = Readability::with_document(page, None, Some(config())).and_then(|mut page| page.parse());
+    match article {
+        Ok(article) => {
+            let text = render(&tree::parse(&article.content).root(), Mode::Content);
+            if is_believable(&text, &whole) { text } else { whole }
+        }
+        Err(_) => whole,
+    }
+}
+
+fn is_believable(part: &str, whole: &str) -> bool {
+    part.len() as f64 >= whole.len() as f64 * READABLE_SHARE
+}
+
+/// Returns the element that the page calls its main part.
+fn main_element(page: &Document) -> Option<NodeRef<'_>> {
+    let mut articles = Vec::new();
+    let root = page.root();
+    for node in root.descendants_it().filter(NodeRef::is_element) {
+        let name = node.node_name()?;
+        if &*name == "main" || node.attr("role").is_some_and(|role| &*role == "main") {
+            return Some(node);
+        }
+        if &*name == "article" && articles.len() < 2 {
+            articles.push(node);
+        }
+    }
+    if articles.len() == 1 { articles.pop() } else { None }
+}
+
+/// Puts the page's title on top of a text that has no top heading of its own.
+fn with_title(text: String, title: &str) -> String {
+    let has_heading = text.lines().any(|line| line.starts_with("# "));
+    let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
+    if has_heading || title.is_empty() || text.is_empty() {
+        text
+    } else {
+        format!("# {title}\n\n{text}")
+    }
+}
+
+fn first_heading(text: &str) -> Option<&str> {
+    let line = text.lines().find(|line| !line.is_empty())?;
+    crate::markdown::atx_heading(line).map(|(_, title)| title)
+}

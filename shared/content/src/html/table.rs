@@ -1,0 +1,63 @@
+//! Tables of a web page to markdown tables.
+
+use dom_query::NodeRef;
+
+use super::render::{Mode, render_line};
+
+/// The widest table: wider ones are layout or a bomb.
+const MAX_COLUMNS: usize = 100;
+/// Elements that show a table to be the layout of a page.
+const LAYOUT: &[&str] = &[
+    "table", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "form", "article", "section",
+];
+
+/// Returns a data table as markdown; `None` for a table that only lays out the page.
+pub(super) fn render(table: &NodeRef, mode: Mode) -> Option<String> {
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    let mut caption = String::new();
+    for node in table.descendants_it() {
+        match node.node_name().as_deref() {
+            Some("tr") => rows.push(cells(&node, mode)),
+            Some("caption") => caption = render_line(&node, mode),
+            Some(name) if LAYOUT.contains(&name) => return None,
+            _ => {}
+        }
+    }
+    rows.retain(|row| row.iter().any(|cell| !cell.is_empty()));
+    let width = rows.iter().map(Vec::len).max().unwrap_or_default();
+    if !(2..=MAX_COLUMNS).contains(&width) {
+        return None;
+    }
+    let mut out = String::new();
+    if !caption.is_empty() {
+        out = format!("{caption}\n\n");
+    }
+    for (index, row) in rows.iter_mut().enumerate() {
+        row.resize(width, String::new());
+        out.push_str(&format!("| {} |\n", row.join(" | ")));
+        if index == 0 {
+            out.push_str(&format!("|{}\n", " --- |".repeat(width)));
+        }
+    }
+    Some(out)
+}
+
+fn cells(row: &NodeRef, mode: Mode) -> Vec<String> {
+    let mut cells = Vec::new();
+    for cell in row.children_it(false) {
+        if !matches!(cell.node_name().as_deref(), Some("td" | "th")) {
+            continue;
+        }
+        cells.push(render_line(&cell, mode).replace('|', "\\|"));
+        // A cell over several columns keeps the following ones in their place.
+        let span: usize = cell
+            .attr("colspan")
+            .and_then(|span| span.parse().ok())
+            .unwrap_or(1);
+        cells.extend((1..span.min(MAX_COLUMNS)).map(|_| String::new()));
+        if cells.len() > MAX_COLUMNS {
+            break;
+        }
+    }
+    cells
+}

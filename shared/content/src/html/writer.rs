@@ -1,0 +1,115 @@
+//! Writes markdown: collapsed white space, blank lines between blocks, indentation of lists and quotes.
+
+/// Lists and quotes deeper than this are no longer indented, or the indentation would outgrow the text.
+const MAX_PREFIXES: usize = 12;
+
+/// A markdown text under construction.
+#[derive(Default)]
+pub(super) struct Writer {
+    out: String,
+    /// What each open list or quote puts in front of a line.
+    prefixes: Vec<&'static str>,
+    /// Newlines due before the next word: 1 for a new line, 2 for a new block.
+    newlines: usize,
+    /// Whether a blank is due before the next word.
+    blank: bool,
+    /// Whether the next word starts a block, where some characters would be read as a mark.
+    at_block_start: bool,
+}
+
+impl Writer {
+    /// Starts a new block: there will be a blank line before the next word.
+    pub(super) fn block(&mut self) {
+        self.newlines = 2;
+        self.at_block_start = true;
+    }
+
+    /// Starts a new line.
+    pub(super) fn line(&mut self) {
+        self.newlines = self.newlines.max(1);
+    }
+
+    /// Writes running text: any white space becomes one blank.
+    pub(super) fn text(&mut self, text: &str) {
+        self.blank |= text.starts_with(char::is_whitespace);
+        for word in text.split_whitespace() {
+            let starts_block = self.at_block_start;
+            self.flush();
+            if starts_block && (word.bytes().all(|byte| byte == b'#') || word.starts_with("```")) {
+                self.out.push('\\');
+            }
+            self.out.push_str(word);
+            self.blank = true;
+        }
+        if !text.is_empty() && !text.ends_with(char::is_whitespace) {
+            self.blank = false;
+        }
+    }
+
+    /// Writes `span`, which is markup and must not be touched, as part of running text.
+    pub(super) fn span(&mut self, span: &str) {
+        self.flush();
+        self.out.push_str(span);
+    }
+
+    /// Writes lines as they are, as a block of their own.
+    pub(super) fn verbatim(&mut self, lines: &str) {
+        self.block();
+        for line in lines.lines() {
+            if line.is_empty() {
+                self.newlines += 1;
+            } else {
+                self.flush();
+                self.out.push_str(line);
+                self.newlines = 1;
+            }
+        }
+        self.block();
+    }
+
+    /// Puts `prefix` before every line from now on; `false` if it is too deep for that.
+    pub(super) fn push_prefix(&mut self, prefix: &'static str) -> bool {
+        let fits = self.prefixes.len() < MAX_PREFIXES;
+        if fits {
+            self.prefixes.push(prefix);
+        }
+        fits
+    }
+
+    pub(super) fn pop_prefix(&mut self) {
+        self.prefixes.pop();
+    }
+
+    /// A list mark or heading mark: what follows stands on the same line.
+    pub(super) fn mark(&mut self, mark: &str) {
+        self.flush();
+        self.out.push_str(mark);
+        self.newlines = 0;
+        self.blank = false;
+        self.at_block_start = false;
+    }
+
+    pub(super) fn finish(self) -> String {
+        self.out
+    }
+
+    /// Writes the newlines or the blank that are due.
+    fn flush(&mut self) {
+        if self.out.is_empty() {
+            self.out.push_str(&self.prefixes.concat());
+        } else if self.newlines > 0 {
+            let prefix = self.prefixes.concat();
+            for _ in 1..self.newlines {
+                self.out.push('\n');
+                self.out.push_str(prefix.trim_end());
+            }
+            self.out.push('\n');
+            self.out.push_str(&prefix);
+        } else if self.blank {
+            self.out.push(' ');
+        }
+        self.newlines = 0;
+        self.blank = false;
+        self.at_block_start = false;
+    }
+}

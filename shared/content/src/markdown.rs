@@ -1,0 +1,211 @@
+//! Markdown: recognizing it, its title and its front matter.
+
+use crate::extract::Extracted;
+use crate::sniff::Format;
+
+/// How much of a text is looked at to recognize markdown.
+const LOOK_BYTES: usize = 64 * 1024;
+
+/// Keeps the text as it is; the title comes from the front matter, then from the first heading if
+/// nothing but blank lines stands before it.
+pub(crate) fn read(text: String) -> Extracted {
+    let mut extracted = Extracted::new(Format::Markdown, String::new());
+    let (front, body) = split_front_matter(&text);
+    let mut title = None;
+    for (key, value) in front.lines().filter_map(|line| line.split_once(':')) {
+        let value = value.trim().trim_matches(['"', '\'']);
+        match key.to_ascii_lowercase().as_str() {
+            "title" => title = Some(value),
+            "author" => extracted.set("author", Some(value)),
+            "date" => extracted.set("created", Some(value)),
+            "description" => extracted.set("description", Some(value)),
+            "lang" | "language" => extracted.set("language", Some(value)),
+            _ => {}
+        }
+    }
+    extracted.set_title(
+        title
+            .filter(|title| !title.is_empty())
+            .or_else(|| first_heading(body)),
+    );
+    extracted.text = text;
+    extracted
+}
+
+/// Splits YAML front matter (between two `---` lines at the very start) from the body.
+pub(crate) fn split_front_matter(text: &str) -> (&str, &str) {
+    let rest = text.trim_start_matches('\u{FEFF}');
+    let mut lines = rest.split_inclusive('\n');
+    if lines.next().map(str::trim_end) != Some("---") {
+        return ("", text);
+    }
+    let start = rest.find('\n').map_or(rest.len(), |newline| newline + 1);
+    let mut at = start;
+    for (count, line) in lines.enumerate() {
+        let is_end = matches!(line.trim_end(), "---" | "...");
+        if is_end {
+            return (&rest[start..at], &rest[at + line.len()..]);
+        }
+        // A rule at the top of a text, and not front matter: no line of a mapping is blank or prose.
+        let is_yaml = line.starts_with([' ', '\t', '-', '#']) || line.contains(':');
+        if !is_yaml || count > 200 {
+            break;
+        }
+        at += line.len();
+    }
+    ("", text)
+}
+
+fn first_heading(body: &str) -> Option<&str> {
+    let mut lines = body.lines().skip_while(|line| line.trim().is_empty());
+    let first = lines.next()?;
+    if let Some((_, title)) = atx_heading(first) {
+        return Some(title);
+    }
+    let underline = lines.next()?.trim_end();
+    (underline.len() >= 3 && underline.bytes().all(|byte| byte == b'=')).then(|| first.trim())
+}
+
+/// Returns level and text of a `# heading` line.
+pub(crate) fn atx_heading(line: &str) -> Option<(u8, &str)> {
+    let line = strip_indent(line)?;
+    let level = line.bytes().take_while(|byte| *byte == b'#').count();
+    let rest = &line[level..];
+    let is_heading = (1..=6).contains(&level) && (rest.is_empty() || rest.starts_with([' ', '\t', '\n']));
+    if !is_heading {
+        return None;
+    }
+    let title = rest.trim();
+    let open = title.trim_end_matches('#');
+    // Closing marks count only after a blank: `# C#` is about C#.
+    let title = if open.is_empty() || open.ends_with([' ', '\t']) {
+        open.trim_end()
+    } else {
+        title
+    };
+    Some((u8::try_from(level).unwrap_or(6), title))
+}
+
+/// Returns the line without its indentation, unless that makes it code.
+pub(crate) fn strip_indent(line: &str) -> Option<&str> {
+    let stripped = line.trim_start_matches(' ');
+    (line.len() - stripped.len() < 4).then_some(stripped)
+}
+
+/// Whether a text without name or type is markdown: it needs two different signs, or a heading over prose,
+/// because `#` starts comments and `*` lists in many other texts.
+pub(crate) fn looks_like_markdown(text: &str) -> bool {
+    if !split_front_matter(text).0.is_empty() {
+        return true;
+    }
+    let text = &text[..text.floor_char_boundary(LOOK_BYTES)];
+    let mut signs = Signs::default();
+    let mut previous_blank = true;
+    for line in text.lines() {
+        signs.look_at(line, previous_blank);
+        previous_blank = line.trim().is_empty();
+    }
+    signs.enough()
+}
+
+/// What was seen of markdown in a text.
+#[derive(Default)]
+struct Signs {
+    headings: usize,
+    fences: usize,
+    lists: usize,
+    tables: usize,
+    inline: usize,
+    in_fence: bool,
+}
+
+impl Signs {
+    fn look_at(&mut self, line: &str, previous_blank: bool) {
+        let trimmed = line.trim();
+        if trimmed.starts_with("```") || trimmed.starts_with("~~~") {
+            self.fences += 1;
+            self.in_fence = !self.in_fence;
+        }
+        if self.in_fence {
+            return;
+        }
+        let heading = previous_blank.then(|| atx_heading(line)).flatten();
+        self.headings += usize::from(heading.is_some_and(|(_, title)| !title.is_empty()));
+        self.lists += usize::from(["- ", "* ", "+ "].iter().any(|mark| trimmed.starts_with(mark)));
+        let is_rule = trimmed.contains("---") && trimmed.bytes().all(|byte| b"|:- ".contains(&byte));
+        self.tables += usize::from(is_rule && trimmed.contains('|'));
+        self.inline += usize::from(trimmed.contains("](") || has_bold(trimmed));
+    }
+
+    fn enough(&self) -> bool {
+        let kinds = [
+            self.headings,
+            self.fences / 2,
+            self.lists,
+            self.tables,
+            self.inline,
+        ];
+        let different = kinds.iter().filter(|count| **count > 0).count();
+        self.tables > 0 || self.fences >= 2 || self.headings >= 1 && (different >= 2 || self.headings <= 3)
+    }
+}
+
+/// Whether the line holds `**words**`.
+fn has_bold(line: &str) -> bool {
+    line.split("**")
+        .skip(1)
+        .step_by(2)
+        .any(|part| !part.is_empty() && !part.starts_with(' ') && !part.ends_with(' '))
+        && line.matches("**").count() >= 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn front_matter_gives_title_and_properties() {
+        let read =
+            read("---\ntitle: \"Tides: a primer\"\nauthor: Mira\ndate: 2024-03-05\n---\n# Other\n".into());
+        assert_eq!(read.title.as_deref(), Some("Tides: a primer"));
+        assert_eq!(read.properties["author"], "Mira");
+        assert_eq!(read.properties["created"], "2024-03-05");
+    }
+
+    #[test]
+    fn title_is_the_first_heading() {
+        assert_eq!(
+            read("\n# About C#\ntext".into()).title.as_deref(),
+            Some("About C#")
+        );
+        assert_eq!(read("Tides\n=====\ntext".into()).title.as_deref(), Some("Tides"));
+        assert_eq!(read("text\n\n# Later\n".into()).title, None);
+    }
+
+    #[test]
+    fn a_rule_at_the_top_is_no_front_matter() {
+        assert_eq!(split_front_matter("---\nSome prose\n---\n").0, "");
+        assert_eq!(split_front_matter("---\na: 1\n---\nx"), ("a: 1\n", "x"));
+    }
+
+    #[test]
+    fn markdown_is_told_from_prose_and_code() {
+        for markdown in [
+            "# Title\n\nText.",
+            "Text\n\n- a\n\n## Part\n",
+            "|a|b|\n|-|---|\n|1|2|",
+            "x\n```\ny\n```\n",
+        ] {
+            assert!(looks_like_markdown(markdown), "{markdown}");
+        }
+        for other in [
+            "Only prose.",
+            "- one\n- two",
+            "x = 2 ** 3 ** 4",
+            "#!/bin/sh\necho 1",
+            "#hashtag day",
+        ] {
+            assert!(!looks_like_markdown(other), "{other}");
+        }
+    }
+}

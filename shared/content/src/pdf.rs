@@ -1,0 +1,181 @@
+//! The text layer of a PDF as paragraphs, with the headings that its outline names.
+
+use std::collections::HashMap;
+
+use docling_pdf::info::document_info;
+use docling_pdf::outline::extract_outline;
+use docling_pdf::pdf_meta::PdfMeta;
+use docling_pdf::textparse::PageTextParser;
+use docling_pdf::{PdfError, TextOptions, convert_text_layer_pages_opts};
+
+use crate::extract::{Extracted, MAX_TEXT_BYTES, too_much_text};
+use crate::failure::{Failure, FailureCode};
+use crate::markdown::atx_heading;
+use crate::sniff::Format;
+
+/// The most pages that are read.
+pub const MAX_PAGES: usize = 5_000;
+
+pub(crate) fn read(bytes: &[u8]) -> Result<Extracted, Failure> {
+    let pages = count_pages(bytes)?;
+    let options = TextOptions {
+        word_gap: None,
+        keep_typography: true,
+    };
+    let document = convert_text_layer_pages_opts(bytes, "", None, options).map_err(failure)?;
+    let mut markdown = document.export_to_markdown();
+    if markdown.trim().is_empty() {
+        markdown = few_words(bytes);
+    }
+    if markdown.len() > MAX_TEXT_BYTES {
+        return Err(too_much_text());
+    }
+    if markdown.trim().is_empty() {
+        let message = "The PDF has no text layer that can be read: its pages are probably images.";
+        return Err(Failure::new(FailureCode::Empty, message));
+    }
+    let mut extracted = Extracted::new(Format::Pdf, with_headings(&markdown, bytes));
+    extracted.set("pageCount", Some(&pages.to_string()));
+    describe(bytes, &mut extracted);
+    Ok(extracted)
+}
+
+fn count_pages(bytes: &[u8]) -> Result<usize, Failure> {
+    let meta = PdfMeta::open_with_password(bytes, None)
+        .map_err(failure)?
+        .ok_or_else(|| unreadable(bytes))?;
+    match meta.page_count() {
+        0 => Err(corrupt()),
+        pages if pages > MAX_PAGES => {
+            let message = format!("The PDF has {pages} pages; at most {MAX_PAGES} are read.");
+            Err(Failure::new(FailureCode::ContentLimit, message))
+        }
+        pages => Ok(pages),
+    }
+}
+
+/// The failure of a file that opens neither with nor without a password.
+fn unreadable(bytes: &[u8]) -> Failure {
+    // Written by producers whose encryption the reader does not know; the key stands in clear text.
+    if bytes.windows(8).any(|window| window == b"/Encrypt") {
+        unknown_encryption()
+    } else {
+        corrupt()
+    }
+}
+
+fn unknown_encryption() -> Failure {
+    Failure::new(
+        FailureCode::Encrypted,
+        "The PDF is encrypted in a way that cannot be read here.",
+    )
+}
+
+fn corrupt() -> Failure {
+    Failure::new(
+        FailureCode::Corrupt,
+        "The PDF is damaged or incomplete: its structure could not be read.",
+    )
+}
+
+fn failure(error: PdfError) -> Failure {
+    match error {
+        PdfError::Encrypted(reason) if reason.needs_password() => Failure::new(
+            FailureCode::Encrypted,
+            "The PDF is encrypted: it opens only with a password.",
+        ),
+        PdfError::Encrypted(_) => Failure::new(
+            FailureCode::Encrypted,
+            "The PDF is encrypted in a way that cannot be read here.",
+        ),
+        _ => corrupt(),
+    }
+}
+
+/// Returns the lines of a document with next to no text, which the converter takes for a scan.
+fn few_words(bytes: &[u8]) -> String {
+    let Some(mut parser) = PageTextParser::open(bytes) else {
+        return String::new();
+    };
+    let mut lines = String::new();
+    for page in 0..parser.page_count() {
+        for cell in parser.text_page(page).cells {
+            lines.push_str(cell.text.trim());
+            lines.push('\n');
+        }
+    }
+    lines
+}
+
+/// Fills in the document information dictionary.
+fn describe(bytes: &[u8], extracted: &mut Extracted) {
+    for (key, value) in document_info(bytes, None) {
+        match key.as_str() {
+            "Title" if is_title(&value) => extracted.set_title(Some(&value)),
+            "Author" if is_title(&value) => extracted.set("author", Some(&value)),
+            "Subject" if is_title(&value) => extracted.set("description", Some(&value)),
+            "CreationDate" => extracted.set("created", Some(&value)),
+            "ModDate" => extracted.set("modified", Some(&value)),
+            _ => {}
+        }
+    }
+}
+
+/// Whether a value was meant for people: many writers leave a placeholder or the name of their input.
+fn is_title(value: &str) -> bool {
+    let value = value.trim().to_lowercase();
+    let is_placeholder = matches!(
+        &*value,
+        "untitled" | "anonymous" | "unspecified" | "(anonymous)" | "none"
+    );
+    let is_file = [
+        ".doc", ".docx", ".dvi", ".tex", ".indd", ".qxd", ".ppt", ".pptx", ".xls",
+    ];
+    !is_placeholder && !is_file.iter().any(|extension| value.ends_with(extension))
+}
+
+/// Marks the paragraphs that the outline of the file names as headings, and takes back the escapes of
+/// the markdown export, which protect characters that mean nothing in a chunk or to a reader.
+fn with_headings(markdown: &str, bytes: &[u8]) -> String {
+    let mut levels: HashMap<String, usize> = HashMap::new();
+    for item in extract_outline(bytes) {
+        let title = letters(&item.title);
+        if !title.is_empty() {
+            levels.entry(title).or_insert(item.level);
+        }
+    }
+    let mut out = String::with_capacity(markdown.len());
+    for line in markdown.lines() {
+        let line = unescape(line);
+        match levels.remove(&letters(&line)) {
+            Some(level) if !line.starts_with('#') => {
+                out.push_str(&"#".repeat((level + 1).min(6)));
+                out.push(' ');
+            }
+            // Running text that would be read as a heading.
+            None if atx_heading(&line).is_some() => out.push('\\'),
+            _ => {}
+        }
+        out.push_str(&line);
+        out.push('\n');
+    }
+    out
+}
+
+/// What is compared of a title: letters and digits, so that numbering dots and blanks do not matter.
+fn letters(title: &str) -> String {
+    title
+        .chars()
+        .filter(|letter| letter.is_alphanumeric())
+        .flat_map(char::to_lowercase)
+        .collect()
+}
+
+fn unescape(line: &str) -> String {
+    let line = line
+        .replace("\\_", "_")
+        .replace("\\*", "*")
+        .replace("&lt;", "<")
+        .replace("&gt;", ">");
+    line.replace("&amp;", "&")
+}

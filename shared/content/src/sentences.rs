@@ -1,0 +1,100 @@
+//! Sentences and smaller pieces of running text.
+
+use std::ops::Range;
+
+use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation};
+
+/// Returns the sentences of `text[range]` as consecutive byte ranges that cover it wholly.
+///
+/// Boundaries are those of Unicode (UAX #29), which know the punctuation of every script; a single line
+/// break inside a paragraph ends no sentence.
+pub(crate) fn sentences(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
+    // A line break is a boundary to Unicode, and one byte long like the blank that replaces it.
+    let paragraph = text[range.clone()].replace('\n', " ");
+    let bounds = paragraph.split_sentence_bound_indices();
+    bounds
+        .map(|(at, part)| range.start + at..range.start + at + part.len())
+        .collect()
+}
+
+/// Cuts `text[range]` into consecutive pieces of at most `limit` characters: after a line, else after a
+/// blank, else between two characters.
+pub(crate) fn pieces(text: &str, range: Range<usize>, limit: usize) -> Vec<Range<usize>> {
+    let mut pieces = Vec::new();
+    let mut start = range.start;
+    while start < range.end {
+        let rest = &text[start..range.end];
+        let Some((window, _)) = rest.char_indices().nth(limit) else {
+            pieces.push(start..range.end);
+            break;
+        };
+        let is_torn = matches!(
+            GraphemeCursor::new(window, rest.len(), true).is_boundary(rest, 0),
+            Ok(false)
+        );
+        let end = start + cut(&rest[..window], is_torn);
+        pieces.push(start..end);
+        start = end;
+    }
+    pieces
+}
+
+/// Returns where a full window is best cut. `is_torn` says that its end is inside what readers take for
+/// one character.
+fn cut(window: &str, is_torn: bool) -> usize {
+    // An earlier cut would leave many small pieces.
+    let earliest = window.floor_char_boundary(window.len() / 3);
+    let after = |at: usize| earliest + at;
+    let tail = &window[earliest..];
+    if let Some(newline) = tail.rfind('\n') {
+        return after(newline + 1);
+    }
+    let blank = tail.char_indices().rfind(|(_, letter)| letter.is_whitespace());
+    if let Some((at, letter)) = blank {
+        return after(at + letter.len_utf8());
+    }
+    let last = window.grapheme_indices(true).next_back().map(|(at, _)| at);
+    last.filter(|_| is_torn)
+        .filter(|at| *at > earliest)
+        .unwrap_or(window.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts(text: &str) -> Vec<&str> {
+        sentences(text, 0..text.len())
+            .into_iter()
+            .map(|range| &text[range])
+            .collect()
+    }
+
+    #[test]
+    fn sentences_of_several_scripts_are_found() {
+        assert_eq!(parts("One. Two! Three"), ["One. ", "Two! ", "Three"]);
+        assert_eq!(parts("一文。二文！三"), ["一文。", "二文！", "三"]);
+        assert_eq!(parts("यह एक है। यह दो है।"), ["यह एक है। ", "यह दो है।"]);
+        assert_eq!(
+            parts("It costs 6.50\neuro now. Yes"),
+            ["It costs 6.50\neuro now. ", "Yes"]
+        );
+    }
+
+    #[test]
+    fn pieces_end_at_lines_then_blanks_then_anywhere() {
+        let cut = |text: &str| {
+            pieces(text, 0..text.len(), 8)
+                .into_iter()
+                .map(|r| text[r].to_owned())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(cut("line one\nline two"), ["line ", "one\n", "line two"]);
+        assert_eq!(cut("abcdefghijkl"), ["abcdefgh", "ijkl"]);
+        assert_eq!(cut("日本語日本語日本語日"), ["日本語日本語日本", "語日"]);
+        assert_eq!(
+            cut("abcdefg\u{1F1E9}\u{1F1EA}!"),
+            ["abcdefg", "\u{1F1E9}\u{1F1EA}!"]
+        );
+    }
+}

@@ -1,0 +1,264 @@
+//! What every chunking promises, on arbitrary text, and how structure guides it.
+
+use content::{Chunk, ChunkOptions, Format, Turn, chunk, chunk_conversation, render_conversation};
+use proptest::prelude::*;
+
+/// The slice of `text` between two character offsets.
+fn slice(text: &str, start: usize, end: usize) -> String {
+    text.chars().skip(start).take(end - start).collect()
+}
+
+/// Checks the promises that hold for any text.
+fn check(text: &str, chunks: &[Chunk], target: usize) -> Result<(), TestCaseError> {
+    let letters: Vec<char> = text.chars().collect();
+    let mut covered = vec![false; letters.len()];
+    let mut last_start = None;
+    for (index, chunk) in chunks.iter().enumerate() {
+        prop_assert_eq!(chunk.position as usize, index);
+        prop_assert_eq!(&chunk.text, &slice(text, chunk.start, chunk.end));
+        prop_assert!(!chunk.text.trim().is_empty());
+        prop_assert!(
+            chunk.end - chunk.start <= 2 * target,
+            "{} characters",
+            chunk.end - chunk.start
+        );
+        prop_assert!(last_start < Some(chunk.start), "starts must grow");
+        last_start = Some(chunk.start);
+        covered[chunk.start..chunk.end].fill(true);
+    }
+    for (at, letter) in letters.iter().enumerate() {
+        prop_assert!(
+            covered[at] || letter.is_whitespace(),
+            "character {at} ({letter:?}) is in no chunk"
+        );
+    }
+    Ok(())
+}
+
+fn options(target_chars: usize) -> ChunkOptions {
+    ChunkOptions {
+        target_chars,
+        ..ChunkOptions::default()
+    }
+}
+
+/// Text with the structures that the chunker looks at.
+fn markdown() -> impl Strategy<Value = String> {
+    let line = prop_oneof![
+        "#{1,7} [a-z ]{0,12}",
+        "[A-Za-z ,.!?]{0,120}",
+        "[一-龠。！？]{0,80}",
+        "\\PC{0,60}",
+        "- [a-z. ]{0,40}",
+        "\\|[a-z |]{0,40}\\|",
+        Just("```".to_owned()),
+        Just("---".to_owned()),
+        Just("===".to_owned()),
+        Just(String::new()),
+        "[a-zA-Z0-9+/]{100,400}",
+    ];
+    proptest::collection::vec(line, 0..60).prop_map(|lines| lines.join("\n"))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn chunks_keep_their_promises_for_markdown(text in markdown(), target in 64usize..400) {
+        for format in [Format::Markdown, Format::Text] {
+            let chunks = chunk(&text, format, &options(target));
+            check(&text, &chunks, target)?;
+            prop_assert_eq!(chunk(&text, format, &options(target)), chunks);
+        }
+    }
+
+    #[test]
+    fn chunks_keep_their_promises_for_any_text(text in "(?s).{0,600}", target in 0usize..200) {
+        check(&text, &chunk(&text, Format::Markdown, &options(target)), target.max(64))?;
+    }
+
+    #[test]
+    fn windows_keep_their_promises(
+        texts in proptest::collection::vec("(?s).{0,300}|[A-Za-z ,.]{0,900}", 0..20),
+        target in 64usize..400,
+        turns_per_window in 0usize..8,
+        overlap_turns in 0usize..8,
+    ) {
+        let turns: Vec<Turn> = texts.into_iter().enumerate().map(|(index, text)| Turn {
+            role: "user".into(),
+            speaker: (index % 3 == 0).then(|| "Ann".into()),
+            text,
+            date: None,
+        }).collect();
+        let (text, spans) = render_conversation(&turns);
+        let options = ChunkOptions { target_chars: target, turns_per_window, overlap_turns, ..ChunkOptions::default() };
+        check(&text, &chunk_conversation(&text, &spans, &options), target)?;
+    }
+}
+
+#[test]
+fn chunks_know_the_path_of_headings_above_them() {
+    let text = "Intro.\n\n# Guide\n\n## Install\nRun it.\n\n## Use\nOpen it.\n\nTitle\n=====\nEnd.";
+    let chunks = chunk(text, Format::Markdown, &options(900));
+    let seen: Vec<(Vec<&str>, &str)> = chunks
+        .iter()
+        .map(|c| (c.headings.iter().map(String::as_str).collect(), c.text.as_str()))
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            (vec![], "Intro."),
+            (vec!["Guide", "Install"], "# Guide\n\n## Install\nRun it."),
+            (vec!["Guide", "Use"], "## Use\nOpen it."),
+            (vec!["Title"], "Title\n=====\nEnd."),
+        ]
+    );
+}
+
+#[test]
+fn plain_text_has_no_headings() {
+    let chunks = chunk("# not a heading\nx = 1", Format::Text, &options(900));
+    assert_eq!(chunks.len(), 1);
+    assert!(chunks[0].headings.is_empty());
+}
+
+#[test]
+fn tables_and_code_are_not_torn_while_they_fit() {
+    let table = format!("| a | b |\n|---|---|\n{}", "| one | two |\n".repeat(10));
+    let code = format!("```\n{}```", "let x = 1. Yes. No.\n\n".repeat(8));
+    let prose = "Here is a sentence of some length. ".repeat(6);
+    let text = format!("{prose}\n\n{table}\n{prose}\n\n{code}\n\n{prose}");
+    let chunks = chunk(&text, Format::Markdown, &options(110));
+    for block in [table.trim(), &code] {
+        assert!(
+            chunks.iter().any(|chunk| chunk.text.contains(block)),
+            "torn: {block}"
+        );
+    }
+}
+
+#[test]
+fn large_tables_are_cut_between_rows() {
+    let table = "| some cell | another cell |\n".repeat(40);
+    for part in chunk(&table, Format::Markdown, &options(100)) {
+        assert!(
+            part.text.lines().all(|row| row == "| some cell | another cell |"),
+            "{}",
+            part.text
+        );
+    }
+}
+
+#[test]
+fn neighbours_in_a_section_share_sentences_but_sections_do_not() {
+    let body: String = (0..30)
+        .map(|n| format!("This is sentence number {n:02}. "))
+        .collect();
+    let chunks = chunk(
+        &format!("# A\n{body}\n# B\n{body}"),
+        Format::Markdown,
+        &options(200),
+    );
+    let mut shared = 0;
+    for pair in chunks.windows(2) {
+        if pair[0].headings == pair[1].headings {
+            assert!(pair[1].start < pair[0].end, "no overlap before {}", pair[1].text);
+            assert!(pair[1].text.starts_with("This is sentence"), "{}", pair[1].text);
+            shared += 1;
+        } else {
+            assert!(pair[1].start >= pair[0].end);
+        }
+    }
+    assert!(shared >= 6, "{shared}");
+}
+
+#[test]
+fn text_without_blanks_is_cut_at_its_punctuation() {
+    let chunks = chunk(
+        &"灯台守は毎晩らせん階段を上った。".repeat(40),
+        Format::Text,
+        &options(100),
+    );
+    assert!(chunks.len() > 5);
+    assert!(chunks.iter().all(|chunk| chunk.text.ends_with('。')));
+}
+
+#[test]
+fn a_short_document_is_one_chunk() {
+    let text = "First paragraph.\n\nSecond paragraph.";
+    let chunks = chunk(text, Format::Text, &ChunkOptions::default());
+    assert_eq!(chunks.len(), 1);
+    assert_eq!(
+        (chunks[0].text.as_str(), chunks[0].start, chunks[0].end),
+        (text, 0, 35)
+    );
+}
+
+fn turn(speaker: &str, text: &str) -> Turn {
+    Turn {
+        role: "user".into(),
+        speaker: Some(speaker.into()),
+        text: text.into(),
+        date: None,
+    }
+}
+
+#[test]
+fn conversation_is_rendered_turn_by_turn() {
+    let mut turns = vec![
+        turn("Ann", "Hi\r\n"),
+        turn("Bob", " \n"),
+        turn("Zoë", "Hello, Ann."),
+    ];
+    turns.push(Turn {
+        role: "assistant".into(),
+        speaker: None,
+        text: "Yes?".into(),
+        date: None,
+    });
+    let (text, spans) = render_conversation(&turns);
+    assert_eq!(text, "Ann: Hi\n\nZoë: Hello, Ann.\n\nAssistant: Yes?");
+    let parts: Vec<String> = spans
+        .iter()
+        .map(|span| slice(&text, span.start, span.end))
+        .collect();
+    assert_eq!(parts, ["Ann: Hi", "", "Zoë: Hello, Ann.", "Assistant: Yes?"]);
+}
+
+#[test]
+fn windows_hold_whole_turns_and_share_one() {
+    let turns: Vec<Turn> = (0..10).map(|n| turn("Ann", &format!("turn {n}"))).collect();
+    let (text, spans) = render_conversation(&turns);
+    let options = ChunkOptions {
+        turns_per_window: 4,
+        overlap_turns: 1,
+        ..ChunkOptions::default()
+    };
+    let chunks = chunk_conversation(&text, &spans, &options);
+    let ends: Vec<(&str, &str)> = chunks
+        .iter()
+        .map(|c| (c.text.lines().next().unwrap(), c.text.lines().last().unwrap()))
+        .collect();
+    assert_eq!(
+        ends,
+        [
+            ("Ann: turn 0", "Ann: turn 3"),
+            ("Ann: turn 3", "Ann: turn 6"),
+            ("Ann: turn 6", "Ann: turn 9")
+        ]
+    );
+}
+
+#[test]
+fn chunk_size_setting_is_honoured() {
+    assert_eq!(ChunkOptions::for_chunk_size(-1), ChunkOptions::default());
+    assert_eq!(ChunkOptions::for_chunk_size(300).target_chars, 300);
+}
+
+#[test]
+fn a_list_written_in_headings_is_not_a_chunk_per_heading() {
+    let text: String = (0..2000).map(|n| format!("# {n}\nx\n")).collect();
+    let chunks = chunk(&text, Format::Markdown, &options(900));
+    assert!(chunks.len() < 50, "{}", chunks.len());
+    check(&text, &chunks, 900).expect("the promises hold");
+}

@@ -1,0 +1,225 @@
+//! The server's side: starts a child for each document that needs a parser, and reads what became of it.
+
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use content::{Extracted, Failure, FailureCode, Source, extract, sniff};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::process::{Child, ChildStdin, Command};
+use tokio::time::timeout;
+
+use crate::{CHILD_ARGUMENT, Header, SandboxError};
+
+/// How long a document may take, start of the process included.
+const WALL_TIME: Duration = Duration::from_secs(60);
+/// The most that is read from a child: the largest text, as JSON with every character escaped, and more.
+const MAX_RESULT_BYTES: u64 = 3 * content::MAX_TEXT_BYTES as u64;
+
+/// How much of the last words of a child is read: enough for the message of a failed allocation.
+const MAX_LAST_WORDS: u64 = 16 * 1024;
+/// Signals by which the system ends a child that exceeds its limits.
+const SIGKILL: i32 = 9;
+const SIGXCPU: i32 = 24;
+/// One thread, one heap: each further one reserves address space that the limit counts.
+const CHILD_ENVIRONMENT: [(&str, &str); 2] = [("RAYON_NUM_THREADS", "1"), ("MALLOC_ARENA_MAX", "1")];
+
+/// Extracts documents, where necessary in a child process.
+#[derive(Debug, Clone)]
+pub struct Sandbox {
+    /// The executable to start; `None` extracts everything in this process.
+    executable: Option<PathBuf>,
+    wall_time: Duration,
+}
+
+impl Sandbox {
+    /// A sandbox without walls, for tests: everything runs in the calling process.
+    pub fn in_process() -> Self {
+        Self {
+            executable: None,
+            wall_time: WALL_TIME,
+        }
+    }
+
+    /// A sandbox that starts `executable` with [`CHILD_ARGUMENT`], usually the running one
+    /// (`std::env::current_exe`).
+    pub fn child(executable: PathBuf) -> Self {
+        Self {
+            executable: Some(executable),
+            wall_time: WALL_TIME,
+        }
+    }
+
+    /// The same sandbox with another limit on the wall time of one document.
+    pub fn with_wall_time(self, wall_time: Duration) -> Self {
+        Self { wall_time, ..self }
+    }
+
+    /// Extracts one document: plain text and markdown in this process, where no parser is involved, the rest in a
+    /// child. Dropping the future kills the child.
+    ///
+    /// # Errors
+    /// [`SandboxError::Content`] for a document that cannot be read; `content_limit` if it took more memory or time
+    /// than allowed. [`SandboxError::Unavailable`] if no child could be started or talked to.
+    pub async fn extract(
+        &self,
+        bytes: &[u8],
+        name: Option<&str>,
+        declared: Option<&str>,
+    ) -> Result<Extracted, SandboxError> {
+        let here = extract_here(bytes, name, declared, self.executable.is_none()).await?;
+        match (here, &self.executable) {
+            (None, Some(executable)) => self.extract_in_child(executable, bytes, name, declared).await,
+            (Some(extracted), _) => Ok(extracted),
+            (None, None) => Err(SandboxError::Unavailable(io::Error::other("nothing to start"))),
+        }
+    }
+
+    async fn extract_in_child(
+        &self,
+        executable: &Path,
+        bytes: &[u8],
+        name: Option<&str>,
+        declared: Option<&str>,
+    ) -> Result<Extracted, SandboxError> {
+        let header = Header {
+            name: name.map(str::to_owned),
+            declared: declared.map(str::to_owned),
+        };
+        let mut child = start(executable).map_err(SandboxError::Unavailable)?;
+        match timeout(self.wall_time, talk(&mut child, &header, bytes)).await {
+            Ok(answer) => answer,
+            Err(_) => {
+                // Reaps it as well; it may be gone already.
+                let _ = child.kill().await;
+                Err(too_long(self.wall_time).into())
+            }
+        }
+    }
+}
+
+/// Extracts in this process, on a thread that may block. Returns `None` for a format that needs a parser, unless
+/// `parsers_too`.
+async fn extract_here(
+    bytes: &[u8],
+    name: Option<&str>,
+    declared: Option<&str>,
+    parsers_too: bool,
+) -> Result<Option<Extracted>, SandboxError> {
+    let (bytes, name, declared) = (
+        bytes.to_vec(),
+        name.map(str::to_owned),
+        declared.map(str::to_owned),
+    );
+    let extraction = tokio::task::spawn_blocking(move || {
+        let source = Source {
+            bytes: &bytes,
+            name: name.as_deref(),
+            declared: declared.as_deref(),
+        };
+        let is_allowed = parsers_too || sniff(&source)?.is_plain();
+        if is_allowed {
+            extract(&source).map(Some)
+        } else {
+            Ok(None)
+        }
+    });
+    // Only a runtime that shuts down cancels it: the extraction itself catches panics.
+    Ok(extraction
+        .await
+        .map_err(|error| SandboxError::Unavailable(io::Error::other(error)))??)
+}
+
+fn start(executable: &Path) -> io::Result<Child> {
+    Command::new(executable)
+        .arg(CHILD_ARGUMENT)
+        .env_clear()
+        .envs(CHILD_ENVIRONMENT)
+        .current_dir("/")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+}
+
+/// Sends the document and waits for the result.
+async fn talk(child: &mut Child, header: &Header, bytes: &[u8]) -> Result<Extracted, SandboxError> {
+    let (input, output, errors) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let (written, answer, last_words) = tokio::join!(
+        send(input, header, bytes),
+        receive(output, MAX_RESULT_BYTES),
+        receive(errors, MAX_LAST_WORDS)
+    );
+    let answer = answer.map_err(SandboxError::Unavailable)?;
+    let status = child.wait().await.map_err(SandboxError::Unavailable)?;
+    if !status.success() {
+        return Err(end_of(
+            status,
+            written,
+            &String::from_utf8_lossy(&last_words.unwrap_or_default()),
+        ));
+    }
+    let result: Result<Extracted, Failure> =
+        serde_json::from_slice(&answer).map_err(|error| SandboxError::Unavailable(error.into()))?;
+    Ok(result?)
+}
+
+/// Reads a pipe to its end, and keeps the first `limit` bytes.
+async fn receive(pipe: Option<impl AsyncRead + Unpin>, limit: u64) -> io::Result<Vec<u8>> {
+    let mut kept = Vec::new();
+    if let Some(mut pipe) = pipe {
+        (&mut pipe).take(limit).read_to_end(&mut kept).await?;
+        // A full pipe would stop the child.
+        tokio::io::copy(&mut pipe, &mut tokio::io::sink()).await?;
+    }
+    Ok(kept)
+}
+
+async fn send(input: Option<ChildStdin>, header: &Header, bytes: &[u8]) -> io::Result<()> {
+    let Some(mut input) = input else { return Ok(()) };
+    let header = serde_json::to_vec(header)?;
+    let length = u32::try_from(header.len()).map_err(io::Error::other)?;
+    input.write_all(&length.to_be_bytes()).await?;
+    input.write_all(&header).await?;
+    input.write_all(bytes).await?;
+    input.shutdown().await
+}
+
+/// Says what the end of a child means.
+fn end_of(status: ExitStatus, written: io::Result<()>, last_words: &str) -> SandboxError {
+    match (status.signal(), written) {
+        (Some(SIGXCPU | SIGKILL), _) => {
+            limit("Reading the document took more time or memory than is allowed.").into()
+        }
+        // The runtime aborts after both, with these words.
+        (Some(_), _) if last_words.contains("memory allocation of") => {
+            limit("Reading the document took more memory than is allowed.").into()
+        }
+        (Some(_), _) if last_words.contains("overflowed its stack") => {
+            limit("The document is nested too deeply.").into()
+        }
+        (Some(_), _) => {
+            let message = "The file could not be read: its structure crashed the reader.";
+            Failure::new(FailureCode::Corrupt, message).into()
+        }
+        // It ended by itself without an answer: not the document's fault.
+        (None, Err(error)) => SandboxError::Unavailable(error),
+        (None, Ok(())) => {
+            SandboxError::Unavailable(io::Error::other(format!("the child ended with {status}")))
+        }
+    }
+}
+
+fn limit(message: &str) -> Failure {
+    Failure::new(FailureCode::ContentLimit, message)
+}
+
+fn too_long(allowed: Duration) -> Failure {
+    limit(&format!(
+        "Reading the document took longer than {} seconds.",
+        allowed.as_secs_f32()
+    ))
+}

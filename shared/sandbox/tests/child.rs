@@ -1,0 +1,197 @@
+//! The sandbox with real child processes: this executable starts itself. Started under another name (a link) it
+//! plays a child to which something happened.
+
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use content::{Extracted, FailureCode, Format};
+use sandbox::{CHILD_ARGUMENT, Sandbox, SandboxError, child_main};
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().collect();
+    let name = Path::new(&arguments[0])
+        .file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or_default();
+    match arguments.get(1).map(String::as_str) {
+        Some(CHILD_ARGUMENT) => play(name),
+        // Test runners ask for the names of the tests.
+        Some("--list") => {
+            let is_ignored = arguments.iter().any(|argument| argument == "--ignored");
+            let list = if is_ignored { "" } else { "sandbox: test\n" };
+            let _ = std::io::stdout().write_all(list.as_bytes());
+            ExitCode::SUCCESS
+        }
+        _ => run(),
+    }
+}
+
+/// The child, in one of its fates.
+fn play(fate: &str) -> ExitCode {
+    match fate {
+        "crash" => std::process::abort(),
+        "hang" => std::thread::sleep(Duration::from_secs(600)),
+        "refuse" => return ExitCode::FAILURE,
+        "leak" => {
+            rlimit::Resource::AS
+                .set(512 << 20, 512 << 20)
+                .expect("lowering a limit is allowed");
+            let mut hoard = Vec::new();
+            loop {
+                hoard.push(vec![1u8; 16 << 20]);
+            }
+        }
+        "overflow" => return ExitCode::from(u8::from(depth(0) == 0)),
+        "environment" => {
+            let _ = std::io::stdin().read_to_end(&mut Vec::new());
+            let mut names: Vec<String> = std::env::vars().map(|(name, _)| name).collect();
+            names.sort();
+            let text = names.join(" ");
+            let (title, properties) = (None, Default::default());
+            let answer: Result<_, content::Failure> = Ok(Extracted {
+                format: Format::Pdf,
+                text,
+                title,
+                properties,
+            });
+            let _ = serde_json::to_writer(std::io::stdout(), &answer);
+        }
+        _ => return child_main(),
+    }
+    ExitCode::SUCCESS
+}
+
+/// Recurses until the stack is used up.
+#[expect(unconditional_recursion, reason = "the stack is to overflow")]
+fn depth(level: u64) -> u64 {
+    let room = std::hint::black_box([level; 64]);
+    depth(room[0] + 1) + room[1]
+}
+
+fn run() -> ExitCode {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime starts");
+    runtime.block_on(async {
+        a_document_is_read_in_a_child_as_in_process().await;
+        failures_of_the_document_come_back().await;
+        plain_text_needs_no_child().await;
+        the_fate_of_the_child_is_told().await;
+        a_document_that_takes_too_long_is_given_up().await;
+        a_child_sees_no_environment().await;
+        a_large_document_fits_through_the_pipes().await;
+    });
+    ExitCode::SUCCESS
+}
+
+fn own_executable() -> PathBuf {
+    std::env::current_exe().expect("the executable has a path")
+}
+
+fn fixture(name: &str) -> Vec<u8> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../content/tests/data")
+        .join(name);
+    std::fs::read(path).expect("the fixture exists")
+}
+
+/// Returns a sandbox whose children meet a fate, and the folder that must outlive it.
+fn fated(fate: &str) -> (Sandbox, tempfile::TempDir) {
+    let folder = tempfile::tempdir().expect("a folder is made");
+    let link = folder.path().join(fate);
+    std::os::unix::fs::symlink(own_executable(), &link).expect("a link is made");
+    (Sandbox::child(link), folder)
+}
+
+async fn a_document_is_read_in_a_child_as_in_process() {
+    for name in ["two-pages.pdf", "page.html"] {
+        let bytes = fixture(name);
+        let inside = Sandbox::child(own_executable())
+            .extract(&bytes, Some(name), None)
+            .await;
+        let outside = Sandbox::in_process().extract(&bytes, Some(name), None).await;
+        assert_eq!(
+            inside.expect("it is read"),
+            outside.expect("it is read"),
+            "{name}"
+        );
+    }
+}
+
+async fn failures_of_the_document_come_back() {
+    let sandbox = Sandbox::child(own_executable());
+    for (name, code) in [
+        ("encrypted.pdf", FailureCode::Encrypted),
+        ("truncated.pdf", FailureCode::Corrupt),
+        ("no-text.pdf", FailureCode::Empty),
+    ] {
+        let error = sandbox
+            .extract(&fixture(name), None, Some("application/pdf"))
+            .await;
+        assert!(
+            matches!(&error, Err(SandboxError::Content(failure)) if failure.code == code),
+            "{name}: {error:?}"
+        );
+    }
+}
+
+async fn plain_text_needs_no_child() {
+    let nowhere = Sandbox::child("/nonexistent".into());
+    let text = nowhere
+        .extract(b"# Tides\n\nThe moon.", None, None)
+        .await
+        .expect("no child is started");
+    assert_eq!(text.title.as_deref(), Some("Tides"));
+    let page = nowhere.extract(b"<html><p>x</html>", None, None).await;
+    assert!(matches!(page, Err(SandboxError::Unavailable(_))), "{page:?}");
+}
+
+async fn the_fate_of_the_child_is_told() {
+    for (fate, code) in [
+        ("crash", Some(FailureCode::Corrupt)),
+        ("leak", Some(FailureCode::ContentLimit)),
+        ("overflow", Some(FailureCode::ContentLimit)),
+        ("refuse", None),
+    ] {
+        let (sandbox, _folder) = fated(fate);
+        let told = match sandbox.extract(&fixture("two-pages.pdf"), None, None).await {
+            Err(SandboxError::Content(failure)) => Some(failure.code),
+            Err(SandboxError::Unavailable(_)) => None,
+            Ok(extracted) => panic!("{fate}: {extracted:?}"),
+        };
+        assert_eq!(told, code, "{fate}");
+    }
+}
+
+async fn a_document_that_takes_too_long_is_given_up() {
+    let (sandbox, _folder) = fated("hang");
+    let sandbox = sandbox.with_wall_time(Duration::from_millis(200));
+    let error = sandbox.extract(&fixture("two-pages.pdf"), None, None).await;
+    let is_limit =
+        matches!(&error, Err(SandboxError::Content(failure)) if failure.code == FailureCode::ContentLimit);
+    assert!(is_limit, "{error:?}");
+}
+
+async fn a_child_sees_no_environment() {
+    let (sandbox, _folder) = fated("environment");
+    let seen = sandbox
+        .extract(&fixture("two-pages.pdf"), None, None)
+        .await
+        .expect("it answers");
+    assert_eq!(seen.text, "MALLOC_ARENA_MAX RAYON_NUM_THREADS");
+}
+
+async fn a_large_document_fits_through_the_pipes() {
+    let page = format!(
+        "<html><body>{}</body></html>",
+        "<p>A paragraph of words.</p>\n".repeat(20_000)
+    );
+    let read = Sandbox::child(own_executable())
+        .extract(page.as_bytes(), None, None)
+        .await
+        .expect("it is read");
+    assert_eq!(read.text.matches("A paragraph").count(), 20_000);
+}
