@@ -1,0 +1,169 @@
+//! Reads LoCoMo conversations and cuts them into chunks.
+
+use std::path::Path;
+
+use retrieval::{ChunkInput, ContainerIndex, Document, Embedder, StaticEmbedder};
+use serde_json::Value;
+
+pub(crate) struct Turn {
+    pub(crate) id: String,
+    pub(crate) text: String,
+}
+
+pub(crate) struct Session {
+    pub(crate) number: u32,
+    pub(crate) date: String,
+    pub(crate) turns: Vec<Turn>,
+}
+
+pub(crate) struct Question {
+    pub(crate) text: String,
+    pub(crate) category: u64,
+    /// Ids of the turns that answer it.
+    pub(crate) evidence: Vec<String>,
+}
+
+pub(crate) struct Conversation {
+    pub(crate) speakers: [String; 2],
+    pub(crate) sessions: Vec<Session>,
+    pub(crate) questions: Vec<Question>,
+}
+
+/// How conversations are cut.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Cut {
+    /// Turns of a chunk.
+    pub(crate) window: usize,
+    /// Turns that neighbouring chunks share.
+    pub(crate) overlap: usize,
+    /// Whether date and speakers stand in the headings.
+    pub(crate) headings: bool,
+    /// Whether the vector is of headings and text or of the text alone.
+    pub(crate) embed_headings: bool,
+}
+
+pub(crate) fn read(folder: &Path) -> Result<Vec<Conversation>, Box<dyn std::error::Error>> {
+    let text = std::fs::read_to_string(folder.join("conversations.json"))?;
+    let all: Value = serde_json::from_str(&text)?;
+    Ok(all.as_array().into_iter().flatten().map(conversation).collect())
+}
+
+fn string(value: &Value, key: &str) -> String {
+    value[key].as_str().unwrap_or_default().to_owned()
+}
+
+fn conversation(value: &Value) -> Conversation {
+    let inner = &value["conversation"];
+    let mut sessions = Vec::new();
+    for number in 1..100 {
+        let Some(turns) = inner[format!("session_{number}")].as_array() else {
+            continue;
+        };
+        sessions.push(Session {
+            number,
+            date: string(inner, &format!("session_{number}_date_time")),
+            turns: turns.iter().map(turn).collect(),
+        });
+    }
+    let known: Vec<&str> = sessions
+        .iter()
+        .flat_map(|s| &s.turns)
+        .map(|t| t.id.as_str())
+        .collect();
+    let questions = value["qa"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|qa| question(qa, &known))
+        .collect();
+    Conversation {
+        speakers: [string(inner, "speaker_a"), string(inner, "speaker_b")],
+        questions,
+        sessions,
+    }
+}
+
+fn turn(value: &Value) -> Turn {
+    let (speaker, said) = (string(value, "speaker"), string(value, "text"));
+    let text = match value["blip_caption"].as_str() {
+        Some(caption) => format!("{speaker}: {said} [photo: {caption}]"),
+        None => format!("{speaker}: {said}"),
+    };
+    Turn {
+        id: string(value, "dia_id"),
+        text,
+    }
+}
+
+fn question(value: &Value, known: &[&str]) -> Question {
+    let cited = value["evidence"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str);
+    let evidence = cited
+        .flat_map(|c| c.split([';', ' ', ',']))
+        .filter(|id| known.contains(id));
+    Question {
+        text: string(value, "question"),
+        category: value["category"].as_u64().unwrap_or(0),
+        evidence: evidence.map(str::to_owned).collect(),
+    }
+}
+
+/// The turn ids of each chunk, by session (document) number and chunk position.
+pub(crate) type Members = std::collections::HashMap<(String, u32), Vec<String>>;
+
+/// One document per session.
+pub(crate) fn index(conversation: &Conversation, cut: Cut) -> (ContainerIndex, Members) {
+    let (mut index, mut members) = (ContainerIndex::new(), Members::new());
+    for session in &conversation.sessions {
+        let id = format!("session-{:03}", session.number);
+        let headings = if cut.headings {
+            format!(
+                "{} — {} and {}",
+                session.date, conversation.speakers[0], conversation.speakers[1]
+            )
+        } else {
+            String::new()
+        };
+        let mut chunks: Vec<ChunkInput> = Vec::new();
+        let mut start = 0;
+        while start < session.turns.len() {
+            let end = (start + cut.window).min(session.turns.len());
+            let turns = &session.turns[start..end];
+            let text = turns
+                .iter()
+                .map(|turn| turn.text.as_str())
+                .collect::<Vec<_>>()
+                .join("\n");
+            let embedded = if cut.embed_headings {
+                format!("{headings}\n{text}")
+            } else {
+                text.clone()
+            };
+            let position = chunks.len() as u32;
+            members.insert(
+                (id.clone(), position),
+                turns.iter().map(|turn| turn.id.clone()).collect(),
+            );
+            chunks.push(ChunkInput {
+                vector: StaticEmbedder.embed(&embedded),
+                text,
+                headings: headings.clone(),
+                position,
+                ..ChunkInput::default()
+            });
+            if end == session.turns.len() {
+                break;
+            }
+            start += cut.window - cut.overlap;
+        }
+        index.upsert(Document {
+            id,
+            chunks,
+            ..Document::default()
+        });
+    }
+    (index, members)
+}

@@ -1,0 +1,137 @@
+//! Evidence recall on LoCoMo: `cargo run --release -p retrieval --example locomo -- <folder> [report|windows|tune|fit]`.
+//!
+//! The folder holds `conversations.json`. A session is a document, a chunk is a window of turns; a turn counts as found
+//! when one of the first ten chunks holds it.
+
+#![expect(clippy::print_stdout, reason = "a report is this program's purpose")]
+
+mod data;
+mod demo;
+mod fit;
+mod measure;
+mod tune;
+
+use std::path::PathBuf;
+
+use retrieval::Config;
+
+use data::{Cut, read};
+use measure::{Corpus, measure};
+
+/// The cut that the figures of `Config`'s defaults belong to.
+const CUT: Cut = Cut {
+    window: 5,
+    overlap: 0,
+    headings: true,
+    embed_headings: false,
+};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let folder = PathBuf::from(
+        arguments
+            .next()
+            .ok_or("usage: locomo <folder> [report|windows|tune|fit]")?,
+    );
+    let task = arguments.next().unwrap_or_else(|| "report".to_owned());
+    let conversations = read(&folder)?;
+    let turns: usize = conversations
+        .iter()
+        .flat_map(|c| &c.sessions)
+        .map(|s| s.turns.len())
+        .sum();
+    let questions: usize = conversations.iter().map(|c| c.questions.len()).sum();
+    println!(
+        "{} conversations, {turns} turns, {questions} questions",
+        conversations.len()
+    );
+    match task.as_str() {
+        "report" => report(&conversations),
+        "windows" => windows(&conversations),
+        "tune" => tune::tune(&conversations, CUT),
+        "fit" => fit::fit(&Corpus::new(&conversations, CUT)),
+        other => return Err(format!("unknown task {other}").into()),
+    }
+    Ok(())
+}
+
+fn report(conversations: &[data::Conversation]) {
+    let config = Config::default();
+    println!("{CUT:?}\n{config:#?}");
+    let corpus = Corpus::new(conversations, CUT);
+    let show = |name: &str, config: Config| {
+        println!("{name:>28}: {}", measure(&corpus, config, |_| true).line());
+    };
+    show("defaults", config);
+    show(
+        "k1 1.2 b .75",
+        Config {
+            k1: 1.2,
+            b: 0.75,
+            ..config
+        },
+    );
+    let alone = Config {
+        neighbour_weight: 0.0,
+        document_weight: 0.0,
+        coverage_weight: 0.0,
+        ..config
+    };
+    show("no context", alone);
+    show(
+        "no context, k1 1.2 b .75",
+        Config {
+            k1: 1.2,
+            b: 0.75,
+            ..alone
+        },
+    );
+    show(
+        "no context, words only",
+        Config {
+            lexical_weight: 1.0,
+            ..alone
+        },
+    );
+    show(
+        "words only, k1 1.2 b .75",
+        Config {
+            lexical_weight: 1.0,
+            k1: 1.2,
+            b: 0.75,
+            ..alone
+        },
+    );
+    show(
+        "no context, vectors only",
+        Config {
+            lexical_weight: 0.0,
+            ..alone
+        },
+    );
+    show(
+        "words only, with context",
+        Config {
+            lexical_weight: 1.0,
+            ..config
+        },
+    );
+}
+
+fn windows(conversations: &[data::Conversation]) {
+    for headings in [(false, false), (true, false), (true, true)] {
+        for window in 1..=8 {
+            for overlap in 0..=(window / 2).min(3) {
+                let cut = Cut {
+                    window,
+                    overlap,
+                    headings: headings.0,
+                    embed_headings: headings.1,
+                };
+                let corpus = Corpus::new(conversations, cut);
+                let line = measure(&corpus, Config::default(), |_| true).line();
+                println!("window {window} overlap {overlap} headings {headings:?}: {line}");
+            }
+        }
+    }
+}

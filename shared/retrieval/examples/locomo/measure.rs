@@ -1,0 +1,170 @@
+//! Evidence recall of one configuration.
+
+use std::collections::HashSet;
+
+use retrieval::{Config, ContainerIndex, Embedder, Query, StaticEmbedder, search};
+
+use crate::data::{Conversation, Cut, Members, index};
+
+/// Indexed conversations.
+pub(crate) struct Corpus<'a> {
+    pub(crate) conversations: &'a [Conversation],
+    pub(crate) indexed: Vec<(ContainerIndex, Members)>,
+}
+
+impl<'a> Corpus<'a> {
+    pub(crate) fn new(conversations: &'a [Conversation], cut: Cut) -> Self {
+        Self {
+            conversations,
+            indexed: conversations.iter().map(|c| index(c, cut)).collect(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Figures {
+    pub(crate) questions: f64,
+    pub(crate) turns: f64,
+    pub(crate) sessions: f64,
+    pub(crate) sessions_in_chunks: f64,
+    pub(crate) tokens: f64,
+    /// Turn recall and questions by category.
+    pub(crate) categories: [(f64, f64); 6],
+    /// Useful hits (with evidence) and those of them with a similarity of at least 0.6.
+    pub(crate) useful: (f64, f64),
+}
+
+impl Figures {
+    fn add(&mut self, other: &Self) {
+        self.questions += other.questions;
+        self.turns += other.turns;
+        self.sessions += other.sessions;
+        self.sessions_in_chunks += other.sessions_in_chunks;
+        self.tokens += other.tokens;
+        self.useful.0 += other.useful.0;
+        self.useful.1 += other.useful.1;
+        for (mine, theirs) in self.categories.iter_mut().zip(other.categories) {
+            mine.0 += theirs.0;
+            mine.1 += theirs.1;
+        }
+    }
+
+    pub(crate) fn line(&self) -> String {
+        let mean = |sum: f64| sum / self.questions;
+        let by = |c: usize| self.categories[c].0 / self.categories[c].1.max(1.0);
+        format!(
+            "turn R@10 {:.3} (multi-hop {:.3} temporal {:.3} open {:.3} single-hop {:.3}) tokens {:.0} | session R@10 {:.3} (in 10 chunks {:.3}) | useful hits >= .6: {:.3}",
+            mean(self.turns),
+            by(1),
+            by(2),
+            by(3),
+            by(4),
+            mean(self.tokens),
+            mean(self.sessions),
+            mean(self.sessions_in_chunks),
+            self.useful.1 / self.useful.0.max(1.0)
+        )
+    }
+
+    pub(crate) fn turn_recall(&self) -> f64 {
+        self.turns / self.questions
+    }
+
+    pub(crate) fn session_recall(&self) -> f64 {
+        self.sessions / self.questions
+    }
+}
+
+/// Measures the conversations whose number `chosen` accepts, questions of categories 1 to 4.
+pub(crate) fn measure(corpus: &Corpus<'_>, config: Config, chosen: impl Fn(usize) -> bool) -> Figures {
+    let mut figures = Figures::default();
+    for (number, conversation) in corpus
+        .conversations
+        .iter()
+        .enumerate()
+        .filter(|(n, _)| chosen(*n))
+    {
+        let (index, members) = &corpus.indexed[number];
+        for question in conversation
+            .questions
+            .iter()
+            .filter(|q| q.category < 5 && !q.evidence.is_empty())
+        {
+            let wanted: HashSet<&str> = question.evidence.iter().map(String::as_str).collect();
+            figures.add(&one(
+                index,
+                members,
+                &question.text,
+                question.category as usize,
+                &wanted,
+                config,
+            ));
+        }
+    }
+    figures
+}
+
+fn one(
+    index: &ContainerIndex,
+    members: &Members,
+    text: &str,
+    category: usize,
+    wanted: &HashSet<&str>,
+    config: Config,
+) -> Figures {
+    let query = Query {
+        limit: 100,
+        config,
+        ..Query::new(text, StaticEmbedder.embed(text))
+    };
+    let hits = search(&[index], &query)
+        .map(|response| response.hits)
+        .unwrap_or_default();
+    let session_of = |turn: &str| {
+        turn.split(':').next().unwrap_or_default()[1..]
+            .parse::<u32>()
+            .unwrap_or(0)
+    };
+    let wanted_sessions: HashSet<u32> = wanted.iter().map(|turn| session_of(turn)).collect();
+    let mut figures = Figures {
+        questions: 1.0,
+        ..Figures::default()
+    };
+    let (mut found, mut sessions, mut in_chunks) = (HashSet::new(), Vec::new(), HashSet::new());
+    for (rank, hit) in hits.iter().enumerate() {
+        let session: u32 = hit.document.trim_start_matches("session-").parse().unwrap_or(0);
+        if !sessions.contains(&session) {
+            sessions.push(session);
+        }
+        if rank >= 10 {
+            continue;
+        }
+        in_chunks.insert(session);
+        figures.tokens += StaticEmbedder.count_tokens(&hit.text) as f64;
+        let turns = &members[&(hit.document.clone(), hit.position)];
+        let before = found.len();
+        found.extend(
+            turns
+                .iter()
+                .map(String::as_str)
+                .filter(|turn| wanted.contains(turn)),
+        );
+        if found.len() > before {
+            figures.useful.0 += 1.0;
+            figures.useful.1 += f64::from(u8::from(hit.similarity >= 0.6));
+        }
+    }
+    let share = |count: usize, of: usize| count as f64 / of as f64;
+    figures.turns = share(found.len(), wanted.len());
+    sessions.truncate(10);
+    figures.sessions = share(
+        sessions.iter().filter(|s| wanted_sessions.contains(s)).count(),
+        wanted_sessions.len(),
+    );
+    figures.sessions_in_chunks = share(
+        in_chunks.iter().filter(|s| wanted_sessions.contains(s)).count(),
+        wanted_sessions.len(),
+    );
+    figures.categories[category] = (figures.turns, 1.0);
+    figures
+}

@@ -1,0 +1,32 @@
+//! Accent folding, after stemming: stemmers need the accents, comparison does not.
+
+use unicode_normalization::UnicodeNormalization;
+
+/// Appends `word` without accents and vowel points. `word` is lowercase.
+pub(super) fn fold(word: &str, out: &mut String) {
+    if word.is_ascii() {
+        out.push_str(word);
+        return;
+    }
+    for c in word.nfd().filter(|&c| !is_dropped(c)) {
+        match c {
+            'ß' => out.push_str("ss"),
+            'æ' => out.push_str("ae"),
+            'œ' => out.push_str("oe"),
+            'ø' => out.push('o'),
+            'đ' | 'ð' => out.push('d'),
+            'ł' => out.push('l'),
+            'ı' => out.push('i'),
+            'ς' => out.push('σ'),
+            'ى' => out.push('ي'),
+            'ة' => out.push('ه'),
+            other => out.push(other),
+        }
+    }
+}
+
+/// Combining accents of Latin, Greek and Cyrillic, Hebrew and Arabic points, the Arabic lengthening stroke. Marks of
+/// other scripts are letters in effect (vowel signs) and stay.
+fn is_dropped(c: char) -> bool {
+    matches!(u32::from(c), 0x300..=0x36F | 0x591..=0x5C7 | 0x640 | 0x64B..=0x65F | 0x670 | 0x200C..=0x200F)
+}

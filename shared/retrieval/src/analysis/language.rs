@@ -1,0 +1,148 @@
+//! Which language's stemmer a document's Latin words get.
+
+use rust_stemmers::Algorithm;
+
+use super::stop;
+
+/// A language with a Snowball stemmer for Latin script, or none of them. The number is stored in segments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+#[expect(missing_docs, reason = "the names are the documentation")]
+pub enum Language {
+    English = 0,
+    German = 1,
+    Spanish = 2,
+    French = 3,
+    Portuguese = 4,
+    Italian = 5,
+    Dutch = 6,
+    Swedish = 7,
+    Danish = 8,
+    Norwegian = 9,
+    Finnish = 10,
+    Hungarian = 11,
+    Romanian = 12,
+    Turkish = 13,
+    /// Latin words are not stemmed.
+    Other = 14,
+}
+
+impl Language {
+    /// Every value, in the order of its number.
+    pub(crate) const ALL: [Self; 15] = [
+        Self::English,
+        Self::German,
+        Self::Spanish,
+        Self::French,
+        Self::Portuguese,
+        Self::Italian,
+        Self::Dutch,
+        Self::Swedish,
+        Self::Danish,
+        Self::Norwegian,
+        Self::Finnish,
+        Self::Hungarian,
+        Self::Romanian,
+        Self::Turkish,
+        Self::Other,
+    ];
+
+    pub(crate) fn from_number(number: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(number)).copied()
+    }
+
+    pub(super) fn algorithm(self) -> Option<Algorithm> {
+        Some(match self {
+            Self::English => Algorithm::English,
+            Self::German => Algorithm::German,
+            Self::Spanish => Algorithm::Spanish,
+            Self::French => Algorithm::French,
+            Self::Portuguese => Algorithm::Portuguese,
+            Self::Italian => Algorithm::Italian,
+            Self::Dutch => Algorithm::Dutch,
+            Self::Swedish => Algorithm::Swedish,
+            Self::Danish => Algorithm::Danish,
+            Self::Norwegian => Algorithm::Norwegian,
+            Self::Finnish => Algorithm::Finnish,
+            Self::Hungarian => Algorithm::Hungarian,
+            Self::Romanian => Algorithm::Romanian,
+            Self::Turkish => Algorithm::Turkish,
+            Self::Other => return None,
+        })
+    }
+
+    fn of_whatlang(lang: whatlang::Lang) -> Self {
+        use whatlang::Lang;
+        match lang {
+            Lang::Deu => Self::German,
+            Lang::Spa => Self::Spanish,
+            Lang::Fra => Self::French,
+            Lang::Por => Self::Portuguese,
+            Lang::Ita => Self::Italian,
+            Lang::Nld => Self::Dutch,
+            Lang::Swe => Self::Swedish,
+            Lang::Dan => Self::Danish,
+            Lang::Nob => Self::Norwegian,
+            Lang::Fin => Self::Finnish,
+            Lang::Hun => Self::Hungarian,
+            Lang::Ron => Self::Romanian,
+            Lang::Tur => Self::Turkish,
+            Lang::Eng => Self::English,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// A set of languages.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Languages(pub(crate) u32);
+
+impl Languages {
+    pub(crate) fn with(self, language: Language) -> Self {
+        Self(self.0 | 1 << language as u8)
+    }
+
+    pub(crate) fn contains(self, language: Language) -> bool {
+        self.0 & (1 << language as u8) != 0
+    }
+
+    /// The languages, English when there are none.
+    pub(crate) fn iter(self) -> impl Iterator<Item = Language> {
+        let set = if self.0 == 0 {
+            self.with(Language::English)
+        } else {
+            self
+        };
+        Language::ALL
+            .into_iter()
+            .filter(move |&language| set.contains(language))
+    }
+}
+
+/// Characters of a text that decide its language.
+const DECIDING: usize = 1_500;
+
+/// The language of a document: by its stop words, by letter trigrams when those do not tell and the text is long
+/// enough for them, else English. The same text always gives the same answer.
+pub(crate) fn detect(text: &str) -> Language {
+    let text = &text[..text.floor_char_boundary(DECIDING)];
+    let votes = stop::votes(text);
+    let mut ranked: Vec<(u32, Language)> = Language::ALL
+        .into_iter()
+        .map(|language| (votes[language as usize], language))
+        .collect();
+    ranked.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+    let (best, second) = (ranked[0], ranked[1]);
+    if best.0 >= 2 && best.0 * 4 >= second.0 * 5 {
+        return best.1;
+    }
+    let letters = text
+        .chars()
+        .filter(|c| c.is_alphabetic() && u32::from(*c) < 0x250)
+        .count();
+    match whatlang::detect(text) {
+        Some(info) if letters >= 60 && info.is_reliable() => Language::of_whatlang(info.lang()),
+        _ if best.0 > second.0 => best.1,
+        _ => Language::English,
+    }
+}

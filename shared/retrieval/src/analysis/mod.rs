@@ -1,0 +1,182 @@
+//! Text to terms, for many languages at once.
+//!
+//! A document is stemmed in the one language detected for it; a query is stemmed in every language that the searched
+//! documents use, as alternatives of one term. So a wrong or unstable detection of a short query cannot part it from
+//! its document. Identifiers are kept whole (`=` in front) beside their parts.
+
+mod fold;
+mod language;
+mod scan;
+mod stem;
+mod stop;
+
+pub use language::Language;
+pub(crate) use language::{Languages, detect};
+
+use scan::{Event, scan};
+
+/// Terms longer than this many bytes are cut: the dictionary needs a bound.
+const LONGEST_TERM: usize = 96;
+
+/// Marks a whole identifier in the dictionary; no word contains it.
+const IDENTIFIER: char = '=';
+/// Marks a single character of a script without spaces.
+const SINGLE: char = '^';
+
+/// Calls `sink(term, counted)` for each term of a document's text; `counted` terms make up the text's length.
+pub(crate) fn index_terms(text: &str, language: Language, sink: &mut dyn FnMut(&str, bool)) {
+    let mut buffer = String::new();
+    scan(text, &mut |event| {
+        buffer.clear();
+        let counted = match event {
+            Event::Word(word) => {
+                stem::stem(word, language, &mut buffer);
+                true
+            }
+            Event::Gram(gram) => {
+                buffer.push_str(gram);
+                true
+            }
+            Event::Single { text, alone } => {
+                buffer.push(SINGLE);
+                buffer.push_str(text);
+                alone
+            }
+            Event::Identifier(whole) => {
+                push_identifier(whole, &mut buffer);
+                false
+            }
+        };
+        cut(&mut buffer);
+        sink(&buffer, counted);
+    });
+}
+
+/// One term of a query: a chunk that holds any of `variants` holds the term.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueryTerm {
+    /// Dictionary forms of the same word, one per stemmer in use, without repeats.
+    pub variants: Vec<String>,
+    /// Whether this is a whole identifier (an order number, a path, an error code).
+    pub identifier: bool,
+}
+
+/// The terms of a query over documents in `languages`: stop words left out unless nothing else is there, each term
+/// once, in the order of the query.
+pub(crate) fn query_terms(text: &str, languages: Languages) -> Vec<QueryTerm> {
+    let terms = collect_terms(&stop::without_phrases(text), languages, true);
+    if terms.is_empty() {
+        collect_terms(text, languages, false)
+    } else {
+        terms
+    }
+}
+
+fn collect_terms(text: &str, languages: Languages, skip_stop_words: bool) -> Vec<QueryTerm> {
+    let stop_languages = stop::languages_of(text, languages);
+    let mut terms: Vec<QueryTerm> = Vec::new();
+    scan(text, &mut |event| {
+        let mut identifier = false;
+        let mut variants = match event {
+            Event::Word(word) if skip_stop_words && stop::is_stop_word(word, stop_languages) => return,
+            Event::Word(word) => word_variants(word, languages),
+            Event::Gram(gram) => vec![gram.to_owned()],
+            Event::Single { alone: false, .. } => return,
+            Event::Single { text, alone: true } => vec![format!("{SINGLE}{text}")],
+            Event::Identifier(whole) => {
+                identifier = true;
+                let mut variant = String::new();
+                push_identifier(whole, &mut variant);
+                vec![variant]
+            }
+        };
+        variants.iter_mut().for_each(cut);
+        variants.dedup();
+        if !terms.iter().any(|known| known.variants == variants) {
+            terms.push(QueryTerm { variants, identifier });
+        }
+    });
+    terms
+}
+
+fn word_variants(word: &str, languages: Languages) -> Vec<String> {
+    let mut variants = Vec::new();
+    for language in languages.iter() {
+        let mut variant = String::new();
+        stem::stem(word, language, &mut variant);
+        if !variants.contains(&variant) {
+            variants.push(variant);
+        }
+    }
+    variants
+}
+
+fn push_identifier(whole: &str, buffer: &mut String) {
+    buffer.push(IDENTIFIER);
+    fold::fold(&whole.to_lowercase(), buffer);
+}
+
+fn cut(term: &mut String) {
+    term.truncate(term.floor_char_boundary(LONGEST_TERM));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn terms(text: &str) -> Vec<String> {
+        let mut out = Vec::new();
+        index_terms(text, detect(text), &mut |term, _| out.push(term.to_owned()));
+        out
+    }
+
+    fn query(text: &str) -> Vec<String> {
+        let languages = Languages::default().with(Language::English);
+        query_terms(text, languages)
+            .into_iter()
+            .map(|t| t.variants.join("|"))
+            .collect()
+    }
+
+    #[test]
+    fn words_are_folded_and_stemmed() {
+        assert_eq!(terms("The Cafés were painting"), ["the", "cafe", "were", "paint"]);
+        assert_eq!(
+            query("When did Caroline's cafés open?"),
+            ["carolin", "cafe", "open"]
+        );
+    }
+
+    #[test]
+    fn identifiers_are_kept_whole_beside_their_parts() {
+        let found = terms("see ORD-2024-00017, error[E0382] in src/main.rs");
+        for whole in ["=ord-2024-00017", "=e0382", "=src/main.rs"] {
+            assert!(found.iter().any(|t| t == whole), "{whole} in {found:?}");
+        }
+        for part in ["ord", "2024", "00017", "e0382", "src", "main", "rs"] {
+            assert!(found.iter().any(|t| t == part), "{part} in {found:?}");
+        }
+    }
+
+    #[test]
+    fn a_query_of_stop_words_keeps_them() {
+        assert_eq!(query("who are you"), ["who", "are", "you"]);
+    }
+
+    #[test]
+    fn scripts_without_spaces_become_bigrams() {
+        assert_eq!(query("東京都"), ["東京", "京都"]);
+        assert_eq!(query("猫"), ["^猫"]);
+        assert!(terms("東京の猫").contains(&"^猫".to_owned()));
+    }
+
+    #[test]
+    fn a_query_word_is_stemmed_in_every_language_of_the_index() {
+        let languages = Languages::default()
+            .with(Language::English)
+            .with(Language::Spanish);
+        let terms = query_terms("trabajando", languages);
+        assert_eq!(terms.len(), 1);
+        assert!(terms[0].variants.len() > 1, "{terms:?}");
+    }
+}

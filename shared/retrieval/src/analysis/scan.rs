@@ -1,0 +1,136 @@
+//! Splits a text into words, identifiers and character pairs.
+
+use std::borrow::Cow;
+
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
+use unicode_segmentation::UnicodeSegmentation;
+
+/// What a text is made of.
+pub(super) enum Event<'a> {
+    /// A lowercase word, composed, accents kept.
+    Word(&'a str),
+    /// Two neighbouring characters of a script without spaces.
+    Gram(&'a str),
+    /// One such character; `alone` when it has no neighbour.
+    Single { text: &'a str, alone: bool },
+    /// A whole identifier, as written.
+    Identifier(&'a str),
+}
+
+/// Visits `text` in order.
+pub(super) fn scan(text: &str, visit: &mut dyn FnMut(Event<'_>)) {
+    let text: Cow<'_, str> = if text.is_ascii() || is_nfkc_quick(text.chars()) == IsNormalized::Yes {
+        Cow::Borrowed(text)
+    } else {
+        Cow::Owned(text.nfkc().collect())
+    };
+    let mut rest = text.as_ref();
+    while let Some(first) = rest.chars().next() {
+        let unspaced = is_unspaced(first);
+        let end = rest.find(|c| is_unspaced(c) != unspaced).unwrap_or(rest.len());
+        let (run, after) = rest.split_at(end);
+        if unspaced {
+            scan_unspaced(run, visit)
+        } else {
+            scan_spaced(run, visit)
+        }
+        rest = after;
+    }
+}
+
+/// Characters of scripts written without spaces, and Hangul, whose particles stick to their words.
+fn is_unspaced(c: char) -> bool {
+    let c = u32::from(c);
+    c >= 0xE01
+        && matches!(c,
+        0xE01..=0xE3A | 0xE40..=0xE4E | 0xE81..=0xEDF | 0x1000..=0x109F | 0x1100..=0x11FF | 0x1780..=0x17D3
+        | 0x3005..=0x3007 | 0x3041..=0x309F | 0x30A1..=0x30FA | 0x30FC..=0x30FF | 0x3400..=0x4DBF
+        | 0x4E00..=0x9FFF | 0xAC00..=0xD7A3 | 0xF900..=0xFAFF | 0x20000..=0x3FFFF)
+}
+
+fn scan_unspaced(run: &str, visit: &mut dyn FnMut(Event<'_>)) {
+    let starts: Vec<usize> = run.char_indices().map(|(at, _)| at).chain([run.len()]).collect();
+    let alone = starts.len() == 2;
+    for pair in starts.windows(2) {
+        visit(Event::Single {
+            text: &run[pair[0]..pair[1]],
+            alone,
+        });
+    }
+    for gram in starts.windows(3) {
+        visit(Event::Gram(&run[gram[0]..gram[2]]));
+    }
+}
+
+fn scan_spaced(run: &str, visit: &mut dyn FnMut(Event<'_>)) {
+    for token in run.split_whitespace() {
+        let token = token.trim_matches(|c: char| !c.is_alphanumeric());
+        let whole = is_identifier(token).then_some(token);
+        if let Some(whole) = whole {
+            visit(Event::Identifier(whole));
+        }
+        for word in token.unicode_words() {
+            if whole != Some(word) && is_identifier(word) {
+                visit(Event::Identifier(word));
+            }
+            scan_word(word, visit);
+        }
+    }
+}
+
+/// Whether a token names something exactly: letters with digits, inner punctuation of codes, paths and addresses,
+/// or a long number.
+fn is_identifier(token: &str) -> bool {
+    let (mut letters, mut digits, mut joint, mut code) = (false, 0, false, false);
+    let mut before = ' ';
+    for c in token.chars() {
+        letters |= c.is_alphabetic();
+        digits += usize::from(c.is_ascii_digit());
+        code |= matches!(c, '_' | '/' | '\\' | '@' | '#') || (c == ':' && before == ':');
+        code |= before == '.' && c.is_alphanumeric();
+        joint |= matches!(c, '-' | ':' | '+' | '.');
+        before = c;
+    }
+    let mixed = letters && digits > 0;
+    token.len() >= 2 && (code || mixed || (digits > 0 && joint) || digits >= 5)
+}
+
+/// One word of the Unicode segmentation: apostrophes, inner dots and underscores, and inner capitals are split.
+fn scan_word(word: &str, visit: &mut dyn FnMut(Event<'_>)) {
+    if word.bytes().all(|b| b.is_ascii_lowercase()) {
+        return visit(Event::Word(word));
+    }
+    for part in word.split(['.', '_', ':', '·']).filter(|part| !part.is_empty()) {
+        scan_apostrophes(part, visit);
+    }
+}
+
+fn scan_apostrophes(part: &str, visit: &mut dyn FnMut(Event<'_>)) {
+    let Some((left, right)) = part.split_once(['\'', '’']) else {
+        return scan_capitals(part, visit);
+    };
+    let (left_size, right_size) = (left.chars().count(), right.chars().count());
+    if right_size > 2 {
+        scan_apostrophes(right, visit);
+    }
+    if left_size > 2 || (right_size <= 2 && left_size > 0) {
+        scan_capitals(left, visit);
+    }
+}
+
+fn scan_capitals(part: &str, visit: &mut dyn FnMut(Event<'_>)) {
+    let lower: String = part.replace(',', "").to_lowercase();
+    visit(Event::Word(&lower));
+    let mut start = 0;
+    let mut before = 'A';
+    for (at, c) in part.char_indices() {
+        if c.is_uppercase() && before.is_lowercase() {
+            visit(Event::Word(&part[start..at].to_lowercase()));
+            start = at;
+        }
+        before = c;
+    }
+    if start > 0 {
+        visit(Event::Word(&part[start..].to_lowercase()));
+    }
+}

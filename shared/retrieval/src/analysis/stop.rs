@@ -1,0 +1,113 @@
+//! Words that carry no meaning of their own: they vote for a text's language and are left out of queries.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use hashbrown::HashMap;
+
+use super::fold::fold;
+use super::language::{Language, Languages};
+use super::scan::{Event, scan};
+
+static WORDS: &str = include_str!("stop_words.txt");
+static PHRASES: &str = include_str!("stop_phrases.txt");
+
+/// Slots of the vote table: the stemmed languages, then those told by their script.
+const SLOTS: usize = 32;
+
+/// Languages of the word list, in the order of their bit. The first fifteen are [`Language`]'s.
+const CODES: [&str; 18] = [
+    "en", "de", "es", "fr", "pt", "it", "nl", "sv", "da", "no", "fi", "hu", "ro", "tr", "-", "ru", "hi", "ar",
+];
+
+/// Languages that no other uses the script of: their stop words always count.
+const BY_SCRIPT: u32 = 1 << 15 | 1 << 16 | 1 << 17;
+
+fn table() -> &'static HashMap<String, u32> {
+    static TABLE: LazyLock<HashMap<String, u32>> = LazyLock::new(|| {
+        let mut table = HashMap::new();
+        for line in WORDS.lines() {
+            let Some((code, words)) = line.split_once(':') else {
+                continue;
+            };
+            let Some(bit) = CODES.iter().position(|known| *known == code) else {
+                continue;
+            };
+            for word in words.split_whitespace() {
+                let mut folded = String::new();
+                fold(word, &mut folded);
+                *table.entry(folded).or_insert(0) |= 1u32 << bit;
+            }
+        }
+        table
+    });
+    &TABLE
+}
+
+fn languages_of_word(word: &str) -> u32 {
+    if word.is_ascii() {
+        return table().get(word).copied().unwrap_or(0);
+    }
+    let mut folded = String::new();
+    fold(word, &mut folded);
+    table().get(&folded).copied().unwrap_or(0)
+}
+
+/// How many words of `text` are stop words of each language.
+pub(super) fn votes(text: &str) -> [u32; SLOTS] {
+    let mut votes = [0; SLOTS];
+    scan(text, &mut |event| {
+        if let Event::Word(word) = event {
+            let mut set = languages_of_word(word);
+            while set != 0 {
+                votes[set.trailing_zeros() as usize] += 1;
+                set &= set - 1;
+            }
+        }
+    });
+    votes
+}
+
+/// The languages whose stop words a query loses: those with most votes, among the languages of the searched
+/// documents when one of them has any.
+pub(super) fn languages_of(query: &str, used: Languages) -> u32 {
+    let votes = votes(query);
+    let strongest = |allowed: u32| {
+        let allowed = |slot: &usize| allowed & (1 << slot) != 0;
+        let most = (0..SLOTS)
+            .filter(allowed)
+            .map(|slot| votes[slot])
+            .max()
+            .unwrap_or(0);
+        (0..SLOTS)
+            .filter(allowed)
+            .filter(|&slot| most > 0 && votes[slot] == most)
+            .map(|slot| 1u32 << slot)
+            .sum()
+    };
+    let used = used
+        .iter()
+        .fold(0, |set, language: Language| set | 1 << language as u8);
+    let found: u32 = strongest(used);
+    let found = if found == 0 { strongest(!BY_SCRIPT) } else { found };
+    found | BY_SCRIPT
+}
+
+/// Whether `word` (lowercase) is a stop word of one of `languages`, a set as [`languages_of`] gives it.
+pub(super) fn is_stop_word(word: &str, languages: u32) -> bool {
+    languages_of_word(word) & languages != 0
+}
+
+/// `text` with the question phrases of scripts without spaces replaced by a space.
+pub(super) fn without_phrases(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() {
+        return Cow::Borrowed(text);
+    }
+    let mut text = Cow::Borrowed(text);
+    for phrase in PHRASES.split_whitespace() {
+        if text.contains(phrase) {
+            text = Cow::Owned(text.replace(phrase, " "));
+        }
+    }
+    text
+}

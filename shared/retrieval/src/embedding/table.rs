@@ -1,0 +1,29 @@
+//! The table of word-piece rows, int8 with one scale per row, read in place from the program's own bytes.
+
+use crate::embedding::StaticEmbedder;
+use crate::vector::{DIMENSIONS, Vector};
+
+static ROWS: &[u8] = include_bytes!("../../model/rows.bin");
+static SCALES: &[u8] = include_bytes!("../../model/scales.bin");
+
+/// The quantized mean of the rows of `ids`; ids of special tokens are left out.
+pub(super) fn mean(ids: &[u32]) -> Vector {
+    let (rows, _) = bytemuck::cast_slice::<u8, i8>(ROWS).as_chunks::<DIMENSIONS>();
+    let (scales, _) = SCALES.as_chunks::<4>();
+    let mut sum = [0f32; DIMENSIONS];
+    pulp::Arch::new().dispatch(|| {
+        for &id in ids {
+            if id <= StaticEmbedder::UNKNOWN {
+                continue;
+            }
+            let (Some(row), Some(scale)) = (rows.get(id as usize), scales.get(id as usize)) else {
+                continue;
+            };
+            let scale = f32::from_le_bytes(*scale);
+            for (sum, &value) in sum.iter_mut().zip(row) {
+                *sum += f32::from(value) * scale;
+            }
+        }
+    });
+    Vector::from_f32(&sum)
+}

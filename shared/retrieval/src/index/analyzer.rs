@@ -1,0 +1,38 @@
+//! The terms of a chunk with their frequencies.
+
+use hashbrown::HashMap;
+
+use super::ChunkInput;
+use crate::analysis::{Language, index_terms};
+
+/// Counts terms chunk by chunk, reusing its table.
+#[derive(Debug, Default)]
+pub(crate) struct Analyzer {
+    frequencies: HashMap<String, u32>,
+}
+
+impl Analyzer {
+    /// The chunk's length (its words, headings included) and its terms with their frequencies, in no order.
+    pub(crate) fn chunk(
+        &mut self,
+        chunk: &ChunkInput,
+        language: Language,
+    ) -> (u16, impl Iterator<Item = (&str, u32)>) {
+        self.frequencies.clear();
+        let mut length = 0u32;
+        let frequencies = &mut self.frequencies;
+        let mut sink = |term: &str, counted: bool| {
+            length += u32::from(counted);
+            *frequencies.entry_ref(term).or_insert(0) += 1;
+        };
+        index_terms(&chunk.headings, language, &mut sink);
+        index_terms(&chunk.text, language, &mut sink);
+        let length = u16::try_from(length).unwrap_or(u16::MAX);
+        (
+            length,
+            self.frequencies
+                .iter()
+                .map(|(term, &frequency)| (term.as_str(), frequency)),
+        )
+    }
+}

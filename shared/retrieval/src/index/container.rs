@@ -1,0 +1,319 @@
+//! The documents of one container as a reader sees them.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::part::{Part, Source};
+use super::tail::Tail;
+use super::{Document, DocumentView};
+use crate::error::Error;
+use crate::segment::{Segment, SegmentBuilder};
+
+/// Older segments and a tail of recent writes.
+///
+/// A clone is a snapshot that shares everything; a change after a clone copies only the tail or the set of dead
+/// documents it touches. So a writer keeps one, and readers search clones (or an `Arc` of one) undisturbed. The tail is
+/// meant for up to about a thousand chunks between two segments; larger ones work, a copy then costs more.
+#[derive(Debug, Clone)]
+pub struct ContainerIndex {
+    segments: Vec<Part>,
+    tail: Part,
+    /// Ids that the tail removed from the segments.
+    removed: Arc<BTreeSet<String>>,
+    /// Ids whose attributes the tail changed in the segments.
+    patched: Arc<BTreeSet<String>>,
+}
+
+impl Default for ContainerIndex {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ContainerIndex {
+    /// A container without documents.
+    #[must_use]
+    pub fn new() -> Self {
+        let tail = Part::new(Source::Tail(Arc::new(Tail::default())));
+        Self {
+            segments: Vec::new(),
+            tail,
+            removed: Arc::default(),
+            patched: Arc::default(),
+        }
+    }
+
+    /// Adds a segment that is newer than the segments before it and older than everything in the tail.
+    pub fn push_segment(&mut self, segment: Arc<Segment>) {
+        let mut part = Part::new(Source::Segment(segment.clone()));
+        for id in segment.removed() {
+            kill_in(&mut self.segments, id);
+        }
+        for (id, attributes) in segment.patches() {
+            patch_in(&mut self.segments, id, &attributes);
+        }
+        for older in &mut self.segments {
+            kill_superseded(older, &segment);
+        }
+        let superseded: Vec<u32> = self.newer_ids().filter_map(|id| part.find(id)).collect();
+        superseded.into_iter().for_each(|document| part.kill(document));
+        self.segments.push(part);
+    }
+
+    /// Ids that the tail holds or removed.
+    fn newer_ids(&self) -> impl Iterator<Item = &str> {
+        let tail = self.tail.living().map(|document| self.tail.id(document));
+        tail.chain(self.removed.iter().map(String::as_str))
+    }
+
+    /// Writes a document into the tail; an earlier document of its id is gone at once.
+    pub fn upsert(&mut self, document: Document) {
+        self.remove(&document.id);
+        if self.removed.contains(&document.id) {
+            Arc::make_mut(&mut self.removed).remove(&document.id);
+        }
+        self.shrink_tail();
+        let number = self.tail_mut().push(Arc::new(document));
+        self.tail.count_in(number);
+    }
+
+    fn tail_mut(&mut self) -> &mut Tail {
+        if let Source::Segment(_) = self.tail.source {
+            self.tail.source = Source::Tail(Arc::default());
+        }
+        match &mut self.tail.source {
+            Source::Tail(tail) => Arc::make_mut(tail),
+            Source::Segment(_) => unreachable!("the source was just made a tail"),
+        }
+    }
+
+    /// Rewrites the tail when most of it is dead, so that a document written over and over does not fill it.
+    fn shrink_tail(&mut self) {
+        let slots = self.tail.len_chunks() + self.tail.len_documents() as usize;
+        let living = self.tail.live.chunks + self.tail.live.documents;
+        if slots < 256 || living * 2 > slots {
+            return;
+        }
+        let old = std::mem::replace(&mut self.tail, Part::new(Source::Tail(Arc::default())));
+        for number in old.living() {
+            if let Ok(document) = old.document(number) {
+                let number = self.tail_mut().push(Arc::new(document));
+                self.tail.count_in(number);
+            }
+        }
+    }
+
+    /// Removes a document; `false` when there is none.
+    pub fn remove(&mut self, id: &str) -> bool {
+        if let Some(document) = self.tail.find(id) {
+            self.tail_mut().forget(id);
+            self.tail.kill(document);
+            if self.segments.iter().any(|part| part_knows(part, id)) {
+                Arc::make_mut(&mut self.removed).insert(id.to_owned());
+            }
+            return true;
+        }
+        let found = kill_in(&mut self.segments, id);
+        if found {
+            Arc::make_mut(&mut self.removed).insert(id.to_owned());
+            if self.patched.contains(id) {
+                Arc::make_mut(&mut self.patched).remove(id);
+            }
+        }
+        found
+    }
+
+    /// Replaces a document's attributes without touching its chunks; `false` when there is none.
+    pub fn update_attributes(&mut self, id: &str, attributes: Bytes) -> bool {
+        if let Some(document) = self.tail.find(id) {
+            self.tail.set_attributes(document, attributes);
+            return true;
+        }
+        let found = patch_in(&mut self.segments, id, &attributes);
+        if found {
+            Arc::make_mut(&mut self.patched).insert(id.to_owned());
+        }
+        found
+    }
+
+    pub(crate) fn parts(&self) -> impl Iterator<Item = &Part> {
+        self.segments.iter().chain([&self.tail])
+    }
+
+    /// All documents, in no order.
+    pub fn documents(&self) -> impl Iterator<Item = DocumentView<'_>> {
+        self.parts()
+            .flat_map(|part| part.living().map(|document| part.view(document)))
+    }
+
+    /// The document `id`.
+    #[must_use]
+    pub fn document(&self, id: &str) -> Option<DocumentView<'_>> {
+        self.parts()
+            .find_map(|part| part.find(id).map(|document| part.view(document)))
+    }
+
+    /// The document `id` with texts and vectors.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] when its stored texts cannot be read.
+    pub fn stored(&self, id: &str) -> Result<Option<Document>, Error> {
+        let found = self
+            .parts()
+            .find_map(|part| part.find(id).map(|document| (part, document)));
+        found.map(|(part, document)| part.document(document)).transpose()
+    }
+
+    /// Living documents.
+    #[must_use]
+    pub fn len_documents(&self) -> usize {
+        self.parts().map(|part| part.live.documents).sum()
+    }
+
+    /// Living chunks.
+    #[must_use]
+    pub fn len_chunks(&self) -> usize {
+        self.parts().map(|part| part.live.chunks).sum()
+    }
+
+    /// Chunks in the tail, dead ones included: what a new segment would take over.
+    #[must_use]
+    pub fn tail_chunks(&self) -> usize {
+        self.tail.len_chunks()
+    }
+
+    /// Number of segments.
+    #[must_use]
+    pub fn len_segments(&self) -> usize {
+        self.segments.len()
+    }
+
+    /// Approximate bytes held, files of segments included.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let parts = self.parts().map(|part| match &part.source {
+            Source::Segment(segment) => segment.size() + segment.len_chunks() * 6,
+            Source::Tail(tail) => tail.bytes(),
+        });
+        parts.sum::<usize>() + 1_000
+    }
+
+    /// Whether the tail holds nothing that a segment would have to record.
+    #[must_use]
+    pub fn is_tail_empty(&self) -> bool {
+        self.tail.live.documents == 0 && self.removed.is_empty() && self.patched.is_empty()
+    }
+
+    /// The tail as a segment to put after the present segments: its documents, removals and changed attributes.
+    ///
+    /// # Errors
+    /// [`Error`] when texts cannot be read or do not fit.
+    pub fn seal_tail(&self) -> Result<Vec<u8>, Error> {
+        let mut builder = SegmentBuilder::new();
+        for document in self.tail.living() {
+            builder.add(self.tail.document(document)?);
+        }
+        for id in self.removed.iter().filter(|id| self.tail.find(id).is_none()) {
+            builder.remove(id.clone());
+        }
+        for id in self.patched.iter() {
+            if let Some((part, document)) = self.segments.iter().find_map(|p| p.find(id).map(|d| (p, d))) {
+                builder.patch(id.clone(), part.attributes_of(document));
+            }
+        }
+        builder.build()
+    }
+
+    /// All living documents as one segment that replaces everything here.
+    ///
+    /// # Errors
+    /// [`Error`] when texts cannot be read or do not fit.
+    pub fn compact(&self) -> Result<Vec<u8>, Error> {
+        let mut builder = SegmentBuilder::new();
+        for part in self.parts() {
+            for document in part.living() {
+                builder.add(part.document(document)?);
+            }
+        }
+        builder.build()
+    }
+}
+
+/// One segment that may take the place of `segments` (neighbours, oldest first). With `oldest_included` nothing older
+/// exists, so removals and changed attributes need not be carried on.
+///
+/// # Errors
+/// [`Error`] when texts cannot be read or do not fit.
+pub fn merge(segments: &[Arc<Segment>], oldest_included: bool) -> Result<Vec<u8>, Error> {
+    let mut index = ContainerIndex::new();
+    let mut builder = SegmentBuilder::new();
+    for segment in segments {
+        index.push_segment(segment.clone());
+    }
+    for part in index.parts() {
+        for document in part.living() {
+            builder.add(part.document(document)?);
+        }
+    }
+    if !oldest_included {
+        for segment in segments {
+            let gone = segment.removed().filter(|id| index.document(id).is_none());
+            gone.for_each(|id| builder.remove(id));
+            for (id, attributes) in segment.patches() {
+                builder.patch(id, attributes);
+            }
+        }
+    }
+    builder.build()
+}
+
+fn part_knows(part: &Part, id: &str) -> bool {
+    match &part.source {
+        Source::Segment(segment) => segment.find(id, 0).is_ok(),
+        Source::Tail(tail) => tail.find(id).is_some(),
+    }
+}
+
+fn kill_in(parts: &mut [Part], id: &str) -> bool {
+    let found = parts
+        .iter()
+        .enumerate()
+        .find_map(|(index, part)| part.find(id).map(|d| (index, d)));
+    if let Some((index, document)) = found {
+        parts[index].kill(document);
+    }
+    found.is_some()
+}
+
+fn patch_in(parts: &mut [Part], id: &str, attributes: &Bytes) -> bool {
+    let found = parts
+        .iter()
+        .enumerate()
+        .find_map(|(index, part)| part.find(id).map(|d| (index, d)));
+    if let Some((index, document)) = found {
+        parts[index].set_attributes(document, attributes.clone());
+    }
+    found.is_some()
+}
+
+/// Kills the documents of `older` whose ids `newer` holds. Both are sorted, so each search starts where the last ended.
+fn kill_superseded(older: &mut Part, newer: &Segment) {
+    let Source::Segment(segment) = &older.source else {
+        return;
+    };
+    let segment = segment.clone();
+    let mut from = 0;
+    for document in 0..newer.len_documents() as u32 {
+        match segment.find(newer.id(document), from) {
+            Ok(place) => {
+                from = place + 1;
+                if !older.live.is_dead(place as u32) {
+                    older.kill(place as u32);
+                }
+            }
+            Err(place) => from = place,
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Which documents of a part still count, and the statistics of those that do.
+
+use std::ops::Range;
+
+use crate::analysis::{Language, Languages};
+
+/// A set of numbers.
+#[derive(Debug, Clone, Default)]
+struct Bits(Vec<u64>);
+
+impl Bits {
+    fn contains(&self, index: u32) -> bool {
+        self.0
+            .get(index as usize / 64)
+            .is_some_and(|word| word >> (index % 64) & 1 != 0)
+    }
+
+    fn insert(&mut self, index: u32) {
+        let word = index as usize / 64;
+        if self.0.len() <= word {
+            self.0.resize(word + 1, 0);
+        }
+        self.0[word] |= 1 << (index % 64);
+    }
+}
+
+/// Dead documents and chunks of a part, and sums over the living ones.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Liveness {
+    dead_documents: Bits,
+    dead_chunks: Bits,
+    pub(crate) any_dead: bool,
+    pub(crate) documents: usize,
+    pub(crate) chunks: usize,
+    /// Sum of the chunk lengths.
+    pub(crate) length: u64,
+    languages: [u32; Language::ALL.len()],
+}
+
+impl Liveness {
+    /// Counts a document in. Its chunks' lengths are `lengths`.
+    pub(crate) fn add(&mut self, language: Language, lengths: &[u16]) {
+        self.documents += 1;
+        self.chunks += lengths.len();
+        self.length += lengths.iter().map(|&length| u64::from(length)).sum::<u64>();
+        self.languages[language as usize] += 1;
+    }
+
+    /// Marks a living document dead.
+    pub(crate) fn kill(&mut self, document: u32, chunks: Range<u32>, language: Language, lengths: &[u16]) {
+        self.any_dead = true;
+        self.dead_documents.insert(document);
+        self.documents -= 1;
+        self.chunks -= lengths.len();
+        self.length -= lengths.iter().map(|&length| u64::from(length)).sum::<u64>();
+        self.languages[language as usize] -= 1;
+        chunks.for_each(|chunk| self.dead_chunks.insert(chunk));
+    }
+
+    pub(crate) fn is_dead(&self, document: u32) -> bool {
+        self.dead_documents.contains(document)
+    }
+
+    #[inline]
+    pub(crate) fn is_dead_chunk(&self, chunk: u32) -> bool {
+        self.any_dead && self.dead_chunks.contains(chunk)
+    }
+
+    pub(crate) fn languages(&self) -> Languages {
+        let used = Language::ALL
+            .into_iter()
+            .filter(|&language| self.languages[language as usize] > 0);
+        used.fold(Languages::default(), Languages::with)
+    }
+}

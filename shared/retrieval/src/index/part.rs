@@ -1,0 +1,205 @@
+//! A segment or the tail, with what died in it since: the unit that a search walks over.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use hashbrown::HashMap;
+
+use super::liveness::Liveness;
+use super::tail::Tail;
+use super::{ChunkView, Document, DocumentView};
+use crate::analysis::Language;
+use crate::error::Error;
+use crate::segment::{Postings, Segment};
+
+#[derive(Debug, Clone)]
+pub(crate) enum Source {
+    Segment(Arc<Segment>),
+    Tail(Arc<Tail>),
+}
+
+/// Cheap to clone: everything is shared until it is changed.
+#[derive(Debug, Clone)]
+pub(crate) struct Part {
+    pub(super) source: Source,
+    pub(crate) live: Arc<Liveness>,
+    /// Attributes newer than the source's, by document number.
+    attributes: Arc<HashMap<u32, Bytes>>,
+}
+
+macro_rules! of_source {
+    ($part:expr, $source:ident => $value:expr) => {
+        match &$part.source {
+            Source::Segment($source) => $value,
+            Source::Tail($source) => $value,
+        }
+    };
+}
+
+impl Part {
+    pub(super) fn new(source: Source) -> Self {
+        let mut part = Self {
+            source,
+            live: Arc::default(),
+            attributes: Arc::default(),
+        };
+        let mut live = Liveness::default();
+        for document in 0..part.len_documents() {
+            let range = part.chunks_of(document);
+            live.add(
+                part.language(document),
+                &part.lengths()[range.start as usize..range.end as usize],
+            );
+        }
+        part.live = Arc::new(live);
+        part
+    }
+
+    pub(crate) fn len_documents(&self) -> u32 {
+        of_source!(self, source => source.len_documents() as u32)
+    }
+
+    /// Chunk slots, dead ones included.
+    pub(crate) fn len_chunks(&self) -> usize {
+        self.lengths().len()
+    }
+
+    pub(crate) fn lengths(&self) -> &[u16] {
+        of_source!(self, source => source.lengths())
+    }
+
+    pub(crate) fn vectors(&self) -> &[i8] {
+        of_source!(self, source => source.vectors())
+    }
+
+    pub(crate) fn inverse_norms(&self) -> &[f32] {
+        of_source!(self, source => source.inverse_norms())
+    }
+
+    pub(crate) fn signs(&self) -> &[u8] {
+        match &self.source {
+            Source::Segment(segment) => segment.signs(),
+            Source::Tail(_) => &[],
+        }
+    }
+
+    pub(crate) fn postings(&self, term: &str) -> Option<Postings<'_>> {
+        of_source!(self, source => source.postings(term))
+    }
+
+    pub(crate) fn chunks_of(&self, document: u32) -> Range<u32> {
+        of_source!(self, source => source.chunks_of(document))
+    }
+
+    pub(crate) fn document_of(&self, chunk: u32) -> u32 {
+        of_source!(self, source => source.document_of(chunk))
+    }
+
+    fn language(&self, document: u32) -> Language {
+        of_source!(self, source => source.language(document))
+    }
+
+    pub(crate) fn id(&self, document: u32) -> &str {
+        match &self.source {
+            Source::Segment(segment) => segment.id(document),
+            Source::Tail(tail) => &tail.document(document).id,
+        }
+    }
+
+    pub(crate) fn view(&self, document: u32) -> DocumentView<'_> {
+        let stored = match &self.source {
+            Source::Segment(segment) => segment.raw_attributes(document),
+            Source::Tail(tail) => &tail.document(document).attributes,
+        };
+        DocumentView {
+            id: self.id(document),
+            attributes: self.attributes.get(&document).map_or(stored, |newer| newer),
+            chunks: self.chunks_of(document).len() as u32,
+        }
+    }
+
+    pub(crate) fn attributes_of(&self, document: u32) -> Bytes {
+        if let Some(newer) = self.attributes.get(&document) {
+            return newer.clone();
+        }
+        match &self.source {
+            Source::Segment(segment) => segment.attributes_of(document),
+            Source::Tail(tail) => tail.document(document).attributes.clone(),
+        }
+    }
+
+    pub(crate) fn chunk(&self, chunk: u32) -> Result<ChunkView, Error> {
+        match &self.source {
+            Source::Segment(segment) => {
+                let [position, start, end] = segment.place(chunk);
+                let text = segment.text(chunk)?;
+                Ok(ChunkView {
+                    position,
+                    text: text.text,
+                    headings: text.headings,
+                    start,
+                    end,
+                })
+            }
+            Source::Tail(tail) => {
+                let document = tail.document_of(chunk);
+                let stored =
+                    &tail.document(document).chunks[(chunk - tail.chunks_of(document).start) as usize];
+                Ok(ChunkView {
+                    position: stored.position,
+                    text: stored.text.clone(),
+                    headings: stored.headings.clone(),
+                    start: stored.start,
+                    end: stored.end,
+                })
+            }
+        }
+    }
+
+    /// A living document, whole, with its newest attributes.
+    pub(super) fn document(&self, document: u32) -> Result<Document, Error> {
+        let mut found = match &self.source {
+            Source::Segment(segment) => segment.document(document)?,
+            Source::Tail(tail) => tail.document(document).as_ref().clone(),
+        };
+        found.attributes = self.attributes_of(document);
+        Ok(found)
+    }
+
+    /// Numbers of the living documents.
+    pub(crate) fn living(&self) -> impl Iterator<Item = u32> {
+        (0..self.len_documents()).filter(|&document| !self.live.is_dead(document))
+    }
+
+    /// The number of the living document `id`.
+    pub(crate) fn find(&self, id: &str) -> Option<u32> {
+        match &self.source {
+            Source::Segment(segment) => {
+                let document = segment.find(id, 0).ok()? as u32;
+                (!self.live.is_dead(document)).then_some(document)
+            }
+            Source::Tail(tail) => tail.find(id),
+        }
+    }
+
+    pub(super) fn kill(&mut self, document: u32) {
+        let (range, language) = (self.chunks_of(document), self.language(document));
+        let lengths = of_source!(self, source => &source.lengths()[range.start as usize..range.end as usize]);
+        Arc::make_mut(&mut self.live).kill(document, range, language, lengths);
+        if self.attributes.contains_key(&document) {
+            Arc::make_mut(&mut self.attributes).remove(&document);
+        }
+    }
+
+    pub(super) fn set_attributes(&mut self, document: u32, attributes: Bytes) {
+        Arc::make_mut(&mut self.attributes).insert(document, attributes);
+    }
+
+    /// Counts in the document that was just appended to the source.
+    pub(super) fn count_in(&mut self, document: u32) {
+        let (range, language) = (self.chunks_of(document), self.language(document));
+        let lengths = of_source!(self, source => &source.lengths()[range.start as usize..range.end as usize]);
+        Arc::make_mut(&mut self.live).add(language, lengths);
+    }
+}

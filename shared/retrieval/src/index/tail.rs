@@ -1,0 +1,123 @@
+//! Recent documents in memory, searchable at once.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+
+use super::{Analyzer, Document};
+use crate::analysis::Language;
+use crate::segment::Postings;
+
+#[derive(Debug, Clone)]
+struct TailDocument {
+    document: Arc<Document>,
+    first: u32,
+    language: Language,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Plain {
+    chunks: Vec<u32>,
+    frequencies: Vec<u32>,
+}
+
+/// The inverted index of the documents written since the last segment. Cloned when a reader still holds it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Tail {
+    documents: Vec<TailDocument>,
+    by_id: HashMap<String, u32>,
+    postings: HashMap<Box<str>, Plain>,
+    lengths: Vec<u16>,
+    vectors: Vec<i8>,
+    inverse_norms: Vec<f32>,
+    bytes: usize,
+}
+
+impl Tail {
+    /// Appends `document` and returns its number. An earlier document of its id is no longer found by id.
+    pub(super) fn push(&mut self, document: Arc<Document>) -> u32 {
+        let language = document.language();
+        let first = self.lengths.len() as u32;
+        let mut analyzer = Analyzer::default();
+        for (chunk, number) in document.chunks.iter().zip(first..) {
+            let (length, terms) = analyzer.chunk(chunk, language);
+            for (term, frequency) in terms {
+                let list = self.postings.entry_ref(term).or_default();
+                list.chunks.push(number);
+                list.frequencies.push(frequency);
+                self.bytes += 10;
+            }
+            self.lengths.push(length);
+            self.vectors.extend_from_slice(&chunk.vector.0);
+            self.inverse_norms.push(chunk.vector.inverse_norm());
+            self.bytes += 600 + chunk.text.len() + chunk.headings.len();
+        }
+        let number = self.documents.len() as u32;
+        self.bytes += document.id.len() * 2 + document.attributes.len() + 100;
+        self.by_id.insert(document.id.clone(), number);
+        self.documents.push(TailDocument {
+            document,
+            first,
+            language,
+        });
+        number
+    }
+
+    pub(super) fn forget(&mut self, id: &str) -> Option<u32> {
+        self.by_id.remove(id)
+    }
+
+    pub(super) fn find(&self, id: &str) -> Option<u32> {
+        self.by_id.get(id).copied()
+    }
+
+    pub(super) fn len_documents(&self) -> usize {
+        self.documents.len()
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    pub(super) fn document(&self, index: u32) -> &Arc<Document> {
+        &self.documents[index as usize].document
+    }
+
+    pub(super) fn language(&self, index: u32) -> Language {
+        self.documents[index as usize].language
+    }
+
+    pub(super) fn chunks_of(&self, index: u32) -> Range<u32> {
+        let entry = &self.documents[index as usize];
+        entry.first..entry.first + entry.document.chunks.len() as u32
+    }
+
+    pub(super) fn document_of(&self, chunk: u32) -> u32 {
+        let mut index = self.documents.partition_point(|entry| entry.first <= chunk) - 1;
+        while self.chunks_of(index as u32).is_empty() {
+            index -= 1;
+        }
+        index as u32
+    }
+
+    pub(super) fn lengths(&self) -> &[u16] {
+        &self.lengths
+    }
+
+    pub(super) fn vectors(&self) -> &[i8] {
+        &self.vectors
+    }
+
+    pub(super) fn inverse_norms(&self) -> &[f32] {
+        &self.inverse_norms
+    }
+
+    pub(super) fn postings(&self, term: &str) -> Option<Postings<'_>> {
+        let list = self.postings.get(term)?;
+        Some(Postings::Plain {
+            chunks: &list.chunks,
+            frequencies: &list.frequencies,
+        })
+    }
+}

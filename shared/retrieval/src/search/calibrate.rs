@@ -1,0 +1,116 @@
+//! From scores to a similarity that means something by itself.
+
+use super::candidates::ScoredCandidates;
+use super::lexical::Lexical;
+use super::{Scope, compare};
+use crate::config::Calibration;
+
+/// What is known of a query's best hits.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Features {
+    /// Share of the query's terms, weighted by how rare they are, that the best chunk and its neighbours hold.
+    pub coverage: f32,
+    /// The same for the chunk alone.
+    pub tight: f32,
+    /// The best cosine among the best chunks; 0 when the query names identifiers and those chunks hold none of them,
+    /// because the word pieces of one order number are near those of any other.
+    pub cosine: f32,
+    /// Number of terms of the query.
+    pub terms: usize,
+}
+
+/// How many of the best hits are looked at.
+const LOOKED_AT: usize = 3;
+
+/// Reads the features off the scored candidates. `scored.candidates` is in order of part and chunk.
+pub(super) fn features(scope: &Scope<'_>, scored: &ScoredCandidates, lexical: &Lexical<'_>) -> Features {
+    let width = lexical.weights.len();
+    let total = lexical.weights.iter().sum::<f32>().max(f32::MIN_POSITIVE);
+    let mut features = Features {
+        terms: width,
+        ..Features::default()
+    };
+    let candidates = &scored.candidates;
+    let mut order: Vec<usize> = (0..candidates.len()).collect();
+    let count = LOOKED_AT.min(order.len());
+    if count == 0 {
+        return features;
+    }
+    order.select_nth_unstable_by(count - 1, |&a, &b| {
+        compare(
+            scope,
+            (candidates[b].fused, &candidates[b]),
+            (candidates[a].fused, &candidates[a]),
+        )
+    });
+    let row = |index: usize| &scored.contributions[index * width..(index + 1) * width];
+    let named = |index: usize| {
+        row(index)
+            .iter()
+            .zip(&lexical.identifiers)
+            .any(|(&held, &is)| is && held > 0.0)
+    };
+    let missed = lexical.identifiers.contains(&true) && !order[..count].iter().any(|&index| named(index));
+    for &index in &order[..count] {
+        let last = scored
+            .documents
+            .partition_point(|range| range.start <= index)
+            .saturating_sub(1);
+        let document = scored.documents.get(last).cloned().unwrap_or(index..index + 1);
+        let near = |other: &usize| candidates[*other].chunk.abs_diff(candidates[index].chunk) <= 1;
+        let around: Vec<usize> = document.filter(near).collect();
+        features.coverage = features
+            .coverage
+            .max(held(&scored.contributions, &lexical.weights, &around) / total);
+        features.tight = features
+            .tight
+            .max(held(&scored.contributions, &lexical.weights, &[index]) / total);
+        if !missed {
+            features.cosine = features.cosine.max(candidates[index].cosine);
+        }
+    }
+    features
+}
+
+/// The weights of the terms that one of the `rows` holds.
+fn held(contributions: &[f32], weights: &[f32], rows: &[usize]) -> f32 {
+    let holds = |term: usize| {
+        rows.iter()
+            .any(|row| contributions[row * weights.len() + term] > 0.0)
+    };
+    (0..weights.len())
+        .filter(|&term| holds(term))
+        .map(|term| weights[term])
+        .sum()
+}
+
+impl Calibration {
+    /// The probability that the query is answered, stretched so that [`Calibration::accept`] is 0.6.
+    #[must_use]
+    pub fn confidence(&self, features: &Features) -> f32 {
+        let z = self.bias + self.coverage * features.tight + self.cosine * features.cosine.max(0.0);
+        let probability = 1.0 / (1.0 + (-z).exp());
+        if probability >= self.accept {
+            0.6 + 0.4 * (probability - self.accept) / (1.0 - self.accept)
+        } else {
+            0.6 * probability / self.accept
+        }
+    }
+
+    /// The similarity of a hit with score `fused` when the best hit has `best` and the query `confidence`.
+    #[must_use]
+    pub fn similarity(&self, confidence: f32, fused: f32, best: f32) -> f32 {
+        let share = if best > 0.0 {
+            (fused / best).clamp(0.0, 1.0)
+        } else {
+            0.0
+        };
+        let below = (share / self.floor).min(1.0);
+        let value = if confidence >= 0.6 && share >= self.floor {
+            0.6 + (confidence - 0.6) * (share - self.floor) / (1.0 - self.floor)
+        } else {
+            confidence.min(0.6) * below
+        };
+        value.clamp(0.0, 1.0)
+    }
+}

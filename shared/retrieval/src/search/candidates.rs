@@ -1,0 +1,225 @@
+//! Which chunks get the full score, and their own part of it.
+
+use std::collections::HashSet;
+
+use super::admission::Admission;
+use super::lexical::Lexical;
+use super::top::{Scored, Top};
+use super::{Placed, Query, Scope, compare, vectors};
+use crate::analysis::QueryTerm;
+
+/// A chunk with its scores.
+#[derive(Debug, Clone)]
+pub(crate) struct Candidate {
+    pub(super) part: usize,
+    pub(super) chunk: u32,
+    pub(super) lexical: f32,
+    pub(super) cosine: f32,
+    /// The chunk by itself.
+    pub(super) own: f32,
+    /// With its context.
+    pub(super) fused: f32,
+}
+
+impl Placed for Candidate {
+    fn part(&self) -> usize {
+        self.part
+    }
+
+    fn chunk(&self) -> u32 {
+        self.chunk
+    }
+}
+
+/// Candidates ordered by part and chunk, so that those of a document stand together.
+pub(super) struct ScoredCandidates {
+    pub(super) candidates: Vec<Candidate>,
+    /// Ranges of `candidates` that belong to one document each.
+    pub(super) documents: Vec<std::ops::Range<usize>>,
+    /// What each term adds to each candidate's BM25, a row per candidate.
+    pub(super) contributions: Vec<f32>,
+}
+
+/// Chunk numbers per part, ascending.
+type Found = Vec<Vec<u32>>;
+
+/// All chunks of one document.
+pub(super) fn of_document(scope: &Scope<'_>, id: &str, admission: &mut Admission<'_>) -> Found {
+    let mut found = vec![Vec::new(); scope.parts.len()];
+    for (number, (_, part)) in scope.parts.iter().enumerate() {
+        if let Some(document) = part.find(id)
+            && admission.admits_document(scope, number, document)
+        {
+            found[number] = part.chunks_of(document).collect();
+        }
+    }
+    found
+}
+
+/// The best by words and by vector, their neighbours, and all chunks of the best documents.
+pub(super) fn find(
+    scope: &Scope<'_>,
+    query: &Query<'_>,
+    lexical: &Lexical<'_>,
+    admission: &mut Admission<'_>,
+) -> Found {
+    let config = &query.config;
+    let wanted = |least: usize| least.max(query.limit * 4);
+    let mut by_words = Top::new(wanted(config.lexical_candidates), 0.0);
+    let mut by_vector = Top::new(wanted(config.vector_candidates), f32::MIN_POSITIVE);
+    let mut scores = Vec::with_capacity(scope.parts.len());
+    for part in 0..scope.parts.len() {
+        let part_scores = lexical.accumulate(scope, part);
+        Lexical::select(scope, part, &part_scores, admission, &mut by_words);
+        scores.push(part_scores);
+        if query.vector != crate::Vector::ZERO {
+            vectors::select(scope, part, &query.vector, config, admission, &mut by_vector);
+        }
+    }
+    let (by_words, by_vector) = (by_words.finish(scope), by_vector.finish(scope));
+    let best = by_words
+        .iter()
+        .fold(0f32, |best, scored| best.max(scored.score))
+        .max(f32::MIN_POSITIVE);
+    let mut ranked: Vec<Scored> = by_words.into_iter().chain(by_vector).collect();
+    ranked.sort_unstable_by_key(|scored| (scored.part, scored.chunk));
+    ranked.dedup_by_key(|scored| (scored.part, scored.chunk));
+    for scored in &mut ranked {
+        let lexical = scores[scored.part][scored.chunk as usize] / best;
+        let cosine = vectors::cosine(scope, scored.part, &query.vector, scored.chunk);
+        scored.score = config.lexical_weight * lexical + (1.0 - config.lexical_weight) * cosine;
+    }
+    ranked.sort_unstable_by(|a, b| compare(scope, (b.score, b), (a.score, a)));
+    expand(scope, query, &ranked)
+}
+
+fn expand(scope: &Scope<'_>, query: &Query<'_>, ranked: &[Scored]) -> Found {
+    let config = &query.config;
+    let mut found = vec![Vec::new(); scope.parts.len()];
+    let mut documents = HashSet::new();
+    for scored in ranked {
+        let part = scope.parts[scored.part].1;
+        let document = part.document_of(scored.chunk);
+        let range = part.chunks_of(document);
+        let seen = documents.contains(&(scored.part, document));
+        if !seen
+            && documents.len() < config.expanded_documents
+            && range.len() as u32 <= config.expanded_chunks
+        {
+            documents.insert((scored.part, document));
+            found[scored.part].extend(range);
+        } else if !seen {
+            let first = scored
+                .chunk
+                .saturating_sub(config.neighbour_reach)
+                .max(range.start);
+            let last = (scored.chunk + config.neighbour_reach).min(range.end - 1);
+            found[scored.part].extend(first..=last);
+        }
+    }
+    for chunks in &mut found {
+        chunks.sort_unstable();
+        chunks.dedup();
+    }
+    found
+}
+
+/// Scores the chunks of `found` by themselves.
+pub(super) fn score(
+    scope: &Scope<'_>,
+    query: &Query<'_>,
+    lexical: &Lexical<'_>,
+    terms: &[QueryTerm],
+    found: Found,
+) -> ScoredCandidates {
+    let width = terms.len();
+    let mut scored = ScoredCandidates {
+        candidates: Vec::new(),
+        documents: Vec::new(),
+        contributions: Vec::new(),
+    };
+    for (part, chunks) in found.iter().enumerate() {
+        let rows = lexical.contributions(scope, part, chunks);
+        for (index, &chunk) in chunks.iter().enumerate() {
+            let row = &rows[index * width..(index + 1) * width];
+            let cosine = vectors::cosine(scope, part, &query.vector, chunk);
+            scored.candidates.push(Candidate {
+                part,
+                chunk,
+                lexical: row.iter().sum(),
+                cosine,
+                own: 0.0,
+                fused: 0.0,
+            });
+        }
+        scored.contributions.extend(rows);
+    }
+    let strength: f32 = std::env::var_os("CENTER").and_then(|v| v.to_str().and_then(|v| v.parse().ok())).unwrap_or(0.0);
+    if strength > 0.0 {
+        let mut mean = [0f32; 256];
+        let row = |c: &Candidate| {
+            let p = scope.parts[c.part].1;
+            let n = p.inverse_norms()[c.chunk as usize];
+            let r: Vec<f32> = p.vectors()[c.chunk as usize * 256..][..256].iter().map(|&v| f32::from(v) * n).collect();
+            r
+        };
+        for c in &scored.candidates {
+            for (m, v) in mean.iter_mut().zip(row(c)) { *m += v / scored.candidates.len() as f32; }
+        }
+        let qn = query.vector.inverse_norm();
+        let q: Vec<f32> = query.vector.0.iter().zip(mean).map(|(&v, m)| f32::from(v) * qn - strength * m).collect();
+        let norm = |v: &[f32]| v.iter().map(|x| x * x).sum::<f32>().sqrt().max(1e-6);
+        let qs = norm(&q);
+        let values: Vec<f32> = scored.candidates.iter().map(|c| {
+            let r: Vec<f32> = row(c).iter().zip(mean).map(|(v, m)| v - strength * m).collect();
+            r.iter().zip(&q).map(|(a, b)| a * b).sum::<f32>() / norm(&r) / qs
+        }).collect();
+        for (c, v) in scored.candidates.iter_mut().zip(values) { c.cosine = v; }
+    }
+    fuse(query, lexical, &mut scored, width);
+    group(scope, &mut scored);
+    scored
+}
+
+fn fuse(query: &Query<'_>, lexical: &Lexical<'_>, scored: &mut ScoredCandidates, width: usize) {
+    let weight = query.config.lexical_weight;
+    let best = scored
+        .candidates
+        .iter()
+        .fold(0f32, |best, c| best.max(c.lexical))
+        .max(f32::MIN_POSITIVE);
+    let identifiers: f32 = sum_where(&lexical.weights, &lexical.identifiers);
+    for (index, candidate) in scored.candidates.iter_mut().enumerate() {
+        candidate.own = weight * candidate.lexical / best + (1.0 - weight) * candidate.cosine;
+        if identifiers > 0.0 {
+            let row = &scored.contributions[index * width..(index + 1) * width];
+            let held = row
+                .iter()
+                .zip(&lexical.identifiers)
+                .map(|(&value, &is)| is && value > 0.0);
+            let held: Vec<bool> = held.collect();
+            candidate.own += query.config.identifier_bonus * sum_where(&lexical.weights, &held) / identifiers;
+        }
+    }
+}
+
+fn sum_where(values: &[f32], chosen: &[bool]) -> f32 {
+    values
+        .iter()
+        .zip(chosen)
+        .map(|(&value, &is)| if is { value } else { 0.0 })
+        .sum()
+}
+
+fn group(scope: &Scope<'_>, scored: &mut ScoredCandidates) {
+    let candidates = &scored.candidates;
+    let mut start = 0;
+    while start < candidates.len() {
+        let part = scope.parts[candidates[start].part].1;
+        let chunks = part.chunks_of(part.document_of(candidates[start].chunk));
+        let same = |c: &&Candidate| c.part == candidates[start].part && c.chunk < chunks.end;
+        let end = start + candidates[start..].iter().take_while(same).count();
+        scored.documents.push(start..end);
+        start = end;
+    }
+}

@@ -1,0 +1,166 @@
+//! BM25 with statistics over the living chunks of all parts.
+
+use super::Scope;
+use super::admission::Admission;
+use super::top::{Scored, Top};
+use crate::analysis::QueryTerm;
+use crate::config::Config;
+use crate::segment::Postings;
+
+/// A query's terms as found in the parts.
+pub(super) struct Lexical<'a> {
+    /// By term and part.
+    postings: Vec<Vec<Option<Postings<'a>>>>,
+    /// BM25's inverse document frequency of each term.
+    pub(super) idf: Vec<f32>,
+    /// How much each term says, also in a small container: see [`weight`].
+    pub(super) weights: Vec<f32>,
+    pub(super) identifiers: Vec<bool>,
+    saturation: Saturation,
+}
+
+/// The part of BM25 that does not depend on the term.
+#[derive(Clone, Copy)]
+struct Saturation {
+    k1: f32,
+    constant: f32,
+    per_word: f32,
+}
+
+impl Saturation {
+    #[inline(always)]
+    fn apply(self, frequency: u32, length: u16) -> f32 {
+        let frequency = frequency as f32;
+        frequency * (self.k1 + 1.0) / (frequency + self.constant + self.per_word * f32::from(length))
+    }
+}
+
+/// A container of fewer chunks is taken for a sample of this many when the weight of a term is estimated.
+const SMALLEST_POPULATION: usize = 100;
+
+impl<'a> Lexical<'a> {
+    pub(super) fn new(scope: &Scope<'a>, terms: &[QueryTerm], config: &Config) -> Self {
+        let postings: Vec<Vec<_>> = terms
+            .iter()
+            .map(|term| {
+                scope
+                    .parts
+                    .iter()
+                    .map(|(_, part)| find(part, term))
+                    .collect::<Vec<_>>()
+            })
+            .collect();
+        let frequencies: Vec<usize> = postings.iter().map(|lists| living(scope, lists)).collect();
+        let saturation = Saturation {
+            k1: config.k1,
+            constant: config.k1 * (1.0 - config.b),
+            per_word: config.k1 * config.b / scope.mean_length,
+        };
+        Self {
+            postings,
+            idf: frequencies
+                .iter()
+                .map(|&found| idf(found, scope.chunks))
+                .collect(),
+            weights: frequencies
+                .iter()
+                .map(|&n| idf(n, scope.chunks.max(SMALLEST_POPULATION)))
+                .collect(),
+            identifiers: terms.iter().map(|term| term.identifier).collect(),
+            saturation,
+        }
+    }
+
+    /// BM25 of every chunk of `part`.
+    pub(super) fn accumulate(&self, scope: &Scope<'_>, part: usize) -> Vec<f32> {
+        let lengths = scope.parts[part].1.lengths();
+        let mut scores = vec![0f32; lengths.len()];
+        for (term, lists) in self.postings.iter().enumerate() {
+            let Some(list) = &lists[part] else { continue };
+            let idf = self.idf[term];
+            list.for_each_block(|chunks, frequencies| {
+                for (&chunk, &frequency) in chunks.iter().zip(frequencies) {
+                    let chunk = chunk as usize;
+                    if let (Some(score), Some(&length)) = (scores.get_mut(chunk), lengths.get(chunk)) {
+                        *score += idf * self.saturation.apply(frequency, length);
+                    }
+                }
+            });
+        }
+        scores
+    }
+
+    /// Offers every scored chunk to `top`.
+    pub(super) fn select(
+        scope: &Scope<'_>,
+        part: usize,
+        scores: &[f32],
+        admission: &mut Admission<'_>,
+        top: &mut Top,
+    ) {
+        const STRIDE: usize = 64;
+        for (block, chunk_scores) in scores.chunks(STRIDE).enumerate() {
+            let best = chunk_scores.iter().fold(0f32, |best, &score| best.max(score));
+            if best < top.threshold || best <= 0.0 {
+                continue;
+            }
+            for (offset, &score) in chunk_scores.iter().enumerate() {
+                if score > 0.0 && score >= top.threshold {
+                    let chunk = (block * STRIDE + offset) as u32;
+                    top.offer(scope, admission, Scored { part, chunk, score });
+                }
+            }
+        }
+    }
+
+    /// What each term adds to the BM25 of `chunks` (ascending) of `part`: one row per chunk.
+    pub(super) fn contributions(&self, scope: &Scope<'_>, part: usize, chunks: &[u32]) -> Vec<f32> {
+        let (width, lengths) = (self.idf.len(), scope.parts[part].1.lengths());
+        let mut rows = vec![0f32; chunks.len() * width];
+        for (term, lists) in self.postings.iter().enumerate() {
+            let Some(list) = &lists[part] else { continue };
+            list.intersect(chunks, |index, frequency| {
+                let length = lengths[chunks[index] as usize];
+                rows[index * width + term] = self.idf[term] * self.saturation.apply(frequency, length);
+            });
+        }
+        rows
+    }
+}
+
+fn find<'a>(part: &'a crate::index::Part, term: &QueryTerm) -> Option<Postings<'a>> {
+    let mut lists: Vec<Postings<'a>> = term
+        .variants
+        .iter()
+        .filter_map(|variant| part.postings(variant))
+        .collect();
+    if lists.len() > 1 {
+        Some(Postings::union(&lists))
+    } else {
+        lists.pop()
+    }
+}
+
+/// Living chunks in `lists`, one list per part.
+fn living(scope: &Scope<'_>, lists: &[Option<Postings<'_>>]) -> usize {
+    let mut total = 0;
+    for (list, (_, part)) in lists.iter().zip(&scope.parts) {
+        let Some(list) = list else { continue };
+        if part.live.any_dead {
+            list.for_each_block(|chunks, _| {
+                total += chunks
+                    .iter()
+                    .filter(|&&chunk| !part.live.is_dead_chunk(chunk))
+                    .count();
+            });
+        } else {
+            total += list.count() as usize;
+        }
+    }
+    total
+}
+
+fn idf(found: usize, population: usize) -> f32 {
+    let (found, population) = (found as f32, population as f32);
+    (1.0 + (population - found + 0.5) / (found + 0.5)).ln()
+}

@@ -1,0 +1,126 @@
+//! Checks the engine against a plain implementation of the same formulas.
+
+use std::collections::HashMap;
+
+use proptest::prelude::*;
+
+use super::{Query, search};
+use crate::analysis::{Language, Languages, index_terms, query_terms};
+use crate::{ChunkInput, Config, ContainerIndex, Document, Embedder, StaticEmbedder};
+
+const WORDS: [&str; 14] = [
+    "painting",
+    "dog",
+    "paris",
+    "order",
+    "E0382",
+    "camping",
+    "running",
+    "the",
+    "coffee",
+    "train",
+    "green",
+    "piano",
+    "東京都",
+    "ORD-2024-00017",
+];
+
+fn text() -> impl Strategy<Value = String> {
+    proptest::collection::vec(proptest::sample::select(&WORDS[..]), 1..12).prop_map(|words| words.join(" "))
+}
+
+fn document(id: usize, texts: &[String]) -> Document {
+    let chunk = |(position, text): (usize, &String)| ChunkInput {
+        text: text.clone(),
+        vector: StaticEmbedder.embed(text),
+        position: position as u32,
+        ..ChunkInput::default()
+    };
+    Document {
+        id: format!("d{id}"),
+        chunks: texts.iter().enumerate().map(chunk).collect(),
+        ..Document::default()
+    }
+}
+
+/// Own score of every chunk, without context, by document id and position.
+fn naive(documents: &[Document], query: &str, config: &Config) -> HashMap<(String, u32), f32> {
+    let count = |text: &str| {
+        let (mut terms, mut length) = (HashMap::<String, f32>::new(), 0.0);
+        index_terms(text, Language::English, &mut |term, counted| {
+            *terms.entry(term.to_owned()).or_default() += 1.0;
+            length += f32::from(u8::from(counted));
+        });
+        (terms, length)
+    };
+    let chunks: Vec<_> = documents
+        .iter()
+        .flat_map(|d| {
+            d.chunks
+                .iter()
+                .map(|c| ((d.id.clone(), c.position), count(&c.text), c.vector))
+        })
+        .collect();
+    let total = chunks.len() as f32;
+    let mean = chunks.iter().map(|(_, (_, length), _)| length).sum::<f32>() / total;
+    let terms = query_terms(query, Languages::default().with(Language::English));
+    let vector = StaticEmbedder.embed(query);
+    let bm25: Vec<f32> = chunks
+        .iter()
+        .map(|(_, (frequencies, length), _)| {
+            let of_term = |term: &crate::analysis::QueryTerm| {
+                let term = &term.variants[0];
+                let df = chunks
+                    .iter()
+                    .filter(|(_, (f, _), _)| f.contains_key(term))
+                    .count() as f32;
+                let tf = frequencies.get(term).copied().unwrap_or(0.0);
+                let idf = (1.0 + (total - df + 0.5) / (df + 0.5)).ln();
+                idf * tf * (config.k1 + 1.0) / (tf + config.k1 * (1.0 - config.b + config.b * length / mean))
+            };
+            terms.iter().map(of_term).sum()
+        })
+        .collect();
+    let best = bm25.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
+    let fuse = |lexical: f32, cosine: f32| {
+        config.lexical_weight * lexical / best + (1.0 - config.lexical_weight) * cosine
+    };
+    let scores = chunks
+        .iter()
+        .zip(&bm25)
+        .map(|((key, _, own), lexical)| (key.clone(), fuse(*lexical, own.cosine(&vector))));
+    scores.collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn scores_equal_those_of_plain_formulas(
+        texts in proptest::collection::vec(proptest::collection::vec(text(), 1..5), 1..12),
+        query in text(),
+    ) {
+        let config = Config {
+            neighbour_weight: 0.0,
+            document_weight: 0.0,
+            coverage_weight: 0.0,
+            identifier_bonus: 0.0,
+            ..Config::default()
+        };
+        let documents: Vec<Document> = texts.iter().enumerate().map(|(id, texts)| document(id, texts)).collect();
+        let mut index = ContainerIndex::new();
+        documents.iter().for_each(|d| index.upsert(d.clone()));
+        let expected = naive(&documents, &query, &config);
+        let query = Query { limit: 1_000, config, ..Query::new(&query, StaticEmbedder.embed(&query)) };
+        let hits = search(&[&index], &query).unwrap().hits;
+        prop_assert!(hits.is_sorted_by(|a, b| a.scores.fused >= b.scores.fused));
+        prop_assert!(hits.is_sorted_by(|a, b| a.similarity >= b.similarity));
+        for hit in &hits {
+            let wanted = expected[&(hit.document.clone(), hit.position)];
+            prop_assert!((hit.scores.fused - wanted).abs() < 1e-3, "{} != {wanted}", hit.scores.fused);
+        }
+        let left_out = expected.len() - hits.len();
+        let positive = expected.values().filter(|&&score| score > 1e-3).count();
+        prop_assert!(hits.len() >= positive, "{left_out} left out");
+    }
+}

@@ -1,0 +1,69 @@
+//! The best of many scored chunks.
+
+use super::admission::Admission;
+use super::{Placed, Scope, compare};
+
+/// A chunk with a score.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Scored {
+    pub(super) part: usize,
+    pub(super) chunk: u32,
+    pub(super) score: f32,
+}
+
+impl Placed for Scored {
+    fn part(&self) -> usize {
+        self.part
+    }
+
+    fn chunk(&self) -> u32 {
+        self.chunk
+    }
+}
+
+/// Keeps the `size` best admitted chunks. Ties are decided as everywhere ([`compare`]).
+pub(super) struct Top {
+    size: usize,
+    kept: Vec<Scored>,
+    /// Scores below cannot enter.
+    pub(super) threshold: f32,
+}
+
+impl Top {
+    /// Scores must be above `floor`.
+    pub(super) fn new(size: usize, floor: f32) -> Self {
+        Self {
+            size,
+            kept: Vec::with_capacity(size * 2),
+            threshold: floor,
+        }
+    }
+
+    /// Offers a chunk whose score is at least the threshold.
+    pub(super) fn offer(&mut self, scope: &Scope<'_>, admission: &mut Admission<'_>, scored: Scored) {
+        if scored.score < self.threshold || !admission.admits_chunk(scope, scored.part, scored.chunk) {
+            return;
+        }
+        self.kept.push(scored);
+        if self.kept.len() >= self.size * 2 {
+            self.shrink(scope);
+        }
+    }
+
+    fn shrink(&mut self, scope: &Scope<'_>) {
+        if self.size == 0 || self.kept.len() <= self.size {
+            return;
+        }
+        let (_, last, _) = self
+            .kept
+            .select_nth_unstable_by(self.size - 1, |a, b| compare(scope, (b.score, b), (a.score, a)));
+        self.threshold = self.threshold.max(last.score);
+        self.kept.truncate(self.size);
+    }
+
+    /// The best, in no order.
+    pub(super) fn finish(mut self, scope: &Scope<'_>) -> Vec<Scored> {
+        self.shrink(scope);
+        self.kept
+    }
+}

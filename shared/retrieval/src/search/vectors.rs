@@ -1,0 +1,107 @@
+//! The nearest chunks by cosine: an exact scan of int8 rows; in large parts sign bits choose which rows to look at.
+
+use super::Scope;
+use super::admission::Admission;
+use super::top::{Scored, Top};
+use crate::config::Config;
+use crate::kernel;
+use crate::vector::{DIMENSIONS, Vector};
+
+const STRIDE: usize = 1_024;
+
+/// Offers the chunks of `part` to `top`, the nearest at least.
+pub(super) fn select(
+    scope: &Scope<'_>,
+    part: usize,
+    query: &Vector,
+    config: &Config,
+    admission: &mut Admission<'_>,
+    top: &mut Top,
+) {
+    let source = scope.parts[part].1;
+    let large = source.len_chunks() >= config.prefilter_from;
+    if large && !source.signs().is_empty() {
+        return select_by_signs(scope, part, query, config, admission, top);
+    }
+    let mut buffer = [0f32; STRIDE];
+    let rows = source.vectors().chunks(STRIDE * DIMENSIONS);
+    for (block, (rows, norms)) in rows.zip(source.inverse_norms().chunks(STRIDE)).enumerate() {
+        let cosines = &mut buffer[..norms.len()];
+        kernel::cosines(query, rows, norms, cosines);
+        for (offset, &score) in cosines.iter().enumerate() {
+            if score >= top.threshold {
+                top.offer(
+                    scope,
+                    admission,
+                    Scored {
+                        part,
+                        chunk: (block * STRIDE + offset) as u32,
+                        score,
+                    },
+                );
+            }
+        }
+    }
+}
+
+/// Looks at the rows whose signs differ least from the query's. Rows that may not be hits are left out before the
+/// cut, so that a narrow filter still gets its nearest.
+fn select_by_signs(
+    scope: &Scope<'_>,
+    part: usize,
+    query: &Vector,
+    config: &Config,
+    admission: &mut Admission<'_>,
+    top: &mut Top,
+) {
+    let source = scope.parts[part].1;
+    let mut distances = vec![0u8; source.len_chunks()];
+    kernel::sign_distances(query, source.signs(), &mut distances);
+    if admission.filters() || source.live.any_dead {
+        for (chunk, distance) in distances.iter_mut().enumerate() {
+            if !admission.admits_chunk(scope, part, chunk as u32) {
+                *distance = u8::MAX;
+            }
+        }
+    }
+    let mut histogram = [0usize; 256];
+    distances
+        .iter()
+        .for_each(|&distance| histogram[usize::from(distance)] += 1);
+    let mut sum = 0;
+    let cut = histogram.iter().position(|&count| {
+        sum += count;
+        sum >= config.prefilter_keep
+    });
+    let cut = cut.unwrap_or(254).min(254) as u8;
+    for (block, distances) in distances.chunks(STRIDE / 16).enumerate() {
+        if distances
+            .iter()
+            .fold(u8::MAX, |least, &distance| least.min(distance))
+            > cut
+        {
+            continue;
+        }
+        for (offset, &distance) in distances.iter().enumerate() {
+            if distance <= cut {
+                let chunk = (block * (STRIDE / 16) + offset) as u32;
+                let score = cosine(scope, part, query, chunk);
+                top.offer(scope, admission, Scored { part, chunk, score });
+            }
+        }
+    }
+}
+
+/// The cosine of one chunk with the query.
+pub(super) fn cosine(scope: &Scope<'_>, part: usize, query: &Vector, chunk: u32) -> f32 {
+    let (source, chunk) = (scope.parts[part].1, chunk as usize);
+    let mut out = [0f32];
+    let (row, norm) = (
+        source.vectors().get(chunk * DIMENSIONS..(chunk + 1) * DIMENSIONS),
+        source.inverse_norms().get(chunk..=chunk),
+    );
+    if let (Some(row), Some(norm)) = (row, norm) {
+        kernel::cosines(query, row, norm, &mut out);
+    }
+    out[0]
+}

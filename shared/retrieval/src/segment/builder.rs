@@ -1,0 +1,174 @@
+//! Writes documents to a segment.
+
+use bytes::Bytes;
+use hashbrown::HashMap;
+
+use super::format::{self, Strings};
+use super::postings::Growing;
+use super::texts::TextWriter;
+use crate::error::Error;
+use crate::index::{Analyzer, Document};
+use crate::kernel::SIGN_BYTES;
+
+/// Segments of fewer chunks carry no sign bits: their vectors are scanned whole.
+const SIGNS_FROM: usize = 32_768;
+
+/// Collects documents, removals and changed attributes and writes them as one immutable segment.
+#[derive(Debug, Default)]
+pub struct SegmentBuilder {
+    documents: Vec<Document>,
+    removed: Vec<String>,
+    patches: Vec<(String, Bytes)>,
+}
+
+impl SegmentBuilder {
+    /// A builder without documents.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a document; of several with one id the last is kept.
+    pub fn add(&mut self, document: Document) {
+        self.documents.push(document);
+    }
+
+    /// Records that older segments' document `id` is removed.
+    pub fn remove(&mut self, id: impl Into<String>) {
+        self.removed.push(id.into());
+    }
+
+    /// Records new attributes of older segments' document `id`.
+    pub fn patch(&mut self, id: impl Into<String>, attributes: Bytes) {
+        self.patches.push((id.into(), attributes));
+    }
+
+    /// The file's bytes.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] when the documents do not fit one segment.
+    pub fn build(mut self) -> Result<Vec<u8>, Error> {
+        self.documents.reverse();
+        self.documents.sort_by(|a, b| a.id.cmp(&b.id));
+        self.documents.dedup_by(|a, b| a.id == b.id);
+        self.removed.sort();
+        self.removed.dedup();
+        self.patches.reverse();
+        self.patches.sort_by(|a, b| a.0.cmp(&b.0));
+        self.patches.dedup_by(|a, b| a.0 == b.0);
+        let chunk_count: usize = self.documents.iter().map(|d| d.chunks.len()).sum();
+        if chunk_count >= 1 << 31 {
+            return Err(Error::TooLarge("chunks"));
+        }
+        let mut writer = Writer::new(chunk_count);
+        for document in &self.documents {
+            writer.push(document)?;
+        }
+        let ids = Strings::write(self.documents.iter().map(|d| d.id.as_bytes()))?;
+        let attributes = Strings::write(self.documents.iter().map(|d| &d.attributes))?;
+        let removed = Strings::write(self.removed.iter().map(String::as_bytes))?;
+        let patched = Strings::write(self.patches.iter().map(|p| p.0.as_bytes()))?;
+        let patches = Strings::write(self.patches.iter().map(|p| &p.1))?;
+        let (terms, postings) = writer.terms()?;
+        let (text_blocks, texts) = writer.texts.finish()?;
+        let sections = [
+            ids,
+            attributes,
+            writer.document_chunks,
+            writer.languages,
+            writer.places,
+            writer.lengths,
+            writer.vectors,
+            writer.norms,
+            writer.signs,
+            terms,
+            postings,
+            removed,
+            patched,
+            patches,
+            text_blocks,
+            texts,
+        ];
+        Ok(format::write(writer.next, self.documents.len() as u32, sections))
+    }
+}
+
+/// The sections while they grow.
+struct Writer {
+    analyzer: Analyzer,
+    postings: HashMap<Box<str>, Growing>,
+    document_chunks: Vec<u8>,
+    languages: Vec<u8>,
+    places: Vec<u8>,
+    lengths: Vec<u8>,
+    vectors: Vec<u8>,
+    norms: Vec<u8>,
+    signs: Vec<u8>,
+    with_signs: bool,
+    texts: TextWriter,
+    next: u32,
+}
+
+impl Writer {
+    fn new(chunks: usize) -> Self {
+        let with_signs = chunks >= SIGNS_FROM;
+        Self {
+            analyzer: Analyzer::default(),
+            postings: HashMap::new(),
+            document_chunks: 0u32.to_le_bytes().to_vec(),
+            languages: Vec::new(),
+            places: Vec::with_capacity(chunks * 12),
+            lengths: Vec::with_capacity(chunks * 2),
+            vectors: Vec::with_capacity(chunks * 256),
+            norms: Vec::with_capacity(chunks * 4),
+            signs: Vec::with_capacity(if with_signs { chunks * SIGN_BYTES } else { 0 }),
+            with_signs,
+            texts: TextWriter::default(),
+            next: 0,
+        }
+    }
+
+    fn push(&mut self, document: &Document) -> Result<(), Error> {
+        let language = document.language();
+        self.languages.push(language as u8);
+        for chunk in &document.chunks {
+            let (length, terms) = self.analyzer.chunk(chunk, language);
+            for (term, frequency) in terms {
+                self.postings
+                    .entry_ref(term)
+                    .or_default()
+                    .push(self.next, frequency);
+            }
+            self.lengths.extend_from_slice(&length.to_le_bytes());
+            for number in [chunk.position, chunk.start, chunk.end] {
+                self.places.extend_from_slice(&number.to_le_bytes());
+            }
+            self.vectors
+                .extend_from_slice(bytemuck::cast_slice(&chunk.vector.0));
+            self.norms
+                .extend_from_slice(&chunk.vector.inverse_norm().to_le_bytes());
+            if self.with_signs {
+                self.signs.extend_from_slice(&chunk.vector.signs());
+            }
+            self.texts.push(&chunk.headings, &chunk.text)?;
+            self.next += 1;
+        }
+        self.document_chunks.extend_from_slice(&self.next.to_le_bytes());
+        Ok(())
+    }
+
+    fn terms(&mut self) -> Result<(Vec<u8>, Vec<u8>), Error> {
+        let mut terms: Vec<(Box<str>, Growing)> = std::mem::take(&mut self.postings).into_iter().collect();
+        terms.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        let mut postings = Vec::new();
+        let mut table = fst::MapBuilder::memory();
+        for (term, growing) in &terms {
+            table
+                .insert(term.as_bytes(), postings.len() as u64)
+                .map_err(|_| Error::TooLarge("terms"))?;
+            growing.write(&mut postings);
+        }
+        let table = table.into_inner().map_err(|_| Error::TooLarge("terms"))?;
+        Ok((table, postings))
+    }
+}

@@ -1,0 +1,227 @@
+//! The file layout of a segment: a header, a table of sections with checksums, the sections.
+//!
+//! ```text
+//! "RCLSEG\0\0" | version u32 | chunks u32 | documents u32 | sections u32
+//! per section: offset u64 | length u64 | crc32 u32 | 0 u32
+//! crc32 of everything above u32
+//! sections, each starting at a multiple of 64
+//! ```
+//! All numbers are little endian. Blocks of texts carry their own checksums and are verified when they are read.
+
+use bytes::Bytes;
+
+use crate::error::Error;
+
+const MAGIC: &[u8; 8] = b"RCLSEG\0\0";
+const VERSION: u32 = 1;
+const FIXED: usize = 24;
+const ENTRY: usize = 24;
+
+/// The sections in the order of the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(usize)]
+pub(super) enum Section {
+    DocumentIds,
+    DocumentAttributes,
+    DocumentChunks,
+    DocumentLanguages,
+    ChunkPlaces,
+    ChunkLengths,
+    Vectors,
+    InverseNorms,
+    Signs,
+    Terms,
+    Postings,
+    RemovedIds,
+    PatchedIds,
+    PatchedAttributes,
+    TextBlocks,
+    Texts,
+}
+
+const SECTIONS: usize = 16;
+
+pub(super) struct Header {
+    pub(super) chunks: u32,
+    pub(super) documents: u32,
+    sections: Vec<Bytes>,
+}
+
+impl Header {
+    pub(super) fn section(&self, section: Section) -> Bytes {
+        self.sections[section as usize].clone()
+    }
+}
+
+/// Joins sections, given in order, to a file.
+pub(super) fn write(chunks: u32, documents: u32, sections: [Vec<u8>; SECTIONS]) -> Vec<u8> {
+    let table_end = FIXED + SECTIONS * ENTRY + 4;
+    let total: usize = table_end + sections.iter().map(|s| s.len() + 64).sum::<usize>();
+    let mut file = Vec::with_capacity(total);
+    file.extend_from_slice(MAGIC);
+    for number in [VERSION, chunks, documents, SECTIONS as u32] {
+        file.extend_from_slice(&number.to_le_bytes());
+    }
+    let mut offset = table_end.next_multiple_of(64);
+    for section in &sections {
+        file.extend_from_slice(&(offset as u64).to_le_bytes());
+        file.extend_from_slice(&(section.len() as u64).to_le_bytes());
+        file.extend_from_slice(&crc32fast::hash(section).to_le_bytes());
+        file.extend_from_slice(&[0; 4]);
+        offset = (offset + section.len()).next_multiple_of(64);
+    }
+    let crc = crc32fast::hash(&file);
+    file.extend_from_slice(&crc.to_le_bytes());
+    for section in sections {
+        file.resize(file.len().next_multiple_of(64), 0);
+        file.extend_from_slice(&section);
+    }
+    file
+}
+
+/// Checks header and checksums and cuts `file` into sections.
+pub(super) fn read(file: &Bytes) -> Result<Header, Error> {
+    if file.get(..8) != Some(MAGIC) {
+        return Err(Error::Corrupt("not a segment"));
+    }
+    let version = u32_at(file, 8)?;
+    let table_end = FIXED + SECTIONS * ENTRY;
+    if version > VERSION && version < 1_000 {
+        return Err(Error::Version(version));
+    }
+    if file.len() < table_end + 4 || u32_at(file, table_end)? != crc32fast::hash(&file[..table_end]) {
+        return Err(Error::Corrupt("header"));
+    }
+    let mut sections = Vec::with_capacity(SECTIONS);
+    for index in 0..SECTIONS {
+        let entry = FIXED + index * ENTRY;
+        let (start, length) = (u64_at(file, entry)?, u64_at(file, entry + 8)?);
+        let end = start.checked_add(length).filter(|&end| end <= file.len() as u64);
+        let Some(end) = end else {
+            return Err(Error::Corrupt("cut off"));
+        };
+        let section = file.slice(start as usize..end as usize);
+        if index != Section::Texts as usize && crc32fast::hash(&section) != u32_at(file, entry + 16)? {
+            return Err(Error::Corrupt("section checksum"));
+        }
+        sections.push(section);
+    }
+    Ok(Header {
+        chunks: u32_at(file, 12)?,
+        documents: u32_at(file, 16)?,
+        sections,
+    })
+}
+
+pub(super) fn u32_at(bytes: &[u8], at: usize) -> Result<u32, Error> {
+    let slice = bytes.get(at..at + 4).and_then(|b| b.try_into().ok());
+    slice.map(u32::from_le_bytes).ok_or(Error::Corrupt("cut off"))
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> Result<u64, Error> {
+    let slice = bytes.get(at..at + 8).and_then(|b| b.try_into().ok());
+    slice.map(u64::from_le_bytes).ok_or(Error::Corrupt("cut off"))
+}
+
+/// Appends `value` in 7-bit groups, lowest first.
+pub(super) fn put_varint(mut value: u32, out: &mut Vec<u8>) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+/// Reads what [`put_varint`] wrote and advances `bytes`; 0 at the end of the input.
+#[inline]
+pub(super) fn take_varint(bytes: &mut &[u8]) -> u32 {
+    let (mut value, mut shift) = (0u32, 0);
+    while let Some((&byte, rest)) = bytes.split_first() {
+        *bytes = rest;
+        value |= u32::from(byte & 0x7F).checked_shl(shift).unwrap_or(0);
+        if byte < 0x80 {
+            break;
+        }
+        shift += 7;
+    }
+    value
+}
+
+/// A table of byte strings read in place: offsets, then the bytes.
+#[derive(Debug, Clone)]
+pub(super) struct Strings {
+    count: usize,
+    data: Bytes,
+}
+
+impl Strings {
+    pub(super) fn write<T: AsRef<[u8]>>(
+        items: impl ExactSizeIterator<Item = T> + Clone,
+    ) -> Result<Vec<u8>, Error> {
+        let mut out = Vec::with_capacity(8 + items.len() * 8);
+        out.extend_from_slice(&(items.len() as u32).to_le_bytes());
+        let mut offset = 0u32;
+        out.extend_from_slice(&offset.to_le_bytes());
+        for item in items.clone() {
+            let length = u32::try_from(item.as_ref().len()).map_err(|_| Error::TooLarge("string"))?;
+            offset = offset.checked_add(length).ok_or(Error::TooLarge("strings"))?;
+            out.extend_from_slice(&offset.to_le_bytes());
+        }
+        for item in items {
+            out.extend_from_slice(item.as_ref());
+        }
+        Ok(out)
+    }
+
+    pub(super) fn open(data: Bytes) -> Result<Self, Error> {
+        let count = u32_at(&data, 0)? as usize;
+        let blob = data
+            .len()
+            .checked_sub(8 + count * 4)
+            .ok_or(Error::Corrupt("string table"))?;
+        let mut before = 0;
+        for index in 0..=count {
+            let offset = u32_at(&data, 4 + index * 4)?;
+            if offset < before || offset as usize > blob {
+                return Err(Error::Corrupt("string table"));
+            }
+            before = offset;
+        }
+        Ok(Self { count, data })
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.count
+    }
+
+    fn range(&self, index: usize) -> std::ops::Range<usize> {
+        let at = |i: usize| u32_at(&self.data, 4 + i * 4).unwrap_or(0) as usize + 8 + self.count * 4;
+        at(index)..at(index + 1)
+    }
+
+    pub(super) fn bytes(&self, index: usize) -> Bytes {
+        self.data.slice(self.range(index))
+    }
+
+    pub(super) fn get(&self, index: usize) -> &[u8] {
+        &self.data[self.range(index)]
+    }
+
+    pub(super) fn text(&self, index: usize) -> &str {
+        std::str::from_utf8(self.get(index)).unwrap_or_default()
+    }
+
+    /// The place of `key` at or after `from` in a table sorted by bytes.
+    pub(super) fn find(&self, key: &str, from: usize) -> Result<usize, usize> {
+        let (mut low, mut high) = (from, self.count);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match self.get(middle).cmp(key.as_bytes()) {
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Equal => return Ok(middle),
+                std::cmp::Ordering::Greater => high = middle,
+            }
+        }
+        Err(low)
+    }
+}

@@ -1,0 +1,250 @@
+//! Immutable sets of documents as one file: written once, opened without work, searched in place.
+
+mod builder;
+mod format;
+mod postings;
+mod texts;
+
+use bytes::Bytes;
+
+pub use builder::SegmentBuilder;
+pub(crate) use postings::Postings;
+pub(crate) use texts::ChunkText;
+
+/// A document as a segment gives it back.
+pub type StoredDocument = Document;
+
+use crate::analysis::Language;
+use crate::error::Error;
+use crate::index::{ChunkInput, Document};
+use crate::kernel::SIGN_BYTES;
+use crate::vector::{DIMENSIONS, Vector};
+use format::{Section, Strings};
+use texts::TextReader;
+
+/// An opened segment. Cheap to share; holds the file's bytes and about 6 bytes per chunk besides.
+#[derive(Debug)]
+pub struct Segment {
+    size: usize,
+    ids: Strings,
+    attributes: Strings,
+    /// First chunk of each document, then the number of chunks.
+    document_chunks: Vec<u32>,
+    languages: Bytes,
+    places: Bytes,
+    lengths: Vec<u16>,
+    vectors: Bytes,
+    inverse_norms: Vec<f32>,
+    signs: Bytes,
+    terms: fst::Map<Bytes>,
+    postings: Bytes,
+    removed: Strings,
+    patched: Strings,
+    patches: Strings,
+    texts: TextReader,
+}
+
+impl Segment {
+    /// Opens a file that [`SegmentBuilder::build`] wrote. Every section but the texts is verified here.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] for anything else, [`Error::Version`] for a file of a later program.
+    pub fn open(file: Bytes) -> Result<Self, Error> {
+        let header = format::read(&file)?;
+        let (chunks, documents) = (header.chunks as usize, header.documents as usize);
+        let section = |section| header.section(section);
+        let terms = fst::Map::new(section(Section::Terms)).map_err(|_| Error::Corrupt("terms"))?;
+        let segment = Self {
+            size: file.len(),
+            ids: Strings::open(section(Section::DocumentIds))?,
+            attributes: Strings::open(section(Section::DocumentAttributes))?,
+            document_chunks: numbers(&section(Section::DocumentChunks), u32::from_le_bytes),
+            languages: section(Section::DocumentLanguages),
+            places: section(Section::ChunkPlaces),
+            lengths: numbers(&section(Section::ChunkLengths), u16::from_le_bytes),
+            vectors: section(Section::Vectors),
+            inverse_norms: numbers(&section(Section::InverseNorms), f32::from_le_bytes),
+            signs: section(Section::Signs),
+            terms,
+            postings: section(Section::Postings),
+            removed: Strings::open(section(Section::RemovedIds))?,
+            patched: Strings::open(section(Section::PatchedIds))?,
+            patches: Strings::open(section(Section::PatchedAttributes))?,
+            texts: TextReader::open(section(Section::TextBlocks), section(Section::Texts))?,
+        };
+        segment.check(chunks, documents)?;
+        Ok(segment)
+    }
+
+    fn check(&self, chunks: usize, documents: usize) -> Result<(), Error> {
+        let starts = &self.document_chunks;
+        let fits = self.ids.len() == documents
+            && self.attributes.len() == documents
+            && starts.len() == documents + 1
+            && starts.first() == Some(&0)
+            && starts.last().is_some_and(|&last| last as usize == chunks)
+            && starts.is_sorted()
+            && self.languages.len() == documents
+            && self.places.len() == chunks * 12
+            && self.lengths.len() == chunks
+            && self.vectors.len() == chunks * DIMENSIONS
+            && self.inverse_norms.len() == chunks
+            && (self.signs.is_empty() || self.signs.len() == chunks * SIGN_BYTES)
+            && self.patched.len() == self.patches.len();
+        if fits {
+            Ok(())
+        } else {
+            Err(Error::Corrupt("sections disagree"))
+        }
+    }
+
+    /// Bytes of the file.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// Number of documents, superseded ones included.
+    #[must_use]
+    pub fn len_documents(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Number of chunks, those of superseded documents included.
+    #[must_use]
+    pub fn len_chunks(&self) -> usize {
+        self.lengths.len()
+    }
+
+    /// Ids of documents of older segments that this one removes.
+    pub fn removed(&self) -> impl ExactSizeIterator<Item = &str> {
+        (0..self.removed.len()).map(|index| self.removed.text(index))
+    }
+
+    /// Ids and new attributes of documents of older segments.
+    pub fn patches(&self) -> impl ExactSizeIterator<Item = (&str, Bytes)> {
+        (0..self.patched.len()).map(|index| (self.patched.text(index), self.patches.bytes(index)))
+    }
+
+    /// All documents in the order of their ids, with texts and vectors.
+    pub fn documents(&self) -> impl ExactSizeIterator<Item = Result<StoredDocument, Error>> {
+        (0..self.len_documents() as u32).map(|index| self.document(index))
+    }
+
+    pub(crate) fn document(&self, index: u32) -> Result<StoredDocument, Error> {
+        let range = self.chunks_of(index);
+        let mut chunks = Vec::with_capacity(range.len());
+        while range.start as usize + chunks.len() < range.end as usize {
+            let next = range.start + chunks.len() as u32;
+            let (first, texts) = self.texts.read(self.texts.block_of(next))?;
+            let skipped = (next - first.min(next)) as usize;
+            let before = chunks.len();
+            for (offset, text) in texts.into_iter().enumerate().skip(skipped) {
+                let chunk = first + offset as u32;
+                if chunk < range.end {
+                    chunks.push(self.chunk_input(chunk, text));
+                }
+            }
+            if chunks.len() == before {
+                return Err(Error::Corrupt("text blocks"));
+            }
+        }
+        Ok(Document {
+            id: self.id(index).to_owned(),
+            attributes: self.attributes_of(index),
+            chunks,
+        })
+    }
+
+    fn chunk_input(&self, chunk: u32, text: ChunkText) -> ChunkInput {
+        let [position, start, end] = self.place(chunk);
+        ChunkInput {
+            text: text.text,
+            headings: text.headings,
+            vector: self.vector(chunk),
+            position,
+            start,
+            end,
+        }
+    }
+
+    pub(crate) fn text(&self, chunk: u32) -> Result<ChunkText, Error> {
+        let (first, texts) = self.texts.read(self.texts.block_of(chunk))?;
+        let offset = chunk.checked_sub(first).ok_or(Error::Corrupt("text blocks"))?;
+        texts
+            .into_iter()
+            .nth(offset as usize)
+            .ok_or(Error::Corrupt("text blocks"))
+    }
+
+    pub(crate) fn id(&self, document: u32) -> &str {
+        self.ids.text(document as usize)
+    }
+
+    /// The place of `id` at or after `from`; `Err` carries the place where it would be.
+    pub(crate) fn find(&self, id: &str, from: usize) -> Result<usize, usize> {
+        self.ids.find(id, from)
+    }
+
+    pub(crate) fn attributes_of(&self, document: u32) -> Bytes {
+        self.attributes.bytes(document as usize)
+    }
+
+    pub(crate) fn raw_attributes(&self, document: u32) -> &[u8] {
+        self.attributes.get(document as usize)
+    }
+
+    pub(crate) fn language(&self, document: u32) -> Language {
+        let number = self.languages.get(document as usize).copied().unwrap_or_default();
+        Language::from_number(number).unwrap_or(Language::Other)
+    }
+
+    pub(crate) fn chunks_of(&self, document: u32) -> std::ops::Range<u32> {
+        self.document_chunks[document as usize]..self.document_chunks[document as usize + 1]
+    }
+
+    pub(crate) fn document_of(&self, chunk: u32) -> u32 {
+        (self.document_chunks.partition_point(|&first| first <= chunk) - 1) as u32
+    }
+
+    /// Position, start and end.
+    pub(crate) fn place(&self, chunk: u32) -> [u32; 3] {
+        [0, 1, 2].map(|i| format::u32_at(&self.places, chunk as usize * 12 + i * 4).unwrap_or_default())
+    }
+
+    pub(crate) fn lengths(&self) -> &[u16] {
+        &self.lengths
+    }
+
+    pub(crate) fn vectors(&self) -> &[i8] {
+        bytemuck::cast_slice(&self.vectors)
+    }
+
+    fn vector(&self, chunk: u32) -> Vector {
+        let (rows, _) = self.vectors().as_chunks::<DIMENSIONS>();
+        rows.get(chunk as usize).map_or(Vector::ZERO, |row| Vector(*row))
+    }
+
+    pub(crate) fn inverse_norms(&self) -> &[f32] {
+        &self.inverse_norms
+    }
+
+    /// Sign bits, 32 bytes per chunk; empty in small segments.
+    pub(crate) fn signs(&self) -> &[u8] {
+        &self.signs
+    }
+
+    pub(crate) fn postings(&self, term: &str) -> Option<Postings<'_>> {
+        let offset = usize::try_from(self.terms.get(term)?).ok()?;
+        Some(Postings::open(self.postings.get(offset..)?))
+    }
+}
+
+fn numbers<const N: usize, T>(bytes: &[u8], read: impl Fn([u8; N]) -> T) -> Vec<T> {
+    bytes
+        .as_chunks::<N>()
+        .0
+        .iter()
+        .map(|chunk| read(*chunk))
+        .collect()
+}

@@ -1,0 +1,213 @@
+//! Posting lists: chunk numbers and term frequencies in packed blocks of 128, the remainder as varints.
+
+use bitpacking::{BitPacker, BitPacker4x};
+
+use super::format::{put_varint, take_varint};
+
+const BLOCK: usize = BitPacker4x::BLOCK_LEN;
+/// Last chunk u32, bits of the deltas, bits of the frequencies.
+const BLOCK_HEADER: usize = 6;
+
+/// A posting list while a segment is built: varint pairs in order of the chunks.
+#[derive(Debug, Default)]
+pub(super) struct Growing {
+    bytes: Vec<u8>,
+    last: u32,
+    count: u32,
+}
+
+impl Growing {
+    /// Appends `chunk`, which is greater than all before.
+    pub(super) fn push(&mut self, chunk: u32, frequency: u32) {
+        put_varint(chunk - self.last, &mut self.bytes);
+        put_varint(frequency, &mut self.bytes);
+        self.last = chunk;
+        self.count += 1;
+    }
+
+    /// Appends the packed form to `out`.
+    pub(super) fn write(&self, out: &mut Vec<u8>) {
+        put_varint(self.count, out);
+        let mut rest = self.bytes.as_slice();
+        let (mut chunk, mut left) = (0, self.count as usize);
+        let (mut chunks, mut frequencies) = ([0u32; BLOCK], [0u32; BLOCK]);
+        while left >= BLOCK {
+            let before = chunk;
+            for index in 0..BLOCK {
+                chunk += take_varint(&mut rest);
+                chunks[index] = chunk;
+                frequencies[index] = take_varint(&mut rest) - 1;
+            }
+            write_block(before, &chunks, &frequencies, out);
+            left -= BLOCK;
+        }
+        out.extend_from_slice(rest);
+    }
+}
+
+fn write_block(before: u32, chunks: &[u32; BLOCK], frequencies: &[u32; BLOCK], out: &mut Vec<u8>) {
+    let packer = BitPacker4x::new();
+    let (delta_bits, frequency_bits) = (
+        packer.num_bits_sorted(before, chunks),
+        packer.num_bits(frequencies),
+    );
+    out.extend_from_slice(&chunks[BLOCK - 1].to_le_bytes());
+    out.extend_from_slice(&[delta_bits, frequency_bits]);
+    let mut packed = [0u8; BLOCK * 4];
+    let size = packer.compress_sorted(before, chunks, &mut packed, delta_bits);
+    out.extend_from_slice(&packed[..size]);
+    let size = packer.compress(frequencies, &mut packed, frequency_bits);
+    out.extend_from_slice(&packed[..size]);
+}
+
+/// A posting list read in place, decoded, or borrowed from the tail.
+#[derive(Debug, Clone)]
+pub(crate) enum Postings<'a> {
+    /// As [`Growing::write`] wrote it, without its count.
+    Packed { count: u32, data: &'a [u8] },
+    /// Chunk numbers and frequencies of the tail.
+    Plain {
+        chunks: &'a [u32],
+        frequencies: &'a [u32],
+    },
+    /// The union of several lists.
+    Owned { chunks: Vec<u32>, frequencies: Vec<u32> },
+}
+
+impl<'a> Postings<'a> {
+    pub(super) fn open(mut data: &'a [u8]) -> Self {
+        let count = take_varint(&mut data);
+        Self::Packed { count, data }
+    }
+
+    /// The number of chunks, dead ones included.
+    pub(crate) fn count(&self) -> u32 {
+        match self {
+            Self::Packed { count, .. } => *count,
+            Self::Plain { chunks, .. } => chunks.len() as u32,
+            Self::Owned { chunks, .. } => chunks.len() as u32,
+        }
+    }
+
+    /// Calls `visit` with blocks of chunk numbers (ascending) and their frequencies.
+    pub(crate) fn for_each_block(&self, mut visit: impl FnMut(&[u32], &[u32])) {
+        self.blocks(&mut |_| true, &mut visit);
+    }
+
+    /// The frequencies at `targets` (ascending): calls `visit(index of the target, frequency)` where there is one.
+    pub(crate) fn intersect(&self, targets: &[u32], mut visit: impl FnMut(usize, u32)) {
+        let next = std::cell::Cell::new(0usize);
+        let mut wanted = |last: u32| targets.get(next.get()).is_some_and(|&target| target <= last);
+        let mut found = |chunks: &[u32], frequencies: &[u32]| {
+            let mut from = 0;
+            while let Some(&target) = targets.get(next.get()) {
+                from += chunks[from..].partition_point(|&chunk| chunk < target);
+                let Some(&chunk) = chunks.get(from) else { break };
+                if chunk == target {
+                    visit(next.get(), frequencies[from]);
+                }
+                next.set(next.get() + 1);
+            }
+        };
+        self.blocks(&mut wanted, &mut found);
+    }
+
+    /// Decodes the blocks whose last chunk number `wanted` accepts.
+    fn blocks(&self, wanted: &mut dyn FnMut(u32) -> bool, visit: &mut dyn FnMut(&[u32], &[u32])) {
+        let (count, mut data) = match self {
+            Self::Packed { count, data } => (*count as usize, *data),
+            Self::Plain { chunks, frequencies } => return visit(chunks, frequencies),
+            Self::Owned { chunks, frequencies } => return visit(chunks, frequencies),
+        };
+        let packer = BitPacker4x::new();
+        let (mut chunks, mut frequencies) = ([0u32; BLOCK], [0u32; BLOCK]);
+        let mut before = 0;
+        for _ in 0..count / BLOCK {
+            let Some((header, rest)) = data.split_first_chunk::<BLOCK_HEADER>() else {
+                return;
+            };
+            let last = u32::from_le_bytes([header[0], header[1], header[2], header[3]]);
+            let (delta_bits, frequency_bits) = (header[4].min(32), header[5].min(32));
+            let split = usize::from(delta_bits) * BLOCK / 8;
+            let end = split + usize::from(frequency_bits) * BLOCK / 8;
+            if rest.len() < end {
+                return;
+            }
+            if wanted(last) {
+                packer.decompress_sorted(before, &rest[..split], &mut chunks, delta_bits);
+                packer.decompress(&rest[split..end], &mut frequencies, frequency_bits);
+                frequencies.iter_mut().for_each(|f| *f += 1);
+                visit(&chunks, &frequencies);
+            }
+            before = last;
+            data = &rest[end..];
+        }
+        let left = count % BLOCK;
+        for index in 0..left {
+            before = before.wrapping_add(take_varint(&mut data));
+            chunks[index] = before;
+            frequencies[index] = take_varint(&mut data);
+        }
+        if left > 0 {
+            visit(&chunks[..left], &frequencies[..left]);
+        }
+    }
+
+    /// The union of `lists`; frequencies of a chunk in several lists are added.
+    pub(crate) fn union(lists: &[Self]) -> Self {
+        let mut pairs: Vec<(u32, u32)> = Vec::new();
+        for list in lists {
+            list.for_each_block(|chunks, frequencies| {
+                pairs.extend(chunks.iter().copied().zip(frequencies.iter().copied()));
+            });
+        }
+        pairs.sort_unstable();
+        pairs.dedup_by(|later, kept| {
+            let same = later.0 == kept.0;
+            if same {
+                kept.1 += later.1;
+            }
+            same
+        });
+        let (chunks, frequencies) = pairs.into_iter().unzip();
+        Self::Owned { chunks, frequencies }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn list(chunks: &[u32]) -> Growing {
+        let mut growing = Growing::default();
+        for &chunk in chunks {
+            growing.push(chunk, chunk % 7 + 1);
+        }
+        growing
+    }
+
+    proptest! {
+        #[test]
+        fn packed_lists_give_back_what_was_put_in(set in proptest::collection::btree_set(0u32..2_000_000, 0..700)) {
+            let expected: Vec<u32> = set.into_iter().collect();
+            let mut packed = Vec::new();
+            list(&expected).write(&mut packed);
+            let postings = Postings::open(&packed);
+            let mut found = Vec::new();
+            postings.for_each_block(|chunks, frequencies| {
+                for (&chunk, &frequency) in chunks.iter().zip(frequencies) {
+                    assert_eq!(frequency, chunk % 7 + 1);
+                    found.push(chunk);
+                }
+            });
+            prop_assert_eq!(&found, &expected);
+            let targets: Vec<u32> = (0..2_000_000).step_by(997).chain([]).collect();
+            let mut hits = Vec::new();
+            postings.intersect(&targets, |index, _| hits.push(targets[index]));
+            let wanted: Vec<u32> = expected.into_iter().filter(|chunk| chunk % 997 == 0).collect();
+            prop_assert_eq!(hits, wanted);
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Chunk texts and headings in zstd blocks of neighbouring chunks, each decompressed when one of its chunks is asked for.
+
+use bytes::Bytes;
+
+use super::format::{put_varint, take_varint, u32_at};
+use crate::error::Error;
+
+/// Uncompressed bytes after which a block is closed.
+const BLOCK_BYTES: usize = 12 * 1024;
+/// The largest block that is read: one chunk may be longer than [`BLOCK_BYTES`].
+const LARGEST_BLOCK: usize = 256 << 20;
+/// First chunk, offset (two words), stored bytes, raw bytes, checksum.
+const ENTRY: usize = 24;
+const LEVEL: i32 = 3;
+
+/// Headings and text of a chunk.
+pub(crate) struct ChunkText {
+    pub(crate) headings: String,
+    pub(crate) text: String,
+}
+
+#[derive(Default)]
+pub(super) struct TextWriter {
+    blocks: Vec<u8>,
+    data: Vec<u8>,
+    raw: Vec<u8>,
+    first: u32,
+    next: u32,
+}
+
+impl TextWriter {
+    pub(super) fn push(&mut self, headings: &str, text: &str) -> Result<(), Error> {
+        for part in [headings, text] {
+            put_varint(
+                u32::try_from(part.len()).map_err(|_| Error::TooLarge("chunk"))?,
+                &mut self.raw,
+            );
+            self.raw.extend_from_slice(part.as_bytes());
+        }
+        self.next += 1;
+        if self.raw.len() >= BLOCK_BYTES {
+            self.close()
+        } else {
+            Ok(())
+        }
+    }
+
+    fn close(&mut self) -> Result<(), Error> {
+        if self.raw.len() > LARGEST_BLOCK {
+            return Err(Error::TooLarge("chunk"));
+        }
+        let stored = zstd::bulk::compress(&self.raw, LEVEL).map_err(|_| Error::TooLarge("text block"))?;
+        self.blocks.extend_from_slice(&self.first.to_le_bytes());
+        self.blocks
+            .extend_from_slice(&(self.data.len() as u64).to_le_bytes());
+        for number in [
+            stored.len() as u32,
+            self.raw.len() as u32,
+            crc32fast::hash(&stored),
+        ] {
+            self.blocks.extend_from_slice(&number.to_le_bytes());
+        }
+        self.data.extend_from_slice(&stored);
+        self.raw.clear();
+        self.first = self.next;
+        Ok(())
+    }
+
+    /// The block table and the blocks.
+    pub(super) fn finish(mut self) -> Result<(Vec<u8>, Vec<u8>), Error> {
+        if !self.raw.is_empty() {
+            self.close()?;
+        }
+        Ok((self.blocks, self.data))
+    }
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct TextReader {
+    blocks: Bytes,
+    data: Bytes,
+}
+
+impl TextReader {
+    pub(super) fn open(blocks: Bytes, data: Bytes) -> Result<Self, Error> {
+        if !blocks.len().is_multiple_of(ENTRY) {
+            return Err(Error::Corrupt("text blocks"));
+        }
+        Ok(Self { blocks, data })
+    }
+
+    fn first_of(&self, block: usize) -> u32 {
+        u32_at(&self.blocks, block * ENTRY).unwrap_or(u32::MAX)
+    }
+
+    /// The block of `chunk`.
+    pub(super) fn block_of(&self, chunk: u32) -> usize {
+        let (mut low, mut high) = (0, self.blocks.len() / ENTRY);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.first_of(middle) <= chunk {
+                low = middle + 1
+            } else {
+                high = middle
+            }
+        }
+        low.saturating_sub(1)
+    }
+
+    /// The chunks of `block` with the number of the first.
+    pub(super) fn read(&self, block: usize) -> Result<(u32, Vec<ChunkText>), Error> {
+        let at = block * ENTRY;
+        let number = |index: usize| u32_at(&self.blocks, at + index * 4);
+        let start = u64::from(number(1)?) | u64::from(number(2)?) << 32;
+        let (stored, raw, crc) = (number(3)? as usize, number(4)? as usize, number(5)?);
+        let start = usize::try_from(start).map_err(|_| Error::Corrupt("text blocks"))?;
+        let end = start.checked_add(stored).ok_or(Error::Corrupt("text blocks"))?;
+        let bytes = self.data.get(start..end).ok_or(Error::Corrupt("text blocks"))?;
+        if crc32fast::hash(bytes) != crc || raw > LARGEST_BLOCK {
+            return Err(Error::Corrupt("text block checksum"));
+        }
+        let raw = zstd::bulk::decompress(bytes, raw).map_err(|_| Error::Corrupt("text block"))?;
+        let mut rest = raw.as_slice();
+        let mut chunks = Vec::new();
+        while !rest.is_empty() {
+            let headings = take_text(&mut rest)?;
+            chunks.push(ChunkText {
+                headings,
+                text: take_text(&mut rest)?,
+            });
+        }
+        Ok((self.first_of(block), chunks))
+    }
+}
+
+fn take_text(rest: &mut &[u8]) -> Result<String, Error> {
+    let length = take_varint(rest) as usize;
+    let (text, after) = rest.split_at_checked(length).ok_or(Error::Corrupt("text"))?;
+    *rest = after;
+    String::from_utf8(text.to_vec()).map_err(|_| Error::Corrupt("text"))
+}

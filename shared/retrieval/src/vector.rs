@@ -1,0 +1,90 @@
+//! Quantized text vectors.
+
+/// Dimensions of a [`Vector`].
+pub const DIMENSIONS: usize = 256;
+
+/// A direction in 256 dimensions as int8: the unit vector scaled so that its largest component is ±127.
+///
+/// The cosine of two vectors is `dot(a, b) / (norm(a) * norm(b))` with norms taken of the integers, so the scale of a
+/// vector carries no meaning and need not be stored. Scaling by the largest component instead of by 127 keeps about
+/// two bits more of each component (components of a unit vector are near 1/16). The zero vector (empty or unknown
+/// text) has cosine 0 with everything.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Vector(pub [i8; DIMENSIONS]);
+
+impl std::fmt::Debug for Vector {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Vector({:?}…)", &self.0[..4])
+    }
+}
+
+impl Default for Vector {
+    fn default() -> Self {
+        Self::ZERO
+    }
+}
+
+impl Vector {
+    /// The vector of a text without meaning.
+    pub const ZERO: Self = Self([0; DIMENSIONS]);
+
+    /// Quantizes `values`. Shorter input is padded with zeros; longer input (a model of more dimensions) is folded
+    /// to 256 by a count sketch, which keeps cosines in expectation. Values that are not finite count as zero.
+    #[must_use]
+    pub fn from_f32(values: &[f32]) -> Self {
+        let mut folded = [0f32; DIMENSIONS];
+        for (index, &value) in values.iter().enumerate() {
+            if !value.is_finite() {
+                continue;
+            }
+            if values.len() <= DIMENSIONS {
+                folded[index] = value;
+            } else {
+                let hash = (index as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+                let sign = if hash >> 63 == 0 { 1.0 } else { -1.0 };
+                folded[(hash >> 32) as usize % DIMENSIONS] += sign * value;
+            }
+        }
+        let largest = folded.iter().fold(0f32, |max, v| max.max(v.abs()));
+        if largest <= f32::MIN_POSITIVE {
+            return Self::ZERO;
+        }
+        Self(folded.map(|v| (v / largest * 127.0).round() as i8))
+    }
+
+    /// The integer dot product.
+    #[must_use]
+    pub fn dot(&self, other: &Self) -> i32 {
+        self.0
+            .iter()
+            .zip(&other.0)
+            .map(|(&a, &b)| i32::from(a) * i32::from(b))
+            .sum()
+    }
+
+    /// 1 / Euclidean norm of the integers; 0 for the zero vector.
+    #[must_use]
+    pub fn inverse_norm(&self) -> f32 {
+        let square = self.dot(self);
+        if square == 0 {
+            0.0
+        } else {
+            1.0 / (square as f32).sqrt()
+        }
+    }
+
+    /// Cosine similarity, -1..=1; 0 when either vector is zero.
+    #[must_use]
+    pub fn cosine(&self, other: &Self) -> f32 {
+        self.dot(other) as f32 * self.inverse_norm() * other.inverse_norm()
+    }
+
+    /// One bit per dimension: set where the component is positive.
+    pub(crate) fn signs(&self) -> [u8; DIMENSIONS / 8] {
+        let mut bits = [0u8; DIMENSIONS / 8];
+        for (index, &value) in self.0.iter().enumerate() {
+            bits[index / 8] |= u8::from(value > 0) << (index % 8);
+        }
+        bits
+    }
+}
