@@ -1,0 +1,5 @@
+//! The Lambda function `documents`.
+
+fn main() -> anyhow::Result<()> {
+    lambda::http(documents::router)
+}

@@ -1,0 +1,96 @@
+//! One document by id or customId: read, delete, its chunks.
+
+use axum::extract::State;
+use domain::usecase::{Scope, find_document, read_chunks, read_text, remove_document};
+use domain::{Pack, Timestamp};
+use edge::{ApiResult, App, Auth, Json, Path, Query, Read, Write, scope};
+use http::StatusCode;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::wire::FullDocument;
+
+/// Tells apart equal customIds of several containers.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Which {
+    container_tag: Option<String>,
+}
+
+impl Which {
+    fn scope(&self) -> domain::Result<Scope> {
+        scope(self.container_tag.as_deref(), None)
+    }
+}
+
+pub(crate) async fn get_document(
+    State(app): State<App>,
+    Auth { tenant, .. }: Auth<Read>,
+    Path(id): Path<String>,
+    Query(which): Query<Which>,
+) -> ApiResult<Json<FullDocument>> {
+    let document = find_document(&app.ctx, &tenant, &id, &which.scope()?).await?;
+    let text = read_text(&app.ctx, &tenant, &document).await?;
+    Ok(Json(FullDocument::new(&document, text)))
+}
+
+pub(crate) async fn delete_document(
+    State(app): State<App>,
+    Auth { tenant, .. }: Auth<Write>,
+    Path(id): Path<String>,
+    Query(which): Query<Which>,
+) -> ApiResult<StatusCode> {
+    let document = find_document(&app.ctx, &tenant, &id, &which.scope()?).await?;
+    remove_document(&app.ctx, &tenant, document).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ChunksResponse {
+    document_id: String,
+    chunks: Vec<WireChunk>,
+    total: usize,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct WireChunk {
+    id: String,
+    position: usize,
+    content: String,
+    r#type: &'static str,
+    metadata: Value,
+    created_at: Timestamp,
+}
+
+pub(crate) async fn list_chunks(
+    State(app): State<App>,
+    Auth { tenant, .. }: Auth<Read>,
+    Path(id): Path<String>,
+    Query(which): Query<Which>,
+) -> ApiResult<Json<ChunksResponse>> {
+    let document = find_document(&app.ctx, &tenant, &id, &which.scope()?).await?;
+    let pack = read_chunks(&app.ctx, &tenant, &document).await?;
+    let chunks = pack.map_or_else(Vec::new, |pack| {
+        wire_chunks(&pack, document.id.as_str(), document.updated_at)
+    });
+    Ok(Json(ChunksResponse {
+        document_id: document.id.to_string(),
+        total: chunks.len(),
+        chunks,
+    }))
+}
+
+fn wire_chunks(pack: &Pack, document: &str, created_at: Timestamp) -> Vec<WireChunk> {
+    let texts = pack.chunk_texts();
+    let wire = |(position, (chunk, text)): (usize, (&domain::PackedChunk, &str))| WireChunk {
+        id: format!("{document}-{position}"),
+        position,
+        content: text.to_owned(),
+        r#type: "text",
+        metadata: json!({"start": chunk.start, "end": chunk.end, "headings": chunk.headings}),
+        created_at,
+    };
+    pack.chunks.iter().zip(texts).enumerate().map(wire).collect()
+}

@@ -1,0 +1,116 @@
+//! `GET /v3/documents/processing`: what is still on its way.
+
+use axum::extract::State;
+use domain::usecase::{self, ListQuery, Sort};
+use domain::{Document, Status, Timestamp};
+use edge::{ApiResult, App, Auth, Json, Pagination, Query, Read, count, scope};
+use serde::{Deserialize, Serialize};
+
+use crate::list::place;
+use crate::wire::ListedDocument;
+
+/// A document without a change for this long is stuck. Contract: 4 hours.
+const STUCK_SECONDS: i64 = 4 * 3600;
+/// Documents a page, when the request does not say.
+const DEFAULT_LIMIT: usize = 100;
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ProcessingQuery {
+    /// Tags with commas between them.
+    container_tags: Option<String>,
+    #[serde(default)]
+    view: View,
+    #[serde(default, deserialize_with = "count")]
+    page: Option<usize>,
+    #[serde(default, deserialize_with = "count")]
+    limit: Option<usize>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum View {
+    /// Unfinished and changed within four hours.
+    #[default]
+    Active,
+    /// Unfinished.
+    Pending,
+    /// Unfinished or failed.
+    All,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ProcessingResponse {
+    documents: Vec<ProcessingDocument>,
+    total_count: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pagination: Option<Pagination>,
+}
+
+#[derive(Debug, Serialize)]
+struct ProcessingDocument {
+    #[serde(flatten)]
+    document: ListedDocument,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    stuck: bool,
+}
+
+pub(crate) async fn list_processing(
+    State(app): State<App>,
+    Auth { tenant, .. }: Auth<Read>,
+    Query(query): Query<ProcessingQuery>,
+) -> ApiResult<Json<ProcessingResponse>> {
+    let (page, limit) = place(query.page, query.limit, DEFAULT_LIMIT)?;
+    let tags: Option<Vec<String>> = query
+        .container_tags
+        .as_deref()
+        .map(|text| text.split(',').map(|tag| tag.trim().to_owned()).collect());
+    let mut statuses = vec![
+        Status::Queued,
+        Status::Extracting,
+        Status::Chunking,
+        Status::Embedding,
+        Status::Indexing,
+    ];
+    if query.view == View::All {
+        statuses.push(Status::Failed);
+    }
+    let list = ListQuery {
+        scope: scope(None, tags.as_deref())?,
+        filter: None,
+        filepath: None,
+        statuses,
+        sort: Sort::CreatedAt,
+        ascending: false,
+        page: 1,
+        limit: usize::MAX,
+    };
+    let mut found = usecase::list_documents(&app.ctx, &tenant, &list).await?.documents;
+    let stuck_before = app.ctx.clock.now().plus_seconds(-STUCK_SECONDS);
+    if query.view == View::Active {
+        found.retain(|document| !is_stuck(document, stuck_before));
+    }
+    let total = found.len();
+    let documents = found
+        .iter()
+        .skip((page - 1).saturating_mul(limit))
+        .take(limit)
+        .map(|document| {
+            let stuck = is_stuck(document, stuck_before);
+            ProcessingDocument {
+                document: ListedDocument::new(document, None),
+                stuck,
+            }
+        });
+    let pagination = (query.view == View::All).then(|| Pagination::new(page, limit, total));
+    Ok(Json(ProcessingResponse {
+        documents: documents.collect(),
+        total_count: total,
+        pagination,
+    }))
+}
+
+fn is_stuck(document: &Document, before: Timestamp) -> bool {
+    !document.status.is_final() && document.updated_at < before
+}

@@ -1,0 +1,125 @@
+//! `POST /v3/documents/file`: a file as multipart form data.
+
+use axum::extract::State;
+use axum::extract::multipart::{Field, Multipart, MultipartError, MultipartRejection};
+use bytes::Bytes;
+use domain::document::BodyForm;
+use domain::usecase::{Content, submit};
+use domain::{Error, Result};
+use edge::{ApiResult, App, Auth, Json, Write, object_text};
+use http::{HeaderMap, StatusCode};
+use serde::de::DeserializeOwned;
+
+use crate::add::{AddResponse, Common};
+
+/// The most bytes of a file. Contract: 50 MB.
+const MAX_FILE_BYTES: usize = 50 * 1024 * 1024;
+/// The most bytes of the whole form: the file, the other fields and the boundaries.
+pub(crate) const MAX_BODY_BYTES: usize = MAX_FILE_BYTES + 1024 * 1024;
+
+/// The form's parts as they came.
+#[derive(Default)]
+struct Form {
+    file: Option<Bytes>,
+    name: Option<String>,
+    part_type: Option<String>,
+    file_type: Option<String>,
+    mime_type: Option<String>,
+    common: Common,
+}
+
+pub(crate) async fn add_file(
+    State(app): State<App>,
+    Auth { tenant, .. }: Auth<Write>,
+    headers: HeaderMap,
+    multipart: std::result::Result<Multipart, MultipartRejection>,
+) -> ApiResult<Json<AddResponse>> {
+    let multipart = multipart.map_err(|_| {
+        Error::UnsupportedMedia("send the file as multipart/form-data with a part named `file`".to_owned())
+    })?;
+    let form = read_form(multipart).await?;
+    let file = form
+        .file
+        .ok_or_else(|| Error::invalid_field("file", "missing: add a part named `file`"))?;
+    if file.is_empty() {
+        return Err(Error::invalid_field("file", "the file is empty").into());
+    }
+    if file.len() > MAX_FILE_BYTES {
+        return Err(too_large().into());
+    }
+    // compat: the TypeScript client declares every file as a stream of octets, which says nothing.
+    let part_type = form.part_type.filter(|kind| kind != "application/octet-stream");
+    let declared = form.mime_type.or(part_type).or(form.file_type);
+    let content = Content {
+        bytes: file,
+        form: BodyForm::File {
+            name: form.name,
+            declared,
+        },
+    };
+    let new = form.common.into_document(content, &headers)?;
+    Ok(Json(submit(&app.ctx, &tenant, new).await?.into()))
+}
+
+fn too_large() -> Error {
+    Error::TooLarge(format!("a file has at most {MAX_FILE_BYTES} bytes"))
+}
+
+fn broken(error: &MultipartError) -> Error {
+    if error.status() == StatusCode::PAYLOAD_TOO_LARGE {
+        too_large()
+    } else {
+        Error::invalid("the form is broken")
+    }
+}
+
+async fn read_form(mut multipart: Multipart) -> Result<Form> {
+    let mut form = Form::default();
+    while let Some(field) = multipart.next_field().await.map_err(|error| broken(&error))? {
+        let Some(name) = field.name().map(str::to_owned) else {
+            continue;
+        };
+        if name == "file" {
+            form.name = field.file_name().map(str::to_owned);
+            form.part_type = field.content_type().map(str::to_owned);
+            form.file = Some(field.bytes().await.map_err(|error| broken(&error))?);
+            continue;
+        }
+        read_field(&mut form, &name, field).await?;
+    }
+    Ok(form)
+}
+
+async fn read_field(form: &mut Form, name: &str, field: Field<'_>) -> Result<()> {
+    let bytes = field.bytes().await.map_err(|error| broken(&error))?;
+    let text = std::str::from_utf8(&bytes).map_err(|_| Error::invalid_field(name, "UTF-8 text"))?;
+    if text.is_empty() {
+        return Ok(());
+    }
+    let owned = Some(text.to_owned());
+    let common = &mut form.common;
+    match name {
+        "containerTag" => common.container_tag = owned,
+        "containerTags" => common.container_tags = Some(tags(text)),
+        "customId" => common.custom_id = owned,
+        "metadata" => common.metadata = Some(object_text(name, text)?),
+        "filepath" => common.filepath = owned,
+        "entityContext" => common.entity_context = owned,
+        "documentDate" => common.document_date = owned,
+        "taskType" => common.task_type = Some(one_of(name, text)?),
+        "dreaming" => common.dreaming = Some(one_of(name, text)?),
+        "fileType" => form.file_type = owned,
+        "mimeType" => form.mime_type = owned,
+        _ => {}
+    }
+    Ok(())
+}
+
+/// `containerTags` as a JSON array, or as one tag.
+fn tags(text: &str) -> Vec<String> {
+    serde_json::from_str(text).unwrap_or_else(|_| vec![text.to_owned()])
+}
+
+fn one_of<T: DeserializeOwned>(field: &str, text: &str) -> Result<T> {
+    serde_json::from_value(text.into()).map_err(|error| Error::invalid_field(field, error.to_string()))
+}

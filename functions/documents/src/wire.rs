@@ -1,0 +1,102 @@
+//! The document as the contract shows it.
+
+use domain::document::Failure;
+use domain::{Document, DocumentType, Metadata, Status, TaskType, Timestamp};
+use serde::Serialize;
+use serde_json::Value;
+
+/// A document in a listing.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ListedDocument {
+    id: String,
+    custom_id: Option<String>,
+    /// No connection made it.
+    connection_id: Option<String>,
+    title: Option<String>,
+    summary: Option<String>,
+    status: Status,
+    r#type: DocumentType,
+    metadata: Option<Metadata>,
+    filepath: Option<String>,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    container_tags: [String; 1],
+    #[serde(flatten)]
+    failure: Option<WireFailure>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content: Option<String>,
+}
+
+/// Why it failed.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct WireFailure {
+    error_code: &'static str,
+    error_message: String,
+}
+
+/// A document by itself.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct FullDocument {
+    #[serde(flatten)]
+    listed: ListedDocument,
+    /// Present also when there is none (yet), unlike in a listing.
+    #[serde(rename = "content")]
+    text: Option<String>,
+    raw: Option<Value>,
+    source: Option<String>,
+    og_image: Option<String>,
+    task_type: TaskType,
+    dreaming_status: &'static str,
+    /// compat: the Python client requires it.
+    latest_revision: u64,
+}
+
+impl ListedDocument {
+    pub(crate) fn new(document: &Document, content: Option<String>) -> Self {
+        let failure = document
+            .failure
+            .as_ref()
+            .map(|Failure { code, message }| WireFailure {
+                error_code: code.as_str(),
+                error_message: message.clone(),
+            });
+        Self {
+            id: document.id.to_string(),
+            custom_id: document.custom_id.as_ref().map(ToString::to_string),
+            connection_id: None,
+            title: document.title.clone(),
+            summary: None,
+            status: document.status,
+            r#type: document.kind,
+            metadata: (!document.metadata.is_empty()).then(|| document.metadata.clone()),
+            filepath: document.filepath.clone(),
+            created_at: document.created_at,
+            updated_at: document.updated_at,
+            container_tags: [document.tag.to_string()],
+            failure,
+            content,
+        }
+    }
+}
+
+impl FullDocument {
+    pub(crate) fn new(document: &Document, text: Option<String>) -> Self {
+        Self {
+            listed: ListedDocument::new(document, None),
+            text,
+            raw: None,
+            source: None,
+            og_image: None,
+            task_type: document.task_type,
+            dreaming_status: if document.status.is_final() {
+                "done"
+            } else {
+                "dreaming"
+            },
+            latest_revision: document.revision_number,
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! The sweep: whatever a crash or a lost message left unfinished is picked up again.
+
+use domain::ports::{Overdue, PortResult};
+use domain::{Ctx, Envelope, Job, Timestamp};
+use tracing::{info, warn};
+
+/// The most pieces of work that one sweep picks up; the next one follows in a minute.
+const LIMIT: usize = 500;
+/// The pause before a document counts as overdue again, doubled with each attempt, up to an hour.
+const PAUSE_SECONDS: i64 = 60;
+const MAX_DOUBLINGS: u32 = 6;
+
+/// What a sweep did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Swept {
+    /// Documents whose message was sent again.
+    pub documents: usize,
+    /// Purges that were done.
+    pub purges: usize,
+}
+
+/// Sends the messages of unfinished documents that were due before `before`, and does overdue purges.
+///
+/// A document gets its pause before its message: if the sweep dies in between, the next sweep is late by a pause, and
+/// nothing is lost. The number of attempts is bounded by whoever processes the message.
+///
+/// # Errors
+/// Those of the ports; what was picked up by then stays picked up.
+pub async fn sweep(ctx: &Ctx, before: Timestamp) -> PortResult<Swept> {
+    let mut swept = Swept::default();
+    for overdue in ctx.documents.overdue(before, LIMIT).await? {
+        // One piece of work that cannot be picked up must not stop the others.
+        match pick_up(ctx, &overdue).await {
+            Ok(true) if matches!(overdue, Overdue::Document(..)) => swept.documents += 1,
+            Ok(true) => swept.purges += 1,
+            Ok(false) => {}
+            Err(error) => warn!(
+                error = &error as &dyn std::error::Error,
+                "could not pick up overdue work"
+            ),
+        }
+    }
+    if swept != Swept::default() {
+        let Swept { documents, purges } = swept;
+        info!(
+            documents,
+            purges, "picked up {documents} documents and {purges} purges"
+        );
+    }
+    Ok(swept)
+}
+
+async fn pick_up(ctx: &Ctx, overdue: &Overdue) -> PortResult<bool> {
+    let tenant = overdue.tenant();
+    match overdue {
+        Overdue::Purge(_, container, purge) => {
+            crate::purge(ctx, &tenant, container, purge).await?;
+            Ok(true)
+        }
+        Overdue::Document(org, id) => {
+            let Some(document) = ctx
+                .documents
+                .get(&tenant, std::slice::from_ref(id))
+                .await?
+                .pop()
+                .flatten()
+            else {
+                return Ok(false);
+            };
+            let pause = PAUSE_SECONDS << document.attempts.min(MAX_DOUBLINGS);
+            let again = ctx.clock.now().plus_seconds(pause);
+            if !ctx
+                .documents
+                .postpone(&tenant, id, &document.revision, again)
+                .await?
+            {
+                return Ok(false);
+            }
+            let job = Job::ProcessV1 {
+                document: id.clone(),
+                revision: document.revision,
+            };
+            ctx.jobs
+                .send(&[Envelope {
+                    org: org.clone(),
+                    job,
+                }])
+                .await?;
+            Ok(true)
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! The subcommands.
+
+mod aws_endpoints;
+mod demo;
+mod keys;
+mod serve;
+mod work;
+
+use std::process::ExitCode;
+
+use crate::cli::{Cli, Command};
+
+/// Runs what the command line asks for.
+#[expect(clippy::print_stderr, reason = "a program's last words go to standard error")]
+pub fn run(cli: Cli) -> ExitCode {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let result = runtime.map_err(anyhow::Error::from).and_then(|runtime| {
+        let result = runtime.block_on(async {
+            match cli.command {
+                None => serve::serve(cli.serve).await,
+                Some(Command::Serve(serve)) => serve::serve(serve).await,
+                Some(Command::Demo(demo)) => demo::demo(demo).await,
+                Some(Command::Keys(keys)) => keys::keys(keys.action).await,
+                Some(Command::AwsEndpoints(endpoints)) => aws_endpoints::aws_endpoints(endpoints).await,
+                Some(Command::Work(work)) => work::work(work).await,
+            }
+        });
+        // A blocking read that still runs must not hold up the end.
+        runtime.shutdown_timeout(std::time::Duration::from_secs(2));
+        result
+    });
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("recollect: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Sends the log to standard error.
+fn log_to_stderr(filter: &str) -> anyhow::Result<()> {
+    let filter = tracing_subscriber::EnvFilter::try_new(filter)?;
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .init();
+    Ok(())
+}
+
+/// Resolves on Ctrl-C or a polite request to end.
+async fn interrupted() {
+    let mut terminate = match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+        Ok(terminate) => terminate,
+        Err(_) => return tokio::signal::ctrl_c().await.unwrap_or_default(),
+    };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        _ = terminate.recv() => {}
+    }
+}

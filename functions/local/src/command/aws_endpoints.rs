@@ -1,0 +1,31 @@
+//! `recollect aws-endpoints`.
+
+use std::net::SocketAddr;
+
+use anyhow::{Context, Result};
+use embedded::{ACCESS_KEY, REGION, SECRET_KEY};
+use tokio::net::TcpListener;
+
+use super::interrupted;
+use crate::cli::AwsEndpoints;
+use crate::system::System;
+
+#[expect(
+    clippy::print_stdout,
+    reason = "these lines are meant to be copied or evaluated by a shell"
+)]
+pub(super) async fn aws_endpoints(options: AwsEndpoints) -> Result<()> {
+    let address = SocketAddr::new(options.bind, options.port);
+    let listener = TcpListener::bind(address)
+        .await
+        .with_context(|| format!("listen on {address}"))?;
+    let system = System::open(&options.data.data).await?;
+    println!("export AWS_ENDPOINT_URL=http://{}", listener.local_addr()?);
+    println!("export AWS_ACCESS_KEY_ID={ACCESS_KEY}");
+    println!("export AWS_SECRET_ACCESS_KEY={SECRET_KEY}");
+    println!("export AWS_REGION={REGION} AWS_DEFAULT_REGION={REGION}");
+    for (name, value) in system.names.to_environment() {
+        println!("export {name}={value}");
+    }
+    embedded::serve(system.services, listener, interrupted()).await
+}

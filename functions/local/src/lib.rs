@@ -1,0 +1,13 @@
+//! Recollect on one machine: the production adapters over the embedded services, every route and every worker in one
+//! process.
+
+pub mod cli;
+mod command;
+mod routes;
+mod system;
+mod workers;
+
+pub use command::run;
+pub use routes::routes;
+pub use system::System;
+pub use workers::{Queues, Workers};

@@ -1,0 +1,51 @@
+//! The system on one machine: embedded services in a data folder, and the ports over them.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use aws::{Clients, Names, SystemClock};
+use domain::Ctx;
+use domain::ports::Clock;
+use embedded::{ACCESS_KEY, REGION, SECRET_KEY, Services, Transport};
+
+/// Everything that lives in a data folder.
+#[derive(Clone)]
+pub struct System {
+    /// The services.
+    pub services: Services,
+    /// Their clients.
+    pub clients: Clients,
+    /// The names of what they hold.
+    pub names: Names,
+    /// The ports.
+    pub ctx: Ctx,
+}
+
+impl System {
+    /// Opens a data folder and creates what is missing in it.
+    ///
+    /// # Errors
+    /// When the folder cannot be used.
+    pub async fn open(folder: &Path) -> Result<Self> {
+        let services =
+            Services::open(folder).with_context(|| format!("open the data folder {}", folder.display()))?;
+        let config = aws::through(Transport::new(services.clone()), ACCESS_KEY, SECRET_KEY, REGION);
+        Self::over(services, &Clients::new(&config), Arc::new(SystemClock)).await
+    }
+
+    /// The system over services that are open, reached by `clients`, in the time of `clock`.
+    ///
+    /// # Errors
+    /// When what is missing cannot be created.
+    pub async fn over(services: Services, clients: &Clients, clock: Arc<dyn Clock>) -> Result<Self> {
+        let names = aws::create_missing(clients, Names::embedded()).await?;
+        let ctx = aws::ctx(clients, &names, clock);
+        Ok(Self {
+            services,
+            clients: clients.clone(),
+            names,
+            ctx,
+        })
+    }
+}

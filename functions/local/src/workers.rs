@@ -1,0 +1,207 @@
+//! What event source mappings and the schedule do on AWS: polls the queues and hands batches to the same workers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Result;
+use aws::{Message, Receiver};
+use domain::{Delivery, Outcome, Timestamp, Worker};
+use keeper::Keeper;
+use processor::Processor;
+use sandbox::Sandbox;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tracing::warn;
+
+use crate::system::System;
+
+/// How long a poll waits for a message; the longest that SQS allows, so that an idle machine does next to nothing.
+const WAIT: Duration = Duration::from_secs(20);
+/// The pause after a queue did not answer.
+const BACK_OFF: Duration = Duration::from_secs(1);
+/// How often unfinished work is looked for. The schedule of `template.yaml` has the same pace.
+const SWEEP_EVERY: Duration = Duration::from_secs(60);
+/// Sweeps between two clean-ups of expired records, which nobody reads any more.
+const EXPIRE_EVERY_SWEEPS: u32 = 60;
+
+/// The workers of one process. They stop when this is dropped, after the batch at hand.
+pub struct Workers {
+    tasks: JoinSet<()>,
+    stop: watch::Sender<bool>,
+}
+
+#[derive(Clone)]
+struct Source {
+    receiver: Receiver,
+    worker: Arc<dyn Worker>,
+    dead: bool,
+}
+
+impl Workers {
+    /// Starts workers for every queue and the sweep, which begins with everything unfinished: what a killed process
+    /// left behind need not wait for its leases.
+    ///
+    /// # Errors
+    /// When a queue does not exist.
+    pub async fn start(system: &System, sandbox: Sandbox) -> Result<Self> {
+        let (stop, stopped) = watch::channel(false);
+        let mut tasks = JoinSet::new();
+        for source in sources(system, sandbox).await? {
+            tasks.spawn(poll(source, stopped.clone()));
+        }
+        tasks.spawn(sweep_often(system.clone(), stopped));
+        Ok(Self { tasks, stop })
+    }
+
+    /// Lets the batches at hand end, and stops.
+    pub async fn stop(mut self) {
+        self.stop.send(true).ok();
+        while self.tasks.join_next().await.is_some() {}
+    }
+}
+
+async fn sources(system: &System, sandbox: Sandbox) -> Result<Vec<Source>> {
+    let processor: Arc<dyn Worker> = Arc::new(Processor::new(system.ctx.clone(), sandbox));
+    let keeper: Arc<dyn Worker> = Arc::new(Keeper::new(system.ctx.clone()));
+    let names = &system.names;
+    let source = |queue: &str, worker: &Arc<dyn Worker>, dead| Source {
+        receiver: Receiver::new(system.clients.sqs.clone(), queue.to_owned()),
+        worker: worker.clone(),
+        dead,
+    };
+    // Two pollers process: while one batch waits for a parser, the other computes.
+    let mut sources = vec![
+        source(&names.process_queue, &processor, false),
+        source(&names.process_queue, &processor, false),
+        source(&names.commit_queue, &processor, false),
+        source(&names.keeper_queue, &keeper, false),
+    ];
+    let dead = aws::queue_urls(&system.clients).await?;
+    // The keeper's own dead letters are for a person, as on AWS.
+    sources.extend(dead.iter().take(2).map(|queue| source(queue, &keeper, true)));
+    Ok(sources)
+}
+
+async fn poll(source: Source, mut stopped: watch::Receiver<bool>) {
+    while !*stopped.borrow() {
+        let received = tokio::select! {
+            received = source.receiver.receive(WAIT) => received,
+            _ = stopped.changed() => return,
+        };
+        match received {
+            Ok(messages) => handle(&source, &messages).await,
+            Err(error) => {
+                warn!(error = &error as &dyn std::error::Error, "a queue did not answer");
+                tokio::time::sleep(BACK_OFF).await;
+            }
+        }
+    }
+}
+
+async fn handle(source: &Source, messages: &[Message]) {
+    if messages.is_empty() {
+        return;
+    }
+    let delivery = |message: &Message| Delivery {
+        body: message.body.clone(),
+        dead: source.dead,
+    };
+    let batch: Vec<Delivery> = messages.iter().map(delivery).collect();
+    let outcomes = source.worker.handle(&batch).await;
+    for (message, outcome) in messages.iter().zip(outcomes) {
+        let answer = match outcome {
+            Outcome::Done => source.receiver.delete(message).await,
+            // A dead letter that cannot be handled waits out the visibility time-out, for it will not get better.
+            Outcome::Retry if source.dead => Ok(()),
+            Outcome::Retry => {
+                let pause = Duration::from_secs(1 << message.receive_count.min(6));
+                source.receiver.retry_after(message, pause).await
+            }
+        };
+        if let Err(error) = answer {
+            warn!(
+                error = &error as &dyn std::error::Error,
+                "a message will come again"
+            );
+        }
+    }
+}
+
+async fn sweep_often(system: System, mut stopped: watch::Receiver<bool>) {
+    let mut before = Timestamp::from_millis(i64::MAX);
+    for turn in 1u32.. {
+        if let Err(error) = keeper::sweep(&system.ctx, before).await {
+            warn!(
+                error = &error as &dyn std::error::Error,
+                "could not look for unfinished work"
+            );
+        }
+        if turn.is_multiple_of(EXPIRE_EVERY_SWEEPS)
+            && let Err(error) = system.services.sweep_expired()
+        {
+            warn!("could not delete expired records: {error:#}");
+        }
+        tokio::select! {
+            () = tokio::time::sleep(SWEEP_EVERY) => {}
+            _ = stopped.changed() => return,
+        }
+        before = system.ctx.clock.now();
+    }
+}
+
+/// Every queue, read by hand: for programs that end, and for tests.
+pub struct Queues {
+    sources: Vec<Source>,
+}
+
+impl Queues {
+    /// The queues of a system and the workers behind them.
+    ///
+    /// # Errors
+    /// When a queue does not exist.
+    pub async fn open(system: &System, sandbox: Sandbox) -> Result<Self> {
+        Ok(Self {
+            sources: sources(system, sandbox).await?,
+        })
+    }
+
+    /// Handles one batch of each queue; the number of messages.
+    ///
+    /// # Errors
+    /// When a queue does not answer.
+    pub async fn turn(&self) -> Result<usize> {
+        let mut handled = 0;
+        for source in &self.sources {
+            let messages = source.receiver.receive(Duration::ZERO).await?;
+            handled += messages.len();
+            handle(source, &messages).await;
+        }
+        Ok(handled)
+    }
+}
+
+/// Handles what is queued until every queue is empty and nothing is unfinished.
+///
+/// # Errors
+/// When a queue does not answer.
+pub(crate) async fn work_until_idle(system: &System, sandbox: Sandbox) -> Result<()> {
+    /// The pause of a turn that found nothing while something is unfinished: it waits for its retry.
+    const PAUSE: Duration = Duration::from_millis(200);
+    let queues = Queues::open(system, sandbox).await?;
+    keeper::sweep(&system.ctx, Timestamp::from_millis(i64::MAX)).await?;
+    loop {
+        if queues.turn().await? > 0 {
+            continue;
+        }
+        if system
+            .ctx
+            .documents
+            .overdue(Timestamp::from_millis(i64::MAX), 1)
+            .await?
+            .is_empty()
+        {
+            return Ok(());
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}

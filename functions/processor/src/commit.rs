@@ -1,0 +1,93 @@
+//! The commit: processed documents of one container enter its index together, in one transaction.
+
+use domain::ports::Committed;
+use domain::{
+    Change, ContainerId, Ctx, DocumentId, Envelope, Job, OrgId, PortError, Result, Revision, Status, Tenant,
+};
+use index::COMPACT_AFTER_RECORDS;
+
+/// How often a commit is tried against concurrent ones. The queue delivers one batch of a container at a time, so only
+/// deletions and messages that came twice compete.
+const ATTEMPTS: usize = 20;
+
+/// Commits those of the revisions that are processed and still wanted.
+///
+/// Safe to repeat: a committed document is no longer `indexing`, and the transaction holds only while the log and every
+/// document are as they were read.
+///
+/// # Errors
+/// What may pass; nothing was committed then.
+pub(crate) async fn commit(
+    ctx: &Ctx,
+    org: &OrgId,
+    container: &ContainerId,
+    members: &[(&DocumentId, &Revision)],
+) -> Result<()> {
+    let job = Job::CompactV1 {
+        container: container.clone(),
+    };
+    let compact = Envelope {
+        org: org.clone(),
+        job,
+    };
+    let tenant = compact.tenant();
+    for _ in 0..ATTEMPTS {
+        let changes = changes(ctx, &tenant, container, members).await?;
+        if changes.is_empty() {
+            return Ok(());
+        }
+        let head = ctx.index.head(&tenant, container).await?;
+        let committed = ctx
+            .index
+            .commit(&tenant, container, head.seq, &changes, ctx.clock.now())
+            .await?;
+        if let Committed::Done(purges) = committed {
+            let purge = |purge| Job::PurgeV1 {
+                container: container.clone(),
+                purge,
+            };
+            let mut messages: Vec<Envelope> = purges
+                .into_iter()
+                .map(|id| Envelope {
+                    org: org.clone(),
+                    job: purge(id),
+                })
+                .collect();
+            let behind = head.seq + 1 - head.through();
+            if behind >= COMPACT_AFTER_RECORDS && behind.is_multiple_of(COMPACT_AFTER_RECORDS / 4) {
+                messages.push(compact);
+            }
+            // Purges are found by the sweeper as well, and a compaction is asked for again after some more commits.
+            if !messages.is_empty() {
+                ctx.jobs.send(&messages).await.ok();
+            }
+            return Ok(());
+        }
+    }
+    Err(PortError::Conflict.into())
+}
+
+async fn changes(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &ContainerId,
+    members: &[(&DocumentId, &Revision)],
+) -> Result<Vec<Change>> {
+    let mut ids: Vec<DocumentId> = members.iter().map(|(id, _)| (*id).clone()).collect();
+    ids.sort();
+    ids.dedup();
+    let documents = ctx.documents.get(tenant, &ids).await?;
+    let wanted = documents.into_iter().flatten().filter(|document| {
+        let asked = members
+            .iter()
+            .any(|(id, revision)| **id == document.id && document.is_current(revision));
+        let ready = document
+            .extracted
+            .as_ref()
+            .is_some_and(|new| document.is_current(&new.revision));
+        asked && ready && document.status == Status::Indexing && document.container == *container
+    });
+    Ok(wanted
+        .map(|document| Change::Publish(Box::new(document)))
+        .collect())
+}

@@ -1,0 +1,120 @@
+//! The pure middle of processing: text, chunks, vectors.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+use content::{Chunk, ChunkOptions, Failure, FailureCode, Format, Turn};
+use domain::document::BodyForm;
+use domain::{Document, DocumentType, Pack, PackedChunk};
+use retrieval::{Embedder, StaticEmbedder};
+use sandbox::{Sandbox, SandboxError};
+use serde::Deserialize;
+
+/// A document's canonical text and what shapes its chunks.
+pub(crate) struct Text {
+    pub(crate) text: String,
+    format: Format,
+    title: Option<String>,
+    /// The turns of a conversation.
+    turns: Option<Vec<Range<usize>>>,
+    /// When a conversation took place; belongs to every chunk of it.
+    date: Option<String>,
+}
+
+/// What processing makes of a document.
+pub(crate) struct Prepared {
+    pub(crate) pack: Pack,
+    pub(crate) kind: DocumentType,
+    pub(crate) title: Option<String>,
+}
+
+/// A turn as the documents function stores it.
+#[derive(Deserialize)]
+struct StoredTurn {
+    role: String,
+    name: Option<String>,
+    text: String,
+}
+
+/// Bytes to canonical text.
+pub(crate) async fn read(sandbox: &Sandbox, document: &Document, body: &Bytes) -> Result<Text, SandboxError> {
+    let (name, declared) = match &document.body.form {
+        BodyForm::Conversation => return Ok(read_conversation(document, body)?),
+        BodyForm::Text => (None, None),
+        BodyForm::File { name, declared } => (name.as_deref(), declared.as_deref()),
+    };
+    let found = sandbox.extract(body, name, declared).await?;
+    let title = found.title.or_else(|| name.map(str::to_owned));
+    Ok(Text {
+        text: found.text,
+        format: found.format,
+        title,
+        turns: None,
+        date: None,
+    })
+}
+
+fn read_conversation(document: &Document, body: &[u8]) -> Result<Text, Failure> {
+    let stored: Vec<StoredTurn> = serde_json::from_slice(body).map_err(|_| {
+        Failure::new(
+            FailureCode::Corrupt,
+            "the stored turns of the conversation cannot be read",
+        )
+    })?;
+    let turn = |turn: StoredTurn| Turn {
+        role: turn.role,
+        speaker: turn.name,
+        text: turn.text,
+        date: None,
+    };
+    let (text, spans) = content::render_conversation(&stored.into_iter().map(turn).collect::<Vec<_>>());
+    let date = document.document_date.map(|date| date.long_date());
+    Ok(Text {
+        text,
+        format: Format::Text,
+        title: None,
+        turns: Some(spans),
+        date,
+    })
+}
+
+/// Canonical text to chunks.
+pub(crate) fn cut(text: &Text) -> Vec<Chunk> {
+    let options = ChunkOptions::default();
+    match &text.turns {
+        Some(turns) => content::chunk_conversation(&text.text, turns, &options),
+        None => content::chunk(&text.text, text.format, &options),
+    }
+}
+
+/// Chunks to vectors, each of its own text.
+pub(crate) fn embed(text: Text, chunks: Vec<Chunk>) -> Prepared {
+    let pack_chunk = |chunk: Chunk| {
+        let headings: Vec<String> = text.date.iter().cloned().chain(chunk.headings).collect();
+        let vector = StaticEmbedder.embed(&chunk.text).0.to_vec();
+        PackedChunk {
+            start: chunk.start,
+            end: chunk.end,
+            headings,
+            vector,
+        }
+    };
+    let chunks = chunks.into_iter().map(pack_chunk).collect();
+    let model = StaticEmbedder.model_id().to_owned();
+    let pack = Pack {
+        v: Pack::VERSION,
+        model,
+        text: text.text,
+        chunks,
+    };
+    let kind = match text.format {
+        Format::Pdf => DocumentType::Pdf,
+        Format::Html => DocumentType::Webpage,
+        _ => DocumentType::Text,
+    };
+    Prepared {
+        pack,
+        kind,
+        title: text.title,
+    }
+}

@@ -1,0 +1,231 @@
+//! `POST /v3/search`: chunks, grouped by document.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use axum::extract::State;
+use domain::usecase::{find_document, read_text};
+use domain::{DocumentType, Filter, PortError, Result, SearchDocument, Tenant, Timestamp};
+use edge::{ApiResult, Auth, Json, Read, count, flexible_bool, scope};
+use retrieval::ContainerIndex;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::Recall;
+use crate::engine::{Answer, Question, ask};
+use crate::v4::{limit, some_metadata, text, threshold};
+
+/// Documents, when the request does not say. Contract.
+const DEFAULT_LIMIT: usize = 10;
+/// Chunks looked at for each document of the answer, so that a document with many hits does not crowd out the others.
+const CHUNKS_PER_DOCUMENT: usize = 8;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct SearchRequest {
+    q: String,
+    container_tag: Option<String>,
+    container_tags: Option<Vec<String>>,
+    doc_id: Option<String>,
+    chunk_threshold: Option<f32>,
+    filters: Option<Value>,
+    filepath: Option<String>,
+    #[serde(deserialize_with = "flexible_bool")]
+    include_full_docs: bool,
+    #[serde(deserialize_with = "flexible_bool")]
+    include_summary: bool,
+    #[serde(deserialize_with = "count")]
+    limit: Option<usize>,
+    only_matching_chunks: Option<bool>,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct SearchResponse {
+    results: Vec<DocumentResult>,
+    /// Milliseconds.
+    timing: u64,
+    total: usize,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct DocumentResult {
+    document_id: String,
+    title: Option<String>,
+    r#type: DocumentType,
+    score: f32,
+    metadata: Option<Map<String, Value>>,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    chunks: Vec<ChunkResult>,
+    /// Asked for by `includeSummary`; summaries are not made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    summary: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content: Option<String>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ChunkResult {
+    content: String,
+    is_relevant: bool,
+    position: u32,
+    score: f32,
+}
+
+/// The hits of one document.
+struct Group {
+    document: SearchDocument,
+    container: usize,
+    chunks: BTreeMap<u32, ChunkResult>,
+}
+
+pub(crate) async fn search(
+    State(recall): State<Recall>,
+    Auth { tenant, .. }: Auth<Read>,
+    Json(request): Json<SearchRequest>,
+) -> ApiResult<Json<SearchResponse>> {
+    let begun = Instant::now();
+    let mut scope = scope(
+        request.container_tag.as_deref(),
+        request.container_tags.as_deref(),
+    )?;
+    let only = match &request.doc_id {
+        Some(id) => Some(find_document(&recall.app.ctx, &tenant, id, &scope).await?),
+        None => None,
+    };
+    if let Some(document) = &only {
+        scope.tags = vec![document.tag.clone()];
+    }
+    let threshold = threshold(request.chunk_threshold.unwrap_or(0.0), "chunkThreshold")?;
+    let limit = limit(request.limit, DEFAULT_LIMIT)?;
+    let question = Question {
+        text: text(&request.q)?,
+        scope,
+        filter: request
+            .filters
+            .as_ref()
+            .filter(|value| !value.is_null())
+            .map(Filter::parse)
+            .transpose()?,
+        filepath: request.filepath.clone(),
+        only_document: only.as_ref().map(|document| document.id.as_str()),
+        limit: limit * CHUNKS_PER_DOCUMENT,
+    };
+    let answer = ask(&recall, &tenant, &question).await?;
+    let mut results = Vec::new();
+    for mut group in group(&answer, threshold, limit) {
+        if request.only_matching_chunks == Some(false) {
+            add_neighbours(&answer.indexes[group.container], &mut group)?;
+        }
+        let mut result = result(group);
+        if request.include_summary {
+            result.summary = Some(Value::Null);
+        }
+        results.push(result);
+    }
+    if request.include_full_docs {
+        add_texts(&recall, &tenant, &mut results).await?;
+    }
+    let timing = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+    Ok(Json(SearchResponse {
+        total: results.len(),
+        results,
+        timing,
+    }))
+}
+
+/// The hits by document, documents in the order of their best hit.
+fn group(answer: &Answer, threshold: f32, limit: usize) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    for found in answer
+        .found
+        .iter()
+        .filter(|found| found.hit.similarity >= threshold)
+    {
+        let known = groups
+            .iter()
+            .position(|group| group.document.id == found.document.id);
+        let place = known.or_else(|| {
+            (groups.len() < limit).then(|| {
+                let (document, container) = (found.document.clone(), found.hit.container);
+                groups.push(Group {
+                    document,
+                    container,
+                    chunks: BTreeMap::new(),
+                });
+                groups.len() - 1
+            })
+        });
+        let Some(place) = place else {
+            continue;
+        };
+        let (position, score) = (found.hit.position, found.hit.similarity);
+        let chunk = ChunkResult {
+            content: found.hit.text.clone(),
+            is_relevant: true,
+            position,
+            score,
+        };
+        groups[place].chunks.insert(position, chunk);
+    }
+    groups
+}
+
+/// Adds the chunks before and after each hit, marked as not relevant themselves.
+fn add_neighbours(index: &ContainerIndex, group: &mut Group) -> Result<()> {
+    let stored = index
+        .stored(group.document.id.as_str())
+        .map_err(|error| PortError::Corrupt(error.to_string()))?;
+    let hits: Vec<u32> = group.chunks.keys().copied().collect();
+    for chunk in stored.into_iter().flat_map(|document| document.chunks) {
+        if hits.iter().any(|hit| hit.abs_diff(chunk.position) == 1) {
+            let neighbour = ChunkResult {
+                content: chunk.text,
+                is_relevant: false,
+                position: chunk.position,
+                score: 0.0,
+            };
+            group.chunks.entry(chunk.position).or_insert(neighbour);
+        }
+    }
+    Ok(())
+}
+
+fn result(group: Group) -> DocumentResult {
+    let document = group.document;
+    let mut chunks: Vec<ChunkResult> = group.chunks.into_values().collect();
+    let score = chunks.iter().map(|chunk| chunk.score).fold(0.0, f32::max);
+    let with_context = chunks.iter().any(|chunk| !chunk.is_relevant);
+    if !with_context {
+        chunks.sort_by(|a, b| b.score.total_cmp(&a.score));
+    }
+    DocumentResult {
+        document_id: document.id.to_string(),
+        title: document.title,
+        r#type: document.kind,
+        score,
+        metadata: some_metadata(document.metadata),
+        created_at: Timestamp::from_millis(document.created_at),
+        updated_at: Timestamp::from_millis(document.updated_at),
+        chunks,
+        summary: None,
+        content: None,
+    }
+}
+
+async fn add_texts(recall: &Recall, tenant: &Tenant, results: &mut [DocumentResult]) -> Result<()> {
+    let ctx = &recall.app.ctx;
+    let ids: Vec<_> = results
+        .iter()
+        .filter_map(|result| domain::DocumentId::parse(&result.document_id))
+        .collect();
+    let documents = ctx.documents.get(tenant, &ids).await?;
+    for (result, document) in results.iter_mut().zip(documents) {
+        if let Some(document) = document {
+            result.content = read_text(ctx, tenant, &document).await?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,115 @@
+//! Glue: an axum router, a queue worker or a schedule as an AWS Lambda function. A function's `main` is one call.
+
+mod events;
+
+use std::sync::Arc;
+
+use anyhow::{Result, anyhow};
+use aws::{Clients, Names, SystemClock};
+use axum::Router;
+use domain::ports::PortResult;
+use domain::usecase::Authenticator;
+use domain::{Ctx, Worker};
+use edge::App;
+use lambda_runtime::{LambdaEvent, service_fn};
+use serde_json::Value;
+
+pub use events::{batch_response, deliveries};
+
+/// Serves the routes that `router` makes of the ports.
+///
+/// # Errors
+/// When the environment is incomplete, or the runtime ends.
+pub fn http(router: impl FnOnce(App) -> Router) -> Result<()> {
+    start(async move {
+        let ctx = connect().await?;
+        let authenticator = Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
+        let service = edge::finish(router(App { ctx, authenticator }));
+        lambda_http::run(service).await.map_err(|error| anyhow!(error))
+    })
+}
+
+/// Handles the messages of SQS event sources, with partial batch responses.
+///
+/// # Errors
+/// When the environment is incomplete, or the runtime ends.
+pub fn queue<W: Worker>(worker: impl FnOnce(Ctx) -> W) -> Result<()> {
+    start(async move {
+        let worker = worker(connect().await?);
+        let worker = &worker;
+        let handler = service_fn(|event: LambdaEvent<Value>| async move {
+            handle_batch(worker, event.payload)
+                .await
+                .map_err(lambda_runtime::Error::from)
+        });
+        lambda_runtime::run(handler).await.map_err(|error| anyhow!(error))
+    })
+}
+
+/// Handles the messages of SQS event sources, and calls `scheduled` for every other event.
+///
+/// # Errors
+/// When the environment is incomplete, or the runtime ends.
+pub fn queue_and_schedule<W, S, F>(worker: impl FnOnce(Ctx) -> W, scheduled: S) -> Result<()>
+where
+    W: Worker,
+    S: Fn(Ctx) -> F,
+    F: Future<Output = PortResult<()>>,
+{
+    start(async move {
+        let ctx = connect().await?;
+        let worker = worker(ctx.clone());
+        let (worker, ctx, scheduled) = (&worker, &ctx, &scheduled);
+        let handler = service_fn(|event: LambdaEvent<Value>| async move {
+            if event.payload.get("Records").is_some() {
+                return handle_batch(worker, event.payload)
+                    .await
+                    .map_err(lambda_runtime::Error::from);
+            }
+            scheduled(ctx.clone())
+                .await
+                .map_err(lambda_runtime::Error::from)?;
+            Ok(Value::Null)
+        });
+        lambda_runtime::run(handler).await.map_err(|error| anyhow!(error))
+    })
+}
+
+/// What every queue function does with an event: the same code that tests send recorded events through.
+///
+/// # Errors
+/// When the event is not one of SQS.
+pub async fn handle_batch(worker: &impl Worker, event: Value) -> Result<Value, serde_json::Error> {
+    let (ids, deliveries) = deliveries(event)?;
+    let outcomes = worker.handle(&deliveries).await;
+    Ok(batch_response(&ids, &outcomes))
+}
+
+fn start(run: impl Future<Output = Result<()>>) -> Result<()> {
+    let filter = variable("RECOLLECT_LOG").unwrap_or_else(|| "info".into());
+    let filter = tracing_subscriber::EnvFilter::try_new(filter)?;
+    tracing_subscriber::fmt()
+        .json()
+        .with_env_filter(filter)
+        .with_ansi(false)
+        .without_time()
+        .init();
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?
+        .block_on(run)
+}
+
+async fn connect() -> Result<Ctx> {
+    let clients = Clients::new(&aws::from_environment().await);
+    let names = Names::from_environment(variable)?;
+    Ok(aws::ctx(&clients, &names, Arc::new(SystemClock)))
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the environment is read here, once at the start of a function"
+)]
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
