@@ -1,0 +1,287 @@
+//! The whole app in one process: the production routers, adapters and workers over embedded services.
+
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use aws::Clients;
+use aws_smithy_async::rt::sleep::SharedAsyncSleep;
+use axum::Router;
+use axum::body::Body;
+use bytes::Bytes;
+use domain::key::Permission;
+use domain::usecase::{Authenticator, create_key};
+use domain::{ContainerTag, OrgId, Tenant, Timestamp};
+use edge::App;
+use embedded::{ACCESS_KEY, REGION, SECRET_KEY, Services};
+use http::{HeaderMap, Request, StatusCode};
+use http_body_util::BodyExt;
+use local::{Queues, System};
+use sandbox::Sandbox;
+use serde_json::Value;
+use tempfile::TempDir;
+use tower::ServiceExt;
+
+use crate::clock::TestClock;
+use crate::faults::Faults;
+use crate::sleep::NoSleep;
+
+/// Services in a temporary folder, and the time they live in. Several apps may share one, as processes share AWS.
+#[derive(Clone)]
+pub struct World {
+    /// The services.
+    pub services: Services,
+    /// The time.
+    pub clock: TestClock,
+    _folder: Arc<TempDir>,
+}
+
+impl World {
+    /// A fresh world.
+    ///
+    /// # Errors
+    /// When there is no room for a temporary folder.
+    pub fn new() -> Result<Self> {
+        let folder = tempfile::tempdir()?;
+        let clock = TestClock::default();
+        let services = Services::open_with_clock(folder.path(), clock.for_services())?;
+        Ok(Self {
+            services,
+            clock,
+            _folder: Arc::new(folder),
+        })
+    }
+}
+
+/// One process of the app.
+pub struct TestApp {
+    /// Where it lives.
+    pub world: World,
+    /// What goes wrong on its way to the services.
+    pub faults: Faults,
+    /// The system behind the routes.
+    pub system: System,
+    router: Router,
+    queues: Queues,
+}
+
+/// An answer to a request.
+#[derive(Debug)]
+pub struct Answer {
+    /// The status.
+    pub status: StatusCode,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The body as JSON; `null` when it is empty or something else.
+    pub body: Value,
+}
+
+/// Bytes of warm indexes in tests.
+const CACHE_BYTES: usize = 64 * 1024 * 1024;
+
+impl TestApp {
+    /// An app in a fresh world, without faults.
+    ///
+    /// # Panics
+    /// When it cannot be set up: a test has nothing to say then.
+    pub async fn new() -> Self {
+        let world = World::new().expect("a temporary folder");
+        Self::start(&world, 0).await.expect("an app in a fresh world")
+    }
+
+    /// A process in `world`, as after a restart, whose faults follow `seed`.
+    ///
+    /// # Errors
+    /// When the services refuse.
+    pub async fn start(world: &World, seed: u64) -> Result<Self> {
+        let faults = Faults::new(world.services.clone(), seed);
+        let config = aws::through(faults.clone(), ACCESS_KEY, SECRET_KEY, REGION);
+        let config = config
+            .into_builder()
+            .sleep_impl(SharedAsyncSleep::new(NoSleep))
+            .build();
+        let clock = Arc::new(world.clock.clone());
+        let system = System::over(world.services.clone(), &Clients::new(&config), clock).await?;
+        let queues = Queues::open(&system, Sandbox::in_process()).await?;
+        let authenticator = Authenticator::new(system.ctx.keys.clone(), system.ctx.clock.clone());
+        let router = local::routes(
+            &App {
+                ctx: system.ctx.clone(),
+                authenticator,
+            },
+            CACHE_BYTES,
+        );
+        Ok(Self {
+            world: world.clone(),
+            faults,
+            system,
+            router,
+            queues,
+        })
+    }
+
+    /// A key that may write everything of `org`.
+    ///
+    /// # Panics
+    /// When it cannot be stored.
+    pub async fn key(&self, org: &str) -> String {
+        self.key_with(org, Permission::Write, None).await
+    }
+
+    /// A key of `org` with less than everything.
+    ///
+    /// # Panics
+    /// When it cannot be stored.
+    pub async fn key_with(&self, org: &str, permission: Permission, tags: Option<&[&str]>) -> String {
+        let tenant = Tenant::of_operator(OrgId::parse(org).expect("an organization id"));
+        let tags = tags.map(|tags| {
+            tags.iter()
+                .map(|tag| ContainerTag::parse(tag).expect("a tag"))
+                .collect()
+        });
+        create_key(&self.system.ctx, &tenant, "test", permission, tags)
+            .await
+            .expect("a stored key")
+            .text
+    }
+
+    /// Sends a request through the routes.
+    ///
+    /// # Panics
+    /// When the request cannot be built.
+    pub async fn send(&self, request: Request<Body>) -> Answer {
+        let response = self
+            .router
+            .clone()
+            .oneshot(request)
+            .await
+            .expect("routes never fail");
+        let (parts, body) = response.into_parts();
+        let bytes = body
+            .collect()
+            .await
+            .map(|body| body.to_bytes())
+            .unwrap_or_default();
+        let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+        Answer {
+            status: parts.status,
+            headers: parts.headers,
+            body,
+        }
+    }
+
+    /// Sends a request with a JSON body.
+    pub async fn call(&self, method: &str, path: &str, key: &str, body: &Value) -> Answer {
+        let body = if body.is_null() {
+            Bytes::new()
+        } else {
+            Bytes::from(body.to_string())
+        };
+        self.send(request(method, path, key, "application/json", body))
+            .await
+    }
+
+    /// `POST` with a JSON body.
+    pub async fn post(&self, path: &str, key: &str, body: &Value) -> Answer {
+        self.call("POST", path, key, body).await
+    }
+
+    /// `GET`.
+    pub async fn get(&self, path: &str, key: &str) -> Answer {
+        self.call("GET", path, key, &Value::Null).await
+    }
+
+    /// `DELETE`.
+    pub async fn delete(&self, path: &str, key: &str) -> Answer {
+        self.call("DELETE", path, key, &Value::Null).await
+    }
+
+    /// `POST` of a file with other fields.
+    pub async fn upload(&self, key: &str, name: &str, bytes: &[u8], fields: &[(&str, &str)]) -> Answer {
+        let (kind, body) = multipart(name, bytes, fields);
+        self.send(request("POST", "/v3/documents/file", key, &kind, body))
+            .await
+    }
+
+    /// Handles one batch of each queue. Faults may break it off; that is part of the game.
+    pub async fn turn(&self) -> usize {
+        self.queues.turn().await.unwrap_or_default()
+    }
+
+    /// Lets the workers and the sweep do their work until nothing is unfinished, turning the clock where they wait.
+    ///
+    /// # Errors
+    /// When something never ends.
+    pub async fn settle(&self) -> Result<()> {
+        const ROUNDS: usize = 400;
+        for _ in 0..ROUNDS {
+            if self.turn().await > 0 {
+                continue;
+            }
+            let all = Timestamp::from_millis(i64::MAX);
+            let left = self.system.ctx.documents.overdue(all, 1).await;
+            if left.is_ok_and(|left| left.is_empty()) {
+                return Ok(());
+            }
+            self.world.clock.advance_seconds(30);
+            keeper::sweep(&self.system.ctx, self.world.clock_now()).await.ok();
+        }
+        let left = self
+            .system
+            .ctx
+            .documents
+            .overdue(Timestamp::from_millis(i64::MAX), 3)
+            .await?;
+        Err(anyhow::anyhow!("{left:?}")).context("work that never ends")
+    }
+
+    /// Sends content and waits until it is `done`; its id.
+    ///
+    /// # Panics
+    /// When it does not become `done`.
+    pub async fn add(&self, key: &str, body: &Value) -> String {
+        let answer = self.post("/v3/documents", key, body).await;
+        assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+        self.settle().await.expect("work that ends");
+        let id = answer.body["id"].as_str().expect("an id").to_owned();
+        let document = self.get(&format!("/v3/documents/{id}"), key).await.body;
+        assert_eq!(document["status"], "done", "{document}");
+        id
+    }
+}
+
+impl World {
+    fn clock_now(&self) -> Timestamp {
+        domain::ports::Clock::now(&self.clock)
+    }
+}
+
+fn request(method: &str, path: &str, key: &str, kind: &str, body: Bytes) -> Request<Body> {
+    let request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header("content-type", kind);
+    let request = if key.is_empty() {
+        request
+    } else {
+        request.header("authorization", format!("Bearer {key}"))
+    };
+    request.body(Body::from(body)).expect("a request of plain parts")
+}
+
+/// A form with one file: its content type and its body.
+pub fn multipart(name: &str, bytes: &[u8], fields: &[(&str, &str)]) -> (String, Bytes) {
+    const BOUNDARY: &str = "recollect-test-boundary";
+    let mut body = Vec::new();
+    for (field, value) in fields {
+        let part =
+            format!("--{BOUNDARY}\r\ncontent-disposition: form-data; name=\"{field}\"\r\n\r\n{value}\r\n");
+        body.extend_from_slice(part.as_bytes());
+    }
+    let head = format!("content-disposition: form-data; name=\"file\"; filename=\"{name}\"");
+    body.extend_from_slice(
+        format!("--{BOUNDARY}\r\n{head}\r\ncontent-type: application/octet-stream\r\n\r\n").as_bytes(),
+    );
+    body.extend_from_slice(bytes);
+    body.extend_from_slice(format!("\r\n--{BOUNDARY}--\r\n").as_bytes());
+    (format!("multipart/form-data; boundary={BOUNDARY}"), body.into())
+}

@@ -1,0 +1,36 @@
+//! A clock that stands still until a test turns it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use domain::Timestamp;
+use domain::ports::Clock;
+
+/// Begins at 2026-01-01T00:00:00Z and moves one millisecond with every look, so that no two writes share a time.
+#[derive(Debug, Clone)]
+pub struct TestClock(Arc<AtomicI64>);
+
+impl Default for TestClock {
+    fn default() -> Self {
+        Self(Arc::new(AtomicI64::new(1_767_225_600_000)))
+    }
+}
+
+impl TestClock {
+    /// Moves the time forward.
+    pub fn advance_seconds(&self, seconds: i64) {
+        self.0.fetch_add(seconds * 1000, Ordering::SeqCst);
+    }
+
+    /// The time for the embedded services.
+    pub fn for_services(&self) -> embedded::Clock {
+        let now = self.0.clone();
+        Arc::new(move || now.load(Ordering::SeqCst).unsigned_abs())
+    }
+}
+
+impl Clock for TestClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_millis(self.0.fetch_add(1, Ordering::SeqCst))
+    }
+}

@@ -1,0 +1,206 @@
+//! A transport that fails as real services do: by a seed, so that every failure can be seen again.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use aws_smithy_runtime_api::client::http::{
+    HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
+};
+use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+use aws_smithy_runtime_api::client::result::ConnectorError;
+use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
+use aws_smithy_types::body::SdkBody;
+use bytes::Bytes;
+use embedded::Services;
+use http_body_util::BodyExt;
+use rand::rngs::StdRng;
+use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
+use serde_json::Value;
+
+/// How often what goes wrong, each from 0 to 1 per call.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Rates {
+    /// The service says that it is busy and does nothing.
+    pub throttle: f64,
+    /// The request never arrives.
+    pub lost_request: f64,
+    /// The service does it, and the answer never arrives.
+    pub lost_answer: f64,
+    /// A queue forgets that a message was deleted, so that it is delivered again.
+    pub duplicate: f64,
+    /// A standard queue delivers a batch in another order.
+    pub reorder: f64,
+}
+
+impl Rates {
+    /// Everything goes wrong now and then.
+    pub const ROUGH: Self = Self {
+        throttle: 0.03,
+        lost_request: 0.03,
+        lost_answer: 0.03,
+        duplicate: 0.1,
+        reorder: 0.5,
+    };
+}
+
+/// The faults of one transport.
+#[derive(Clone)]
+pub struct Faults {
+    services: Services,
+    state: Arc<Mutex<State>>,
+}
+
+struct State {
+    random: StdRng,
+    rates: Rates,
+    calls: u64,
+    crash_at: Option<u64>,
+}
+
+enum Fate {
+    Pass,
+    Throttle,
+    LoseRequest,
+    LoseAnswer,
+}
+
+impl std::fmt::Debug for Faults {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Faults")
+            .field("calls", &self.calls())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Faults {
+    /// A transport to `services` without faults, whose later faults follow `seed`.
+    pub fn new(services: Services, seed: u64) -> Self {
+        let random = StdRng::seed_from_u64(seed);
+        let state = State {
+            random,
+            rates: Rates::default(),
+            calls: 0,
+            crash_at: None,
+        };
+        Self {
+            services,
+            state: Arc::new(Mutex::new(state)),
+        }
+    }
+
+    /// From now on this much goes wrong.
+    pub fn set_rates(&self, rates: Rates) {
+        self.lock().rates = rates;
+    }
+
+    /// The process dies at its call number `call`, counted from 0 over the life of the transport: that call and all
+    /// that follow never leave it.
+    pub fn crash_at(&self, call: Option<u64>) {
+        self.lock().crash_at = call;
+    }
+
+    /// How many calls were made.
+    pub fn calls(&self) -> u64 {
+        self.lock().calls
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn fate(&self, target: &str) -> Fate {
+        let mut state = self.lock();
+        let call = state.calls;
+        state.calls += 1;
+        if state.crash_at.is_some_and(|at| call >= at) {
+            return Fate::LoseRequest;
+        }
+        let rates = state.rates;
+        let roll = |state: &mut State, rate: f64| rate > 0.0 && state.random.random_bool(rate);
+        if target.starts_with("AmazonSQS.DeleteMessage") && roll(&mut state, rates.duplicate) {
+            return Fate::LoseRequest;
+        }
+        if roll(&mut state, rates.throttle) {
+            Fate::Throttle
+        } else if roll(&mut state, rates.lost_request) {
+            Fate::LoseRequest
+        } else if roll(&mut state, rates.lost_answer) {
+            Fate::LoseAnswer
+        } else {
+            Fate::Pass
+        }
+    }
+
+    /// Shuffles the messages of an answer of a standard queue.
+    fn reorder(&self, body: Bytes) -> Bytes {
+        let mut state = self.lock();
+        let rate = state.rates.reorder;
+        if rate == 0.0 || !state.random.random_bool(rate) {
+            return body;
+        }
+        let Ok(mut answer) = serde_json::from_slice::<Value>(&body) else {
+            return body;
+        };
+        let grouped = |message: &Value| message["Attributes"]["SequenceNumber"].is_string();
+        if let Some(messages) = answer["Messages"]
+            .as_array_mut()
+            .filter(|messages| !messages.iter().any(grouped))
+        {
+            messages.shuffle(&mut state.random);
+        }
+        answer.to_string().into()
+    }
+}
+
+impl HttpClient for Faults {
+    fn http_connector(&self, _: &HttpConnectorSettings, _: &RuntimeComponents) -> SharedHttpConnector {
+        SharedHttpConnector::new(self.clone())
+    }
+}
+
+fn broken() -> ConnectorError {
+    ConnectorError::io("the connection was lost".into())
+}
+
+fn throttled() -> http::Response<Bytes> {
+    let body = r#"{"__type":"com.amazonaws.dynamodb.v20120810#ThrottlingException","message":"slow down"}"#;
+    let mut response = http::Response::new(Bytes::from_static(body.as_bytes()));
+    *response.status_mut() = http::StatusCode::BAD_REQUEST;
+    response
+}
+
+impl HttpConnector for Faults {
+    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+        let this = self.clone();
+        HttpConnectorFuture::new(async move {
+            let request = request
+                .try_into_http1x()
+                .map_err(|error| ConnectorError::user(error.into()))?;
+            let (parts, body) = request.into_parts();
+            let body = body.collect().await.map_err(ConnectorError::user)?.to_bytes();
+            let target = parts
+                .headers
+                .get("x-amz-target")
+                .and_then(|value| value.to_str().ok());
+            let target = target.unwrap_or_default().to_owned();
+            let fate = this.fate(&target);
+            let response = match fate {
+                Fate::LoseRequest => return Err(broken()),
+                Fate::Throttle => throttled(),
+                Fate::Pass | Fate::LoseAnswer => {
+                    this.services.call(http::Request::from_parts(parts, body)).await
+                }
+            };
+            if matches!(fate, Fate::LoseAnswer) {
+                return Err(broken());
+            }
+            let (parts, mut body) = response.into_parts();
+            if target == "AmazonSQS.ReceiveMessage" {
+                body = this.reorder(body);
+            }
+            let mut response = http::Response::from_parts(parts, SdkBody::from(body));
+            response.headers_mut().remove(http::header::CONTENT_LENGTH);
+            HttpResponse::try_from(response).map_err(|error| ConnectorError::user(error.into()))
+        })
+    }
+}

@@ -1,0 +1,11 @@
+//! What tests share: the whole app in one process over the embedded services, a clock to turn by hand, and a transport
+//! that throttles, loses answers, repeats deliveries and crashes on request.
+
+mod app;
+mod clock;
+mod faults;
+mod sleep;
+
+pub use app::{Answer, TestApp, World, multipart};
+pub use clock::TestClock;
+pub use faults::{Faults, Rates};
