@@ -57,10 +57,7 @@ pub(crate) struct AddResponse {
 
 impl From<Accepted> for AddResponse {
     fn from(accepted: Accepted) -> Self {
-        Self {
-            id: accepted.id.to_string(),
-            status: accepted.status,
-        }
+        Self { id: accepted.id.to_string(), status: accepted.status }
     }
 }
 
@@ -76,10 +73,7 @@ pub(crate) async fn add_document(
             format!("content has {size} bytes, but text has at most {MAX_TEXT_BYTES}; send a file instead");
         return Err(Error::TooLarge(message).into());
     }
-    let content = Content {
-        bytes: request.content.into(),
-        form: BodyForm::Text,
-    };
+    let content = Content { bytes: request.content.into(), form: BodyForm::Text };
     let new = request.common.into_document(content, &headers)?;
     Ok(Json(submit(&app.ctx, &tenant, new).await?.into()))
 }
@@ -104,9 +98,7 @@ impl Common {
             filepath: self.filepath.filter(|path| !path.is_empty()),
             title: None,
             task_type: self.task_type.unwrap_or_default(),
-            document_date: date
-                .map(|date| Timestamp::parse("documentDate", date))
-                .transpose()?,
+            document_date: date.map(|date| Timestamp::parse("documentDate", date)).transpose()?,
             idempotency_key: idempotency_key(headers)?,
         })
     }

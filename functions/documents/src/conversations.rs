@@ -86,15 +86,11 @@ pub(crate) async fn add_conversation(
     let turns = turns(&request.messages)?;
     let bytes = serde_json::to_vec(&turns).map_err(|_| Error::internal("turns did not serialize"))?;
     if bytes.len() > MAX_TEXT_BYTES {
-        return Err(Error::TooLarge(format!(
-            "a conversation has at most {MAX_TEXT_BYTES} bytes of turns"
-        ))
-        .into());
+        return Err(
+            Error::TooLarge(format!("a conversation has at most {MAX_TEXT_BYTES} bytes of turns")).into()
+        );
     }
-    let content = Content {
-        bytes: bytes.into(),
-        form: BodyForm::Conversation,
-    };
+    let content = Content { bytes: bytes.into(), form: BodyForm::Conversation };
     let mut new = request.common.into_document(content, &headers)?;
     new.custom_id = Some(custom_id);
     let accepted = submit(&app.ctx, &tenant, new).await?;
@@ -129,10 +125,7 @@ impl Message {
             MessageContent::Parts(parts) => parts.iter().map(Part::text).collect(),
             MessageContent::Nothing => Vec::new(),
         };
-        let called = self
-            .tool_calls
-            .iter()
-            .filter_map(|call| call["function"]["name"].as_str());
+        let called = self.tool_calls.iter().filter_map(|call| call["function"]["name"].as_str());
         lines.extend(called.map(|name| format!("[called {name}]")));
         lines.join("\n")
     }

@@ -22,10 +22,7 @@ pub fn router(app: App) -> Router {
         .route("/v3/documents/file", file)
         .route("/v3/documents/list", post(list::list_documents))
         .route("/v3/documents/processing", get(processing::list_processing))
-        .route(
-            "/v3/documents/{id}",
-            get(one::get_document).delete(one::delete_document),
-        )
+        .route("/v3/documents/{id}", get(one::get_document).delete(one::delete_document))
         .route("/v3/documents/{id}/chunks", get(one::list_chunks))
         .route("/v4/conversations", post(conversations::add_conversation))
         .with_state(app)

@@ -74,31 +74,17 @@ pub(crate) async fn list_documents(
     let mut page = usecase::list_documents(&app.ctx, &tenant, &query).await?;
     if from_connection {
         // No document has come from a connection.
-        page = usecase::Page {
-            documents: Vec::new(),
-            total: 0,
-        };
+        page = usecase::Page { documents: Vec::new(), total: 0 };
     }
     let texts = if include_content {
-        try_join_all(
-            page.documents
-                .iter()
-                .map(|document| read_text(&app.ctx, &tenant, document)),
-        )
-        .await?
+        try_join_all(page.documents.iter().map(|document| read_text(&app.ctx, &tenant, document))).await?
     } else {
         vec![None; page.documents.len()]
     };
-    let memories = page
-        .documents
-        .iter()
-        .zip(texts)
-        .map(|(document, text)| ListedDocument::new(document, text));
+    let memories =
+        page.documents.iter().zip(texts).map(|(document, text)| ListedDocument::new(document, text));
     let pagination = Pagination::new(query.page, query.limit, page.total);
-    Ok(Json(ListResponse {
-        memories: memories.collect(),
-        pagination,
-    }))
+    Ok(Json(ListResponse { memories: memories.collect(), pagination }))
 }
 
 /// Checks the place of a page.

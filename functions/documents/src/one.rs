@@ -72,14 +72,9 @@ pub(crate) async fn list_chunks(
 ) -> ApiResult<Json<ChunksResponse>> {
     let document = find_document(&app.ctx, &tenant, &id, &which.scope()?).await?;
     let pack = read_chunks(&app.ctx, &tenant, &document).await?;
-    let chunks = pack.map_or_else(Vec::new, |pack| {
-        wire_chunks(&pack, document.id.as_str(), document.updated_at)
-    });
-    Ok(Json(ChunksResponse {
-        document_id: document.id.to_string(),
-        total: chunks.len(),
-        chunks,
-    }))
+    let chunks =
+        pack.map_or_else(Vec::new, |pack| wire_chunks(&pack, document.id.as_str(), document.updated_at));
+    Ok(Json(ChunksResponse { document_id: document.id.to_string(), total: chunks.len(), chunks }))
 }
 
 fn wire_chunks(pack: &Pack, document: &str, created_at: Timestamp) -> Vec<WireChunk> {

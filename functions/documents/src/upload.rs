@@ -38,9 +38,7 @@ pub(crate) async fn add_file(
         Error::UnsupportedMedia("send the file as multipart/form-data with a part named `file`".to_owned())
     })?;
     let form = read_form(multipart).await?;
-    let file = form
-        .file
-        .ok_or_else(|| Error::invalid_field("file", "missing: add a part named `file`"))?;
+    let file = form.file.ok_or_else(|| Error::invalid_field("file", "missing: add a part named `file`"))?;
     if file.is_empty() {
         return Err(Error::invalid_field("file", "the file is empty").into());
     }
@@ -50,13 +48,7 @@ pub(crate) async fn add_file(
     // compat: the TypeScript client declares every file as a stream of octets, which says nothing.
     let part_type = form.part_type.filter(|kind| kind != "application/octet-stream");
     let declared = form.mime_type.or(part_type).or(form.file_type);
-    let content = Content {
-        bytes: file,
-        form: BodyForm::File {
-            name: form.name,
-            declared,
-        },
-    };
+    let content = Content { bytes: file, form: BodyForm::File { name: form.name, declared } };
     let new = form.common.into_document(content, &headers)?;
     Ok(Json(submit(&app.ctx, &tenant, new).await?.into()))
 }

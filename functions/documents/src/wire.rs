@@ -56,13 +56,10 @@ pub(crate) struct FullDocument {
 
 impl ListedDocument {
     pub(crate) fn new(document: &Document, content: Option<String>) -> Self {
-        let failure = document
-            .failure
-            .as_ref()
-            .map(|Failure { code, message }| WireFailure {
-                error_code: code.as_str(),
-                error_message: message.clone(),
-            });
+        let failure = document.failure.as_ref().map(|Failure { code, message }| WireFailure {
+            error_code: code.as_str(),
+            error_message: message.clone(),
+        });
         Self {
             id: document.id.to_string(),
             custom_id: document.custom_id.as_ref().map(ToString::to_string),
@@ -91,11 +88,7 @@ impl FullDocument {
             source: None,
             og_image: None,
             task_type: document.task_type,
-            dreaming_status: if document.status.is_final() {
-                "done"
-            } else {
-                "dreaming"
-            },
+            dreaming_status: if document.status.is_final() { "done" } else { "dreaming" },
             latest_revision: document.revision_number,
         }
     }

@@ -32,22 +32,14 @@ impl Keeper {
         };
         let tenant = envelope.tenant();
         let result = match &envelope.job {
-            Job::ProcessV1 { document, revision }
-            | Job::CommitV1 {
-                document, revision, ..
-            } if delivery.dead => {
+            Job::ProcessV1 { document, revision } | Job::CommitV1 { document, revision, .. }
+                if delivery.dead =>
+            {
                 let message =
                     "processing failed again and again; retry it, or send the content again".to_owned();
-                let failure = Failure {
-                    code: FailureCode::ProcessingFailed,
-                    message,
-                };
+                let failure = Failure { code: FailureCode::ProcessingFailed, message };
                 let now = self.ctx.clock.now();
-                self.ctx
-                    .documents
-                    .fail(&tenant, document, revision, &failure, now)
-                    .await
-                    .map(|_| ())
+                self.ctx.documents.fail(&tenant, document, revision, &failure, now).await.map(|_| ())
             }
             Job::PurgeV1 { container, purge } => self::purge(&self.ctx, &tenant, container, purge).await,
             Job::CompactV1 { container } => index::compact(&self.ctx, &tenant, container).await,

@@ -34,18 +34,12 @@ pub async fn sweep(ctx: &Ctx, before: Timestamp) -> PortResult<Swept> {
             Ok(true) if matches!(overdue, Overdue::Document(..)) => swept.documents += 1,
             Ok(true) => swept.purges += 1,
             Ok(false) => {}
-            Err(error) => warn!(
-                error = &error as &dyn std::error::Error,
-                "could not pick up overdue work"
-            ),
+            Err(error) => warn!(error = &error as &dyn std::error::Error, "could not pick up overdue work"),
         }
     }
     if swept != Swept::default() {
         let Swept { documents, purges } = swept;
-        info!(
-            documents,
-            purges, "picked up {documents} documents and {purges} purges"
-        );
+        info!(documents, purges, "picked up {documents} documents and {purges} purges");
     }
     Ok(swept)
 }
@@ -58,34 +52,17 @@ async fn pick_up(ctx: &Ctx, overdue: &Overdue) -> PortResult<bool> {
             Ok(true)
         }
         Overdue::Document(org, id) => {
-            let Some(document) = ctx
-                .documents
-                .get(&tenant, std::slice::from_ref(id))
-                .await?
-                .pop()
-                .flatten()
+            let Some(document) = ctx.documents.get(&tenant, std::slice::from_ref(id)).await?.pop().flatten()
             else {
                 return Ok(false);
             };
             let pause = PAUSE_SECONDS << document.attempts.min(MAX_DOUBLINGS);
             let again = ctx.clock.now().plus_seconds(pause);
-            if !ctx
-                .documents
-                .postpone(&tenant, id, &document.revision, again)
-                .await?
-            {
+            if !ctx.documents.postpone(&tenant, id, &document.revision, again).await? {
                 return Ok(false);
             }
-            let job = Job::ProcessV1 {
-                document: id.clone(),
-                revision: document.revision,
-            };
-            ctx.jobs
-                .send(&[Envelope {
-                    org: org.clone(),
-                    job,
-                }])
-                .await?;
+            let job = Job::ProcessV1 { document: id.clone(), revision: document.revision };
+            ctx.jobs.send(&[Envelope { org: org.clone(), job }]).await?;
             Ok(true)
         }
     }

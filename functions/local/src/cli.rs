@@ -45,12 +45,7 @@ pub enum Command {
 #[derive(Debug, Clone, Args)]
 pub struct Data {
     /// The data folder; it is created if it does not exist
-    #[arg(
-        long,
-        env = "RECOLLECT_DATA",
-        default_value = "./.recollect",
-        value_name = "FOLDER"
-    )]
+    #[arg(long, env = "RECOLLECT_DATA", default_value = "./.recollect", value_name = "FOLDER")]
     pub data: PathBuf,
 }
 
@@ -64,12 +59,7 @@ pub struct Serve {
     #[arg(long, env = "RECOLLECT_PORT", default_value_t = 8787)]
     pub port: u16,
     /// The address to listen on. On anything but loopback the key `local` does not work: create one with `keys create`
-    #[arg(
-        long,
-        env = "RECOLLECT_BIND",
-        default_value = "127.0.0.1",
-        value_name = "ADDRESS"
-    )]
+    #[arg(long, env = "RECOLLECT_BIND", default_value = "127.0.0.1", value_name = "ADDRESS")]
     pub bind: IpAddr,
     /// Megabytes of search indexes to keep in memory
     #[arg(long, env = "RECOLLECT_CACHE_MB", default_value_t = 2048, value_name = "MB")]

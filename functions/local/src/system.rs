@@ -41,11 +41,6 @@ impl System {
     pub async fn over(services: Services, clients: &Clients, clock: Arc<dyn Clock>) -> Result<Self> {
         let names = aws::create_missing(clients, Names::embedded()).await?;
         let ctx = aws::ctx(clients, &names, clock);
-        Ok(Self {
-            services,
-            clients: clients.clone(),
-            names,
-            ctx,
-        })
+        Ok(Self { services, clients: clients.clone(), names, ctx })
     }
 }

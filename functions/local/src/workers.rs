@@ -102,10 +102,7 @@ async fn handle(source: &Source, messages: &[Message]) {
     if messages.is_empty() {
         return;
     }
-    let delivery = |message: &Message| Delivery {
-        body: message.body.clone(),
-        dead: source.dead,
-    };
+    let delivery = |message: &Message| Delivery { body: message.body.clone(), dead: source.dead };
     let batch: Vec<Delivery> = messages.iter().map(delivery).collect();
     let outcomes = source.worker.handle(&batch).await;
     for (message, outcome) in messages.iter().zip(outcomes) {
@@ -119,10 +116,7 @@ async fn handle(source: &Source, messages: &[Message]) {
             }
         };
         if let Err(error) = answer {
-            warn!(
-                error = &error as &dyn std::error::Error,
-                "a message will come again"
-            );
+            warn!(error = &error as &dyn std::error::Error, "a message will come again");
         }
     }
 }
@@ -131,10 +125,7 @@ async fn sweep_often(system: System, mut stopped: watch::Receiver<bool>) {
     let mut before = Timestamp::from_millis(i64::MAX);
     for turn in 1u32.. {
         if let Err(error) = keeper::sweep(&system.ctx, before).await {
-            warn!(
-                error = &error as &dyn std::error::Error,
-                "could not look for unfinished work"
-            );
+            warn!(error = &error as &dyn std::error::Error, "could not look for unfinished work");
         }
         if turn.is_multiple_of(EXPIRE_EVERY_SWEEPS)
             && let Err(error) = system.services.sweep_expired()
@@ -160,9 +151,7 @@ impl Queues {
     /// # Errors
     /// When a queue does not exist.
     pub async fn open(system: &System, sandbox: Sandbox) -> Result<Self> {
-        Ok(Self {
-            sources: sources(system, sandbox).await?,
-        })
+        Ok(Self { sources: sources(system, sandbox).await? })
     }
 
     /// Handles one batch of each queue; the number of messages.
@@ -193,13 +182,7 @@ pub(crate) async fn work_until_idle(system: &System, sandbox: Sandbox) -> Result
         if queues.turn().await? > 0 {
             continue;
         }
-        if system
-            .ctx
-            .documents
-            .overdue(Timestamp::from_millis(i64::MAX), 1)
-            .await?
-            .is_empty()
-        {
+        if system.ctx.documents.overdue(Timestamp::from_millis(i64::MAX), 1).await?.is_empty() {
             return Ok(());
         }
         tokio::time::sleep(PAUSE).await;

@@ -23,13 +23,8 @@ pub(crate) async fn commit(
     container: &ContainerId,
     members: &[(&DocumentId, &Revision)],
 ) -> Result<()> {
-    let job = Job::CompactV1 {
-        container: container.clone(),
-    };
-    let compact = Envelope {
-        org: org.clone(),
-        job,
-    };
+    let job = Job::CompactV1 { container: container.clone() };
+    let compact = Envelope { org: org.clone(), job };
     let tenant = compact.tenant();
     for _ in 0..ATTEMPTS {
         let changes = changes(ctx, &tenant, container, members).await?;
@@ -37,22 +32,11 @@ pub(crate) async fn commit(
             return Ok(());
         }
         let head = ctx.index.head(&tenant, container).await?;
-        let committed = ctx
-            .index
-            .commit(&tenant, container, head.seq, &changes, ctx.clock.now())
-            .await?;
+        let committed = ctx.index.commit(&tenant, container, head.seq, &changes, ctx.clock.now()).await?;
         if let Committed::Done(purges) = committed {
-            let purge = |purge| Job::PurgeV1 {
-                container: container.clone(),
-                purge,
-            };
-            let mut messages: Vec<Envelope> = purges
-                .into_iter()
-                .map(|id| Envelope {
-                    org: org.clone(),
-                    job: purge(id),
-                })
-                .collect();
+            let purge = |purge| Job::PurgeV1 { container: container.clone(), purge };
+            let mut messages: Vec<Envelope> =
+                purges.into_iter().map(|id| Envelope { org: org.clone(), job: purge(id) }).collect();
             let behind = head.seq + 1 - head.through();
             if behind >= COMPACT_AFTER_RECORDS && behind.is_multiple_of(COMPACT_AFTER_RECORDS / 4) {
                 messages.push(compact);
@@ -78,16 +62,9 @@ async fn changes(
     ids.dedup();
     let documents = ctx.documents.get(tenant, &ids).await?;
     let wanted = documents.into_iter().flatten().filter(|document| {
-        let asked = members
-            .iter()
-            .any(|(id, revision)| **id == document.id && document.is_current(revision));
-        let ready = document
-            .extracted
-            .as_ref()
-            .is_some_and(|new| document.is_current(&new.revision));
+        let asked = members.iter().any(|(id, revision)| **id == document.id && document.is_current(revision));
+        let ready = document.extracted.as_ref().is_some_and(|new| document.is_current(&new.revision));
         asked && ready && document.status == Status::Indexing && document.container == *container
     });
-    Ok(wanted
-        .map(|document| Change::Publish(Box::new(document)))
-        .collect())
+    Ok(wanted.map(|document| Change::Publish(Box::new(document))).collect())
 }

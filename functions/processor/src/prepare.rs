@@ -45,37 +45,17 @@ pub(crate) async fn read(sandbox: &Sandbox, document: &Document, body: &Bytes) -
     };
     let found = sandbox.extract(body, name, declared).await?;
     let title = found.title.or_else(|| name.map(str::to_owned));
-    Ok(Text {
-        text: found.text,
-        format: found.format,
-        title,
-        turns: None,
-        date: None,
-    })
+    Ok(Text { text: found.text, format: found.format, title, turns: None, date: None })
 }
 
 fn read_conversation(document: &Document, body: &[u8]) -> Result<Text, Failure> {
     let stored: Vec<StoredTurn> = serde_json::from_slice(body).map_err(|_| {
-        Failure::new(
-            FailureCode::Corrupt,
-            "the stored turns of the conversation cannot be read",
-        )
+        Failure::new(FailureCode::Corrupt, "the stored turns of the conversation cannot be read")
     })?;
-    let turn = |turn: StoredTurn| Turn {
-        role: turn.role,
-        speaker: turn.name,
-        text: turn.text,
-        date: None,
-    };
+    let turn = |turn: StoredTurn| Turn { role: turn.role, speaker: turn.name, text: turn.text, date: None };
     let (text, spans) = content::render_conversation(&stored.into_iter().map(turn).collect::<Vec<_>>());
     let date = document.document_date.map(|date| date.long_date());
-    Ok(Text {
-        text,
-        format: Format::Text,
-        title: None,
-        turns: Some(spans),
-        date,
-    })
+    Ok(Text { text, format: Format::Text, title: None, turns: Some(spans), date })
 }
 
 /// Canonical text to chunks.
@@ -92,29 +72,15 @@ pub(crate) fn embed(text: Text, chunks: Vec<Chunk>) -> Prepared {
     let pack_chunk = |chunk: Chunk| {
         let headings: Vec<String> = text.date.iter().cloned().chain(chunk.headings).collect();
         let vector = StaticEmbedder.embed(&chunk.text).0.to_vec();
-        PackedChunk {
-            start: chunk.start,
-            end: chunk.end,
-            headings,
-            vector,
-        }
+        PackedChunk { start: chunk.start, end: chunk.end, headings, vector }
     };
     let chunks = chunks.into_iter().map(pack_chunk).collect();
     let model = StaticEmbedder.model_id().to_owned();
-    let pack = Pack {
-        v: Pack::VERSION,
-        model,
-        text: text.text,
-        chunks,
-    };
+    let pack = Pack { v: Pack::VERSION, model, text: text.text, chunks };
     let kind = match text.format {
         Format::Pdf => DocumentType::Pdf,
         Format::Html => DocumentType::Webpage,
         _ => DocumentType::Text,
     };
-    Prepared {
-        pack,
-        kind,
-        title: text.title,
-    }
+    Prepared { pack, kind, title: text.title }
 }

@@ -11,6 +11,7 @@ use sandbox::{Sandbox, SandboxError};
 use tracing::info;
 
 use crate::MAX_ATTEMPTS;
+use crate::commit::commit;
 use crate::prepare::{self, Prepared};
 
 /// How long a worker has a document for itself: the 60 seconds that a parser may take, and some room.
@@ -30,10 +31,7 @@ pub(crate) async fn process(
     revision: &Revision,
 ) -> Result<()> {
     let now = ctx.clock.now();
-    let claim = ctx
-        .documents
-        .claim(tenant, id, revision, now, now.plus_seconds(LEASE_SECONDS))
-        .await?;
+    let claim = ctx.documents.claim(tenant, id, revision, now, now.plus_seconds(LEASE_SECONDS)).await?;
     let Claim::Mine(mut document) = claim else {
         return Ok(());
     };
@@ -51,17 +49,10 @@ pub(crate) async fn process(
 }
 
 async fn run(ctx: &Ctx, sandbox: &Sandbox, tenant: &Tenant, document: &mut Document) -> Result<()> {
-    let known = document
-        .extracted
-        .as_ref()
-        .is_some_and(|known| document.is_current(&known.revision));
+    let known = document.extracted.as_ref().is_some_and(|known| document.is_current(&known.revision));
     if !known {
-        let Some(body) = ctx
-            .blobs
-            .get(tenant, std::slice::from_ref(&document.body.blob))
-            .await?
-            .pop()
-            .flatten()
+        let Some(body) =
+            ctx.blobs.get(tenant, std::slice::from_ref(&document.body.blob)).await?.pop().flatten()
         else {
             // Deleted or replaced since the claim; if not, the next try finds it.
             return Err(PortError::Unavailable("the bytes of a document are not there".into()).into());
@@ -86,59 +77,34 @@ async fn run(ctx: &Ctx, sandbox: &Sandbox, tenant: &Tenant, document: &mut Docum
         if !store(ctx, tenant, document, prepare::embed(text, chunks)).await? {
             return Ok(());
         }
-    } else if !ctx
-        .documents
-        .record_extracted(tenant, document, ctx.clock.now())
-        .await?
-    {
+        let (id, revision) = (document.id.clone(), document.revision.clone());
+        let job = Job::CommitV1 { document: id, revision, container: document.container.clone() };
+        return Ok(ctx.jobs.send(&[Envelope { org: tenant.org().clone(), job }]).await?);
+    }
+    if !ctx.documents.record_extracted(tenant, document, ctx.clock.now()).await? {
         return Ok(());
     }
-    let (id, revision) = (document.id.clone(), document.revision.clone());
-    let job = Job::CommitV1 {
-        document: id,
-        revision,
-        container: document.container.clone(),
-    };
-    Ok(ctx
-        .jobs
-        .send(&[Envelope {
-            org: tenant.org().clone(),
-            job,
-        }])
-        .await?)
+    // It was processed before and its commit got lost, perhaps with a worker whose unfinished message still holds up
+    // the container's queue. The commit is safe outside its queue, so this one does not wait there.
+    commit(ctx, tenant.org(), &document.container, &[(&document.id, &document.revision)]).await
 }
 
 async fn advance(ctx: &Ctx, tenant: &Tenant, document: &Document, status: Status) -> Result<bool> {
-    Ok(ctx
-        .documents
-        .advance(tenant, &document.id, &document.revision, status, ctx.clock.now())
-        .await?)
+    Ok(ctx.documents.advance(tenant, &document.id, &document.revision, status, ctx.clock.now()).await?)
 }
 
 /// Stores the pack, then records it. The pack's path belongs to the revision and its content follows from the bytes, so
 /// doing it again changes nothing.
 async fn store(ctx: &Ctx, tenant: &Tenant, document: &mut Document, prepared: Prepared) -> Result<bool> {
     let chunks = u32::try_from(prepared.pack.chunks.len()).unwrap_or(u32::MAX);
-    let pack = ctx
-        .blobs
-        .put(tenant, &document.pack_path(), prepared.pack.encode().into())
-        .await?;
+    let pack = ctx.blobs.put(tenant, &document.pack_path(), prepared.pack.encode().into()).await?;
     let revision = document.revision.clone();
     let (kind, title) = (prepared.kind, prepared.title);
     document.title = document.title.take().or(title);
     document.kind = kind;
-    let found = Extracted {
-        revision,
-        pack: pack.clone(),
-        chunks,
-        kind,
-        title: document.title.clone(),
-    };
+    let found = Extracted { revision, pack: pack.clone(), chunks, kind, title: document.title.clone() };
     document.extracted = Some(found);
-    let wanted = ctx
-        .documents
-        .record_extracted(tenant, document, ctx.clock.now())
-        .await?;
+    let wanted = ctx.documents.record_extracted(tenant, document, ctx.clock.now()).await?;
     if !wanted {
         discard(ctx, tenant, &pack).await;
     }
@@ -159,15 +125,7 @@ async fn fail(
 ) -> Result<()> {
     info!(document.id = %document.id, code = code.as_str(), "document {} failed: {}", document.id, code.as_str());
     let failure = Failure { code, message };
-    ctx.documents
-        .fail(
-            tenant,
-            &document.id,
-            &document.revision,
-            &failure,
-            ctx.clock.now(),
-        )
-        .await?;
+    ctx.documents.fail(tenant, &document.id, &document.revision, &failure, ctx.clock.now()).await?;
     Ok(())
 }
 

@@ -48,17 +48,9 @@ pub(crate) async fn ask(recall: &Recall, tenant: &Tenant, question: &Question<'_
     let parts: Vec<&ContainerIndex> = indexes.iter().collect();
     let response =
         retrieval::search(&parts, &query).map_err(|error| PortError::Corrupt(error.to_string()))?;
-    let with_document = |hit: Hit| {
-        Ok(Found {
-            document: attributes(&hit.attributes)?,
-            hit,
-        })
-    };
-    let found = response
-        .hits
-        .into_iter()
-        .map(with_document)
-        .collect::<std::result::Result<_, PortError>>()?;
+    let with_document = |hit: Hit| Ok(Found { document: attributes(&hit.attributes)?, hit });
+    let found =
+        response.hits.into_iter().map(with_document).collect::<std::result::Result<_, PortError>>()?;
     Ok(Answer { found, indexes })
 }
 
@@ -67,10 +59,8 @@ fn admits(question: &Question<'_>, view: &DocumentView<'_>) -> bool {
     let Ok(document) = attributes(view.attributes) else {
         return false;
     };
-    let path = question
-        .filepath
-        .as_ref()
-        .is_none_or(|wanted| path_matches(wanted, document.filepath.as_deref()));
+    let path =
+        question.filepath.as_ref().is_none_or(|wanted| path_matches(wanted, document.filepath.as_deref()));
     path && question
         .filter
         .as_ref()

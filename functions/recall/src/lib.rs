@@ -33,8 +33,5 @@ pub fn router(app: App, cache_bytes: usize) -> Router {
     Router::new()
         .route("/v4/search", post(v4::search))
         .route("/v3/search", post(v3::search))
-        .with_state(Recall {
-            app,
-            cache: Arc::new(Cache::new(cache_bytes)),
-        })
+        .with_state(Recall { app, cache: Arc::new(Cache::new(cache_bytes)) })
 }

@@ -87,10 +87,7 @@ pub(crate) async fn search(
     Json(request): Json<SearchRequest>,
 ) -> ApiResult<Json<SearchResponse>> {
     let begun = Instant::now();
-    let mut scope = scope(
-        request.container_tag.as_deref(),
-        request.container_tags.as_deref(),
-    )?;
+    let mut scope = scope(request.container_tag.as_deref(), request.container_tags.as_deref())?;
     let only = match &request.doc_id {
         Some(id) => Some(find_document(&recall.app.ctx, &tenant, id, &scope).await?),
         None => None,
@@ -103,12 +100,7 @@ pub(crate) async fn search(
     let question = Question {
         text: text(&request.q)?,
         scope,
-        filter: request
-            .filters
-            .as_ref()
-            .filter(|value| !value.is_null())
-            .map(Filter::parse)
-            .transpose()?,
+        filter: request.filters.as_ref().filter(|value| !value.is_null()).map(Filter::parse).transpose()?,
         filepath: request.filepath.clone(),
         only_document: only.as_ref().map(|document| document.id.as_str()),
         limit: limit * CHUNKS_PER_DOCUMENT,
@@ -129,32 +121,18 @@ pub(crate) async fn search(
         add_texts(&recall, &tenant, &mut results).await?;
     }
     let timing = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-    Ok(Json(SearchResponse {
-        total: results.len(),
-        results,
-        timing,
-    }))
+    Ok(Json(SearchResponse { total: results.len(), results, timing }))
 }
 
 /// The hits by document, documents in the order of their best hit.
 fn group(answer: &Answer, threshold: f32, limit: usize) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
-    for found in answer
-        .found
-        .iter()
-        .filter(|found| found.hit.similarity >= threshold)
-    {
-        let known = groups
-            .iter()
-            .position(|group| group.document.id == found.document.id);
+    for found in answer.found.iter().filter(|found| found.hit.similarity >= threshold) {
+        let known = groups.iter().position(|group| group.document.id == found.document.id);
         let place = known.or_else(|| {
             (groups.len() < limit).then(|| {
                 let (document, container) = (found.document.clone(), found.hit.container);
-                groups.push(Group {
-                    document,
-                    container,
-                    chunks: BTreeMap::new(),
-                });
+                groups.push(Group { document, container, chunks: BTreeMap::new() });
                 groups.len() - 1
             })
         });
@@ -162,12 +140,7 @@ fn group(answer: &Answer, threshold: f32, limit: usize) -> Vec<Group> {
             continue;
         };
         let (position, score) = (found.hit.position, found.hit.similarity);
-        let chunk = ChunkResult {
-            content: found.hit.text.clone(),
-            is_relevant: true,
-            position,
-            score,
-        };
+        let chunk = ChunkResult { content: found.hit.text.clone(), is_relevant: true, position, score };
         groups[place].chunks.insert(position, chunk);
     }
     groups
@@ -175,18 +148,13 @@ fn group(answer: &Answer, threshold: f32, limit: usize) -> Vec<Group> {
 
 /// Adds the chunks before and after each hit, marked as not relevant themselves.
 fn add_neighbours(index: &ContainerIndex, group: &mut Group) -> Result<()> {
-    let stored = index
-        .stored(group.document.id.as_str())
-        .map_err(|error| PortError::Corrupt(error.to_string()))?;
+    let stored =
+        index.stored(group.document.id.as_str()).map_err(|error| PortError::Corrupt(error.to_string()))?;
     let hits: Vec<u32> = group.chunks.keys().copied().collect();
     for chunk in stored.into_iter().flat_map(|document| document.chunks) {
         if hits.iter().any(|hit| hit.abs_diff(chunk.position) == 1) {
-            let neighbour = ChunkResult {
-                content: chunk.text,
-                is_relevant: false,
-                position: chunk.position,
-                score: 0.0,
-            };
+            let neighbour =
+                ChunkResult { content: chunk.text, is_relevant: false, position: chunk.position, score: 0.0 };
             group.chunks.entry(chunk.position).or_insert(neighbour);
         }
     }
@@ -217,10 +185,8 @@ fn result(group: Group) -> DocumentResult {
 
 async fn add_texts(recall: &Recall, tenant: &Tenant, results: &mut [DocumentResult]) -> Result<()> {
     let ctx = &recall.app.ctx;
-    let ids: Vec<_> = results
-        .iter()
-        .filter_map(|result| domain::DocumentId::parse(&result.document_id))
-        .collect();
+    let ids: Vec<_> =
+        results.iter().filter_map(|result| domain::DocumentId::parse(&result.document_id)).collect();
     let documents = ctx.documents.get(tenant, &ids).await?;
     for (result, document) in results.iter_mut().zip(documents) {
         if let Some(document) = document {

@@ -97,16 +97,8 @@ pub(crate) async fn search(
     let threshold = threshold(request.threshold.unwrap_or(DEFAULT_THRESHOLD), "threshold")?;
     let question = Question {
         text: text(&request.q)?,
-        scope: scope(
-            request.container_tag.as_deref(),
-            request.container_tags.as_deref(),
-        )?,
-        filter: request
-            .filters
-            .as_ref()
-            .filter(|value| !value.is_null())
-            .map(Filter::parse)
-            .transpose()?,
+        scope: scope(request.container_tag.as_deref(), request.container_tags.as_deref())?,
+        filter: request.filters.as_ref().filter(|value| !value.is_null()).map(Filter::parse).transpose()?,
         filepath: request.filepath.clone(),
         only_document: None,
         limit: limit(request.limit, DEFAULT_LIMIT)?,
@@ -114,22 +106,12 @@ pub(crate) async fn search(
     let answer = match request.search_mode.unwrap_or_default() {
         SearchMode::Hybrid | SearchMode::Documents => ask(&recall, &tenant, &question).await?,
         // No memory has been extracted from anything, so a search of memories alone finds none.
-        SearchMode::Memories => Answer {
-            found: Vec::new(),
-            indexes: Vec::new(),
-        },
+        SearchMode::Memories => Answer { found: Vec::new(), indexes: Vec::new() },
     };
-    let good = answer
-        .found
-        .into_iter()
-        .filter(|found| found.hit.similarity >= threshold);
+    let good = answer.found.into_iter().filter(|found| found.hit.similarity >= threshold);
     let results: Vec<_> = good.map(|found| result(found, &request)).collect();
     let timing = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-    Ok(Json(SearchResponse {
-        total: results.len(),
-        results,
-        timing,
-    }))
+    Ok(Json(SearchResponse { total: results.len(), results, timing }))
 }
 
 /// The question, checked.
@@ -140,10 +122,7 @@ pub(crate) fn text(q: &str) -> Result<&str> {
         return Err(Error::invalid_field("q", "the question is empty"));
     }
     if q.chars().count() > MAX_CHARS {
-        return Err(Error::invalid_field(
-            "q",
-            format!("at most {MAX_CHARS} characters"),
-        ));
+        return Err(Error::invalid_field("q", format!("at most {MAX_CHARS} characters")));
     }
     Ok(q)
 }

@@ -29,27 +29,15 @@ impl AwsBlobs {
     }
 
     async fn get_object(&self, tenant: &Tenant, path: &str) -> PortResult<Option<Bytes>> {
-        let request = self
-            .s3
-            .get_object()
-            .bucket(&self.bucket)
-            .key(keys::object(tenant, path));
+        let request = self.s3.get_object().bucket(&self.bucket).key(keys::object(tenant, path));
         let object = match request.send().await {
             Ok(object) => object,
-            Err(error)
-                if error
-                    .as_service_error()
-                    .is_some_and(GetObjectError::is_no_such_key) =>
-            {
+            Err(error) if error.as_service_error().is_some_and(GetObjectError::is_no_such_key) => {
                 return Ok(None);
             }
             Err(error) => return Err(port_error(error)),
         };
-        let bytes = object
-            .body
-            .collect()
-            .await
-            .map_err(|error| PortError::Unavailable(Box::new(error)))?;
+        let bytes = object.body.collect().await.map_err(|error| PortError::Unavailable(Box::new(error)))?;
         Ok(Some(bytes.into_bytes()))
     }
 }
@@ -61,20 +49,11 @@ impl Blobs for AwsBlobs {
             let mut item = key_item(&keys::blob(tenant, path));
             item.insert("v".into(), n(1));
             item.insert("b".into(), b(bytes.to_vec()));
-            let put = self
-                .table
-                .client
-                .put_item()
-                .table_name(&self.table.name)
-                .set_item(Some(item));
+            let put = self.table.client.put_item().table_name(&self.table.name).set_item(Some(item));
             put.send().await.map_err(port_error)?;
             return Ok(BlobRef::Inline(path.to_owned()));
         }
-        let put = self
-            .s3
-            .put_object()
-            .bucket(&self.bucket)
-            .key(keys::object(tenant, path));
+        let put = self.s3.put_object().bucket(&self.bucket).key(keys::object(tenant, path));
         put.body(bytes.into()).send().await.map_err(port_error)?;
         Ok(BlobRef::Object(path.to_owned()))
     }
@@ -95,12 +74,10 @@ impl Blobs for AwsBlobs {
             keys => self.table.get_many(keys).await?,
         };
         for ((i, _), item) in inline.into_iter().zip(items) {
-            let bytes = item
-                .and_then(|mut item| item.remove("b"))
-                .and_then(|value| match value {
-                    aws_sdk_dynamodb::types::AttributeValue::B(blob) => Some(Bytes::from(blob.into_inner())),
-                    _ => None,
-                });
+            let bytes = item.and_then(|mut item| item.remove("b")).and_then(|value| match value {
+                aws_sdk_dynamodb::types::AttributeValue::B(blob) => Some(Bytes::from(blob.into_inner())),
+                _ => None,
+            });
             found[i] = bytes;
         }
         for batch in objects.chunks(PARALLEL) {
@@ -117,20 +94,12 @@ impl Blobs for AwsBlobs {
             match blob {
                 BlobRef::Inline(path) => {
                     let key = key_item(&keys::blob(tenant, path));
-                    let delete = self
-                        .table
-                        .client
-                        .delete_item()
-                        .table_name(&self.table.name)
-                        .set_key(Some(key));
+                    let delete =
+                        self.table.client.delete_item().table_name(&self.table.name).set_key(Some(key));
                     delete.send().await.map_err(port_error)?;
                 }
                 BlobRef::Object(path) => {
-                    let delete = self
-                        .s3
-                        .delete_object()
-                        .bucket(&self.bucket)
-                        .key(keys::object(tenant, path));
+                    let delete = self.s3.delete_object().bucket(&self.bucket).key(keys::object(tenant, path));
                     delete.send().await.map_err(port_error)?;
                 }
             }

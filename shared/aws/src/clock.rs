@@ -13,9 +13,7 @@ impl Clock for SystemClock {
             clippy::disallowed_methods,
             reason = "this is the clock that everything else takes its time from"
         )]
-        let since = std::time::SystemTime::now()
-            .duration_since(std::time::UNIX_EPOCH)
-            .unwrap_or_default();
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
     }
 }

@@ -14,12 +14,7 @@ pub(crate) struct DynamoContainers(pub(crate) Table);
 #[async_trait]
 impl Containers for DynamoContainers {
     async fn get(&self, tenant: &Tenant, tag: &ContainerTag) -> PortResult<Option<Container>> {
-        self.0
-            .get(&keys::tag(tenant, tag))
-            .await?
-            .as_ref()
-            .map(read)
-            .transpose()
+        self.0.get(&keys::tag(tenant, tag)).await?.as_ref().map(read).transpose()
     }
 
     async fn create(
@@ -29,21 +24,12 @@ impl Containers for DynamoContainers {
         id: ContainerId,
         now: Timestamp,
     ) -> PortResult<Container> {
-        let container = Container {
-            tag: tag.clone(),
-            ids: vec![id],
-            created_at: now,
-        };
+        let container = Container { tag: tag.clone(), ids: vec![id], created_at: now };
         let mut item = key_item(&keys::tag(tenant, tag));
         item.insert("v".into(), n(1));
         item.insert("ids".into(), json(&container.ids));
         item.insert("cr".into(), n(now.as_millis()));
-        let put = self
-            .0
-            .client
-            .put_item()
-            .table_name(&self.0.name)
-            .set_item(Some(item));
+        let put = self.0.client.put_item().table_name(&self.0.name).set_item(Some(item));
         let put = put.condition_expression("attribute_not_exists(pk)");
         let put = put.return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
         let Err(error) = put.send().await else {
@@ -60,28 +46,18 @@ impl Containers for DynamoContainers {
 
     async fn list(&self, tenant: &Tenant) -> PortResult<Vec<Container>> {
         let end = format!("{}\u{7f}", keys::TAG_PREFIX);
-        let items = self
-            .0
-            .range(&keys::organization(tenant), keys::TAG_PREFIX, &end)
-            .await?;
+        let items = self.0.range(&keys::organization(tenant), keys::TAG_PREFIX, &end).await?;
         items.iter().map(read).collect()
     }
 }
 
 fn read(item: &Item) -> PortResult<Container> {
     let corrupt = || PortError::Corrupt("container".into());
-    let tag = item
-        .text("sk")?
-        .strip_prefix(keys::TAG_PREFIX)
-        .ok_or_else(corrupt)?;
+    let tag = item.text("sk")?.strip_prefix(keys::TAG_PREFIX).ok_or_else(corrupt)?;
     let ids: Vec<ContainerId> = item.parsed("ids")?;
     if ids.is_empty() {
         return Err(corrupt());
     }
     let tag = ContainerTag::parse(tag).map_err(|_| corrupt())?;
-    Ok(Container {
-        tag,
-        ids,
-        created_at: Timestamp::from_millis(item.number("cr")?),
-    })
+    Ok(Container { tag, ids, created_at: Timestamp::from_millis(item.number("cr")?) })
 }

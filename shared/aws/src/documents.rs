@@ -38,9 +38,7 @@ impl DynamoDocuments {
         set: &str,
     ) -> UpdateItemFluentBuilder {
         let update = self.0.client.update_item().table_name(&self.0.name);
-        let update = update
-            .set_key(Some(key_item(&keys::document(tenant, id))))
-            .update_expression(set);
+        let update = update.set_key(Some(key_item(&keys::document(tenant, id)))).update_expression(set);
         update
             .condition_expression(UNFINISHED)
             .expression_attribute_values(":rev", s(revision.as_str()))
@@ -72,10 +70,7 @@ impl Documents for DynamoDocuments {
             [key] => vec![self.0.get(key).await?],
             keys => self.0.get_many(keys).await?,
         };
-        items
-            .iter()
-            .map(|item| item.as_ref().map(read_document).transpose())
-            .collect()
+        items.iter().map(|item| item.as_ref().map(read_document).transpose()).collect()
     }
 
     async fn accept(
@@ -87,28 +82,13 @@ impl Documents for DynamoDocuments {
     ) -> PortResult<()> {
         let overdue_at = document.updated_at.plus_seconds(OVERDUE_AFTER_SECONDS);
         let item = shape::write_document(tenant, document, overdue_at);
-        let condition = if expected.is_some() {
-            "rev = :expected"
-        } else {
-            "attribute_not_exists(pk)"
-        };
+        let condition = if expected.is_some() { "rev = :expected" } else { "attribute_not_exists(pk)" };
         let values =
             expected.map(|rev| std::collections::HashMap::from([(":expected".to_owned(), s(rev.as_str()))]));
         let old = if garbage.is_empty() {
-            let put = self
-                .0
-                .client
-                .put_item()
-                .table_name(&self.0.name)
-                .set_item(Some(item));
-            let put = put
-                .condition_expression(condition)
-                .set_expression_attribute_values(values);
-            match put
-                .return_values_on_condition_check_failure(OnFailure::AllOld)
-                .send()
-                .await
-            {
+            let put = self.0.client.put_item().table_name(&self.0.name).set_item(Some(item));
+            let put = put.condition_expression(condition).set_expression_attribute_values(values);
+            match put.return_values_on_condition_check_failure(OnFailure::AllOld).send().await {
                 Ok(_) => return Ok(()),
                 Err(error) => match error.as_service_error() {
                     Some(PutItemError::ConditionalCheckFailedException(failed)) => failed.item().cloned(),
@@ -116,10 +96,8 @@ impl Documents for DynamoDocuments {
                 },
             }
         } else {
-            let put = Put::builder()
-                .table_name(&self.0.name)
-                .set_item(Some(item))
-                .condition_expression(condition);
+            let put =
+                Put::builder().table_name(&self.0.name).set_item(Some(item)).condition_expression(condition);
             let put = put.set_expression_attribute_values(values);
             let put = put
                 .return_values_on_condition_check_failure(OnFailure::AllOld)
@@ -135,11 +113,7 @@ impl Documents for DynamoDocuments {
             )?;
             let transaction = self.0.client.transact_write_items();
             let transaction = transaction.transact_items(TransactWriteItem::builder().put(put).build());
-            match transaction
-                .transact_items(TransactWriteItem::builder().put(purge).build())
-                .send()
-                .await
-            {
+            match transaction.transact_items(TransactWriteItem::builder().put(purge).build()).send().await {
                 Ok(_) => return Ok(()),
                 Err(error) => match error.as_service_error() {
                     Some(TransactWriteItemsError::TransactionCanceledException(canceled)) => {
@@ -179,9 +153,7 @@ impl Documents for DynamoDocuments {
             .return_values_on_condition_check_failure(OnFailure::AllOld);
         let error = match update.send().await {
             Ok(answer) => {
-                let item = answer
-                    .attributes
-                    .ok_or_else(|| PortError::Corrupt("claimed document".into()))?;
+                let item = answer.attributes.ok_or_else(|| PortError::Corrupt("claimed document".into()))?;
                 return Ok(Claim::Mine(Box::new(read_document(&item)?)));
             }
             Err(error) => error,
@@ -223,11 +195,7 @@ impl Documents for DynamoDocuments {
         document: &Document,
         now: Timestamp,
     ) -> PortResult<bool> {
-        let title = if document.title.is_some() {
-            ", title = :title"
-        } else {
-            ""
-        };
+        let title = if document.title.is_some() { ", title = :title" } else { "" };
         let set = format!("SET st = :st, up = :now, ext = :ext, kind = :kind{title}");
         let update = self.update(tenant, &document.id, &document.revision, &set);
         let mut update = update
@@ -271,15 +239,8 @@ impl Documents for DynamoDocuments {
     }
 
     async fn list(&self, tenant: &Tenant, container: &ContainerId) -> PortResult<Vec<Document>> {
-        let query = self
-            .0
-            .client
-            .query()
-            .table_name(&self.0.name)
-            .index_name(BY_CONTAINER.name);
-        let query = query
-            .key_condition_expression("gl = :gl")
-            .scan_index_forward(false);
+        let query = self.0.client.query().table_name(&self.0.name).index_name(BY_CONTAINER.name);
+        let query = query.key_condition_expression("gl = :gl").scan_index_forward(false);
         let query = query.expression_attribute_values(":gl", s(keys::listing(tenant, container)));
         collect(query).await?.iter().map(read_document).collect()
     }
@@ -287,12 +248,7 @@ impl Documents for DynamoDocuments {
     async fn overdue(&self, before: Timestamp, limit: usize) -> PortResult<Vec<Overdue>> {
         let mut found = Vec::new();
         for shard in 0..keys::DUE_SHARDS {
-            let query = self
-                .0
-                .client
-                .query()
-                .table_name(&self.0.name)
-                .index_name(DUE.name);
+            let query = self.0.client.query().table_name(&self.0.name).index_name(DUE.name);
             let query = query.key_condition_expression("qs = :qs AND qd < :before");
             let query = query.expression_attribute_values(":qs", s(format!("Q#{shard}")));
             let query = query.expression_attribute_values(":before", s(keys::due_sort(before)));
@@ -303,17 +259,12 @@ impl Documents for DynamoDocuments {
                 let document = keys::parse_document(pk).map(|(org, id)| Overdue::Document(org, id));
                 let purge =
                     || keys::parse_purge(pk, sk).map(|(org, id, purge)| Overdue::Purge(org, id, purge));
-                let overdue = document
-                    .or_else(purge)
-                    .ok_or_else(|| PortError::Corrupt("due index".into()))?;
+                let overdue =
+                    document.or_else(purge).ok_or_else(|| PortError::Corrupt("due index".into()))?;
                 found.push((item.text("qd")?.to_owned(), overdue));
             }
         }
         found.sort_by(|a, b| a.0.cmp(&b.0));
-        Ok(found
-            .into_iter()
-            .take(limit)
-            .map(|(_, overdue)| overdue)
-            .collect())
+        Ok(found.into_iter().take(limit).map(|(_, overdue)| overdue).collect())
     }
 }

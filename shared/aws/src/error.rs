@@ -32,11 +32,7 @@ where
         _ => false,
     };
     let source = Box::new(error);
-    if passing {
-        PortError::Unavailable(source)
-    } else {
-        PortError::Internal(source)
-    }
+    if passing { PortError::Unavailable(source) } else { PortError::Internal(source) }
 }
 
 /// A request that this crate composed wrongly.

@@ -31,11 +31,7 @@ pub(crate) fn purge_put(
     item.insert("blobs".into(), json(&blobs));
     item.insert("qs".into(), s(keys::due_shard(purge)));
     item.insert("qd".into(), s(keys::due_sort(overdue_at)));
-    Put::builder()
-        .table_name(&table.name)
-        .set_item(Some(item))
-        .build()
-        .map_err(build_error)
+    Put::builder().table_name(&table.name).set_item(Some(item)).build().map_err(build_error)
 }
 
 impl DynamoIndex {
@@ -49,9 +45,7 @@ impl DynamoIndex {
         let update = if expected == 0 {
             update.condition_expression("attribute_not_exists(seq)")
         } else {
-            update
-                .condition_expression("seq = :seq")
-                .expression_attribute_values(":seq", n(expected))
+            update.condition_expression("seq = :seq").expression_attribute_values(":seq", n(expected))
         };
         update.build().map_err(build_error)
     }
@@ -69,9 +63,7 @@ impl DynamoIndex {
         item.insert("token".into(), s(token));
         item.insert("entries".into(), json(&entries));
         let put = Put::builder().table_name(&self.0.name).set_item(Some(item));
-        put.condition_expression("attribute_not_exists(pk)")
-            .build()
-            .map_err(build_error)
+        put.condition_expression("attribute_not_exists(pk)").build().map_err(build_error)
     }
 
     /// The change of the document's own record, on condition that it is as it was read.
@@ -86,20 +78,12 @@ impl DynamoIndex {
         let revision = s(document.revision.as_str());
         let item = TransactWriteItem::builder();
         if let Change::Remove(_) = change {
-            let delete = Delete::builder()
-                .table_name(&self.0.name)
-                .set_key(key)
-                .condition_expression("rev = :rev");
-            let delete = delete
-                .expression_attribute_values(":rev", revision)
-                .build()
-                .map_err(build_error)?;
+            let delete =
+                Delete::builder().table_name(&self.0.name).set_key(key).condition_expression("rev = :rev");
+            let delete = delete.expression_attribute_values(":rev", revision).build().map_err(build_error)?;
             return Ok(item.delete(delete).build());
         }
-        let extracted = document
-            .extracted
-            .as_ref()
-            .filter(|new| document.is_current(&new.revision));
+        let extracted = document.extracted.as_ref().filter(|new| document.is_current(&new.revision));
         let extracted =
             extracted.ok_or_else(|| PortError::Corrupt("a commit without extracted content".into()))?;
         let indexed = domain::document::Indexed {
@@ -129,41 +113,28 @@ impl DynamoIndex {
         seq: u64,
         token: &str,
     ) -> PortResult<bool> {
-        let record = self
-            .0
-            .get(&(keys::container(tenant, container), keys::log_sort(seq)))
-            .await?;
+        let record = self.0.get(&(keys::container(tenant, container), keys::log_sort(seq))).await?;
         Ok(record.is_some_and(|record| record.optional_text("token") == Some(token)))
     }
 }
 
 fn log_entry(change: &Change, now: Timestamp) -> PortResult<LogEntry> {
     match change {
-        Change::Remove(document) => Ok(LogEntry::Remove {
-            id: document.id.clone(),
-        }),
+        Change::Remove(document) => Ok(LogEntry::Remove { id: document.id.clone() }),
         Change::Publish(document) => {
             let extracted = document.extracted.as_ref();
             let pack = extracted.map(|new| new.pack.clone());
             let pack = pack.ok_or_else(|| PortError::Corrupt("a commit without extracted content".into()))?;
             let mut shown = SearchDocument::of(document);
             shown.updated_at = now.as_millis();
-            Ok(LogEntry::Put {
-                pack,
-                document: Box::new(shown),
-            })
+            Ok(LogEntry::Put { pack, document: Box::new(shown) })
         }
     }
 }
 
 /// What a cancelled commit means. The head and the log record stand before the documents in the transaction.
 fn cancelled(reasons: &[CancellationReason], changes: &[Change]) -> Option<Committed> {
-    let code = |i: usize| {
-        reasons
-            .get(i)
-            .and_then(CancellationReason::code)
-            .unwrap_or("None")
-    };
+    let code = |i: usize| reasons.get(i).and_then(CancellationReason::code).unwrap_or("None");
     let known = ["None", "ConditionalCheckFailed", "TransactionConflict"];
     if (0..reasons.len()).any(|i| !known.contains(&code(i))) {
         return None;
@@ -173,9 +144,7 @@ fn cancelled(reasons: &[CancellationReason], changes: &[Change]) -> Option<Commi
         return Some(Committed::Moved);
     }
     let failed = changes.iter().enumerate().filter(|(i, _)| code(i + 2) != "None");
-    Some(Committed::Stale(
-        failed.map(|(_, change)| change.document().id.clone()).collect(),
-    ))
+    Some(Committed::Stale(failed.map(|(_, change)| change.document().id.clone()).collect()))
 }
 
 #[async_trait]
@@ -185,11 +154,7 @@ impl Index for DynamoIndex {
             return Ok(IndexHead::default());
         };
         let number = |name: &str| {
-            if item.contains_key(name) {
-                item.number(name)
-            } else {
-                Ok(0)
-            }
+            if item.contains_key(name) { item.number(name) } else { Ok(0) }
         };
         Ok(IndexHead {
             seq: number("seq")?,
@@ -200,20 +165,11 @@ impl Index for DynamoIndex {
 
     async fn log(&self, tenant: &Tenant, container: &ContainerId, after: u64) -> PortResult<Vec<LogRecord>> {
         let from = keys::log_sort(after + 1);
-        let items = self
-            .0
-            .range(&keys::container(tenant, container), &from, "L#~")
-            .await?;
+        let items = self.0.range(&keys::container(tenant, container), &from, "L#~").await?;
         let read = |item: &Item| {
-            let seq = item
-                .text("sk")?
-                .strip_prefix("L#")
-                .and_then(|seq| seq.parse().ok());
+            let seq = item.text("sk")?.strip_prefix("L#").and_then(|seq| seq.parse().ok());
             let seq = seq.ok_or_else(|| PortError::Corrupt("log record".into()))?;
-            Ok(LogRecord {
-                seq,
-                entries: item.parsed("entries")?,
-            })
+            Ok(LogRecord { seq, entries: item.parsed("entries")? })
         };
         items.iter().map(read).collect()
     }
@@ -228,10 +184,7 @@ impl Index for DynamoIndex {
     ) -> PortResult<Committed> {
         let token = Revision::random();
         let seq = expected_seq + 1;
-        let entries = changes
-            .iter()
-            .map(|change| log_entry(change, now))
-            .collect::<PortResult<Vec<_>>>()?;
+        let entries = changes.iter().map(|change| log_entry(change, now)).collect::<PortResult<Vec<_>>>()?;
         let head = self.advance_head(tenant, container, expected_seq)?;
         let record = self.append(tenant, container, seq, token.as_str(), &entries)?;
         let mut items = vec![
@@ -252,11 +205,7 @@ impl Index for DynamoIndex {
                 purges.push(purge);
             }
         }
-        let transaction = self
-            .0
-            .client
-            .transact_write_items()
-            .set_transact_items(Some(items));
+        let transaction = self.0.client.transact_write_items().set_transact_items(Some(items));
         let Err(error) = transaction.send().await else {
             return Ok(Committed::Done(purges));
         };
@@ -289,9 +238,7 @@ impl Index for DynamoIndex {
         let update = if expected == 0 {
             update.condition_expression("attribute_not_exists(gen)")
         } else {
-            update
-                .condition_expression("gen = :gen")
-                .expression_attribute_values(":gen", n(expected))
+            update.condition_expression("gen = :gen").expression_attribute_values(":gen", n(expected))
         };
         match update.send().await {
             Ok(_) => Ok(true),
@@ -308,18 +255,10 @@ impl Index for DynamoIndex {
 
     async fn trim(&self, tenant: &Tenant, container: &ContainerId, through: u64) -> PortResult<()> {
         let pk = keys::container(tenant, container);
-        let items = self
-            .0
-            .range(&pk, &keys::log_sort(1), &keys::log_sort(through))
-            .await?;
+        let items = self.0.range(&pk, &keys::log_sort(1), &keys::log_sort(through)).await?;
         for item in items {
             let key = (pk.clone(), item.text("sk")?.to_owned());
-            let delete = self
-                .0
-                .client
-                .delete_item()
-                .table_name(&self.0.name)
-                .set_key(Some(key_item(&key)));
+            let delete = self.0.client.delete_item().table_name(&self.0.name).set_key(Some(key_item(&key)));
             delete.send().await.map_err(port_error)?;
         }
         Ok(())
@@ -343,33 +282,17 @@ impl Index for DynamoIndex {
         now: Timestamp,
     ) -> PortResult<String> {
         let purge = Revision::random().as_str().to_owned();
-        let put = purge_put(
-            &self.0,
-            tenant,
-            container,
-            &purge,
-            blobs,
-            now.plus_seconds(OVERDUE_AFTER_SECONDS),
-        )?;
+        let put =
+            purge_put(&self.0, tenant, container, &purge, blobs, now.plus_seconds(OVERDUE_AFTER_SECONDS))?;
         let item: HashMap<_, _> = put.item().clone();
-        let put = self
-            .0
-            .client
-            .put_item()
-            .table_name(&self.0.name)
-            .set_item(Some(item));
+        let put = self.0.client.put_item().table_name(&self.0.name).set_item(Some(item));
         put.send().await.map_err(port_error)?;
         Ok(purge)
     }
 
     async fn forget_purge(&self, tenant: &Tenant, container: &ContainerId, purge: &str) -> PortResult<()> {
         let key = keys::purge(tenant, container, purge);
-        let delete = self
-            .0
-            .client
-            .delete_item()
-            .table_name(&self.0.name)
-            .set_key(Some(key_item(&key)));
+        let delete = self.0.client.delete_item().table_name(&self.0.name).set_key(Some(key_item(&key)));
         delete.send().await.map(|_| ()).map_err(port_error)
     }
 }

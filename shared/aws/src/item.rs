@@ -66,16 +66,11 @@ impl Read for Item {
     }
 
     fn optional_text(&self, name: &str) -> Option<&str> {
-        self.get(name)
-            .and_then(|value| value.as_s().ok())
-            .map(String::as_str)
+        self.get(name).and_then(|value| value.as_s().ok()).map(String::as_str)
     }
 
     fn number<T: std::str::FromStr>(&self, name: &str) -> PortResult<T> {
-        let text = self
-            .get(name)
-            .and_then(|value| value.as_n().ok())
-            .ok_or_else(|| corrupt(name))?;
+        let text = self.get(name).and_then(|value| value.as_n().ok()).ok_or_else(|| corrupt(name))?;
         text.parse().map_err(|_| corrupt(name))
     }
 
@@ -84,28 +79,15 @@ impl Read for Item {
     }
 
     fn optional_parsed<T: DeserializeOwned>(&self, name: &str) -> PortResult<Option<T>> {
-        if self.contains_key(name) {
-            self.parsed(name).map(Some)
-        } else {
-            Ok(None)
-        }
+        if self.contains_key(name) { self.parsed(name).map(Some) } else { Ok(None) }
     }
 }
 
 impl Table {
     /// One item, strongly consistent.
     pub(crate) async fn get(&self, key: &Key) -> PortResult<Option<Item>> {
-        let request = self
-            .client
-            .get_item()
-            .table_name(&self.name)
-            .set_key(Some(key_item(key)));
-        Ok(request
-            .consistent_read(true)
-            .send()
-            .await
-            .map_err(port_error)?
-            .item)
+        let request = self.client.get_item().table_name(&self.name).set_key(Some(key_item(key)));
+        Ok(request.consistent_read(true).send().await.map_err(port_error)?.item)
     }
 
     /// Many items, strongly consistent, in the order asked.
@@ -133,31 +115,14 @@ impl Table {
             if attempt > 0 {
                 tokio::time::sleep(std::time::Duration::from_millis(10 << attempt)).await;
             }
-            let wanted = KeysAndAttributes::builder()
-                .set_keys(Some(keys))
-                .consistent_read(true);
-            let request = self
-                .client
-                .batch_get_item()
-                .request_items(&self.name, wanted.build().map_err(build_error)?);
+            let wanted = KeysAndAttributes::builder().set_keys(Some(keys)).consistent_read(true);
+            let request =
+                self.client.batch_get_item().request_items(&self.name, wanted.build().map_err(build_error)?);
             let answer = request.send().await.map_err(port_error)?;
-            items.extend(
-                answer
-                    .responses
-                    .into_iter()
-                    .flatten()
-                    .flat_map(|(_, items)| items),
-            );
-            open = answer
-                .unprocessed_keys
-                .and_then(|mut keys| keys.remove(&self.name))
-                .map(|left| left.keys);
+            items.extend(answer.responses.into_iter().flatten().flat_map(|(_, items)| items));
+            open = answer.unprocessed_keys.and_then(|mut keys| keys.remove(&self.name)).map(|left| left.keys);
         }
-        if open.is_none_or(|keys| keys.is_empty()) {
-            Ok(items)
-        } else {
-            Err(throttled())
-        }
+        if open.is_none_or(|keys| keys.is_empty()) { Ok(items) } else { Err(throttled()) }
     }
 
     /// All items of a partition whose sort key lies between two bounds, ascending, strongly consistent.
@@ -165,9 +130,8 @@ impl Table {
         let query = self.client.query().table_name(&self.name).consistent_read(true);
         let query = query.key_condition_expression("pk = :pk AND sk BETWEEN :from AND :to");
         let query = query.expression_attribute_values(":pk", s(pk));
-        let query = query
-            .expression_attribute_values(":from", s(from))
-            .expression_attribute_values(":to", s(to));
+        let query =
+            query.expression_attribute_values(":from", s(from)).expression_attribute_values(":to", s(to));
         collect(query).await
     }
 }

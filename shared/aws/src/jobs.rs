@@ -41,9 +41,8 @@ impl SqsJobs {
 /// on the FIFO queue it is the container, which makes commits of one container come one batch at a time. Every send has
 /// its own deduplication id: a message that the sweeper sends again must not be swallowed as a duplicate.
 fn entry(number: usize, message: &Envelope) -> PortResult<SendMessageBatchRequestEntry> {
-    let entry = SendMessageBatchRequestEntry::builder()
-        .id(number.to_string())
-        .message_body(message.to_text());
+    let entry =
+        SendMessageBatchRequestEntry::builder().id(number.to_string()).message_body(message.to_text());
     let entry = match &message.job {
         Job::CommitV1 { container, .. } => entry
             .message_group_id(format!("{}-{container}", message.org))
@@ -59,18 +58,12 @@ fn entry(number: usize, message: &Envelope) -> PortResult<SendMessageBatchReques
 impl Jobs for SqsJobs {
     async fn send(&self, messages: &[Envelope]) -> PortResult<()> {
         for queue in [&self.process, &self.commit, &self.keeper] {
-            let here: Vec<&Envelope> = messages
-                .iter()
-                .filter(|message| self.queue(&message.job) == queue)
-                .collect();
+            let here: Vec<&Envelope> =
+                messages.iter().filter(|message| self.queue(&message.job) == queue).collect();
             for batch in here.chunks(BATCH) {
                 let entries = batch.iter().enumerate().map(|(i, message)| entry(i, message));
                 let entries = entries.collect::<PortResult<Vec<_>>>()?;
-                let send = self
-                    .client
-                    .send_message_batch()
-                    .queue_url(queue)
-                    .set_entries(Some(entries));
+                let send = self.client.send_message_batch().queue_url(queue).set_entries(Some(entries));
                 let answer = send.send().await.map_err(port_error)?;
                 if !answer.failed().is_empty() {
                     return Err(PortError::Unavailable("the queue refused part of a batch".into()));

@@ -52,11 +52,7 @@ pub(crate) fn purge(tenant: &Tenant, id: &ContainerId, purge: &str) -> Key {
 /// The parts of a purge record's key.
 pub(crate) fn parse_purge(pk: &str, sk: &str) -> Option<(OrgId, ContainerId, String)> {
     let (org, id) = pk.strip_prefix("C#")?.split_once('#')?;
-    Some((
-        OrgId::parse(org).ok()?,
-        ContainerId::parse(id)?,
-        sk.strip_prefix("P#")?.to_owned(),
-    ))
+    Some((OrgId::parse(org).ok()?, ContainerId::parse(id)?, sk.strip_prefix("P#")?.to_owned()))
 }
 
 pub(crate) fn blob(tenant: &Tenant, path: &str) -> Key {

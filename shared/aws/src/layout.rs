@@ -53,38 +53,17 @@ impl QueueLayout {
 pub const MAX_RECEIVE_COUNT: u32 = 5;
 
 /// Listing a container's documents by time of creation.
-pub const BY_CONTAINER: IndexLayout = IndexLayout {
-    name: "by-container",
-    hash: "gl",
-    range: "gs",
-    project_all: true,
-};
+pub const BY_CONTAINER: IndexLayout =
+    IndexLayout { name: "by-container", hash: "gl", range: "gs", project_all: true };
 /// Unfinished work by the time it counts as overdue; sparse.
-pub const DUE: IndexLayout = IndexLayout {
-    name: "due",
-    hash: "qs",
-    range: "qd",
-    project_all: false,
-};
+pub const DUE: IndexLayout = IndexLayout { name: "due", hash: "qs", range: "qd", project_all: false };
 
 /// Documents, containers, indexes and small blobs.
-pub const RECORDS: TableLayout = TableLayout {
-    name: "records",
-    indexes: &[BY_CONTAINER, DUE],
-    ttl: None,
-};
+pub const RECORDS: TableLayout = TableLayout { name: "records", indexes: &[BY_CONTAINER, DUE], ttl: None };
 /// API key hashes.
-pub const SECRETS: TableLayout = TableLayout {
-    name: "secrets",
-    indexes: &[],
-    ttl: None,
-};
+pub const SECRETS: TableLayout = TableLayout { name: "secrets", indexes: &[], ttl: None };
 /// What expires by itself.
-pub const ACTIVITY: TableLayout = TableLayout {
-    name: "activity",
-    indexes: &[],
-    ttl: Some("ttl"),
-};
+pub const ACTIVITY: TableLayout = TableLayout { name: "activity", indexes: &[], ttl: Some("ttl") };
 /// All tables.
 pub const TABLES: [TableLayout; 3] = [RECORDS, SECRETS, ACTIVITY];
 
@@ -92,22 +71,13 @@ pub const TABLES: [TableLayout; 3] = [RECORDS, SECRETS, ACTIVITY];
 pub const BUCKET: &str = "content";
 
 /// Documents to process, read by the processor.
-pub const PROCESS: QueueLayout = QueueLayout {
-    name: "process",
-    dead: "process-dead",
-    function_timeout_seconds: 120,
-};
+pub const PROCESS: QueueLayout =
+    QueueLayout { name: "process", dead: "process-dead", function_timeout_seconds: 120 };
 /// Processed documents to commit, one batch at a time per container, read by the processor.
-pub const COMMIT: QueueLayout = QueueLayout {
-    name: "commit.fifo",
-    dead: "commit-dead.fifo",
-    function_timeout_seconds: 120,
-};
+pub const COMMIT: QueueLayout =
+    QueueLayout { name: "commit.fifo", dead: "commit-dead.fifo", function_timeout_seconds: 120 };
 /// Purges and compactions, read by the keeper.
-pub const KEEPER: QueueLayout = QueueLayout {
-    name: "keeper",
-    dead: "keeper-dead",
-    function_timeout_seconds: 120,
-};
+pub const KEEPER: QueueLayout =
+    QueueLayout { name: "keeper", dead: "keeper-dead", function_timeout_seconds: 120 };
 /// All queues.
 pub const QUEUES: [QueueLayout; 3] = [PROCESS, COMMIT, KEEPER];

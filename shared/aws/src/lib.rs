@@ -34,18 +34,9 @@ pub use setup::{create_missing, queue_urls};
 
 /// The ports over one set of clients and resource names.
 pub fn ctx(clients: &Clients, names: &Names, clock: Arc<dyn Clock>) -> Ctx {
-    let records = item::Table {
-        client: clients.dynamodb.clone(),
-        name: names.records.clone(),
-    };
-    let secrets = item::Table {
-        client: clients.dynamodb.clone(),
-        name: names.secrets.clone(),
-    };
-    let activity = item::Table {
-        client: clients.dynamodb.clone(),
-        name: names.activity.clone(),
-    };
+    let records = item::Table { client: clients.dynamodb.clone(), name: names.records.clone() };
+    let secrets = item::Table { client: clients.dynamodb.clone(), name: names.secrets.clone() };
+    let activity = item::Table { client: clients.dynamodb.clone(), name: names.activity.clone() };
     let blobs = blobs::AwsBlobs::new(records.clone(), clients.s3.clone(), names.bucket.clone());
     Ctx {
         containers: Arc::new(containers::DynamoContainers(records.clone())),

@@ -37,18 +37,10 @@ impl Receiver {
     /// When the queue does not answer.
     pub async fn receive(&self, wait: Duration) -> PortResult<Vec<Message>> {
         let seconds = i32::try_from(wait.as_secs().min(20)).unwrap_or(20);
-        let request = self
-            .client
-            .receive_message()
-            .queue_url(&self.queue)
-            .max_number_of_messages(10);
+        let request = self.client.receive_message().queue_url(&self.queue).max_number_of_messages(10);
         let request =
             request.message_system_attribute_names(MessageSystemAttributeName::ApproximateReceiveCount);
-        let answer = request
-            .wait_time_seconds(seconds)
-            .send()
-            .await
-            .map_err(port_error)?;
+        let answer = request.wait_time_seconds(seconds).send().await.map_err(port_error)?;
         let read = |message: aws_sdk_sqs::types::Message| {
             let count = message.attributes.as_ref();
             let count = count.and_then(|all| all.get(&MessageSystemAttributeName::ApproximateReceiveCount));
@@ -58,12 +50,7 @@ impl Receiver {
                 receipt: message.receipt_handle.unwrap_or_default(),
             }
         };
-        Ok(answer
-            .messages
-            .unwrap_or_default()
-            .into_iter()
-            .map(read)
-            .collect())
+        Ok(answer.messages.unwrap_or_default().into_iter().map(read).collect())
     }
 
     /// Deletes a message that was handled.
@@ -71,11 +58,7 @@ impl Receiver {
     /// # Errors
     /// When the queue does not answer; the message then comes again, which its handler bears.
     pub async fn delete(&self, message: &Message) -> PortResult<()> {
-        let request = self
-            .client
-            .delete_message()
-            .queue_url(&self.queue)
-            .receipt_handle(&message.receipt);
+        let request = self.client.delete_message().queue_url(&self.queue).receipt_handle(&message.receipt);
         request.send().await.map(|_| ()).map_err(port_error)
     }
 
@@ -86,9 +69,7 @@ impl Receiver {
     pub async fn retry_after(&self, message: &Message, delay: Duration) -> PortResult<()> {
         let seconds = i32::try_from(delay.as_secs()).unwrap_or(i32::MAX);
         let request = self.client.change_message_visibility().queue_url(&self.queue);
-        let request = request
-            .receipt_handle(&message.receipt)
-            .visibility_timeout(seconds);
+        let request = request.receipt_handle(&message.receipt).visibility_timeout(seconds);
         request.send().await.map(|_| ()).map_err(port_error)
     }
 }

@@ -29,12 +29,7 @@ impl Repeats for DynamoRepeats {
         item.insert("digest".into(), s(&repeat.digest));
         item.insert("until".into(), n(until.as_millis()));
         item.insert("ttl".into(), n(until.as_millis() / 1000 + 1));
-        let put = self
-            .0
-            .client
-            .put_item()
-            .table_name(&self.0.name)
-            .set_item(Some(item));
+        let put = self.0.client.put_item().table_name(&self.0.name).set_item(Some(item));
         let put = put.condition_expression("attribute_not_exists(pk) OR #until <= :now");
         let put = put.expression_attribute_names("#until", "until");
         let put = put.expression_attribute_values(":now", n(now.as_millis()));
@@ -53,8 +48,5 @@ impl Repeats for DynamoRepeats {
 
 fn read(item: &Item) -> PortResult<Repeat> {
     let document = DocumentId::parse(item.text("doc")?).ok_or_else(|| PortError::Corrupt("repeat".into()))?;
-    Ok(Repeat {
-        document,
-        digest: item.text("digest")?.to_owned(),
-    })
+    Ok(Repeat { document, digest: item.text("digest")?.to_owned() })
 }

@@ -17,40 +17,17 @@ use crate::names::Names;
 /// # Errors
 /// When a service refuses.
 pub async fn create_missing(clients: &Clients, mut names: Names) -> Result<Names> {
-    let existing = clients
-        .dynamodb
-        .list_tables()
-        .send()
-        .await
-        .context("list the tables")?;
-    for (layout, name) in TABLES
-        .iter()
-        .zip([&names.records, &names.secrets, &names.activity])
-    {
+    let existing = clients.dynamodb.list_tables().send().await.context("list the tables")?;
+    for (layout, name) in TABLES.iter().zip([&names.records, &names.secrets, &names.activity]) {
         if !existing.table_names().contains(name) {
             create_table(&clients.dynamodb, layout, name)
                 .await
                 .with_context(|| format!("create the table {name}"))?;
         }
     }
-    let buckets = clients
-        .s3
-        .list_buckets()
-        .send()
-        .await
-        .context("list the buckets")?;
-    if !buckets
-        .buckets()
-        .iter()
-        .any(|bucket| bucket.name() == Some(names.bucket.as_str()))
-    {
-        clients
-            .s3
-            .create_bucket()
-            .bucket(&names.bucket)
-            .send()
-            .await
-            .context("create the bucket")?;
+    let buckets = clients.s3.list_buckets().send().await.context("list the buckets")?;
+    if !buckets.buckets().iter().any(|bucket| bucket.name() == Some(names.bucket.as_str())) {
+        clients.s3.create_bucket().bucket(&names.bucket).send().await.context("create the bucket")?;
     }
     let mut urls = Vec::new();
     for layout in &QUEUES {
@@ -82,64 +59,37 @@ pub async fn queue_urls(clients: &Clients) -> Result<Vec<String>> {
 }
 
 fn string_attribute(name: &str) -> Result<AttributeDefinition> {
-    let definition = AttributeDefinition::builder()
-        .attribute_name(name)
-        .attribute_type(ScalarAttributeType::S);
+    let definition =
+        AttributeDefinition::builder().attribute_name(name).attribute_type(ScalarAttributeType::S);
     Ok(definition.build()?)
 }
 
 fn schema(hash: &str, range: &str) -> Result<Vec<KeySchemaElement>> {
-    let element = |name: &str, kind| {
-        KeySchemaElement::builder()
-            .attribute_name(name)
-            .key_type(kind)
-            .build()
-    };
-    Ok(vec![
-        element(hash, KeyType::Hash)?,
-        element(range, KeyType::Range)?,
-    ])
+    let element = |name: &str, kind| KeySchemaElement::builder().attribute_name(name).key_type(kind).build();
+    Ok(vec![element(hash, KeyType::Hash)?, element(range, KeyType::Range)?])
 }
 
 fn index(layout: &IndexLayout) -> Result<GlobalSecondaryIndex> {
-    let kind = if layout.project_all {
-        ProjectionType::All
-    } else {
-        ProjectionType::KeysOnly
-    };
+    let kind = if layout.project_all { ProjectionType::All } else { ProjectionType::KeysOnly };
     let index = GlobalSecondaryIndex::builder().index_name(layout.name);
     let index = index.set_key_schema(Some(schema(layout.hash, layout.range)?));
-    Ok(index
-        .projection(Projection::builder().projection_type(kind).build())
-        .build()?)
+    Ok(index.projection(Projection::builder().projection_type(kind).build()).build()?)
 }
 
 async fn create_table(client: &aws_sdk_dynamodb::Client, layout: &TableLayout, name: &str) -> Result<()> {
     let mut attributes = vec![string_attribute("pk")?, string_attribute("sk")?];
-    let mut request = client
-        .create_table()
-        .table_name(name)
-        .billing_mode(BillingMode::PayPerRequest);
+    let mut request = client.create_table().table_name(name).billing_mode(BillingMode::PayPerRequest);
     for found in layout.indexes {
         attributes.push(string_attribute(found.hash)?);
         attributes.push(string_attribute(found.range)?);
         request = request.global_secondary_indexes(index(found)?);
     }
-    let request = request
-        .set_key_schema(Some(schema("pk", "sk")?))
-        .set_attribute_definitions(Some(attributes));
+    let request =
+        request.set_key_schema(Some(schema("pk", "sk")?)).set_attribute_definitions(Some(attributes));
     request.send().await?;
     if let Some(attribute) = layout.ttl {
-        let ttl = TimeToLiveSpecification::builder()
-            .attribute_name(attribute)
-            .enabled(true)
-            .build()?;
-        client
-            .update_time_to_live()
-            .table_name(name)
-            .time_to_live_specification(ttl)
-            .send()
-            .await?;
+        let ttl = TimeToLiveSpecification::builder().attribute_name(attribute).enabled(true).build()?;
+        client.update_time_to_live().table_name(name).time_to_live_specification(ttl).send().await?;
     }
     Ok(())
 }
@@ -147,43 +97,19 @@ async fn create_table(client: &aws_sdk_dynamodb::Client, layout: &TableLayout, n
 async fn create_queue(client: &aws_sdk_sqs::Client, layout: &QueueLayout) -> Result<String> {
     let create = |name: &str| {
         let request = client.create_queue().queue_name(name);
-        if layout.is_fifo() {
-            request.attributes(QueueAttributeName::FifoQueue, "true")
-        } else {
-            request
-        }
+        if layout.is_fifo() { request.attributes(QueueAttributeName::FifoQueue, "true") } else { request }
     };
     let dead = create(layout.dead).attributes(QueueAttributeName::MessageRetentionPeriod, "1209600");
-    let dead = dead.attributes(
-        QueueAttributeName::VisibilityTimeout,
-        layout.visibility_seconds().to_string(),
-    );
-    let dead = dead
-        .send()
-        .await?
-        .queue_url
-        .context("a queue without an address")?;
+    let dead =
+        dead.attributes(QueueAttributeName::VisibilityTimeout, layout.visibility_seconds().to_string());
+    let dead = dead.send().await?.queue_url.context("a queue without an address")?;
     let wanted = QueueAttributeName::QueueArn;
-    let answer = client
-        .get_queue_attributes()
-        .queue_url(&dead)
-        .attribute_names(wanted.clone())
-        .send()
-        .await?;
-    let arn = answer
-        .attributes()
-        .and_then(|all| all.get(&wanted))
-        .context("a queue without an ARN")?;
+    let answer =
+        client.get_queue_attributes().queue_url(&dead).attribute_names(wanted.clone()).send().await?;
+    let arn = answer.attributes().and_then(|all| all.get(&wanted)).context("a queue without an ARN")?;
     let redrive = serde_json::json!({"deadLetterTargetArn": arn, "maxReceiveCount": MAX_RECEIVE_COUNT});
     let queue = create(layout.name)
         .attributes(QueueAttributeName::RedrivePolicy, redrive.to_string())
-        .attributes(
-            QueueAttributeName::VisibilityTimeout,
-            layout.visibility_seconds().to_string(),
-        );
-    queue
-        .send()
-        .await?
-        .queue_url
-        .context("a queue without an address")
+        .attributes(QueueAttributeName::VisibilityTimeout, layout.visibility_seconds().to_string());
+    queue.send().await?.queue_url.context("a queue without an address")
 }

@@ -40,10 +40,7 @@ mod tests {
 
     #[test]
     fn line_ends_become_newlines_and_controls_vanish() {
-        assert_eq!(
-            canonical("\u{FEFF}a\r\nb\rc\u{0C}d\0e\u{7}\tf  \n\n"),
-            "a\nb\nc\nde\tf"
-        );
+        assert_eq!(canonical("\u{FEFF}a\r\nb\rc\u{0C}d\0e\u{7}\tf  \n\n"), "a\nb\nc\nde\tf");
     }
 
     #[test]

@@ -40,11 +40,8 @@ pub fn render_conversation(turns: &[Turn]) -> (String, Vec<Range<usize>>) {
         }
         let speaker = speaker(turn);
         // Blanks at the start of a turn mean nothing after a name.
-        let paragraph = canonical(&format!(
-            "{speaker}{}{}",
-            if speaker.is_empty() { "" } else { ": " },
-            words.trim()
-        ));
+        let paragraph =
+            canonical(&format!("{speaker}{}{}", if speaker.is_empty() { "" } else { ": " }, words.trim()));
         let length = paragraph.chars().count();
         text.push_str(&paragraph);
         places.push(chars..chars + length);
@@ -55,11 +52,7 @@ pub fn render_conversation(turns: &[Turn]) -> (String, Vec<Range<usize>>) {
 
 /// Who speaks: the name, else the role with a capital letter.
 fn speaker(turn: &Turn) -> String {
-    let name = turn
-        .speaker
-        .as_deref()
-        .filter(|name| !name.trim().is_empty())
-        .unwrap_or(&turn.role);
+    let name = turn.speaker.as_deref().filter(|name| !name.trim().is_empty()).unwrap_or(&turn.role);
     let name = canonical(name).split_whitespace().collect::<Vec<_>>().join(" ");
     let mut letters = name.chars();
     match (turn.speaker.is_some(), letters.next()) {
@@ -80,21 +73,12 @@ pub fn chunk_conversation(text: &str, turn_spans: &[Range<usize>], options: &Chu
     let mut first = 0;
     while first < turns.len() {
         if turns[first].chars > target {
-            pack(
-                text,
-                &units(text, &turns[first], target),
-                Vec::new(),
-                options,
-                &mut spans,
-            );
+            pack(text, &units(text, &turns[first], target), Vec::new(), options, &mut spans);
             first += 1;
             continue;
         }
         let end = window_end(text, &turns, first, options);
-        spans.push(Span {
-            bytes: turns[first].bytes.start..turns[end - 1].bytes.end,
-            headings: Vec::new(),
-        });
+        spans.push(Span { bytes: turns[first].bytes.start..turns[end - 1].bytes.end, headings: Vec::new() });
         first = next_window(&turns, first, end, options);
     }
     to_chunks(text, spans)
@@ -122,10 +106,7 @@ fn window_end(text: &str, turns: &[Unit], first: usize, options: &ChunkOptions) 
     let mut end = first + 1;
     let mut chars = turns[first].chars;
     while end < turns.len() && end - first < options.turns_per_window.max(1) {
-        chars += text[turns[end - 1].bytes.end..turns[end].bytes.start]
-            .chars()
-            .count()
-            + turns[end].chars;
+        chars += text[turns[end - 1].bytes.end..turns[end].bytes.start].chars().count() + turns[end].chars;
         if chars > options.target() {
             break;
         }
@@ -142,13 +123,7 @@ fn next_window(turns: &[Unit], first: usize, end: usize, options: &ChunkOptions)
     }
     let mut start = end.saturating_sub(options.overlap_turns).max(first + 1);
     // Shared turns must leave room for the next one.
-    while start < end
-        && turns[start..=end]
-            .iter()
-            .map(|turn| turn.chars + 2)
-            .sum::<usize>()
-            > target
-    {
+    while start < end && turns[start..=end].iter().map(|turn| turn.chars + 2).sum::<usize>() > target {
         start += 1;
     }
     start

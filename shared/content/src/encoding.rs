@@ -10,10 +10,7 @@ const DETECT_BYTES: usize = 256 * 1024;
 /// declared charset, and the guess of a browser. Malformed sequences become U+FFFD.
 pub(crate) fn decode(bytes: &[u8], charset: Option<&str>) -> String {
     if let Some((encoding, mark_length)) = Encoding::for_bom(bytes) {
-        return encoding
-            .decode_without_bom_handling(&bytes[mark_length..])
-            .0
-            .into_owned();
+        return encoding.decode_without_bom_handling(&bytes[mark_length..]).0.into_owned();
     }
     if let Some(encoding) = utf16_without_mark(bytes) {
         return encoding.decode_without_bom_handling(bytes).0.into_owned();
@@ -37,9 +34,7 @@ pub(crate) fn decode(bytes: &[u8], charset: Option<&str>) -> String {
 pub(crate) fn charset_of(media_type: &str) -> Option<&str> {
     media_type.split(';').skip(1).find_map(|parameter| {
         let (name, value) = parameter.split_once('=')?;
-        name.trim()
-            .eq_ignore_ascii_case("charset")
-            .then(|| value.trim().trim_matches('"'))
+        name.trim().eq_ignore_ascii_case("charset").then(|| value.trim().trim_matches('"'))
     })
 }
 

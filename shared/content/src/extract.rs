@@ -35,19 +35,12 @@ pub struct Extracted {
 
 impl Extracted {
     pub(crate) fn new(format: Format, text: String) -> Self {
-        Self {
-            format,
-            text,
-            title: None,
-            properties: BTreeMap::new(),
-        }
+        Self { format, text, title: None, properties: BTreeMap::new() }
     }
 
     /// Sets a property, unless the value is blank.
     pub(crate) fn set(&mut self, name: &str, value: Option<&str>) {
-        if let Some(value) = value
-            .map(|value| one_line(value, MAX_PROPERTY_CHARS))
-            .filter(|v| !v.is_empty())
+        if let Some(value) = value.map(|value| one_line(value, MAX_PROPERTY_CHARS)).filter(|v| !v.is_empty())
         {
             self.properties.insert(name.to_owned(), value);
         }
@@ -55,9 +48,7 @@ impl Extracted {
 
     /// Sets the title, unless it is blank.
     pub(crate) fn set_title(&mut self, title: Option<&str>) {
-        self.title = title
-            .map(|title| one_line(title, MAX_TITLE_CHARS))
-            .filter(|title| !title.is_empty());
+        self.title = title.map(|title| one_line(title, MAX_TITLE_CHARS)).filter(|title| !title.is_empty());
     }
 }
 
@@ -67,10 +58,7 @@ impl Extracted {
 /// A [`Failure`] that repeating cannot heal. A panic inside a parser is one as well (`corrupt`).
 pub fn extract(source: &Source) -> Result<Extracted, Failure> {
     let read = catch_unwind(AssertUnwindSafe(|| read(source))).unwrap_or_else(|_| {
-        Err(Failure::new(
-            FailureCode::Corrupt,
-            "The file could not be read: its structure broke the reader.",
-        ))
+        Err(Failure::new(FailureCode::Corrupt, "The file could not be read: its structure broke the reader."))
     });
     let mut extracted = read?;
     if extracted.text.len() > MAX_TEXT_BYTES {
@@ -86,23 +74,14 @@ pub fn extract(source: &Source) -> Result<Extracted, Failure> {
 /// The failure of a document that unfolds into more text than [`MAX_TEXT_BYTES`].
 pub(crate) fn too_much_text() -> Failure {
     let limit = MAX_TEXT_BYTES / 1024 / 1024;
-    Failure::new(
-        FailureCode::ContentLimit,
-        format!("The document contains more than {limit} MiB of text."),
-    )
+    Failure::new(FailureCode::ContentLimit, format!("The document contains more than {limit} MiB of text."))
 }
 
 fn read(source: &Source) -> Result<Extracted, Failure> {
     match sniff_text(source)? {
         Sniffed::Pdf => pdf::read(source.bytes),
-        Sniffed::Text {
-            text,
-            format: Format::Html,
-        } => html::read(&text),
-        Sniffed::Text {
-            text,
-            format: Format::Markdown,
-        } => Ok(markdown::read(text)),
+        Sniffed::Text { text, format: Format::Html } => html::read(&text),
+        Sniffed::Text { text, format: Format::Markdown } => Ok(markdown::read(text)),
         Sniffed::Text { text, format } => Ok(Extracted::new(format, text)),
     }
 }

@@ -7,6 +7,7 @@ mod detect;
 mod render;
 mod table;
 mod tree;
+mod visible;
 mod writer;
 
 use dom_query::{Document, NodeRef};
@@ -36,11 +37,7 @@ pub(crate) fn read(html: &str) -> Result<Extracted, Failure> {
         let title = first_heading(&extracted.text).map(str::to_owned);
         extracted.set_title(title.as_deref());
     }
-    if extracted.text.len() > MAX_TEXT_BYTES {
-        Err(too_much_text())
-    } else {
-        Ok(extracted)
-    }
+    if extracted.text.len() > MAX_TEXT_BYTES { Err(too_much_text()) } else { Ok(extracted) }
 }
 
 /// Fills in what the page says about itself.
@@ -71,10 +68,7 @@ fn describe(page: &Document, extracted: &mut Extracted) -> Metadata {
 }
 
 fn config() -> Config {
-    Config {
-        max_elements_to_parse: MAX_READABLE_ELEMENTS,
-        ..Config::default()
-    }
+    Config { max_elements_to_parse: MAX_READABLE_ELEMENTS, ..Config::default() }
 }
 
 /// Returns the readable part of a page.
@@ -120,11 +114,7 @@ fn main_element(page: &Document) -> Option<NodeRef<'_>> {
 fn with_title(text: String, title: &str) -> String {
     let has_heading = text.lines().any(|line| line.starts_with("# "));
     let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
-    if has_heading || title.is_empty() || text.is_empty() {
-        text
-    } else {
-        format!("# {title}\n\n{text}")
-    }
+    if has_heading || title.is_empty() || text.is_empty() { text } else { format!("# {title}\n\n{text}") }
 }
 
 fn first_heading(text: &str) -> Option<&str> {

@@ -23,11 +23,7 @@ pub(crate) fn read(text: String) -> Extracted {
             _ => {}
         }
     }
-    extracted.set_title(
-        title
-            .filter(|title| !title.is_empty())
-            .or_else(|| first_heading(body)),
-    );
+    extracted.set_title(title.filter(|title| !title.is_empty()).or_else(|| first_heading(body)));
     extracted.text = text;
     extracted
 }
@@ -78,11 +74,7 @@ pub(crate) fn atx_heading(line: &str) -> Option<(u8, &str)> {
     let title = rest.trim();
     let open = title.trim_end_matches('#');
     // Closing marks count only after a blank: `# C#` is about C#.
-    let title = if open.is_empty() || open.ends_with([' ', '\t']) {
-        open.trim_end()
-    } else {
-        title
-    };
+    let title = if open.is_empty() || open.ends_with([' ', '\t']) { open.trim_end() } else { title };
     Some((u8::try_from(level).unwrap_or(6), title))
 }
 
@@ -138,13 +130,7 @@ impl Signs {
     }
 
     fn enough(&self) -> bool {
-        let kinds = [
-            self.headings,
-            self.fences / 2,
-            self.lists,
-            self.tables,
-            self.inline,
-        ];
+        let kinds = [self.headings, self.fences / 2, self.lists, self.tables, self.inline];
         let different = kinds.iter().filter(|count| **count > 0).count();
         self.tables > 0 || self.fences >= 2 || self.headings >= 1 && (different >= 2 || self.headings <= 3)
     }
@@ -174,10 +160,7 @@ mod tests {
 
     #[test]
     fn title_is_the_first_heading() {
-        assert_eq!(
-            read("\n# About C#\ntext".into()).title.as_deref(),
-            Some("About C#")
-        );
+        assert_eq!(read("\n# About C#\ntext".into()).title.as_deref(), Some("About C#"));
         assert_eq!(read("Tides\n=====\ntext".into()).title.as_deref(), Some("Tides"));
         assert_eq!(read("text\n\n# Later\n".into()).title, None);
     }
@@ -190,21 +173,12 @@ mod tests {
 
     #[test]
     fn markdown_is_told_from_prose_and_code() {
-        for markdown in [
-            "# Title\n\nText.",
-            "Text\n\n- a\n\n## Part\n",
-            "|a|b|\n|-|---|\n|1|2|",
-            "x\n```\ny\n```\n",
-        ] {
+        for markdown in
+            ["# Title\n\nText.", "Text\n\n- a\n\n## Part\n", "|a|b|\n|-|---|\n|1|2|", "x\n```\ny\n```\n"]
+        {
             assert!(looks_like_markdown(markdown), "{markdown}");
         }
-        for other in [
-            "Only prose.",
-            "- one\n- two",
-            "x = 2 ** 3 ** 4",
-            "#!/bin/sh\necho 1",
-            "#hashtag day",
-        ] {
+        for other in ["Only prose.", "- one\n- two", "x = 2 ** 3 ** 4", "#!/bin/sh\necho 1", "#hashtag day"] {
             assert!(!looks_like_markdown(other), "{other}");
         }
     }

@@ -18,10 +18,7 @@ pub const MAX_PAGES: usize = 5_000;
 
 pub(crate) fn read(bytes: &[u8]) -> Result<Extracted, Failure> {
     let pages = count_pages(bytes)?;
-    let options = TextOptions {
-        word_gap: None,
-        keep_typography: true,
-    };
+    let options = TextOptions { word_gap: None, keep_typography: true };
     let document = convert_text_layer_pages_opts(bytes, "", None, options).map_err(failure)?;
     let mut markdown = document.export_to_markdown();
     if markdown.trim().is_empty() {
@@ -41,9 +38,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Extracted, Failure> {
 }
 
 fn count_pages(bytes: &[u8]) -> Result<usize, Failure> {
-    let meta = PdfMeta::open_with_password(bytes, None)
-        .map_err(failure)?
-        .ok_or_else(|| unreadable(bytes))?;
+    let meta = PdfMeta::open_with_password(bytes, None).map_err(failure)?.ok_or_else(|| unreadable(bytes))?;
     match meta.page_count() {
         0 => Err(corrupt()),
         pages if pages > MAX_PAGES => {
@@ -57,37 +52,25 @@ fn count_pages(bytes: &[u8]) -> Result<usize, Failure> {
 /// The failure of a file that opens neither with nor without a password.
 fn unreadable(bytes: &[u8]) -> Failure {
     // Written by producers whose encryption the reader does not know; the key stands in clear text.
-    if bytes.windows(8).any(|window| window == b"/Encrypt") {
-        unknown_encryption()
-    } else {
-        corrupt()
-    }
+    if bytes.windows(8).any(|window| window == b"/Encrypt") { unknown_encryption() } else { corrupt() }
 }
 
 fn unknown_encryption() -> Failure {
-    Failure::new(
-        FailureCode::Encrypted,
-        "The PDF is encrypted in a way that cannot be read here.",
-    )
+    Failure::new(FailureCode::Encrypted, "The PDF is encrypted in a way that cannot be read here.")
 }
 
 fn corrupt() -> Failure {
-    Failure::new(
-        FailureCode::Corrupt,
-        "The PDF is damaged or incomplete: its structure could not be read.",
-    )
+    Failure::new(FailureCode::Corrupt, "The PDF is damaged or incomplete: its structure could not be read.")
 }
 
 fn failure(error: PdfError) -> Failure {
     match error {
-        PdfError::Encrypted(reason) if reason.needs_password() => Failure::new(
-            FailureCode::Encrypted,
-            "The PDF is encrypted: it opens only with a password.",
-        ),
-        PdfError::Encrypted(_) => Failure::new(
-            FailureCode::Encrypted,
-            "The PDF is encrypted in a way that cannot be read here.",
-        ),
+        PdfError::Encrypted(reason) if reason.needs_password() => {
+            Failure::new(FailureCode::Encrypted, "The PDF is encrypted: it opens only with a password.")
+        }
+        PdfError::Encrypted(_) => {
+            Failure::new(FailureCode::Encrypted, "The PDF is encrypted in a way that cannot be read here.")
+        }
         _ => corrupt(),
     }
 }
@@ -124,13 +107,8 @@ fn describe(bytes: &[u8], extracted: &mut Extracted) {
 /// Whether a value was meant for people: many writers leave a placeholder or the name of their input.
 fn is_title(value: &str) -> bool {
     let value = value.trim().to_lowercase();
-    let is_placeholder = matches!(
-        &*value,
-        "untitled" | "anonymous" | "unspecified" | "(anonymous)" | "none"
-    );
-    let is_file = [
-        ".doc", ".docx", ".dvi", ".tex", ".indd", ".qxd", ".ppt", ".pptx", ".xls",
-    ];
+    let is_placeholder = matches!(&*value, "untitled" | "anonymous" | "unspecified" | "(anonymous)" | "none");
+    let is_file = [".doc", ".docx", ".dvi", ".tex", ".indd", ".qxd", ".ppt", ".pptx", ".xls"];
     !is_placeholder && !is_file.iter().any(|extension| value.ends_with(extension))
 }
 
@@ -164,18 +142,10 @@ fn with_headings(markdown: &str, bytes: &[u8]) -> String {
 
 /// What is compared of a title: letters and digits, so that numbering dots and blanks do not matter.
 fn letters(title: &str) -> String {
-    title
-        .chars()
-        .filter(|letter| letter.is_alphanumeric())
-        .flat_map(char::to_lowercase)
-        .collect()
+    title.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
 fn unescape(line: &str) -> String {
-    let line = line
-        .replace("\\_", "_")
-        .replace("\\*", "*")
-        .replace("&lt;", "<")
-        .replace("&gt;", ">");
+    let line = line.replace("\\_", "_").replace("\\*", "*").replace("&lt;", "<").replace("&gt;", ">");
     line.replace("&amp;", "&")
 }

@@ -73,10 +73,7 @@ pub(crate) enum Sniffed {
 
 pub(crate) fn sniff_text(source: &Source) -> Result<Sniffed, Failure> {
     let bytes = source.bytes;
-    let hints = [
-        source.name.and_then(hint_of_name),
-        source.declared.and_then(hint_of_declared),
-    ];
+    let hints = [source.name.and_then(hint_of_name), source.declared.and_then(hint_of_declared)];
     if is_pdf(bytes) {
         return Ok(Sniffed::Pdf);
     }
@@ -85,11 +82,9 @@ pub(crate) fn sniff_text(source: &Source) -> Result<Sniffed, Failure> {
     }
     if !is_text(bytes) {
         // Something that should be a PDF and is nothing else is a damaged PDF.
-        return match infer::get(bytes) {
+        return match binary_type(bytes) {
             None if hints.contains(&Some(Hint::Pdf)) => Ok(Sniffed::Pdf),
-            found => Err(unsupported(
-                &found.map_or("an unknown binary file".to_owned(), name_of),
-            )),
+            found => Err(unsupported(&found.map_or("an unknown binary file".to_owned(), name_of))),
         };
     }
     let in_declared = source.declared.and_then(charset_of);
@@ -157,7 +152,7 @@ fn is_pdf(bytes: &[u8]) -> bool {
 fn is_text(bytes: &[u8]) -> bool {
     let sample = &bytes[..bytes.len().min(SAMPLE_BYTES)];
     let has_utf16_mark = sample.starts_with(b"\xFF\xFE") || sample.starts_with(b"\xFE\xFF");
-    if has_utf16_mark && infer::get(bytes).is_none() {
+    if has_utf16_mark && binary_type(bytes).is_none() {
         return true;
     }
     let strange = sample.iter().filter(|byte| is_strange(**byte)).count();
@@ -169,12 +164,17 @@ fn is_text(bytes: &[u8]) -> bool {
     }
     // A stray control character (terminal logs, form data) does not make text a binary.
     let zeros = sample.iter().filter(|byte| **byte == 0).count();
-    infer::get(bytes).is_none() && strange * 50 <= sample.len() && zeros * 500 <= sample.len()
+    binary_type(bytes).is_none() && strange <= 1 + sample.len() / 50 && zeros <= 1 + sample.len() / 500
 }
 
 /// Control characters that no encoding of text uses. Escape is not among them: ISO-2022 and terminals.
 fn is_strange(byte: u8) -> bool {
     matches!(byte, 0..=8 | 0x0E..=0x1A | 0x1C..=0x1F | 0x7F)
+}
+
+/// Returns the type of a known binary format. The texts that the table knows are no binaries.
+fn binary_type(bytes: &[u8]) -> Option<infer::Type> {
+    infer::get(bytes).filter(|kind| kind.matcher_type() != infer::MatcherType::Text)
 }
 
 fn unsupported(what: &str) -> Failure {

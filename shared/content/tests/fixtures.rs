@@ -3,18 +3,12 @@
 use content::{Extracted, Failure, FailureCode, Format, Source, extract, sniff};
 
 fn fixture(name: &str) -> Vec<u8> {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/data")
-        .join(name);
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name);
     std::fs::read(path).expect("the fixture exists")
 }
 
 fn read(name: &str) -> Result<Extracted, Failure> {
-    extract(&Source {
-        bytes: &fixture(name),
-        name: Some(name),
-        declared: None,
-    })
+    extract(&Source { bytes: &fixture(name), name: Some(name), declared: None })
 }
 
 fn code(name: &str) -> FailureCode {
@@ -38,9 +32,7 @@ fn pdf_text_comes_in_reading_order_with_headings_and_properties() {
     ];
     let mut rest = pdf.text.as_str();
     for part in parts {
-        let at = rest
-            .find(part)
-            .unwrap_or_else(|| panic!("{part:?} is missing in {}", pdf.text));
+        let at = rest.find(part).unwrap_or_else(|| panic!("{part:?} is missing in {}", pdf.text));
         rest = &rest[at + part.len()..];
     }
 }
@@ -74,10 +66,7 @@ fn web_page_keeps_its_readable_part_as_markdown() {
 #[test]
 fn text_in_any_encoding_is_read() {
     for (name, part) in [
-        (
-            "russian-windows-1251.txt",
-            "Маяк на мысе был построен в 1871 году.",
-        ),
+        ("russian-windows-1251.txt", "Маяк на мысе был построен в 1871 году."),
         ("russian-koi8-r.txt", "Смотритель каждую ночь поднимался"),
         ("japanese-shift-jis.txt", "岬の灯台は一八七一年に建てられました。"),
         ("japanese-euc-jp.txt", "灯台守は毎晩らせん階段を上り"),
@@ -97,43 +86,19 @@ fn text_in_any_encoding_is_read() {
 #[test]
 fn bytes_are_trusted_more_than_name_and_declared_type() {
     let pdf = fixture("two-pages.pdf");
-    let source = Source {
-        bytes: &pdf,
-        name: Some("notes.txt"),
-        declared: Some("text/html"),
-    };
+    let source = Source { bytes: &pdf, name: Some("notes.txt"), declared: Some("text/html") };
     assert_eq!(sniff(&source).unwrap(), Format::Pdf);
     let page = fixture("page.html");
-    let source = Source {
-        bytes: &page,
-        name: Some("paper.pdf"),
-        declared: Some("application/pdf"),
-    };
+    let source = Source { bytes: &page, name: Some("paper.pdf"), declared: Some("application/pdf") };
     assert_eq!(sniff(&source).unwrap(), Format::Html);
 }
 
 #[test]
 fn name_is_trusted_more_than_declared_type() {
-    let formats = |bytes: &[u8], name, declared| {
-        sniff(&Source {
-            bytes,
-            name,
-            declared,
-        })
-        .unwrap()
-    };
-    assert_eq!(
-        formats(b"# Title", Some("a/b.md"), Some("text/html")),
-        Format::Markdown
-    );
-    assert_eq!(
-        formats(b"# comment\n\nx = 1", Some("a.py"), Some("text/markdown")),
-        Format::Text
-    );
-    assert_eq!(
-        formats(b"x <b>y</b>", None, Some("text/html; charset=utf-8")),
-        Format::Html
-    );
+    let formats = |bytes: &[u8], name, declared| sniff(&Source { bytes, name, declared }).unwrap();
+    assert_eq!(formats(b"# Title", Some("a/b.md"), Some("text/html")), Format::Markdown);
+    assert_eq!(formats(b"# comment\n\nx = 1", Some("a.py"), Some("text/markdown")), Format::Text);
+    assert_eq!(formats(b"x <b>y</b>", None, Some("text/html; charset=utf-8")), Format::Html);
     assert_eq!(formats(b"x <b>y</b>", None, Some("webpage")), Format::Html);
     assert_eq!(formats(b"x <b>y</b>", None, None), Format::Text);
 }
@@ -142,18 +107,10 @@ fn name_is_trusted_more_than_declared_type() {
 fn unsupported_binaries_are_named() {
     let png = [&b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"[..], &[0; 32]].concat();
     let zip = [&b"PK\x03\x04\x14\0\0\0\x08\0"[..], &[7; 64]].concat();
-    for (bytes, word) in [
-        (&png[..], "image/png"),
-        (&zip[..], "zip"),
-        (b"{\\rtf1 x}", "RTF"),
-        (&[0, 1, 2, 3], "unknown"),
-    ] {
-        let failure = sniff(&Source {
-            bytes,
-            name: Some("x.txt"),
-            declared: None,
-        })
-        .unwrap_err();
+    for (bytes, word) in
+        [(&png[..], "image/png"), (&zip[..], "zip"), (b"{\\rtf1 x}", "RTF"), (&[0, 1, 2, 3], "unknown")]
+    {
+        let failure = sniff(&Source { bytes, name: Some("x.txt"), declared: None }).unwrap_err();
         assert_eq!(failure.code, FailureCode::UnsupportedType);
         assert!(failure.message.contains(word), "{}", failure.message);
     }
@@ -161,75 +118,34 @@ fn unsupported_binaries_are_named() {
 
 #[test]
 fn garbage_that_claims_to_be_pdf_is_corrupt() {
-    for bytes in [
-        &b"%PDF-1.7\n%\xE2\xE3\xCF\xD3\nnothing here"[..],
-        &[1, 2, 3, 0xFF, 0, 9, 200],
-    ] {
-        let source = Source {
-            bytes,
-            name: Some("x.pdf"),
-            declared: None,
-        };
+    for bytes in [&b"%PDF-1.7\n%\xE2\xE3\xCF\xD3\nnothing here"[..], &[1, 2, 3, 0xFF, 0, 9, 200]] {
+        let source = Source { bytes, name: Some("x.pdf"), declared: None };
         assert_eq!(extract(&source).unwrap_err().code, FailureCode::Corrupt);
     }
 }
 
 #[test]
 fn blank_documents_are_empty() {
-    for bytes in [
-        &b""[..],
-        b" \n\t ",
-        b"\xEF\xBB\xBF",
-        b"<html><body><script>x</script></body></html>",
-    ] {
-        let source = Source {
-            bytes,
-            name: None,
-            declared: None,
-        };
-        assert_eq!(
-            extract(&source).unwrap_err().code,
-            FailureCode::Empty,
-            "{bytes:?}"
-        );
+    for bytes in [&b""[..], b" \n\t ", b"\xEF\xBB\xBF", b"<html><body><script>x</script></body></html>"] {
+        let source = Source { bytes, name: None, declared: None };
+        assert_eq!(extract(&source).unwrap_err().code, FailureCode::Empty, "{bytes:?}");
     }
 }
 
 #[test]
 fn text_that_only_begins_like_a_binary_is_text() {
-    for text in [
-        "BMW builds cars.",
-        "BMÄ",
-        "MZ is a name",
-        "ID3 tags are metadata",
-        "We saw %PDF-1.4 in it",
-    ] {
-        for bytes in [
-            text.as_bytes(),
-            &text.chars().map(|c| c as u8).collect::<Vec<_>>(),
-        ] {
-            assert_eq!(
-                sniff(&Source {
-                    bytes,
-                    name: None,
-                    declared: None
-                })
-                .unwrap(),
-                Format::Text,
-                "{text}"
-            );
+    for text in ["BMW builds cars.", "BMÄ", "MZ is a name", "ID3 tags are metadata", "We saw %PDF-1.4 in it"]
+    {
+        for bytes in [text.as_bytes(), &text.chars().map(|c| c as u8).collect::<Vec<_>>()] {
+            assert_eq!(sniff(&Source { bytes, name: None, declared: None }).unwrap(), Format::Text, "{text}");
         }
     }
 }
 
 fn markdown_of(html: &str) -> String {
-    extract(&Source {
-        bytes: html.as_bytes(),
-        name: None,
-        declared: Some("text/html"),
-    })
-    .unwrap()
-    .text
+    extract(&Source { bytes: html.as_bytes(), name: None, declared: Some("text/html") })
+        .expect("it is read")
+        .text
 }
 
 #[test]
@@ -244,29 +160,14 @@ fn html_nested_100_000_deep_is_read() {
 fn html_structure_becomes_markdown() {
     for (html, markdown) in [
         ("<h2>A <a href='#a'>§</a></h2><p>x<br>y</p>", "## A\n\nx\ny"),
-        (
-            "<ol start=3><li><p>x</p><p>y</p></li><li>z</li></ol>",
-            "3. x\n\n   y\n4. z",
-        ),
+        ("<ol start=3><li><p>x</p><p>y</p></li><li>z</li></ol>", "3. x\n\n   y\n\n4. z"),
         ("<blockquote><p>a</p><p>b</p></blockquote>", "> a\n>\n> b"),
-        (
-            "<p>1 <b> bold </b>2 <i></i>3 <code>a`b</code></p>",
-            "1 **bold** 2 3 ``a`b``",
-        ),
-        (
-            "<p><a href='javascript:x()'>run</a> <a href=' /a b '>go</a></p>",
-            "run [go](/a%20b)",
-        ),
-        (
-            "<p># no heading</p><pre>a\n  ``` b</pre>",
-            "\\# no heading\n\n````\na\n  ``` b\n````",
-        ),
+        ("<p>1 <b> bold </b>2 <i></i>3 <code>a`b</code></p>", "1 **bold** 2 3 `` a`b ``"),
+        ("<p><a href='javascript:x()'>run</a> <a href=' /a b '>go</a></p>", "run [go](/a%20b)"),
+        ("<p># no heading</p><pre>a\n  ``` b</pre>", "\\# no heading\n\n````\na\n  ``` b\n````"),
         ("<table><tr><td>a|b<td>c</table>", "| a\\|b | c |\n| --- | --- |"),
         ("<table><tr><td><h3>layout</h3><p>x</table>", "### layout\n\nx"),
-        (
-            "<p>a<script>x</script><span hidden>y</span> &lt;b&gt;</p>",
-            "a <b>",
-        ),
+        ("<p>a<script>x</script><span hidden>y</span> &lt;b&gt;</p>", "a <b>"),
         ("<dl><dt>Term</dt><dd>Meaning</dd></dl>", "Term\nMeaning"),
         (
             "<img src='data:x' alt='A map'><img src='https://h.example/i.png' alt='B'>",
@@ -289,10 +190,7 @@ fn page_without_main_loses_its_navigation_but_no_paragraph() {
     let text = markdown_of(&page);
     assert!(text.starts_with("# Ships\n"), "{text}");
     assert!((0..8).all(|n| text.contains(&format!("on day {n}."))), "{text}");
-    assert!(
-        !text.contains("Buy now") && !text.contains("Imprint") && !text.contains("Start"),
-        "{text}"
-    );
+    assert!(!text.contains("Buy now") && !text.contains("Imprint") && !text.contains("Start"), "{text}");
 }
 
 #[test]

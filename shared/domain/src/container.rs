@@ -155,10 +155,7 @@ impl Change {
     /// The bytes that nobody needs once the change has happened.
     pub fn garbage(&self) -> Vec<BlobRef> {
         let document = self.document();
-        let old = document
-            .indexed
-            .iter()
-            .flat_map(|old| [old.pack.clone(), old.body.clone()]);
+        let old = document.indexed.iter().flat_map(|old| [old.pack.clone(), old.body.clone()]);
         let mut blobs: Vec<BlobRef> = match self {
             Self::Publish(_) => old.filter(|blob| !document.uses(blob)).collect(),
             Self::Remove(_) => old.chain(document.unserved()).collect(),
@@ -178,17 +175,10 @@ impl Document {
     /// The bytes of the newest revision that search does not serve (yet). A worker may have stored a pack and not
     /// recorded it, so it is named in both places where it may lie.
     pub fn unserved(&self) -> Vec<BlobRef> {
-        let served: Vec<&BlobRef> = self
-            .indexed
-            .iter()
-            .flat_map(|indexed| [&indexed.pack, &indexed.body])
-            .collect();
+        let served: Vec<&BlobRef> =
+            self.indexed.iter().flat_map(|indexed| [&indexed.pack, &indexed.body]).collect();
         let pack = self.pack_path();
-        let all = [
-            BlobRef::Inline(pack.clone()),
-            BlobRef::Object(pack),
-            self.body.blob.clone(),
-        ];
+        let all = [BlobRef::Inline(pack.clone()), BlobRef::Object(pack), self.body.blob.clone()];
         all.into_iter().filter(|blob| !served.contains(&blob)).collect()
     }
 

@@ -57,23 +57,14 @@ pub enum Error {
 impl Error {
     /// An [`Error::Invalid`] without a place.
     pub fn invalid(message: impl Into<String>) -> Self {
-        Self::Invalid {
-            message: message.into(),
-            issues: Vec::new(),
-        }
+        Self::Invalid { message: message.into(), issues: Vec::new() }
     }
 
     /// An [`Error::Invalid`] about one field of the request.
     pub fn invalid_field(field: &str, message: impl Into<String>) -> Self {
         let message = message.into();
-        let issue = Issue {
-            path: vec![field.to_owned()],
-            message: message.clone(),
-        };
-        Self::Invalid {
-            message: format!("{field}: {message}"),
-            issues: vec![issue],
-        }
+        let issue = Issue { path: vec![field.to_owned()], message: message.clone() };
+        Self::Invalid { message: format!("{field}: {message}"), issues: vec![issue] }
     }
 
     /// An [`Error::Internal`] that says what was being done.

@@ -98,21 +98,14 @@ impl Condition {
                 _ => scalar(value).is_some_and(|text| self.equal(&text)),
             },
             Comparison::StringContains => match value {
-                Value::Array(items) => items
-                    .iter()
-                    .filter_map(Value::as_str)
-                    .any(|item| self.within(item)),
+                Value::Array(items) => items.iter().filter_map(Value::as_str).any(|item| self.within(item)),
                 _ => value.as_str().is_some_and(|text| self.within(text)),
             },
         }
     }
 
     fn equal(&self, text: &str) -> bool {
-        if self.ignore_case {
-            text.to_lowercase() == self.value.to_lowercase()
-        } else {
-            text == self.value
-        }
+        if self.ignore_case { text.to_lowercase() == self.value.to_lowercase() } else { text == self.value }
     }
 
     fn within(&self, text: &str) -> bool {
@@ -157,19 +150,13 @@ fn invalid(path: &str, rule: &str) -> Error {
 
 fn parse_node(value: &Value, path: &str, depth: usize, conditions: &mut usize) -> Result<Filter> {
     let Value::Object(object) = value else {
-        return Err(invalid(
-            path,
-            "a condition {key, value, …} or a group {\"AND\": […]} or {\"OR\": […]}",
-        ));
+        return Err(invalid(path, "a condition {key, value, …} or a group {\"AND\": […]} or {\"OR\": […]}"));
     };
     let group = object.keys().find(|key| *key == "AND" || *key == "OR");
     let Some(name) = group else {
         *conditions += 1;
         if *conditions > MAX_CONDITIONS {
-            return Err(invalid(
-                "filters",
-                &format!("at most {MAX_CONDITIONS} conditions"),
-            ));
+            return Err(invalid("filters", &format!("at most {MAX_CONDITIONS} conditions")));
         }
         return parse_condition(object, path).map(Filter::Condition);
     };
@@ -177,27 +164,17 @@ fn parse_node(value: &Value, path: &str, depth: usize, conditions: &mut usize) -
         return Err(invalid(path, "a group has exactly one property, AND or OR"));
     }
     if depth > MAX_DEPTH {
-        return Err(invalid(
-            "filters",
-            &format!("groups nest at most {MAX_DEPTH} levels"),
-        ));
+        return Err(invalid("filters", &format!("groups nest at most {MAX_DEPTH} levels")));
     }
     let Value::Array(items) = &object[name] else {
-        return Err(invalid(
-            &format!("{path}.{name}"),
-            "an array of conditions or groups",
-        ));
+        return Err(invalid(&format!("{path}.{name}"), "an array of conditions or groups"));
     };
     let parts = items
         .iter()
         .enumerate()
         .map(|(i, item)| parse_node(item, &format!("{path}.{name}[{i}]"), depth + 1, conditions))
         .collect::<Result<Vec<_>>>()?;
-    Ok(if name == "AND" {
-        Filter::And(parts)
-    } else {
-        Filter::Or(parts)
-    })
+    Ok(if name == "AND" { Filter::And(parts) } else { Filter::Or(parts) })
 }
 
 fn parse_condition(object: &Map<String, Value>, path: &str) -> Result<Condition> {
@@ -231,23 +208,11 @@ fn parse_condition(object: &Map<String, Value>, path: &str) -> Result<Condition>
             return Err(invalid(&format!("{path}.filterType"), rule));
         }
     };
-    let (key, value) = (
-        key.ok_or_else(|| missing("key"))?,
-        value.ok_or_else(|| missing("value"))?,
-    );
+    let (key, value) = (key.ok_or_else(|| missing("key"))?, value.ok_or_else(|| missing("value"))?);
     if matches!(comparison, Comparison::Numeric(_)) && value.trim().parse::<f64>().is_err() {
-        return Err(invalid(
-            &format!("{path}.value"),
-            "a number, because filterType is numeric",
-        ));
+        return Err(invalid(&format!("{path}.value"), "a number, because filterType is numeric"));
     }
-    Ok(Condition {
-        key,
-        value,
-        comparison,
-        negate,
-        ignore_case,
-    })
+    Ok(Condition { key, value, comparison, negate, ignore_case })
 }
 
 fn text<'a>(value: &'a Value, place: &str) -> Result<&'a str> {

@@ -77,14 +77,9 @@ impl OrgId {
     /// [`Error::Invalid`] unless it is 1 to 40 of `[a-z0-9-]`.
     pub fn parse(text: &str) -> Result<Self> {
         let ok = (1..=40).contains(&text.len())
-            && text
-                .bytes()
-                .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
+            && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
         if !ok {
-            return Err(Error::invalid_field(
-                "org",
-                "1 to 40 characters of a-z, 0-9 and hyphen",
-            ));
+            return Err(Error::invalid_field("org", "1 to 40 characters of a-z, 0-9 and hyphen"));
         }
         Ok(Self(text.to_owned()))
     }

@@ -103,10 +103,7 @@ impl PresentedKey {
         }
         let (secret, sum) = rest.split_at(SECRET_LEN);
         let id = KeyId::parse(id)?;
-        (checksum(&id, secret) == sum).then(|| Self {
-            hash: Sha256::digest(secret.as_bytes()).into(),
-            id,
-        })
+        (checksum(&id, secret) == sum).then(|| Self { hash: Sha256::digest(secret.as_bytes()).into(), id })
     }
 
     /// The public part, to find the record by.
@@ -148,10 +145,7 @@ mod tests {
     fn a_key_opens_its_organization_only() {
         let key = key();
         let presented = PresentedKey::parse(&key.text).unwrap();
-        assert_eq!(
-            presented.verify(Some(&key.record), NOW).unwrap().org().as_str(),
-            "acme"
-        );
+        assert_eq!(presented.verify(Some(&key.record), NOW).unwrap().org().as_str(), "acme");
         let other = self::key();
         assert!(presented.verify(Some(&other.record), NOW).is_err());
         assert!(presented.verify(None, NOW).is_err());
@@ -178,14 +172,9 @@ mod tests {
             let wrong = String::from_utf8(wrong).unwrap();
             assert!(PresentedKey::parse(&wrong).is_none(), "{wrong}");
         }
-        for garbage in [
-            "",
-            "local",
-            "rk_",
-            "rk_a_",
-            "sm_1_2",
-            "rk_ä_öööööööööööööööööööööööööööööööööööööööö",
-        ] {
+        for garbage in
+            ["", "local", "rk_", "rk_a_", "sm_1_2", "rk_ä_öööööööööööööööööööööööööööööööööööööööö"]
+        {
             assert!(PresentedKey::parse(garbage).is_none());
         }
     }

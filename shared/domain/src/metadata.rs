@@ -19,10 +19,7 @@ impl Metadata {
     /// # Errors
     /// [`Error::Invalid`] with one issue for each wrong key or value, or when it is over [`MAX_BYTES`].
     pub fn parse(object: Map<String, Value>) -> Result<Self> {
-        let issues: Vec<Issue> = object
-            .iter()
-            .filter_map(|(key, value)| fault(key, value))
-            .collect();
+        let issues: Vec<Issue> = object.iter().filter_map(|(key, value)| fault(key, value)).collect();
         if let Some(first) = issues.first() {
             let message = format!("metadata.{}: {}", first.path[1], first.message);
             return Err(Error::Invalid { message, issues });
@@ -60,12 +57,8 @@ impl Metadata {
 }
 
 fn fault(key: &str, value: &Value) -> Option<Issue> {
-    let issue = |message: &str| {
-        Some(Issue {
-            path: vec!["metadata".into(), key.into()],
-            message: message.into(),
-        })
-    };
+    let issue =
+        |message: &str| Some(Issue { path: vec!["metadata".into(), key.into()], message: message.into() });
     let allowed = |b: u8| b.is_ascii_alphanumeric() || b"_.-".contains(&b);
     if !(1..=64).contains(&key.len()) || !key.bytes().all(allowed) {
         return issue("a key has 1 to 64 characters of letters, digits, underscore, full stop and hyphen");
@@ -75,11 +68,7 @@ fn fault(key: &str, value: &Value) -> Option<Issue> {
         Value::Array(items) => items.iter().all(Value::is_string),
         Value::Null | Value::Object(_) => false,
     };
-    if ok {
-        None
-    } else {
-        issue("a value is a string, a number, a boolean or an array of strings")
-    }
+    if ok { None } else { issue("a value is a string, a number, a boolean or an array of strings") }
 }
 
 #[cfg(test)]

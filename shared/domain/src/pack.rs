@@ -77,11 +77,7 @@ impl Pack {
 
     /// The text of each chunk, in order, in one pass over the canonical text.
     pub fn chunk_texts(&self) -> Vec<&str> {
-        let mut bounds: Vec<usize> = self
-            .chunks
-            .iter()
-            .flat_map(|chunk| [chunk.start, chunk.end])
-            .collect();
+        let mut bounds: Vec<usize> = self.chunks.iter().flat_map(|chunk| [chunk.start, chunk.end]).collect();
         bounds.sort_unstable();
         bounds.dedup();
         let offsets = byte_offsets(&self.text, &bounds);
@@ -112,12 +108,10 @@ mod tests {
     use super::*;
 
     fn pack() -> Pack {
-        let chunk = |start, end| PackedChunk {
-            start,
-            end,
-            headings: vec!["Größe".into()],
-            vector: vec![-1, 0, 127],
-        };
+        let chunk =
+            |start, end| PackedChunk {
+                start, end, headings: vec!["Größe".into()], vector: vec![-1, 0, 127]
+            };
         Pack {
             v: 1,
             model: "static".into(),

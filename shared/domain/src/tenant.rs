@@ -29,12 +29,7 @@ impl Tenant {
 
     /// The tenant of work that runs behind a queue or a schedule.
     pub(crate) fn of_work(org: OrgId) -> Self {
-        Self {
-            org,
-            key: None,
-            permission: Permission::Write,
-            tags: None,
-        }
+        Self { org, key: None, permission: Permission::Write, tags: None }
     }
 
     /// The tenant of the person at this machine: only for programs that open the data folder itself.
@@ -89,8 +84,6 @@ impl Tenant {
         if self.reaches(tag) {
             return Ok(());
         }
-        Err(Error::Forbidden(format!(
-            "this key does not reach the container tag {tag}"
-        )))
+        Err(Error::Forbidden(format!("this key does not reach the container tag {tag}")))
     }
 }

@@ -58,35 +58,21 @@ where
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         let app = App::from_ref(state);
         let from_loopback = parts.extensions.get::<LoopbackPeer>().is_some();
-        let tenant = app
-            .authenticator
-            .authenticate(credential(&parts.headers), from_loopback)
-            .await?;
+        let tenant = app.authenticator.authenticate(credential(&parts.headers), from_loopback).await?;
         if !D::allows(&tenant) {
             return Err(ApiError(Error::Forbidden("this key may only read".into())));
         }
-        Ok(Self {
-            tenant,
-            demand: PhantomData,
-        })
+        Ok(Self { tenant, demand: PhantomData })
     }
 }
 
 /// The key in `Authorization: Bearer` or, as the command-line client sends it, in `x-api-key`.
 fn credential(headers: &HeaderMap) -> Option<&str> {
-    let bearer = headers
-        .get(AUTHORIZATION)
-        .and_then(|value| value.to_str().ok())
-        .and_then(|text| {
-            let (scheme, key) = text.split_once(' ')?;
-            scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())
-        });
-    bearer.or_else(|| {
-        headers
-            .get("x-api-key")
-            .and_then(|value| value.to_str().ok())
-            .map(str::trim)
-    })
+    let bearer = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok()).and_then(|text| {
+        let (scheme, key) = text.split_once(' ')?;
+        scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())
+    });
+    bearer.or_else(|| headers.get("x-api-key").and_then(|value| value.to_str().ok()).map(str::trim))
 }
 
 #[cfg(test)]

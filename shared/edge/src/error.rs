@@ -62,9 +62,7 @@ impl IntoResponse for ApiError {
         }
         let mut response = (status, axum::response::Json(body)).into_response();
         let mut header = |name: &'static str, value: &'static str| {
-            response
-                .headers_mut()
-                .insert(name, HeaderValue::from_static(value));
+            response.headers_mut().insert(name, HeaderValue::from_static(value));
         };
         match status {
             // compat: both official clients retry 409 unless they are told not to.

@@ -30,9 +30,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
                 Error::invalid("the body ended early")
             })
         })?;
-        parse(if bytes.is_empty() { b"{}" } else { &bytes })
-            .map(Self)
-            .map_err(ApiError)
+        parse(if bytes.is_empty() { b"{}" } else { &bytes }).map(Self).map_err(ApiError)
     }
 }
 
@@ -49,18 +47,10 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Error> {
         if path == "." {
             return Error::invalid(format!("the body is not as expected: {message}"));
         }
-        let issue = Issue {
-            path: path.split('.').map(str::to_owned).collect(),
-            message: message.clone(),
-        };
-        Error::Invalid {
-            message: format!("{path}: {message}"),
-            issues: vec![issue],
-        }
+        let issue = Issue { path: path.split('.').map(str::to_owned).collect(), message: message.clone() };
+        Error::Invalid { message: format!("{path}: {message}"), issues: vec![issue] }
     })?;
-    deserializer
-        .end()
-        .map_err(|_| Error::invalid("the body goes on after the JSON value"))?;
+    deserializer.end().map_err(|_| Error::invalid("the body goes on after the JSON value"))?;
     Ok(value)
 }
 
@@ -79,8 +69,7 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Path<T>
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         let path = axum::extract::Path::<T>::from_request_parts(parts, state).await;
-        path.map(|path| Self(path.0))
-            .map_err(|_| ApiError(Error::invalid("the path cannot be read")))
+        path.map(|path| Self(path.0)).map_err(|_| ApiError(Error::invalid("the path cannot be read")))
     }
 }
 
@@ -96,9 +85,7 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Query<T
         query.map(|query| Self(query.0)).map_err(|rejection| {
             let text = rejection.body_text();
             let why = text.rsplit(": ").next().unwrap_or_default();
-            ApiError(Error::invalid(format!(
-                "the query string is not as expected: {why}"
-            )))
+            ApiError(Error::invalid(format!("the query string is not as expected: {why}")))
         })
     }
 }

@@ -22,12 +22,7 @@ pub struct Pagination {
 impl Pagination {
     /// The pagination of a page.
     pub fn new(page: usize, limit: usize, total: usize) -> Self {
-        Self {
-            current_page: page,
-            limit,
-            total_items: total,
-            total_pages: total.div_ceil(limit.max(1)),
-        }
+        Self { current_page: page, limit, total_items: total, total_pages: total.div_ceil(limit.max(1)) }
     }
 }
 
@@ -66,10 +61,7 @@ pub fn flexible_bool<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool,
 /// [`Error::Invalid`] for a tag outside the pattern.
 pub fn scope(one: Option<&str>, many: Option<&[String]>) -> Result<Scope> {
     let mut tags = Vec::new();
-    for text in one
-        .into_iter()
-        .chain(many.into_iter().flatten().map(String::as_str))
-    {
+    for text in one.into_iter().chain(many.into_iter().flatten().map(String::as_str)) {
         let tag = ContainerTag::parse(text)?;
         if !tags.contains(&tag) {
             tags.push(tag);
@@ -85,10 +77,7 @@ pub fn scope(one: Option<&str>, many: Option<&[String]>) -> Result<Scope> {
 pub fn tag_of(one: Option<&str>, many: Option<&[String]>) -> Result<Option<ContainerTag>> {
     let mut tags = scope(one, many)?.tags;
     if tags.len() > 1 {
-        return Err(Error::invalid_field(
-            "containerTags",
-            "a document goes to one container; send one tag",
-        ));
+        return Err(Error::invalid_field("containerTags", "a document goes to one container; send one tag"));
     }
     Ok(tags.pop())
 }

@@ -44,10 +44,7 @@ pub fn finish(routes: Router) -> Router {
         .fallback(|| async { ApiError(Error::NotFound("Route")) })
         .method_not_allowed_fallback(|| async {
             let error = ApiError(Error::invalid("this route does not take this method"));
-            (
-                http::StatusCode::METHOD_NOT_ALLOWED,
-                error.into_response().into_body(),
-            )
+            (http::StatusCode::METHOD_NOT_ALLOWED, error.into_response().into_body())
         })
         .layer(DefaultBodyLimit::max(MAX_JSON_BYTES))
         .layer(CatchPanicLayer::custom(panicked))
@@ -56,9 +53,7 @@ pub fn finish(routes: Router) -> Router {
 
 fn panicked(panic: Box<dyn Any + Send>) -> Response {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    let text = text
-        .or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_default();
+    let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
     ApiError(Error::internal(format!("panic: {text}"))).into_response()
 }
 
@@ -66,10 +61,7 @@ fn panicked(panic: Box<dyn Any + Send>) -> Response {
 async fn observe(request: Request, next: Next) -> Response {
     let id = Revision::random().as_str().to_owned();
     let method = request.method().clone();
-    let route = request
-        .extensions()
-        .get::<MatchedPath>()
-        .map(|path| path.as_str().to_owned());
+    let route = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
     let begun = Instant::now();
     let mut response = CURRENT.scope(id.clone(), next.run(request)).await;
     let status = response.status().as_u16();

@@ -39,10 +39,7 @@ struct Entry {
 impl Cache {
     /// A cache that keeps about `max_bytes` of indexes.
     pub fn new(max_bytes: usize) -> Self {
-        Self {
-            slots: Mutex::default(),
-            max_bytes,
-        }
+        Self { slots: Mutex::default(), max_bytes }
     }
 
     /// The container's index, with everything that was committed before this call.
@@ -58,9 +55,8 @@ impl Cache {
         let slot = self.slot(&key);
         // One reader follows the log, the others of this container wait for it and find the work done.
         let mut warm = slot.lock().await;
-        if let Some(loaded) = warm
-            .as_ref()
-            .filter(|loaded| loaded.seq >= head.seq && fits(loaded, head.generation))
+        if let Some(loaded) =
+            warm.as_ref().filter(|loaded| loaded.seq >= head.seq && fits(loaded, head.generation))
         {
             return Ok(loaded.index.clone());
         }

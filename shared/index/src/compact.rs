@@ -52,24 +52,16 @@ pub async fn compact(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult
         replaced
     } else {
         let known: Vec<&BlobRef> = loaded.segments.iter().map(|(segment, _)| &segment.blob).collect();
-        let new = segments
-            .iter()
-            .map(|segment| segment.blob.clone())
-            .chain(replaced);
+        let new = segments.iter().map(|segment| segment.blob.clone()).chain(replaced);
         new.filter(|blob| !known.contains(&blob)).collect()
     };
     if !unused.is_empty() {
         // No message: the sweeper finds the record in a minute, when no reader can still be about to open these.
-        ctx.index
-            .record_purge(tenant, id, &unused, ctx.clock.now())
-            .await?;
+        ctx.index.record_purge(tenant, id, &unused, ctx.clock.now()).await?;
     }
     if published {
         ctx.index.trim(tenant, id, covered).await?;
-        let (count, chunks) = (
-            segments.len(),
-            segments.iter().map(|segment| segment.chunks).sum::<u64>(),
-        );
+        let (count, chunks) = (segments.len(), segments.iter().map(|segment| segment.chunks).sum::<u64>());
         info!(container.id = %id, segments = count, chunks, "folded the log of {id} into {count} segments");
     }
     Ok(())
@@ -91,13 +83,5 @@ async fn store(
     let path = format!("{id}/segments/{}", Revision::random());
     let size = bytes.len() as u64;
     let blob = ctx.blobs.put(tenant, &path, bytes).await?;
-    Ok((
-        SegmentRef {
-            blob,
-            through,
-            chunks: segment.len_chunks() as u64,
-            bytes: size,
-        },
-        segment,
-    ))
+    Ok((SegmentRef { blob, through, chunks: segment.len_chunks() as u64, bytes: size }, segment))
 }

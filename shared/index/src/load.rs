@@ -58,18 +58,12 @@ impl Loaded {
             }
             head = ctx.index.head(tenant, id).await?;
         }
-        Err(PortError::Unavailable(
-            "the index kept changing while it was read".into(),
-        ))
+        Err(PortError::Unavailable("the index kept changing while it was read".into()))
     }
 
     async fn open_segments(ctx: &Ctx, tenant: &Tenant, head: &IndexHead) -> PortResult<Option<Self>> {
         let blobs: Vec<BlobRef> = head.segments.iter().map(|segment| segment.blob.clone()).collect();
-        let mut loaded = Self {
-            seq: head.through(),
-            generation: head.generation,
-            ..Self::default()
-        };
+        let mut loaded = Self { seq: head.through(), generation: head.generation, ..Self::default() };
         for (segment, bytes) in head.segments.iter().zip(ctx.blobs.get(tenant, &blobs).await?) {
             let Some(bytes) = bytes else {
                 return Ok(None);
@@ -93,10 +87,8 @@ impl Loaded {
     ) -> PortResult<bool> {
         while self.seq < seq {
             let records = ctx.index.log(tenant, id, self.seq).await?;
-            let contiguous = records
-                .iter()
-                .zip(self.seq + 1..)
-                .all(|(record, expected)| record.seq == expected);
+            let contiguous =
+                records.iter().zip(self.seq + 1..).all(|(record, expected)| record.seq == expected);
             if !contiguous || records.last().is_none_or(|last| last.seq < seq) {
                 return Ok(false);
             }
@@ -153,10 +145,7 @@ fn entry_id(entry: &LogEntry) -> &str {
 /// A document as the engine takes it. Its title counts as the outermost heading.
 fn to_index(document: &SearchDocument, pack: &Pack) -> Document {
     let chunk = |(position, (chunk, text)): (usize, (&domain::PackedChunk, &str))| {
-        let title = document
-            .title
-            .iter()
-            .filter(|title| chunk.headings.first() != Some(title));
+        let title = document.title.iter().filter(|title| chunk.headings.first() != Some(title));
         let headings: Vec<&str> = title.chain(&chunk.headings).map(String::as_str).collect();
         let mut vector = [0i8; DIMENSIONS];
         let known = chunk.vector.len().min(DIMENSIONS);
@@ -172,15 +161,7 @@ fn to_index(document: &SearchDocument, pack: &Pack) -> Document {
     };
     Document {
         id: document.id.as_str().to_owned(),
-        attributes: serde_json::to_vec(document)
-            .expect("our own types have string keys")
-            .into(),
-        chunks: pack
-            .chunks
-            .iter()
-            .zip(pack.chunk_texts())
-            .enumerate()
-            .map(chunk)
-            .collect(),
+        attributes: serde_json::to_vec(document).expect("our own types have string keys").into(),
+        chunks: pack.chunks.iter().zip(pack.chunk_texts()).enumerate().map(chunk).collect(),
     }
 }

@@ -38,9 +38,7 @@ pub fn queue<W: Worker>(worker: impl FnOnce(Ctx) -> W) -> Result<()> {
         let worker = worker(connect().await?);
         let worker = &worker;
         let handler = service_fn(|event: LambdaEvent<Value>| async move {
-            handle_batch(worker, event.payload)
-                .await
-                .map_err(lambda_runtime::Error::from)
+            handle_batch(worker, event.payload).await.map_err(lambda_runtime::Error::from)
         });
         lambda_runtime::run(handler).await.map_err(|error| anyhow!(error))
     })
@@ -62,13 +60,9 @@ where
         let (worker, ctx, scheduled) = (&worker, &ctx, &scheduled);
         let handler = service_fn(|event: LambdaEvent<Value>| async move {
             if event.payload.get("Records").is_some() {
-                return handle_batch(worker, event.payload)
-                    .await
-                    .map_err(lambda_runtime::Error::from);
+                return handle_batch(worker, event.payload).await.map_err(lambda_runtime::Error::from);
             }
-            scheduled(ctx.clone())
-                .await
-                .map_err(lambda_runtime::Error::from)?;
+            scheduled(ctx.clone()).await.map_err(lambda_runtime::Error::from)?;
             Ok(Value::Null)
         });
         lambda_runtime::run(handler).await.map_err(|error| anyhow!(error))
@@ -88,16 +82,8 @@ pub async fn handle_batch(worker: &impl Worker, event: Value) -> Result<Value, s
 fn start(run: impl Future<Output = Result<()>>) -> Result<()> {
     let filter = variable("RECOLLECT_LOG").unwrap_or_else(|| "info".into());
     let filter = tracing_subscriber::EnvFilter::try_new(filter)?;
-    tracing_subscriber::fmt()
-        .json()
-        .with_env_filter(filter)
-        .with_ansi(false)
-        .without_time()
-        .init();
-    tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()?
-        .block_on(run)
+    tracing_subscriber::fmt().json().with_env_filter(filter).with_ansi(false).without_time().init();
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(run)
 }
 
 async fn connect() -> Result<Ctx> {

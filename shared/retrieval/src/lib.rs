@@ -19,7 +19,7 @@ mod vector;
 pub use config::{Calibration, Config};
 pub use embedding::{Embedder, StaticEmbedder};
 pub use error::Error;
-pub use index::{ChunkInput, ChunkView, ContainerIndex, Document, DocumentView, merge};
+pub use index::{ChunkInput, ContainerIndex, Document, DocumentView, merge};
 pub use search::{Features, Hit, Query, Response, Scores, search};
 pub use segment::{Segment, SegmentBuilder, StoredDocument};
 pub use vector::{DIMENSIONS, Vector};

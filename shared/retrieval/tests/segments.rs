@@ -36,10 +36,7 @@ fn documents() -> Vec<Document> {
 
 fn built() -> Vec<u8> {
     let mut builder = SegmentBuilder::new();
-    documents()
-        .into_iter()
-        .rev()
-        .for_each(|document| builder.add(document));
+    documents().into_iter().rev().for_each(|document| builder.add(document));
     builder.remove("gone-2");
     builder.remove("gone-1");
     builder.patch("old", Bytes::from_static(b"{\"patched\":true}"));
@@ -65,20 +62,11 @@ fn the_same_documents_give_the_same_file() {
 fn of_documents_with_one_id_the_last_is_kept() {
     let mut builder = SegmentBuilder::new();
     for text in ["first", "second"] {
-        let chunk = ChunkInput {
-            text: text.into(),
-            ..ChunkInput::default()
-        };
-        builder.add(Document {
-            id: "a".into(),
-            chunks: vec![chunk],
-            ..Document::default()
-        });
+        let chunk = ChunkInput { text: text.into(), ..ChunkInput::default() };
+        builder.add(Document { id: "a".into(), chunks: vec![chunk], ..Document::default() });
     }
-    let segment = Segment::open(Bytes::from(
-        builder.build().expect("what the test wrote is valid"),
-    ))
-    .expect("what the test wrote is valid");
+    let segment = Segment::open(Bytes::from(builder.build().expect("what the test wrote is valid")))
+        .expect("what the test wrote is valid");
     let found: Vec<Document> = segment.documents().map(Result::unwrap).collect();
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].chunks[0].text, "second");

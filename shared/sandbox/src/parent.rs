@@ -37,19 +37,13 @@ pub struct Sandbox {
 impl Sandbox {
     /// A sandbox without walls, for tests: everything runs in the calling process.
     pub fn in_process() -> Self {
-        Self {
-            executable: None,
-            wall_time: WALL_TIME,
-        }
+        Self { executable: None, wall_time: WALL_TIME }
     }
 
     /// A sandbox that starts `executable` with [`CHILD_ARGUMENT`], usually the running one
     /// (`std::env::current_exe`).
     pub fn child(executable: PathBuf) -> Self {
-        Self {
-            executable: Some(executable),
-            wall_time: WALL_TIME,
-        }
+        Self { executable: Some(executable), wall_time: WALL_TIME }
     }
 
     /// The same sandbox with another limit on the wall time of one document.
@@ -84,10 +78,7 @@ impl Sandbox {
         name: Option<&str>,
         declared: Option<&str>,
     ) -> Result<Extracted, SandboxError> {
-        let header = Header {
-            name: name.map(str::to_owned),
-            declared: declared.map(str::to_owned),
-        };
+        let header = Header { name: name.map(str::to_owned), declared: declared.map(str::to_owned) };
         let mut child = start(executable).map_err(SandboxError::Unavailable)?;
         match timeout(self.wall_time, talk(&mut child, &header, bytes)).await {
             Ok(answer) => answer,
@@ -108,28 +99,14 @@ async fn extract_here(
     declared: Option<&str>,
     parsers_too: bool,
 ) -> Result<Option<Extracted>, SandboxError> {
-    let (bytes, name, declared) = (
-        bytes.to_vec(),
-        name.map(str::to_owned),
-        declared.map(str::to_owned),
-    );
+    let (bytes, name, declared) = (bytes.to_vec(), name.map(str::to_owned), declared.map(str::to_owned));
     let extraction = tokio::task::spawn_blocking(move || {
-        let source = Source {
-            bytes: &bytes,
-            name: name.as_deref(),
-            declared: declared.as_deref(),
-        };
+        let source = Source { bytes: &bytes, name: name.as_deref(), declared: declared.as_deref() };
         let is_allowed = parsers_too || sniff(&source)?.is_plain();
-        if is_allowed {
-            extract(&source).map(Some)
-        } else {
-            Ok(None)
-        }
+        if is_allowed { extract(&source).map(Some) } else { Ok(None) }
     });
     // Only a runtime that shuts down cancels it: the extraction itself catches panics.
-    Ok(extraction
-        .await
-        .map_err(|error| SandboxError::Unavailable(io::Error::other(error)))??)
+    Ok(extraction.await.map_err(|error| SandboxError::Unavailable(io::Error::other(error)))??)
 }
 
 fn start(executable: &Path) -> io::Result<Child> {
@@ -156,11 +133,7 @@ async fn talk(child: &mut Child, header: &Header, bytes: &[u8]) -> Result<Extrac
     let answer = answer.map_err(SandboxError::Unavailable)?;
     let status = child.wait().await.map_err(SandboxError::Unavailable)?;
     if !status.success() {
-        return Err(end_of(
-            status,
-            written,
-            &String::from_utf8_lossy(&last_words.unwrap_or_default()),
-        ));
+        return Err(end_of(status, written, &String::from_utf8_lossy(&last_words.unwrap_or_default())));
     }
     let result: Result<Extracted, Failure> =
         serde_json::from_slice(&answer).map_err(|error| SandboxError::Unavailable(error.into()))?;
@@ -218,8 +191,5 @@ fn limit(message: &str) -> Failure {
 }
 
 fn too_long(allowed: Duration) -> Failure {
-    limit(&format!(
-        "Reading the document took longer than {} seconds.",
-        allowed.as_secs_f32()
-    ))
+    limit(&format!("Reading the document took longer than {} seconds.", allowed.as_secs_f32()))
 }

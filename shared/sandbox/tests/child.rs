@@ -11,10 +11,7 @@ use sandbox::{CHILD_ARGUMENT, Sandbox, SandboxError, child_main};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().collect();
-    let name = Path::new(&arguments[0])
-        .file_name()
-        .and_then(|name| name.to_str())
-        .unwrap_or_default();
+    let name = Path::new(&arguments[0]).file_name().and_then(|name| name.to_str()).unwrap_or_default();
     match arguments.get(1).map(String::as_str) {
         Some(CHILD_ARGUMENT) => play(name),
         // Test runners ask for the names of the tests.
@@ -35,9 +32,7 @@ fn play(fate: &str) -> ExitCode {
         "hang" => std::thread::sleep(Duration::from_secs(600)),
         "refuse" => return ExitCode::FAILURE,
         "leak" => {
-            rlimit::Resource::AS
-                .set(512 << 20, 512 << 20)
-                .expect("lowering a limit is allowed");
+            rlimit::Resource::AS.set(512 << 20, 512 << 20).expect("lowering a limit is allowed");
             let mut hoard = Vec::new();
             loop {
                 hoard.push(vec![1u8; 16 << 20]);
@@ -50,12 +45,8 @@ fn play(fate: &str) -> ExitCode {
             names.sort();
             let text = names.join(" ");
             let (title, properties) = (None, Default::default());
-            let answer: Result<_, content::Failure> = Ok(Extracted {
-                format: Format::Pdf,
-                text,
-                title,
-                properties,
-            });
+            let answer: Result<_, content::Failure> =
+                Ok(Extracted { format: Format::Pdf, text, title, properties });
             let _ = serde_json::to_writer(std::io::stdout(), &answer);
         }
         _ => return child_main(),
@@ -71,10 +62,8 @@ fn depth(level: u64) -> u64 {
 }
 
 fn run() -> ExitCode {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .expect("a runtime starts");
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime starts");
     runtime.block_on(async {
         a_document_is_read_in_a_child_as_in_process().await;
         failures_of_the_document_come_back().await;
@@ -92,9 +81,7 @@ fn own_executable() -> PathBuf {
 }
 
 fn fixture(name: &str) -> Vec<u8> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../content/tests/data")
-        .join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../content/tests/data").join(name);
     std::fs::read(path).expect("the fixture exists")
 }
 
@@ -109,15 +96,9 @@ fn fated(fate: &str) -> (Sandbox, tempfile::TempDir) {
 async fn a_document_is_read_in_a_child_as_in_process() {
     for name in ["two-pages.pdf", "page.html"] {
         let bytes = fixture(name);
-        let inside = Sandbox::child(own_executable())
-            .extract(&bytes, Some(name), None)
-            .await;
+        let inside = Sandbox::child(own_executable()).extract(&bytes, Some(name), None).await;
         let outside = Sandbox::in_process().extract(&bytes, Some(name), None).await;
-        assert_eq!(
-            inside.expect("it is read"),
-            outside.expect("it is read"),
-            "{name}"
-        );
+        assert_eq!(inside.expect("it is read"), outside.expect("it is read"), "{name}");
     }
 }
 
@@ -128,9 +109,7 @@ async fn failures_of_the_document_come_back() {
         ("truncated.pdf", FailureCode::Corrupt),
         ("no-text.pdf", FailureCode::Empty),
     ] {
-        let error = sandbox
-            .extract(&fixture(name), None, Some("application/pdf"))
-            .await;
+        let error = sandbox.extract(&fixture(name), None, Some("application/pdf")).await;
         assert!(
             matches!(&error, Err(SandboxError::Content(failure)) if failure.code == code),
             "{name}: {error:?}"
@@ -140,10 +119,7 @@ async fn failures_of_the_document_come_back() {
 
 async fn plain_text_needs_no_child() {
     let nowhere = Sandbox::child("/nonexistent".into());
-    let text = nowhere
-        .extract(b"# Tides\n\nThe moon.", None, None)
-        .await
-        .expect("no child is started");
+    let text = nowhere.extract(b"# Tides\n\nThe moon.", None, None).await.expect("no child is started");
     assert_eq!(text.title.as_deref(), Some("Tides"));
     let page = nowhere.extract(b"<html><p>x</html>", None, None).await;
     assert!(matches!(page, Err(SandboxError::Unavailable(_))), "{page:?}");
@@ -177,21 +153,13 @@ async fn a_document_that_takes_too_long_is_given_up() {
 
 async fn a_child_sees_no_environment() {
     let (sandbox, _folder) = fated("environment");
-    let seen = sandbox
-        .extract(&fixture("two-pages.pdf"), None, None)
-        .await
-        .expect("it answers");
+    let seen = sandbox.extract(&fixture("two-pages.pdf"), None, None).await.expect("it answers");
     assert_eq!(seen.text, "MALLOC_ARENA_MAX RAYON_NUM_THREADS");
 }
 
 async fn a_large_document_fits_through_the_pipes() {
-    let page = format!(
-        "<html><body>{}</body></html>",
-        "<p>A paragraph of words.</p>\n".repeat(20_000)
-    );
-    let read = Sandbox::child(own_executable())
-        .extract(page.as_bytes(), None, None)
-        .await
-        .expect("it is read");
+    let page = format!("<html><body>{}</body></html>", "<p>A paragraph of words.</p>\n".repeat(20_000));
+    let read =
+        Sandbox::child(own_executable()).extract(page.as_bytes(), None, None).await.expect("it is read");
     assert_eq!(read.text.matches("A paragraph").count(), 20_000);
 }

@@ -44,11 +44,7 @@ impl World {
         let folder = tempfile::tempdir()?;
         let clock = TestClock::default();
         let services = Services::open_with_clock(folder.path(), clock.for_services())?;
-        Ok(Self {
-            services,
-            clock,
-            _folder: Arc::new(folder),
-        })
+        Ok(Self { services, clock, _folder: Arc::new(folder) })
     }
 }
 
@@ -95,28 +91,13 @@ impl TestApp {
     pub async fn start(world: &World, seed: u64) -> Result<Self> {
         let faults = Faults::new(world.services.clone(), seed);
         let config = aws::through(faults.clone(), ACCESS_KEY, SECRET_KEY, REGION);
-        let config = config
-            .into_builder()
-            .sleep_impl(SharedAsyncSleep::new(NoSleep))
-            .build();
+        let config = config.into_builder().sleep_impl(SharedAsyncSleep::new(NoSleep)).build();
         let clock = Arc::new(world.clock.clone());
         let system = System::over(world.services.clone(), &Clients::new(&config), clock).await?;
         let queues = Queues::open(&system, Sandbox::in_process()).await?;
         let authenticator = Authenticator::new(system.ctx.keys.clone(), system.ctx.clock.clone());
-        let router = local::routes(
-            &App {
-                ctx: system.ctx.clone(),
-                authenticator,
-            },
-            CACHE_BYTES,
-        );
-        Ok(Self {
-            world: world.clone(),
-            faults,
-            system,
-            router,
-            queues,
-        })
+        let router = local::routes(&App { ctx: system.ctx.clone(), authenticator }, CACHE_BYTES);
+        Ok(Self { world: world.clone(), faults, system, router, queues })
     }
 
     /// A key that may write everything of `org`.
@@ -133,15 +114,8 @@ impl TestApp {
     /// When it cannot be stored.
     pub async fn key_with(&self, org: &str, permission: Permission, tags: Option<&[&str]>) -> String {
         let tenant = Tenant::of_operator(OrgId::parse(org).expect("an organization id"));
-        let tags = tags.map(|tags| {
-            tags.iter()
-                .map(|tag| ContainerTag::parse(tag).expect("a tag"))
-                .collect()
-        });
-        create_key(&self.system.ctx, &tenant, "test", permission, tags)
-            .await
-            .expect("a stored key")
-            .text
+        let tags = tags.map(|tags| tags.iter().map(|tag| ContainerTag::parse(tag).expect("a tag")).collect());
+        create_key(&self.system.ctx, &tenant, "test", permission, tags).await.expect("a stored key").text
     }
 
     /// Sends a request through the routes.
@@ -149,35 +123,17 @@ impl TestApp {
     /// # Panics
     /// When the request cannot be built.
     pub async fn send(&self, request: Request<Body>) -> Answer {
-        let response = self
-            .router
-            .clone()
-            .oneshot(request)
-            .await
-            .expect("routes never fail");
+        let response = self.router.clone().oneshot(request).await.expect("routes never fail");
         let (parts, body) = response.into_parts();
-        let bytes = body
-            .collect()
-            .await
-            .map(|body| body.to_bytes())
-            .unwrap_or_default();
+        let bytes = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
         let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
-        Answer {
-            status: parts.status,
-            headers: parts.headers,
-            body,
-        }
+        Answer { status: parts.status, headers: parts.headers, body }
     }
 
     /// Sends a request with a JSON body.
     pub async fn call(&self, method: &str, path: &str, key: &str, body: &Value) -> Answer {
-        let body = if body.is_null() {
-            Bytes::new()
-        } else {
-            Bytes::from(body.to_string())
-        };
-        self.send(request(method, path, key, "application/json", body))
-            .await
+        let body = if body.is_null() { Bytes::new() } else { Bytes::from(body.to_string()) };
+        self.send(request(method, path, key, "application/json", body)).await
     }
 
     /// `POST` with a JSON body.
@@ -198,8 +154,7 @@ impl TestApp {
     /// `POST` of a file with other fields.
     pub async fn upload(&self, key: &str, name: &str, bytes: &[u8], fields: &[(&str, &str)]) -> Answer {
         let (kind, body) = multipart(name, bytes, fields);
-        self.send(request("POST", "/v3/documents/file", key, &kind, body))
-            .await
+        self.send(request("POST", "/v3/documents/file", key, &kind, body)).await
     }
 
     /// Handles one batch of each queue. Faults may break it off; that is part of the game.
@@ -225,12 +180,7 @@ impl TestApp {
             self.world.clock.advance_seconds(30);
             keeper::sweep(&self.system.ctx, self.world.clock_now()).await.ok();
         }
-        let left = self
-            .system
-            .ctx
-            .documents
-            .overdue(Timestamp::from_millis(i64::MAX), 3)
-            .await?;
+        let left = self.system.ctx.documents.overdue(Timestamp::from_millis(i64::MAX), 3).await?;
         Err(anyhow::anyhow!("{left:?}")).context("work that never ends")
     }
 
@@ -256,15 +206,9 @@ impl World {
 }
 
 fn request(method: &str, path: &str, key: &str, kind: &str, body: Bytes) -> Request<Body> {
-    let request = Request::builder()
-        .method(method)
-        .uri(path)
-        .header("content-type", kind);
-    let request = if key.is_empty() {
-        request
-    } else {
-        request.header("authorization", format!("Bearer {key}"))
-    };
+    let request = Request::builder().method(method).uri(path).header("content-type", kind);
+    let request =
+        if key.is_empty() { request } else { request.header("authorization", format!("Bearer {key}")) };
     request.body(Body::from(body)).expect("a request of plain parts")
 }
 

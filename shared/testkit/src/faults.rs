@@ -34,13 +34,8 @@ pub struct Rates {
 
 impl Rates {
     /// Everything goes wrong now and then.
-    pub const ROUGH: Self = Self {
-        throttle: 0.03,
-        lost_request: 0.03,
-        lost_answer: 0.03,
-        duplicate: 0.1,
-        reorder: 0.5,
-    };
+    pub const ROUGH: Self =
+        Self { throttle: 0.03, lost_request: 0.03, lost_answer: 0.03, duplicate: 0.1, reorder: 0.5 };
 }
 
 /// The faults of one transport.
@@ -66,9 +61,7 @@ enum Fate {
 
 impl std::fmt::Debug for Faults {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Faults")
-            .field("calls", &self.calls())
-            .finish_non_exhaustive()
+        f.debug_struct("Faults").field("calls", &self.calls()).finish_non_exhaustive()
     }
 }
 
@@ -76,16 +69,8 @@ impl Faults {
     /// A transport to `services` without faults, whose later faults follow `seed`.
     pub fn new(services: Services, seed: u64) -> Self {
         let random = StdRng::seed_from_u64(seed);
-        let state = State {
-            random,
-            rates: Rates::default(),
-            calls: 0,
-            crash_at: None,
-        };
-        Self {
-            services,
-            state: Arc::new(Mutex::new(state)),
-        }
+        let state = State { random, rates: Rates::default(), calls: 0, crash_at: None };
+        Self { services, state: Arc::new(Mutex::new(state)) }
     }
 
     /// From now on this much goes wrong.
@@ -142,9 +127,8 @@ impl Faults {
             return body;
         };
         let grouped = |message: &Value| message["Attributes"]["SequenceNumber"].is_string();
-        if let Some(messages) = answer["Messages"]
-            .as_array_mut()
-            .filter(|messages| !messages.iter().any(grouped))
+        if let Some(messages) =
+            answer["Messages"].as_array_mut().filter(|messages| !messages.iter().any(grouped))
         {
             messages.shuffle(&mut state.random);
         }
@@ -173,15 +157,10 @@ impl HttpConnector for Faults {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
         let this = self.clone();
         HttpConnectorFuture::new(async move {
-            let request = request
-                .try_into_http1x()
-                .map_err(|error| ConnectorError::user(error.into()))?;
+            let request = request.try_into_http1x().map_err(|error| ConnectorError::user(error.into()))?;
             let (parts, body) = request.into_parts();
             let body = body.collect().await.map_err(ConnectorError::user)?.to_bytes();
-            let target = parts
-                .headers
-                .get("x-amz-target")
-                .and_then(|value| value.to_str().ok());
+            let target = parts.headers.get("x-amz-target").and_then(|value| value.to_str().ok());
             let target = target.unwrap_or_default().to_owned();
             let fate = this.fate(&target);
             let response = match fate {

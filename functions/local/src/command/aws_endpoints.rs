@@ -10,15 +10,10 @@ use super::interrupted;
 use crate::cli::AwsEndpoints;
 use crate::system::System;
 
-#[expect(
-    clippy::print_stdout,
-    reason = "these lines are meant to be copied or evaluated by a shell"
-)]
+#[expect(clippy::print_stdout, reason = "these lines are meant to be copied or evaluated by a shell")]
 pub(super) async fn aws_endpoints(options: AwsEndpoints) -> Result<()> {
     let address = SocketAddr::new(options.bind, options.port);
-    let listener = TcpListener::bind(address)
-        .await
-        .with_context(|| format!("listen on {address}"))?;
+    let listener = TcpListener::bind(address).await.with_context(|| format!("listen on {address}"))?;
     let system = System::open(&options.data.data).await?;
     println!("export AWS_ENDPOINT_URL=http://{}", listener.local_addr()?);
     println!("export AWS_ACCESS_KEY_ID={ACCESS_KEY}");

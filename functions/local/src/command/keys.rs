@@ -14,21 +14,13 @@ use crate::system::System;
 #[expect(clippy::print_stdout, reason = "the answer of a command")]
 pub(super) async fn keys(action: KeyAction) -> Result<()> {
     match action {
-        KeyAction::Create {
-            store,
-            name,
-            access,
-            tags,
-        } => {
+        KeyAction::Create { store, name, access, tags } => {
             let (ctx, tenant) = open(&store).await?;
             let permission = match access {
                 Access::Read => Permission::Read,
                 Access::Write => Permission::Write,
             };
-            let tags = tags
-                .iter()
-                .map(|tag| ContainerTag::parse(tag))
-                .collect::<Result<Vec<_>, _>>()?;
+            let tags = tags.iter().map(|tag| ContainerTag::parse(tag)).collect::<Result<Vec<_>, _>>()?;
             let tags = (!tags.is_empty()).then_some(tags);
             let key = create_key(&ctx, &tenant, &name, permission, tags).await?;
             println!(
@@ -39,17 +31,10 @@ pub(super) async fn keys(action: KeyAction) -> Result<()> {
         }
         KeyAction::List { store } => {
             let (ctx, tenant) = open(&store).await?;
-            println!(
-                "{:<12} {:<9} {:<6} {:<25} NAME",
-                "ID", "STATE", "ACCESS", "CREATED"
-            );
+            println!("{:<12} {:<9} {:<6} {:<25} NAME", "ID", "STATE", "ACCESS", "CREATED");
             for key in list_keys(&ctx, &tenant).await? {
                 let state = if key.enabled { "enabled" } else { "disabled" };
-                let access = if key.permission == Permission::Write {
-                    "write"
-                } else {
-                    "read"
-                };
+                let access = if key.permission == Permission::Write { "write" } else { "read" };
                 println!(
                     "{:<12} {state:<9} {access:<6} {:<25} {}",
                     key.id.as_str(),
@@ -73,11 +58,7 @@ async fn toggle(store: &KeyStore, id: &str, enabled: bool) -> Result<()> {
     set_key_enabled(&ctx, &tenant, &id, enabled).await?;
     println!(
         "{id} is {}",
-        if enabled {
-            "enabled"
-        } else {
-            "disabled; running servers follow within 30 seconds"
-        }
+        if enabled { "enabled" } else { "disabled; running servers follow within 30 seconds" }
     );
     Ok(())
 }
@@ -87,17 +68,11 @@ async fn open(store: &KeyStore) -> Result<(Ctx, Tenant)> {
     if !store.aws {
         return Ok((System::open(&store.data.data).await?.ctx, tenant));
     }
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "a command reads its environment where it needs it, once"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "a command reads its environment where it needs it, once")]
     let Ok(secrets) = std::env::var("RECOLLECT_SECRETS_TABLE") else {
         bail!("set RECOLLECT_SECRETS_TABLE to the deployment's table of secrets (an output of the stack)");
     };
-    let names = Names {
-        secrets,
-        ..Names::embedded()
-    };
+    let names = Names { secrets, ..Names::embedded() };
     let clients = Clients::new(&aws::from_environment().await);
     Ok((aws::ctx(&clients, &names, Arc::new(SystemClock)), tenant))
 }

@@ -34,9 +34,7 @@ pub(super) async fn serve(options: Serve) -> Result<()> {
     let service = service(&system, options.cache_mb * 1024 * 1024)?;
     greet(listener.local_addr()?, &options);
     let service = service.into_make_service_with_connect_info::<SocketAddr>();
-    axum::serve(listener, service)
-        .with_graceful_shutdown(interrupted())
-        .await?;
+    axum::serve(listener, service).with_graceful_shutdown(interrupted()).await?;
     workers.stop().await;
     Ok(())
 }
@@ -52,14 +50,8 @@ pub(super) fn service(system: &System, cache_bytes: usize) -> Result<Router> {
 /// Marks requests from this machine to this machine. The name that the client used counts as well: a web page whose
 /// own name was made to point to loopback sends that name.
 async fn mark_loopback(mut request: Request, next: Next) -> Response {
-    let peer = request
-        .extensions()
-        .get::<ConnectInfo<SocketAddr>>()
-        .map(|peer| peer.0.ip());
-    let host = request
-        .headers()
-        .get(http::header::HOST)
-        .and_then(|host| host.to_str().ok());
+    let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
+    let host = request.headers().get(http::header::HOST).and_then(|host| host.to_str().ok());
     if peer.is_some_and(is_loopback) && host.is_none_or(names_loopback) {
         request.extensions_mut().insert(LoopbackPeer);
     }
@@ -81,24 +73,15 @@ fn names_loopback(host: &str) -> bool {
     name.eq_ignore_ascii_case("localhost") || name.parse().is_ok_and(is_loopback)
 }
 
-#[expect(
-    clippy::print_stdout,
-    reason = "this is what a person who starts the server reads"
-)]
+#[expect(clippy::print_stdout, reason = "this is what a person who starts the server reads")]
 fn greet(address: SocketAddr, options: &Serve) {
     let loopback = is_loopback(address.ip());
     let key = if loopback { "local" } else { "<key>" };
-    println!(
-        "Recollect listens on http://{address}  (data: {})",
-        options.data.data.display()
-    );
+    println!("Recollect listens on http://{address}  (data: {})", options.data.data.display());
     if loopback {
         println!("API key on this machine: local");
     } else {
-        println!(
-            "Create an API key:  recollect keys create --data {}",
-            options.data.data.display()
-        );
+        println!("Create an API key:  recollect keys create --data {}", options.data.data.display());
     }
     println!();
     println!("Try it:");
@@ -122,23 +105,12 @@ mod tests {
 
     #[test]
     fn only_names_of_this_machine_count_as_loopback() {
-        for good in [
-            "localhost",
-            "localhost:8787",
-            "127.0.0.1:80",
-            "[::1]:8787",
-            "LOCALHOST",
-        ] {
+        for good in ["localhost", "localhost:8787", "127.0.0.1:80", "[::1]:8787", "LOCALHOST"] {
             assert!(names_loopback(good), "{good}");
         }
-        for bad in [
-            "evil.example",
-            "evil.example:8787",
-            "127.0.0.1.evil.example",
-            "",
-            "10.0.0.1",
-            "[2001:db8::1]",
-        ] {
+        for bad in
+            ["evil.example", "evil.example:8787", "127.0.0.1.evil.example", "", "10.0.0.1", "[2001:db8::1]"]
+        {
             assert!(!names_loopback(bad), "{bad}");
         }
     }

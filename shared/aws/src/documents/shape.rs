@@ -115,10 +115,7 @@ mod tests {
         set("st", s("failed"));
         set("att", n(1));
         set("lease", n(0));
-        set(
-            "body",
-            s(r#"{"blob":"inline:x/body","form":{"form":"text"},"hash":"00","size":3}"#),
-        );
+        set("body", s(r#"{"blob":"inline:x/body","form":{"form":"text"},"hash":"00","size":3}"#));
         set("kind", s("\"text\""));
         set("err", s(r#"{"code":"corrupt","message":"no"}"#));
         set("cr", n(1));
@@ -139,10 +136,7 @@ mod tests {
         for name in ["sent", "rev", "num", "st", "body", "cr"] {
             let mut item = golden();
             item.insert(name.to_owned(), b(vec![0]));
-            assert!(
-                matches!(read_document(&item), Err(PortError::Corrupt(_))),
-                "{name}"
-            );
+            assert!(matches!(read_document(&item), Err(PortError::Corrupt(_))), "{name}");
         }
     }
 }

@@ -41,10 +41,7 @@ enum Kind {
 /// Returns the sections of a text in order. Blank lines belong to no unit.
 pub(super) fn sections(text: &str, format: Format, target: usize) -> Vec<Section> {
     let mut path: Vec<(u8, String)> = Vec::new();
-    let mut sections = vec![Section {
-        headings: Vec::new(),
-        units: Vec::new(),
-    }];
+    let mut sections = vec![Section { headings: Vec::new(), units: Vec::new() }];
     // Whether the last section holds headings only: then deeper headings join it.
     let mut is_bare = false;
     for block in blocks(text, format != Format::Text) {
@@ -52,17 +49,11 @@ pub(super) fn sections(text: &str, format: Format, target: usize) -> Vec<Section
             let is_child = path.last().is_some_and(|(outer, _)| *outer < level);
             path.retain(|(outer, _)| *outer < level);
             path.push((level, heading_text(&text[block.bytes.clone()])));
-            let headings = path
-                .iter()
-                .map(|(_, title)| title.clone())
-                .filter(|title| !title.is_empty())
-                .collect();
+            let headings =
+                path.iter().map(|(_, title)| title.clone()).filter(|title| !title.is_empty()).collect();
             match sections.last_mut() {
                 Some(last) if is_bare && is_child => last.headings = headings,
-                _ => sections.push(Section {
-                    headings,
-                    units: Vec::new(),
-                }),
+                _ => sections.push(Section { headings, units: Vec::new() }),
             }
         }
         is_bare = matches!(block.kind, Kind::Heading(_));
@@ -108,31 +99,16 @@ fn push_units(text: &str, block: &Block, target: usize, units: &mut Vec<Unit>) {
     let chars = text[bytes.clone()].chars().count();
     match block.kind {
         Kind::Paragraph => {
-            for sentence in items(text, bytes)
-                .into_iter()
-                .flat_map(|item| sentences(text, item))
-            {
+            for sentence in items(text, bytes).into_iter().flat_map(|item| sentences(text, item)) {
                 let chars = text[sentence.clone()].chars().count();
                 // A sentence that is longer than a chunk is a list or a log: it is cut like one.
                 let fits = chars <= target;
-                let parts = if fits {
-                    vec![sentence]
-                } else {
-                    pieces(text, sentence, target)
-                };
+                let parts = if fits { vec![sentence] } else { pieces(text, sentence, target) };
                 units.extend(parts.into_iter().map(|part| Unit::of(text, part, fits)));
             }
         }
-        _ if chars <= limit => units.push(Unit {
-            bytes,
-            chars,
-            is_sentence: false,
-        }),
-        _ => units.extend(
-            pieces(text, bytes, target)
-                .into_iter()
-                .map(|part| Unit::of(text, part, false)),
-        ),
+        _ if chars <= limit => units.push(Unit { bytes, chars, is_sentence: false }),
+        _ => units.extend(pieces(text, bytes, target).into_iter().map(|part| Unit::of(text, part, false))),
     }
 }
 
@@ -180,22 +156,10 @@ struct Reader<'a> {
 
 /// Returns the blocks of a text. Plain text has only paragraphs.
 fn blocks(text: &str, is_markdown: bool) -> Vec<Block> {
-    let mut reader = Reader {
-        text,
-        blocks: Vec::new(),
-        open: None,
-        fence: None,
-    };
-    let front = if is_markdown {
-        text.len() - split_front_matter(text).1.len()
-    } else {
-        0
-    };
+    let mut reader = Reader { text, blocks: Vec::new(), open: None, fence: None };
+    let front = if is_markdown { text.len() - split_front_matter(text).1.len() } else { 0 };
     if front > 0 {
-        reader.blocks.push(Block {
-            kind: Kind::Code,
-            bytes: 0..front,
-        });
+        reader.blocks.push(Block { kind: Kind::Code, bytes: 0..front });
     }
     let mut at = front;
     for line in text[front..].split_inclusive('\n') {
@@ -236,10 +200,7 @@ impl Reader<'_> {
             self.fence = Some((mark, length));
         } else if let Some((level, _)) = atx_heading(line) {
             self.close(at);
-            self.blocks.push(Block {
-                kind: Kind::Heading(level),
-                bytes: at..end,
-            });
+            self.blocks.push(Block { kind: Kind::Heading(level), bytes: at..end });
         } else if let Some(level) = self.underline(line, at) {
             self.open = self.open.map(|(_, start)| (Kind::Heading(level), start));
             self.close(end);
@@ -250,11 +211,7 @@ impl Reader<'_> {
 
     /// A line of a table or a paragraph.
     fn running_line(&mut self, line: &str, at: usize) {
-        let kind = if line.trim_start().starts_with('|') {
-            Kind::Table
-        } else {
-            Kind::Paragraph
-        };
+        let kind = if line.trim_start().starts_with('|') { Kind::Table } else { Kind::Paragraph };
         if self.open.is_some_and(|(open, _)| open != kind) {
             self.close(at);
         }
@@ -279,10 +236,7 @@ impl Reader<'_> {
 
     fn close(&mut self, end: usize) {
         if let Some((kind, start)) = self.open.take() {
-            self.blocks.push(Block {
-                kind,
-                bytes: start..end,
-            });
+            self.blocks.push(Block { kind, bytes: start..end });
         }
         self.fence = None;
     }

@@ -17,11 +17,7 @@ pub(crate) struct Unit {
 impl Unit {
     pub(crate) fn of(text: &str, bytes: Range<usize>, is_sentence: bool) -> Self {
         let chars = text[bytes.clone()].chars().count();
-        Self {
-            bytes,
-            chars,
-            is_sentence,
-        }
+        Self { bytes, chars, is_sentence }
     }
 }
 
@@ -50,16 +46,9 @@ pub(crate) fn pack(
             end += 1;
         }
         let bytes = units[first].bytes.start..units[end - 1].bytes.end;
-        spans.push(Span {
-            bytes,
-            headings: headings.clone(),
-        });
+        spans.push(Span { bytes, headings: headings.clone() });
         fresh = end;
-        first = if fresh < units.len() {
-            overlap_start(&ruler, first, fresh, options)
-        } else {
-            fresh
-        };
+        first = if fresh < units.len() { overlap_start(&ruler, first, fresh, options) } else { fresh };
     }
 }
 

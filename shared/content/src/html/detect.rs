@@ -46,11 +46,8 @@ pub(crate) fn is_html_document(text: &str) -> bool {
     if starts_with_ignoring_case(start, "<!doctype html") {
         return true;
     }
-    tag_name(start).is_some_and(|name| {
-        ["html", "head", "body"]
-            .iter()
-            .any(|tag| name.eq_ignore_ascii_case(tag))
-    })
+    tag_name(start)
+        .is_some_and(|name| ["html", "head", "body"].iter().any(|tag| name.eq_ignore_ascii_case(tag)))
 }
 
 /// Whether the text is a fragment of HTML: tags at both ends and a closed block element between.
@@ -71,11 +68,9 @@ pub(crate) fn charset_in_head(bytes: &[u8]) -> Option<&str> {
     let head = head.utf8_chunks().next()?.valid();
     let lower = head.to_ascii_lowercase();
     let declaration = lower.find("<meta").or_else(|| lower.find("<?xml"))?;
-    let at = ["charset=", "encoding="].iter().find_map(|key| {
-        lower[declaration..]
-            .find(key)
-            .map(|found| declaration + found + key.len())
-    })?;
+    let at = ["charset=", "encoding="]
+        .iter()
+        .find_map(|key| lower[declaration..].find(key).map(|found| declaration + found + key.len()))?;
     let value = head[at..].trim_start_matches(['"', '\'', ' ']);
     let end = value.find(|letter: char| !letter.is_ascii_alphanumeric() && !"-_:.".contains(letter))?;
     Some(&value[..end]).filter(|label| !label.is_empty())
@@ -101,8 +96,7 @@ fn skip_prolog(text: &str) -> &str {
 }
 
 fn starts_with_ignoring_case(text: &str, prefix: &str) -> bool {
-    text.get(..prefix.len())
-        .is_some_and(|start| start.eq_ignore_ascii_case(prefix))
+    text.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
 }
 
 /// Returns the name of the tag that the text starts with.
@@ -117,23 +111,18 @@ fn tag_name(text: &str) -> Option<&str> {
 fn closes_a_block(text: &str) -> bool {
     text.match_indices("</").any(|(at, _)| {
         let rest = &text[at + 2..];
-        let end = rest
-            .find(|letter: char| !letter.is_ascii_alphanumeric())
-            .unwrap_or(rest.len());
+        let end = rest.find(|letter: char| !letter.is_ascii_alphanumeric()).unwrap_or(rest.len());
         rest[end..].trim_start().starts_with('>') && BLOCKS.contains(&&*rest[..end].to_ascii_lowercase())
     })
 }
 
 /// Whether the text is source code that makes HTML: JSX, PHP, ERB, Vue.
 fn is_template(text: &str) -> bool {
-    ["className=", "={", "<?php", "<%", "v-if=", "v-for=", "=> {"]
-        .iter()
-        .any(|mark| text.contains(mark))
+    ["className=", "={", "<?php", "<%", "v-if=", "v-for=", "=> {"].iter().any(|mark| text.contains(mark))
 }
 
 fn has_markdown(text: &str) -> bool {
-    text.lines()
-        .any(|line| line.starts_with("```") || atx_heading(line).is_some())
+    text.lines().any(|line| line.starts_with("```") || atx_heading(line).is_some())
 }
 
 #[cfg(test)]
@@ -150,25 +139,14 @@ mod tests {
         ] {
             assert!(is_html_document(page), "{page}");
         }
-        for other in [
-            "<htmlx>",
-            "<!doctype book>",
-            "<header>x</header>",
-            "plain",
-            "<",
-            "",
-        ] {
+        for other in ["<htmlx>", "<!doctype book>", "<header>x</header>", "plain", "<", ""] {
             assert!(!is_html_document(other), "{other}");
         }
     }
 
     #[test]
     fn fragments_are_told_from_prose_and_code() {
-        for fragment in [
-            "<p>Hello</p>",
-            " <div class=a><h2>T</h2><p>x</div>\n",
-            "<b>Hi</b><ul><li>x</ul >",
-        ] {
+        for fragment in ["<p>Hello</p>", " <div class=a><h2>T</h2><p>x</div>\n", "<b>Hi</b><ul><li>x</ul >"] {
             assert!(is_html_fragment(fragment), "{fragment}");
         }
         for other in [
@@ -189,10 +167,7 @@ mod tests {
 
     #[test]
     fn declared_charset_of_a_page_is_found() {
-        assert_eq!(
-            charset_in_head(b"<html><meta charset=\"koi8-r\">"),
-            Some("koi8-r")
-        );
+        assert_eq!(charset_in_head(b"<html><meta charset=\"koi8-r\">"), Some("koi8-r"));
         let old = b"<META http-equiv=Content-Type content='text/html; charset=windows-1251'>\xCC";
         assert_eq!(charset_in_head(old), Some("windows-1251"));
         assert_eq!(charset_in_head(b"a charset=x is a set"), None);

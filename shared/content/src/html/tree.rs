@@ -24,13 +24,9 @@ const VOID: &[&str] = &[
     "wbr", "frame", "keygen", "basefont", "bgsound",
 ];
 /// Elements that hold raw text: they cannot nest, and dropping their tags would show their content.
-const RAW: &[&str] = &[
-    "script", "style", "textarea", "title", "iframe", "xmp", "noframes", "noembed",
-];
+const RAW: &[&str] = &["script", "style", "textarea", "title", "iframe", "xmp", "noframes", "noembed"];
 /// Elements whose end tag may be missing when the next one of them starts.
-const OPTIONAL_END: &[&str] = &[
-    "p", "li", "dd", "dt", "td", "th", "tr", "option", "tbody", "thead", "tfoot",
-];
+const OPTIONAL_END: &[&str] = &["p", "li", "dd", "dt", "td", "th", "tr", "option", "tbody", "thead", "tfoot"];
 /// Elements that nothing inside can close.
 const WALLS: &[&str] = &[
     "table", "ul", "ol", "dl", "button", "object", "marquee", "applet", "caption", "template", "svg", "math",
@@ -38,14 +34,9 @@ const WALLS: &[&str] = &[
 
 /// Parses a page or a fragment.
 pub(super) fn parse(html: &str) -> Document {
-    let options = TreeBuilderOpts {
-        scripting_enabled: false,
-        ..TreeBuilderOpts::default()
-    };
-    let guard = DepthGuard {
-        builder: TreeBuilder::new(Document::default(), options),
-        open: RefCell::default(),
-    };
+    let options = TreeBuilderOpts { scripting_enabled: false, ..TreeBuilderOpts::default() };
+    let guard =
+        DepthGuard { builder: TreeBuilder::new(Document::default(), options), open: RefCell::default() };
     let tokenizer = Tokenizer::new(guard, TokenizerOpts::default());
     let input = BufferQueue::default();
     input.push_back(StrTendril::from(html));
@@ -74,11 +65,7 @@ impl DepthGuard {
         let mut open = self.open.borrow_mut();
         // Only drawings and formulas know raw text as a usual element, and elements that close themselves.
         let is_foreign = position(&open, |entry| matches!(&*entry.name, "svg" | "math")).is_some();
-        let is_leaf = if is_foreign {
-            tag.self_closing
-        } else {
-            RAW.contains(&name)
-        };
+        let is_leaf = if is_foreign { tag.self_closing } else { RAW.contains(&name) };
         if VOID.contains(&name) || is_leaf {
             return true;
         }
@@ -86,10 +73,7 @@ impl DepthGuard {
             TagKind::StartTag => {
                 close_implied(&mut open, name);
                 let is_dropped = open.len() >= MAX_DEPTH;
-                open.push(Open {
-                    name: tag.name.clone(),
-                    is_dropped,
-                });
+                open.push(Open { name: tag.name.clone(), is_dropped });
                 !is_dropped
             }
             TagKind::EndTag => match position(&open, |entry| entry.name == tag.name) {
@@ -109,9 +93,7 @@ fn close_implied(open: &mut Vec<Open>, name: &str) {
     if !OPTIONAL_END.contains(&name) {
         return;
     }
-    let found = position(open, |entry| {
-        &*entry.name == name || WALLS.contains(&&*entry.name)
-    });
+    let found = position(open, |entry| &*entry.name == name || WALLS.contains(&&*entry.name));
     if let Some(at) = found.filter(|at| &*open[*at].name == name) {
         open.truncate(at);
     }
@@ -138,8 +120,7 @@ impl TokenSink for DepthGuard {
     }
 
     fn adjusted_current_node_present_but_not_in_html_namespace(&self) -> bool {
-        self.builder
-            .adjusted_current_node_present_but_not_in_html_namespace()
+        self.builder.adjusted_current_node_present_but_not_in_html_namespace()
     }
 }
 
@@ -149,10 +130,7 @@ mod tests {
 
     fn depth(page: &Document) -> usize {
         let root = page.root();
-        root.descendants_it()
-            .map(|node| node.ancestors_it(None).count())
-            .max()
-            .unwrap_or_default()
+        root.descendants_it().map(|node| node.ancestors_it(None).count()).max().unwrap_or_default()
     }
 
     #[test]
@@ -170,11 +148,7 @@ mod tests {
             "div/",
             "svg><style",
         ] {
-            let page = parse(&format!(
-                "{}deep{}",
-                format!("<{tag}>").repeat(20_000),
-                "</div>".repeat(50)
-            ));
+            let page = parse(&format!("{}deep{}", format!("<{tag}>").repeat(20_000), "</div>".repeat(50)));
             assert!(depth(&page) < 3 * MAX_DEPTH, "{tag}: {}", depth(&page));
             assert!(page.root().text().contains("deep"), "{tag}");
         }
@@ -182,14 +156,8 @@ mod tests {
 
     #[test]
     fn unclosed_paragraphs_and_items_do_not_count_as_nesting() {
-        let page = parse(&format!(
-            "{}<h2>End</h2>",
-            "<p><b>x<ul><li>y<li>z</ul>".repeat(1000)
-        ));
+        let page = parse(&format!("{}<h2>End</h2>", "<p><b>x<ul><li>y<li>z</ul>".repeat(1000)));
         let root = page.root();
-        assert!(
-            root.descendants_it()
-                .any(|node| node.node_name().as_deref() == Some("h2"))
-        );
+        assert!(root.descendants_it().any(|node| node.node_name().as_deref() == Some("h2")));
     }
 }

@@ -36,12 +36,7 @@ struct Cached {
 impl Authenticator {
     /// An authenticator over the key records.
     pub fn new(keys: Arc<dyn Keys>, clock: Arc<dyn Clock>) -> Self {
-        Self {
-            keys,
-            clock,
-            cache: Arc::default(),
-            local: None,
-        }
+        Self { keys, clock, cache: Arc::default(), local: None }
     }
 
     /// Accepts the key `local` for `org` from loopback peers.
@@ -62,9 +57,7 @@ impl Authenticator {
         if text == LOCAL_KEY {
             return match &self.local {
                 Some(org) if from_loopback => Ok(Tenant::of_operator(org.clone())),
-                _ => Err(Error::Unauthenticated(
-                    "the key `local` works on loopback of a local server only",
-                )),
+                _ => Err(Error::Unauthenticated("the key `local` works on loopback of a local server only")),
             };
         }
         let presented =
@@ -79,22 +72,12 @@ impl Authenticator {
             return Ok(cached.record.clone());
         }
         let record = self.keys.get(id).await?;
-        let seconds = if record.is_some() {
-            FRESH_SECONDS
-        } else {
-            ABSENT_SECONDS
-        };
+        let seconds = if record.is_some() { FRESH_SECONDS } else { ABSENT_SECONDS };
         let mut cache = self.lock();
         if cache.len() >= MAX_CACHED {
             cache.clear();
         }
-        cache.insert(
-            id.clone(),
-            Cached {
-                record: record.clone(),
-                until: now.plus_seconds(seconds),
-            },
-        );
+        cache.insert(id.clone(), Cached { record: record.clone(), until: now.plus_seconds(seconds) });
         Ok(record)
     }
 

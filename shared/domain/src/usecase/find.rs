@@ -52,12 +52,7 @@ pub async fn find_document(ctx: &Ctx, tenant: &Tenant, name: &str, scope: &Scope
     let custom_id = CustomId::parse_conversation(name).map_err(|_| Error::NotFound("Document"))?;
     let mut ids = Vec::new();
     for container in containers(ctx, tenant, scope).await? {
-        ids.extend(
-            container
-                .ids
-                .iter()
-                .map(|id| DocumentId::derived(tenant.org(), id, &custom_id)),
-        );
+        ids.extend(container.ids.iter().map(|id| DocumentId::derived(tenant.org(), id, &custom_id)));
     }
     let mut found = Vec::new();
     for batch in ids.chunks(100) {
@@ -65,22 +60,15 @@ pub async fn find_document(ctx: &Ctx, tenant: &Tenant, name: &str, scope: &Scope
     }
     if found.len() > 1 {
         let tags: Vec<&str> = found.iter().map(|document| document.tag.as_str()).collect();
-        let message = format!(
-            "several containers have this customId ({}); add containerTag",
-            tags.join(", ")
-        );
+        let message =
+            format!("several containers have this customId ({}); add containerTag", tags.join(", "));
         return Err(Error::Conflict(message));
     }
     found.pop().ok_or(Error::NotFound("Document"))
 }
 
 async fn get(ctx: &Ctx, tenant: &Tenant, id: &DocumentId) -> Result<Option<Document>> {
-    Ok(ctx
-        .documents
-        .get(tenant, std::slice::from_ref(id))
-        .await?
-        .pop()
-        .flatten())
+    Ok(ctx.documents.get(tenant, std::slice::from_ref(id)).await?.pop().flatten())
 }
 
 /// The document's canonical text: of the newest revision when that is processed, else what was sent as text.
@@ -94,12 +82,7 @@ pub async fn read_text(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Resul
     if document.body.form != BodyForm::Text {
         return Ok(None);
     }
-    let bytes = ctx
-        .blobs
-        .get(tenant, std::slice::from_ref(&document.body.blob))
-        .await?
-        .pop()
-        .flatten();
+    let bytes = ctx.blobs.get(tenant, std::slice::from_ref(&document.body.blob)).await?.pop().flatten();
     Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
 }
 
@@ -115,24 +98,13 @@ pub async fn read_chunks(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Res
 }
 
 fn newest_pack(document: &Document) -> Option<&BlobRef> {
-    let extracted = document
-        .extracted
-        .as_ref()
-        .filter(|new| document.is_current(&new.revision));
-    let indexed = document
-        .indexed
-        .as_ref()
-        .filter(|old| document.is_current(&old.revision));
+    let extracted = document.extracted.as_ref().filter(|new| document.is_current(&new.revision));
+    let indexed = document.indexed.as_ref().filter(|old| document.is_current(&old.revision));
     extracted.map(|new| &new.pack).or(indexed.map(|old| &old.pack))
 }
 
 async fn read_pack(ctx: &Ctx, tenant: &Tenant, blob: &BlobRef) -> Result<Pack> {
-    let bytes = ctx
-        .blobs
-        .get(tenant, std::slice::from_ref(blob))
-        .await?
-        .pop()
-        .flatten();
+    let bytes = ctx.blobs.get(tenant, std::slice::from_ref(blob)).await?.pop().flatten();
     // A delete or a replacement between the two reads takes the pack away; asking again shows the new state.
     let bytes = bytes.ok_or_else(|| PortError::Unavailable("the pack is being replaced".into()))?;
     Ok(Pack::decode(&bytes)?)

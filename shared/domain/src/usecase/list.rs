@@ -75,25 +75,14 @@ pub async fn list_documents(ctx: &Ctx, tenant: &Tenant, query: &ListQuery) -> Re
 }
 
 fn admits(query: &ListQuery, document: &Document) -> bool {
-    let filter = query
-        .filter
-        .as_ref()
-        .is_none_or(|filter| filter.matches(&document.metadata));
+    let filter = query.filter.as_ref().is_none_or(|filter| filter.matches(&document.metadata));
     let status = query.statuses.is_empty() || query.statuses.contains(&document.status);
-    let path = query
-        .filepath
-        .as_ref()
-        .is_none_or(|wanted| path_matches(wanted, document.filepath.as_deref()));
+    let path =
+        query.filepath.as_ref().is_none_or(|wanted| path_matches(wanted, document.filepath.as_deref()));
     filter && status && path
 }
 
 /// Whether a document's path is `wanted`, or lies below it when `wanted` ends with `/`.
 pub fn path_matches(wanted: &str, path: Option<&str>) -> bool {
-    path.is_some_and(|path| {
-        if wanted.ends_with('/') {
-            path.starts_with(wanted)
-        } else {
-            path == wanted
-        }
-    })
+    path.is_some_and(|path| if wanted.ends_with('/') { path.starts_with(wanted) } else { path == wanted })
 }

@@ -39,9 +39,5 @@ pub async fn list_keys(ctx: &Ctx, tenant: &Tenant) -> Result<Vec<ApiKey>> {
 /// # Errors
 /// [`Error::NotFound`] when the organization has no such key.
 pub async fn set_key_enabled(ctx: &Ctx, tenant: &Tenant, id: &KeyId, enabled: bool) -> Result<()> {
-    if ctx.keys.set_enabled(tenant, id, enabled).await? {
-        Ok(())
-    } else {
-        Err(Error::NotFound("Key"))
-    }
+    if ctx.keys.set_enabled(tenant, id, enabled).await? { Ok(()) } else { Err(Error::NotFound("Key")) }
 }

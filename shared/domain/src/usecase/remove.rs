@@ -22,37 +22,18 @@ pub async fn remove_document(ctx: &Ctx, tenant: &Tenant, mut document: Document)
     for _ in 0..ATTEMPTS {
         let head = ctx.index.head(tenant, &document.container).await?;
         let change = [Change::Remove(Box::new(document.clone()))];
-        match ctx
-            .index
-            .commit(tenant, &document.container, head.seq, &change, ctx.clock.now())
-            .await?
-        {
+        match ctx.index.commit(tenant, &document.container, head.seq, &change, ctx.clock.now()).await? {
             Committed::Done(purges) => {
                 for purge in purges {
-                    let job = Job::PurgeV1 {
-                        container: document.container.clone(),
-                        purge,
-                    };
+                    let job = Job::PurgeV1 { container: document.container.clone(), purge };
                     // Lost messages are found by the sweeper through the purge record.
-                    ctx.jobs
-                        .send(&[Envelope {
-                            org: tenant.org().clone(),
-                            job,
-                        }])
-                        .await
-                        .ok();
+                    ctx.jobs.send(&[Envelope { org: tenant.org().clone(), job }]).await.ok();
                 }
                 return Ok(());
             }
             Committed::Moved | Committed::Stale(_) => {}
         }
-        match ctx
-            .documents
-            .get(tenant, std::slice::from_ref(&document.id))
-            .await?
-            .pop()
-            .flatten()
-        {
+        match ctx.documents.get(tenant, std::slice::from_ref(&document.id)).await?.pop().flatten() {
             Some(newer) => document = newer,
             None => return Ok(()),
         }

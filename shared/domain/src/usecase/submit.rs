@@ -82,42 +82,18 @@ pub async fn submit(ctx: &Ctx, tenant: &Tenant, new: NewDocument) -> Result<Acce
     let container = container_of(ctx, tenant, &tag).await?;
     let id = identify(ctx, tenant, container.primary(), &tag, &new).await?;
     for _ in 0..UPSERT_ATTEMPTS {
-        let old = ctx
-            .documents
-            .get(tenant, std::slice::from_ref(&id))
-            .await?
-            .pop()
-            .flatten();
+        let old = ctx.documents.get(tenant, std::slice::from_ref(&id)).await?.pop().flatten();
         let hash = digest(&new, old.as_ref());
-        if let Some(old) = old
-            .as_ref()
-            .filter(|old| old.body.hash == hash && old.status != Status::Failed)
-        {
-            return Ok(Accepted {
-                id,
-                status: old.status,
-            });
+        if let Some(old) = old.as_ref().filter(|old| old.body.hash == hash && old.status != Status::Failed) {
+            return Ok(Accepted { id, status: old.status });
         }
-        let document = compose(
-            ctx,
-            tenant,
-            &new,
-            &container,
-            &tag,
-            id.clone(),
-            hash,
-            old.as_ref(),
-        )
-        .await?;
+        let document = compose(ctx, tenant, &new, &container, &tag, id.clone(), hash, old.as_ref()).await?;
         let garbage = old.as_ref().map(Document::unserved).unwrap_or_default();
         let expected = old.as_ref().map(|old| &old.revision);
         match ctx.documents.accept(tenant, &document, expected, &garbage).await {
             Ok(()) => {
                 announce(ctx, tenant, &document).await;
-                return Ok(Accepted {
-                    id,
-                    status: Status::Queued,
-                });
+                return Ok(Accepted { id, status: Status::Queued });
             }
             Err(PortError::Conflict) => {
                 // Another content was first; ours is put on top of it. Our bytes get a new path with the new revision.
@@ -134,10 +110,7 @@ async fn container_of(ctx: &Ctx, tenant: &Tenant, tag: &ContainerTag) -> Result<
     if let Some(container) = ctx.containers.get(tenant, tag).await? {
         return Ok(container);
     }
-    Ok(ctx
-        .containers
-        .create(tenant, tag, ContainerId::random(), ctx.clock.now())
-        .await?)
+    Ok(ctx.containers.create(tenant, tag, ContainerId::random(), ctx.clock.now()).await?)
 }
 
 /// Decides which document this request is about.
@@ -155,24 +128,13 @@ async fn identify(
     let now = ctx.clock.now();
     let key = tenant.key().map_or("local", |key| key.as_str());
     let (name, seconds) = match &new.idempotency_key {
-        Some(sent) => (
-            format!("key#{key}#{}", hex(&Sha256::digest(sent))),
-            IDEMPOTENCY_SECONDS,
-        ),
+        Some(sent) => (format!("key#{key}#{}", hex(&Sha256::digest(sent))), IDEMPOTENCY_SECONDS),
         None => (format!("same#{key}#{tag}#{container}#{digest}"), REPEAT_SECONDS),
     };
-    let mine = Repeat {
-        document: DocumentId::random(),
-        digest: digest.clone(),
-    };
-    let first = ctx
-        .repeats
-        .remember(tenant, &name, mine, now, now.plus_seconds(seconds))
-        .await?;
+    let mine = Repeat { document: DocumentId::random(), digest: digest.clone() };
+    let first = ctx.repeats.remember(tenant, &name, mine, now, now.plus_seconds(seconds)).await?;
     if first.digest != digest {
-        return Err(Error::Conflict(
-            "this Idempotency-Key was used for another request".into(),
-        ));
+        return Err(Error::Conflict("this Idempotency-Key was used for another request".into()));
     }
     Ok(first.document)
 }
@@ -214,12 +176,7 @@ async fn compose(
     let path = format!("{}/{id}/{revision}/body", container.primary());
     let blob = ctx.blobs.put(tenant, &path, new.content.bytes.clone()).await?;
     let now = ctx.clock.now();
-    let body = Body {
-        blob,
-        form: new.content.form.clone(),
-        hash,
-        size: new.content.bytes.len() as u64,
-    };
+    let body = Body { blob, form: new.content.form.clone(), hash, size: new.content.bytes.len() as u64 };
     Ok(Document {
         id,
         container: container.primary().clone(),
@@ -236,11 +193,7 @@ async fn compose(
         indexed: old.and_then(|old| old.indexed.clone()),
         kind: DocumentType::Text,
         title: new.title.clone(),
-        metadata: new
-            .metadata
-            .clone()
-            .or(old.map(|old| old.metadata.clone()))
-            .unwrap_or_default(),
+        metadata: new.metadata.clone().or(old.map(|old| old.metadata.clone())).unwrap_or_default(),
         filepath: new.filepath.clone().or(old.and_then(|old| old.filepath.clone())),
         task_type: new.task_type,
         document_date: new.document_date,
@@ -250,14 +203,8 @@ async fn compose(
 }
 
 async fn announce(ctx: &Ctx, tenant: &Tenant, document: &Document) {
-    let job = Job::ProcessV1 {
-        document: document.id.clone(),
-        revision: document.revision.clone(),
-    };
-    let message = Envelope {
-        org: tenant.org().clone(),
-        job,
-    };
+    let job = Job::ProcessV1 { document: document.id.clone(), revision: document.revision.clone() };
+    let message = Envelope { org: tenant.org().clone(), job };
     if let Err(error) = ctx.jobs.send(&[message]).await {
         // The record is durable and overdue in a minute: the sweeper sends the message then.
         warn!(document.id = %document.id, error = &error as &dyn std::error::Error, "left a message to the sweeper");

@@ -19,32 +19,16 @@ use data::{Cut, read};
 use measure::{Corpus, measure};
 
 /// The cut that the figures of `Config`'s defaults belong to.
-const CUT: Cut = Cut {
-    window: 5,
-    overlap: 0,
-    headings: true,
-    embed_headings: false,
-};
+const CUT: Cut = Cut { window: 5, overlap: 0, headings: true, embed_headings: false };
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
-    let folder = PathBuf::from(
-        arguments
-            .next()
-            .ok_or("usage: locomo <folder> [report|windows|tune|fit]")?,
-    );
+    let folder = PathBuf::from(arguments.next().ok_or("usage: locomo <folder> [report|windows|tune|fit]")?);
     let task = arguments.next().unwrap_or_else(|| "report".to_owned());
     let conversations = read(&folder)?;
-    let turns: usize = conversations
-        .iter()
-        .flat_map(|c| &c.sessions)
-        .map(|s| s.turns.len())
-        .sum();
+    let turns: usize = conversations.iter().flat_map(|c| &c.sessions).map(|s| s.turns.len()).sum();
     let questions: usize = conversations.iter().map(|c| c.questions.len()).sum();
-    println!(
-        "{} conversations, {turns} turns, {questions} questions",
-        conversations.len()
-    );
+    println!("{} conversations, {turns} turns, {questions} questions", conversations.len());
     match task.as_str() {
         "report" => report(&conversations),
         "windows" => windows(&conversations),
@@ -59,75 +43,49 @@ fn report(conversations: &[data::Conversation]) {
     let config = Config::default();
     println!("{CUT:?}\n{config:#?}");
     let corpus = Corpus::new(conversations, CUT);
-    let show = |name: &str, config: Config| {
+    for (name, change) in SETTINGS {
+        let mut config = config;
+        change(&mut config);
         println!("{name:>28}: {}", measure(&corpus, config, |_| true).line());
-    };
-    show("defaults", config);
-    show(
-        "k1 1.2 b .75",
-        Config {
-            k1: 1.2,
-            b: 0.75,
-            ..config
-        },
-    );
-    let alone = Config {
-        neighbour_weight: 0.0,
-        document_weight: 0.0,
-        coverage_weight: 0.0,
-        ..config
-    };
-    show("no context", alone);
-    show(
-        "no context, k1 1.2 b .75",
-        Config {
-            k1: 1.2,
-            b: 0.75,
-            ..alone
-        },
-    );
-    show(
-        "no context, words only",
-        Config {
-            lexical_weight: 1.0,
-            ..alone
-        },
-    );
-    show(
-        "words only, k1 1.2 b .75",
-        Config {
-            lexical_weight: 1.0,
-            k1: 1.2,
-            b: 0.75,
-            ..alone
-        },
-    );
-    show(
-        "no context, vectors only",
-        Config {
-            lexical_weight: 0.0,
-            ..alone
-        },
-    );
-    show(
-        "words only, with context",
-        Config {
-            lexical_weight: 1.0,
-            ..config
-        },
-    );
+    }
+}
+
+type Change = fn(&mut Config);
+
+/// Settings beside the defaults, each a change of them.
+const SETTINGS: [(&str, Change); 10] = [
+    ("defaults", |_| {}),
+    ("k1 1.2 b .75", |c| (c.k1, c.b) = (1.2, 0.75)),
+    ("k1 .9 b .4", |c| (c.k1, c.b) = (0.9, 0.4)),
+    ("no context", alone),
+    ("no context, k1 1.2 b .75", |c| {
+        alone(c);
+        (c.k1, c.b) = (1.2, 0.75);
+    }),
+    ("no context, words only", |c| {
+        alone(c);
+        c.lexical_weight = 1.0;
+    }),
+    ("no context, vectors only", |c| {
+        alone(c);
+        c.lexical_weight = 0.0;
+    }),
+    ("words only, with context", |c| c.lexical_weight = 1.0),
+    ("floor .35", |c| c.calibration.floor = 0.35),
+    ("floor .65", |c| c.calibration.floor = 0.65),
+];
+
+fn alone(config: &mut Config) {
+    config.neighbour_weight = 0.0;
+    config.document_weight = 0.0;
+    config.coverage_weight = 0.0;
 }
 
 fn windows(conversations: &[data::Conversation]) {
     for headings in [(false, false), (true, false), (true, true)] {
         for window in 1..=8 {
             for overlap in 0..=(window / 2).min(3) {
-                let cut = Cut {
-                    window,
-                    overlap,
-                    headings: headings.0,
-                    embed_headings: headings.1,
-                };
+                let cut = Cut { window, overlap, headings: headings.0, embed_headings: headings.1 };
                 let corpus = Corpus::new(conversations, cut);
                 let line = measure(&corpus, Config::default(), |_| true).line();
                 println!("window {window} overlap {overlap} headings {headings:?}: {line}");

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use retrieval::{Config, ContainerIndex, Embedder, Query, StaticEmbedder, search};
+use retrieval::{Config, ContainerIndex, Embedder, Hit, Query, StaticEmbedder, search};
 
 use crate::data::{Conversation, Cut, Members, index};
 
@@ -14,10 +14,7 @@ pub(crate) struct Corpus<'a> {
 
 impl<'a> Corpus<'a> {
     pub(crate) fn new(conversations: &'a [Conversation], cut: Cut) -> Self {
-        Self {
-            conversations,
-            indexed: conversations.iter().map(|c| index(c, cut)).collect(),
-        }
+        Self { conversations, indexed: conversations.iter().map(|c| index(c, cut)).collect() }
     }
 }
 
@@ -32,6 +29,8 @@ pub(crate) struct Figures {
     pub(crate) categories: [(f64, f64); 6],
     /// Useful hits (with evidence) and those of them with a similarity of at least 0.6.
     pub(crate) useful: (f64, f64),
+    /// Hits among the first ten with a similarity of at least 0.6.
+    pub(crate) passed: f64,
 }
 
 impl Figures {
@@ -41,6 +40,7 @@ impl Figures {
         self.sessions += other.sessions;
         self.sessions_in_chunks += other.sessions_in_chunks;
         self.tokens += other.tokens;
+        self.passed += other.passed;
         self.useful.0 += other.useful.0;
         self.useful.1 += other.useful.1;
         for (mine, theirs) in self.categories.iter_mut().zip(other.categories) {
@@ -53,7 +53,7 @@ impl Figures {
         let mean = |sum: f64| sum / self.questions;
         let by = |c: usize| self.categories[c].0 / self.categories[c].1.max(1.0);
         format!(
-            "turn R@10 {:.3} (multi-hop {:.3} temporal {:.3} open {:.3} single-hop {:.3}) tokens {:.0} | session R@10 {:.3} (in 10 chunks {:.3}) | useful hits >= .6: {:.3}",
+            "turn R@10 {:.3} (multi-hop {:.3} temporal {:.3} open {:.3} single-hop {:.3}) tokens {:.0} | session R@10 {:.3} (in 10 chunks {:.3}) | useful hits >= .6: {:.3}, hits >= .6: {:.1}",
             mean(self.turns),
             by(1),
             by(2),
@@ -62,7 +62,8 @@ impl Figures {
             mean(self.tokens),
             mean(self.sessions),
             mean(self.sessions_in_chunks),
-            self.useful.1 / self.useful.0.max(1.0)
+            self.useful.1 / self.useful.0.max(1.0),
+            mean(self.passed),
         )
     }
 
@@ -78,27 +79,11 @@ impl Figures {
 /// Measures the conversations whose number `chosen` accepts, questions of categories 1 to 4.
 pub(crate) fn measure(corpus: &Corpus<'_>, config: Config, chosen: impl Fn(usize) -> bool) -> Figures {
     let mut figures = Figures::default();
-    for (number, conversation) in corpus
-        .conversations
-        .iter()
-        .enumerate()
-        .filter(|(n, _)| chosen(*n))
-    {
+    for (number, conversation) in corpus.conversations.iter().enumerate().filter(|(n, _)| chosen(*n)) {
         let (index, members) = &corpus.indexed[number];
-        for question in conversation
-            .questions
-            .iter()
-            .filter(|q| q.category < 5 && !q.evidence.is_empty())
-        {
+        for question in conversation.questions.iter().filter(|q| q.category < 5 && !q.evidence.is_empty()) {
             let wanted: HashSet<&str> = question.evidence.iter().map(String::as_str).collect();
-            figures.add(&one(
-                index,
-                members,
-                &question.text,
-                question.category as usize,
-                &wanted,
-                config,
-            ));
+            figures.add(&one(index, members, &question.text, question.category as usize, &wanted, config));
         }
     }
     figures
@@ -112,24 +97,20 @@ fn one(
     wanted: &HashSet<&str>,
     config: Config,
 ) -> Figures {
-    let query = Query {
-        limit: 100,
-        config,
-        ..Query::new(text, StaticEmbedder.embed(text))
-    };
-    let hits = search(&[index], &query)
-        .map(|response| response.hits)
-        .unwrap_or_default();
-    let session_of = |turn: &str| {
-        turn.split(':').next().unwrap_or_default()[1..]
-            .parse::<u32>()
-            .unwrap_or(0)
-    };
+    let query = Query { limit: 100, config, ..Query::new(text, StaticEmbedder.embed(text)) };
+    let hits = search(&[index], &query).map(|response| response.hits).unwrap_or_default();
+    let mut figures = count(&hits, members, wanted);
+    figures.categories[category] = (figures.turns, 1.0);
+    figures
+}
+
+fn session_of(turn: &str) -> u32 {
+    turn.split(':').next().and_then(|session| session[1..].parse().ok()).unwrap_or(0)
+}
+
+fn count(hits: &[Hit], members: &Members, wanted: &HashSet<&str>) -> Figures {
     let wanted_sessions: HashSet<u32> = wanted.iter().map(|turn| session_of(turn)).collect();
-    let mut figures = Figures {
-        questions: 1.0,
-        ..Figures::default()
-    };
+    let mut figures = Figures { questions: 1.0, ..Figures::default() };
     let (mut found, mut sessions, mut in_chunks) = (HashSet::new(), Vec::new(), HashSet::new());
     for (rank, hit) in hits.iter().enumerate() {
         let session: u32 = hit.document.trim_start_matches("session-").parse().unwrap_or(0);
@@ -140,31 +121,23 @@ fn one(
             continue;
         }
         in_chunks.insert(session);
+        let passed = f64::from(u8::from(hit.similarity >= 0.6));
+        figures.passed += passed;
         figures.tokens += StaticEmbedder.count_tokens(&hit.text) as f64;
         let turns = &members[&(hit.document.clone(), hit.position)];
         let before = found.len();
-        found.extend(
-            turns
-                .iter()
-                .map(String::as_str)
-                .filter(|turn| wanted.contains(turn)),
-        );
+        found.extend(turns.iter().map(String::as_str).filter(|turn| wanted.contains(turn)));
         if found.len() > before {
             figures.useful.0 += 1.0;
-            figures.useful.1 += f64::from(u8::from(hit.similarity >= 0.6));
+            figures.useful.1 += passed;
         }
     }
     let share = |count: usize, of: usize| count as f64 / of as f64;
+    let known = |sessions: &[u32]| sessions.iter().filter(|s| wanted_sessions.contains(s)).count();
     figures.turns = share(found.len(), wanted.len());
     sessions.truncate(10);
-    figures.sessions = share(
-        sessions.iter().filter(|s| wanted_sessions.contains(s)).count(),
-        wanted_sessions.len(),
-    );
-    figures.sessions_in_chunks = share(
-        in_chunks.iter().filter(|s| wanted_sessions.contains(s)).count(),
-        wanted_sessions.len(),
-    );
-    figures.categories[category] = (figures.turns, 1.0);
+    figures.sessions = share(known(&sessions), wanted_sessions.len());
+    let in_chunks: Vec<u32> = in_chunks.into_iter().collect();
+    figures.sessions_in_chunks = share(known(&in_chunks), wanted_sessions.len());
     figures
 }

@@ -18,6 +18,9 @@ use scan::{Event, scan};
 /// Terms longer than this many bytes are cut: the dictionary needs a bound.
 const LONGEST_TERM: usize = 96;
 
+/// Terms of a query beyond this many are not looked at: a pasted page is no question.
+const MOST_TERMS: usize = 128;
+
 /// Marks a whole identifier in the dictionary; no word contains it.
 const IDENTIFIER: char = '=';
 /// Marks a single character of a script without spaces.
@@ -65,11 +68,7 @@ pub struct QueryTerm {
 /// once, in the order of the query.
 pub(crate) fn query_terms(text: &str, languages: Languages) -> Vec<QueryTerm> {
     let terms = collect_terms(&stop::without_phrases(text), languages, true);
-    if terms.is_empty() {
-        collect_terms(text, languages, false)
-    } else {
-        terms
-    }
+    if terms.is_empty() { collect_terms(text, languages, false) } else { terms }
 }
 
 fn collect_terms(text: &str, languages: Languages, skip_stop_words: bool) -> Vec<QueryTerm> {
@@ -92,7 +91,7 @@ fn collect_terms(text: &str, languages: Languages, skip_stop_words: bool) -> Vec
         };
         variants.iter_mut().for_each(cut);
         variants.dedup();
-        if !terms.iter().any(|known| known.variants == variants) {
+        if terms.len() < MOST_TERMS && !terms.iter().any(|known| known.variants == variants) {
             terms.push(QueryTerm { variants, identifier });
         }
     });
@@ -132,19 +131,13 @@ mod tests {
 
     fn query(text: &str) -> Vec<String> {
         let languages = Languages::default().with(Language::English);
-        query_terms(text, languages)
-            .into_iter()
-            .map(|t| t.variants.join("|"))
-            .collect()
+        query_terms(text, languages).into_iter().map(|t| t.variants.join("|")).collect()
     }
 
     #[test]
     fn words_are_folded_and_stemmed() {
         assert_eq!(terms("The Cafés were painting"), ["the", "cafe", "were", "paint"]);
-        assert_eq!(
-            query("When did Caroline's cafés open?"),
-            ["carolin", "cafe", "open"]
-        );
+        assert_eq!(query("When did Caroline's cafés open?"), ["carolin", "cafe", "open"]);
     }
 
     #[test]
@@ -172,9 +165,7 @@ mod tests {
 
     #[test]
     fn a_query_word_is_stemmed_in_every_language_of_the_index() {
-        let languages = Languages::default()
-            .with(Language::English)
-            .with(Language::Spanish);
+        let languages = Languages::default().with(Language::English).with(Language::Spanish);
         let terms = query_terms("trabajando", languages);
         assert_eq!(terms.len(), 1);
         assert!(terms[0].variants.len() > 1, "{terms:?}");

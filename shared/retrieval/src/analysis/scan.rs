@@ -52,10 +52,7 @@ fn scan_unspaced(run: &str, visit: &mut dyn FnMut(Event<'_>)) {
     let starts: Vec<usize> = run.char_indices().map(|(at, _)| at).chain([run.len()]).collect();
     let alone = starts.len() == 2;
     for pair in starts.windows(2) {
-        visit(Event::Single {
-            text: &run[pair[0]..pair[1]],
-            alone,
-        });
+        visit(Event::Single { text: &run[pair[0]..pair[1]], alone });
     }
     for gram in starts.windows(3) {
         visit(Event::Gram(&run[gram[0]..gram[2]]));

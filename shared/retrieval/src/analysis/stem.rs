@@ -23,20 +23,15 @@ pub(super) fn stem(word: &str, language: Language, out: &mut String) {
         _ => None,
     };
     match algorithm {
-        Some(algorithm) => fold(&stemmer(algorithm).stem(word), out),
+        Some(algorithm) => fold(&Stemmer::create(algorithm).stem(word), out),
         None => fold(word, out),
     }
 }
 
-fn stemmer(algorithm: Algorithm) -> Stemmer {
-    Stemmer::create(algorithm)
-}
-
 /// Hindi case and number endings, longest first: the vowel signs and nasals that plain nouns and verbs take.
 static HINDI_ENDINGS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
-    let mut endings: Vec<&str> = "ियों ियाँ ियां ाओं ाएं ाएँ ुओं ुएं ुआं ता ती ते ना नी ने कर ों ें ीं ाँ ां ो े ू ु ी ि ा"
-        .split(' ')
-        .collect();
+    let mut endings: Vec<&str> =
+        "ियों ियाँ ियां ाओं ाएं ाएँ ुओं ुएं ुआं ता ती ते ना नी ने कर ों ें ीं ाँ ां ो े ू ु ी ि ा".split(' ').collect();
     endings.sort_by_key(|ending| std::cmp::Reverse(ending.len()));
     endings
 });

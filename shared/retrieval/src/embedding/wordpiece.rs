@@ -70,11 +70,7 @@ impl Vocabulary {
         let before = ids.len();
         let mut rest = word;
         while !rest.is_empty() {
-            let pieces = if rest.len() == word.len() {
-                &self.first
-            } else {
-                &self.next
-            };
+            let pieces = if rest.len() == word.len() { &self.first } else { &self.next };
             let Some((id, length)) = self.longest_piece(pieces, rest) else {
                 break;
             };
@@ -103,11 +99,7 @@ impl Vocabulary {
 fn normalize(text: &str) -> String {
     if text.is_ascii() {
         let keep = |c: &char| !c.is_ascii_control() || matches!(c, '\t' | '\n' | '\r');
-        return text
-            .chars()
-            .filter(keep)
-            .map(|c| c.to_ascii_lowercase())
-            .collect();
+        return text.chars().filter(keep).map(|c| c.to_ascii_lowercase()).collect();
     }
     let mut cleaned = String::with_capacity(text.len() + 16);
     for c in text.chars().filter(|&c| !is_removed(c)) {
@@ -117,9 +109,7 @@ fn normalize(text: &str) -> String {
             cleaned.push(if c.is_whitespace() { ' ' } else { c });
         }
     }
-    let unaccented = cleaned
-        .nfd()
-        .filter(|c| c.general_category() != GeneralCategory::NonspacingMark);
+    let unaccented = cleaned.nfd().filter(|c| c.general_category() != GeneralCategory::NonspacingMark);
     unaccented.flat_map(char::to_lowercase).collect()
 }
 

@@ -37,12 +37,7 @@ impl ContainerIndex {
     #[must_use]
     pub fn new() -> Self {
         let tail = Part::new(Source::Tail(Arc::new(Tail::default())));
-        Self {
-            segments: Vec::new(),
-            tail,
-            removed: Arc::default(),
-            patched: Arc::default(),
-        }
+        Self { segments: Vec::new(), tail, removed: Arc::default(), patched: Arc::default() }
     }
 
     /// Adds a segment that is newer than the segments before it and older than everything in the tail.
@@ -144,15 +139,13 @@ impl ContainerIndex {
 
     /// All documents, in no order.
     pub fn documents(&self) -> impl Iterator<Item = DocumentView<'_>> {
-        self.parts()
-            .flat_map(|part| part.living().map(|document| part.view(document)))
+        self.parts().flat_map(|part| part.living().map(|document| part.view(document)))
     }
 
     /// The document `id`.
     #[must_use]
     pub fn document(&self, id: &str) -> Option<DocumentView<'_>> {
-        self.parts()
-            .find_map(|part| part.find(id).map(|document| part.view(document)))
+        self.parts().find_map(|part| part.find(id).map(|document| part.view(document)))
     }
 
     /// The document `id` with texts and vectors.
@@ -160,9 +153,7 @@ impl ContainerIndex {
     /// # Errors
     /// [`Error::Corrupt`] when its stored texts cannot be read.
     pub fn stored(&self, id: &str) -> Result<Option<Document>, Error> {
-        let found = self
-            .parts()
-            .find_map(|part| part.find(id).map(|document| (part, document)));
+        let found = self.parts().find_map(|part| part.find(id).map(|document| (part, document)));
         found.map(|(part, document)| part.document(document)).transpose()
     }
 
@@ -277,10 +268,7 @@ fn part_knows(part: &Part, id: &str) -> bool {
 }
 
 fn kill_in(parts: &mut [Part], id: &str) -> bool {
-    let found = parts
-        .iter()
-        .enumerate()
-        .find_map(|(index, part)| part.find(id).map(|d| (index, d)));
+    let found = parts.iter().enumerate().find_map(|(index, part)| part.find(id).map(|d| (index, d)));
     if let Some((index, document)) = found {
         parts[index].kill(document);
     }
@@ -288,10 +276,7 @@ fn kill_in(parts: &mut [Part], id: &str) -> bool {
 }
 
 fn patch_in(parts: &mut [Part], id: &str, attributes: &Bytes) -> bool {
-    let found = parts
-        .iter()
-        .enumerate()
-        .find_map(|(index, part)| part.find(id).map(|d| (index, d)));
+    let found = parts.iter().enumerate().find_map(|(index, part)| part.find(id).map(|d| (index, d)));
     if let Some((index, document)) = found {
         parts[index].set_attributes(document, attributes.clone());
     }

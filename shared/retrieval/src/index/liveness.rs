@@ -10,9 +10,7 @@ struct Bits(Vec<u64>);
 
 impl Bits {
     fn contains(&self, index: u32) -> bool {
-        self.0
-            .get(index as usize / 64)
-            .is_some_and(|word| word >> (index % 64) & 1 != 0)
+        self.0.get(index as usize / 64).is_some_and(|word| word >> (index % 64) & 1 != 0)
     }
 
     fn insert(&mut self, index: u32) {
@@ -67,9 +65,7 @@ impl Liveness {
     }
 
     pub(crate) fn languages(&self) -> Languages {
-        let used = Language::ALL
-            .into_iter()
-            .filter(|&language| self.languages[language as usize] > 0);
+        let used = Language::ALL.into_iter().filter(|&language| self.languages[language as usize] > 0);
         used.fold(Languages::default(), Languages::with)
     }
 }

@@ -71,15 +71,15 @@ pub struct DocumentView<'a> {
 
 /// A chunk as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ChunkView {
+pub(crate) struct ChunkView {
     /// The caller's number of the chunk.
-    pub position: u32,
+    pub(crate) position: u32,
     /// The chunk's text.
-    pub text: String,
+    pub(crate) text: String,
     /// Its headings.
-    pub headings: String,
+    pub(crate) headings: String,
     /// Where the text starts in its document.
-    pub start: u32,
+    pub(crate) start: u32,
     /// Where it ends.
-    pub end: u32,
+    pub(crate) end: u32,
 }

@@ -39,18 +39,11 @@ macro_rules! of_source {
 
 impl Part {
     pub(super) fn new(source: Source) -> Self {
-        let mut part = Self {
-            source,
-            live: Arc::default(),
-            attributes: Arc::default(),
-        };
+        let mut part = Self { source, live: Arc::default(), attributes: Arc::default() };
         let mut live = Liveness::default();
         for document in 0..part.len_documents() {
             let range = part.chunks_of(document);
-            live.add(
-                part.language(document),
-                &part.lengths()[range.start as usize..range.end as usize],
-            );
+            live.add(part.language(document), &part.lengths()[range.start as usize..range.end as usize]);
         }
         part.live = Arc::new(live);
         part
@@ -134,13 +127,7 @@ impl Part {
             Source::Segment(segment) => {
                 let [position, start, end] = segment.place(chunk);
                 let text = segment.text(chunk)?;
-                Ok(ChunkView {
-                    position,
-                    text: text.text,
-                    headings: text.headings,
-                    start,
-                    end,
-                })
+                Ok(ChunkView { position, text: text.text, headings: text.headings, start, end })
             }
             Source::Tail(tail) => {
                 let document = tail.document_of(chunk);

@@ -19,11 +19,9 @@ pub(super) struct Admission<'a> {
 impl<'a> Admission<'a> {
     pub(super) fn new(scope: &Scope<'_>, admit: Option<&'a dyn Fn(&DocumentView<'_>) -> bool>) -> Self {
         let verdicts = match admit {
-            Some(_) => scope
-                .parts
-                .iter()
-                .map(|(_, p)| vec![Verdict::Unknown; p.len_documents() as usize])
-                .collect(),
+            Some(_) => {
+                scope.parts.iter().map(|(_, p)| vec![Verdict::Unknown; p.len_documents() as usize]).collect()
+            }
             None => Vec::new(),
         };
         Self { admit, verdicts }

@@ -22,66 +22,53 @@ pub struct Features {
 /// How many of the best hits are looked at.
 const LOOKED_AT: usize = 3;
 
-/// Reads the features off the scored candidates. `scored.candidates` is in order of part and chunk.
+/// Reads the features off the scored candidates.
 pub(super) fn features(scope: &Scope<'_>, scored: &ScoredCandidates, lexical: &Lexical<'_>) -> Features {
     let width = lexical.weights.len();
     let total = lexical.weights.iter().sum::<f32>().max(f32::MIN_POSITIVE);
-    let mut features = Features {
-        terms: width,
-        ..Features::default()
+    let share = |rows: &[usize]| held(&scored.contributions, &lexical.weights, rows) / total;
+    let best = best(scope, scored);
+    let named = |&index: &usize| {
+        let row = &scored.contributions[index * width..(index + 1) * width];
+        row.iter().zip(&lexical.identifiers).any(|(&held, &is)| is && held > 0.0)
     };
-    let candidates = &scored.candidates;
-    let mut order: Vec<usize> = (0..candidates.len()).collect();
-    let count = LOOKED_AT.min(order.len());
-    if count == 0 {
-        return features;
-    }
-    order.select_nth_unstable_by(count - 1, |&a, &b| {
-        compare(
-            scope,
-            (candidates[b].fused, &candidates[b]),
-            (candidates[a].fused, &candidates[a]),
-        )
-    });
-    let row = |index: usize| &scored.contributions[index * width..(index + 1) * width];
-    let named = |index: usize| {
-        row(index)
-            .iter()
-            .zip(&lexical.identifiers)
-            .any(|(&held, &is)| is && held > 0.0)
-    };
-    let missed = lexical.identifiers.contains(&true) && !order[..count].iter().any(|&index| named(index));
-    for &index in &order[..count] {
-        let last = scored
-            .documents
-            .partition_point(|range| range.start <= index)
-            .saturating_sub(1);
-        let document = scored.documents.get(last).cloned().unwrap_or(index..index + 1);
-        let near = |other: &usize| candidates[*other].chunk.abs_diff(candidates[index].chunk) <= 1;
-        let around: Vec<usize> = document.filter(near).collect();
-        features.coverage = features
-            .coverage
-            .max(held(&scored.contributions, &lexical.weights, &around) / total);
-        features.tight = features
-            .tight
-            .max(held(&scored.contributions, &lexical.weights, &[index]) / total);
+    let missed = lexical.identifiers.contains(&true) && !best.iter().any(named);
+    let mut features = Features { terms: width, ..Features::default() };
+    for &index in &best {
+        features.coverage = features.coverage.max(share(&around(scored, index)));
+        features.tight = features.tight.max(share(&[index]));
         if !missed {
-            features.cosine = features.cosine.max(candidates[index].cosine);
+            features.cosine = features.cosine.max(scored.candidates[index].cosine);
         }
     }
     features
 }
 
+/// The best candidates, in no order.
+fn best(scope: &Scope<'_>, scored: &ScoredCandidates) -> Vec<usize> {
+    let candidates = &scored.candidates;
+    let mut order: Vec<usize> = (0..candidates.len()).collect();
+    if order.len() > LOOKED_AT {
+        order.select_nth_unstable_by(LOOKED_AT - 1, |&a, &b| {
+            compare(scope, (candidates[b].fused, &candidates[b]), (candidates[a].fused, &candidates[a]))
+        });
+        order.truncate(LOOKED_AT);
+    }
+    order
+}
+
+/// A candidate with its neighbours in the document.
+fn around(scored: &ScoredCandidates, index: usize) -> Vec<usize> {
+    let place = scored.documents.partition_point(|range| range.start <= index).saturating_sub(1);
+    let document = scored.documents.get(place).cloned().unwrap_or(index..index + 1);
+    let chunk = scored.candidates[index].chunk;
+    document.filter(|&other| scored.candidates[other].chunk.abs_diff(chunk) <= 1).collect()
+}
+
 /// The weights of the terms that one of the `rows` holds.
 fn held(contributions: &[f32], weights: &[f32], rows: &[usize]) -> f32 {
-    let holds = |term: usize| {
-        rows.iter()
-            .any(|row| contributions[row * weights.len() + term] > 0.0)
-    };
-    (0..weights.len())
-        .filter(|&term| holds(term))
-        .map(|term| weights[term])
-        .sum()
+    let holds = |term: usize| rows.iter().any(|row| contributions[row * weights.len() + term] > 0.0);
+    (0..weights.len()).filter(|&term| holds(term)).map(|term| weights[term]).sum()
 }
 
 impl Calibration {
@@ -100,11 +87,7 @@ impl Calibration {
     /// The similarity of a hit with score `fused` when the best hit has `best` and the query `confidence`.
     #[must_use]
     pub fn similarity(&self, confidence: f32, fused: f32, best: f32) -> f32 {
-        let share = if best > 0.0 {
-            (fused / best).clamp(0.0, 1.0)
-        } else {
-            0.0
-        };
+        let share = if best > 0.0 { (fused / best).clamp(0.0, 1.0) } else { 0.0 };
         let below = (share / self.floor).min(1.0);
         let value = if confidence >= 0.6 && share >= self.floor {
             0.6 + (confidence - 0.6) * (share - self.floor) / (1.0 - self.floor)

@@ -77,10 +77,7 @@ pub(super) fn find(
         }
     }
     let (by_words, by_vector) = (by_words.finish(scope), by_vector.finish(scope));
-    let best = by_words
-        .iter()
-        .fold(0f32, |best, scored| best.max(scored.score))
-        .max(f32::MIN_POSITIVE);
+    let best = by_words.iter().fold(0f32, |best, scored| best.max(scored.score)).max(f32::MIN_POSITIVE);
     let mut ranked: Vec<Scored> = by_words.into_iter().chain(by_vector).collect();
     ranked.sort_unstable_by_key(|scored| (scored.part, scored.chunk));
     ranked.dedup_by_key(|scored| (scored.part, scored.chunk));
@@ -109,10 +106,7 @@ fn expand(scope: &Scope<'_>, query: &Query<'_>, ranked: &[Scored]) -> Found {
             documents.insert((scored.part, document));
             found[scored.part].extend(range);
         } else if !seen {
-            let first = scored
-                .chunk
-                .saturating_sub(config.neighbour_reach)
-                .max(range.start);
+            let first = scored.chunk.saturating_sub(config.neighbour_reach).max(range.start);
             let last = (scored.chunk + config.neighbour_reach).min(range.end - 1);
             found[scored.part].extend(first..=last);
         }
@@ -133,11 +127,8 @@ pub(super) fn score(
     found: Found,
 ) -> ScoredCandidates {
     let width = terms.len();
-    let mut scored = ScoredCandidates {
-        candidates: Vec::new(),
-        documents: Vec::new(),
-        contributions: Vec::new(),
-    };
+    let mut scored =
+        ScoredCandidates { candidates: Vec::new(), documents: Vec::new(), contributions: Vec::new() };
     for (part, chunks) in found.iter().enumerate() {
         let rows = lexical.contributions(scope, part, chunks);
         for (index, &chunk) in chunks.iter().enumerate() {
@@ -154,28 +145,6 @@ pub(super) fn score(
         }
         scored.contributions.extend(rows);
     }
-    let strength: f32 = std::env::var_os("CENTER").and_then(|v| v.to_str().and_then(|v| v.parse().ok())).unwrap_or(0.0);
-    if strength > 0.0 {
-        let mut mean = [0f32; 256];
-        let row = |c: &Candidate| {
-            let p = scope.parts[c.part].1;
-            let n = p.inverse_norms()[c.chunk as usize];
-            let r: Vec<f32> = p.vectors()[c.chunk as usize * 256..][..256].iter().map(|&v| f32::from(v) * n).collect();
-            r
-        };
-        for c in &scored.candidates {
-            for (m, v) in mean.iter_mut().zip(row(c)) { *m += v / scored.candidates.len() as f32; }
-        }
-        let qn = query.vector.inverse_norm();
-        let q: Vec<f32> = query.vector.0.iter().zip(mean).map(|(&v, m)| f32::from(v) * qn - strength * m).collect();
-        let norm = |v: &[f32]| v.iter().map(|x| x * x).sum::<f32>().sqrt().max(1e-6);
-        let qs = norm(&q);
-        let values: Vec<f32> = scored.candidates.iter().map(|c| {
-            let r: Vec<f32> = row(c).iter().zip(mean).map(|(v, m)| v - strength * m).collect();
-            r.iter().zip(&q).map(|(a, b)| a * b).sum::<f32>() / norm(&r) / qs
-        }).collect();
-        for (c, v) in scored.candidates.iter_mut().zip(values) { c.cosine = v; }
-    }
     fuse(query, lexical, &mut scored, width);
     group(scope, &mut scored);
     scored
@@ -183,20 +152,13 @@ pub(super) fn score(
 
 fn fuse(query: &Query<'_>, lexical: &Lexical<'_>, scored: &mut ScoredCandidates, width: usize) {
     let weight = query.config.lexical_weight;
-    let best = scored
-        .candidates
-        .iter()
-        .fold(0f32, |best, c| best.max(c.lexical))
-        .max(f32::MIN_POSITIVE);
+    let best = scored.candidates.iter().fold(0f32, |best, c| best.max(c.lexical)).max(f32::MIN_POSITIVE);
     let identifiers: f32 = sum_where(&lexical.weights, &lexical.identifiers);
     for (index, candidate) in scored.candidates.iter_mut().enumerate() {
         candidate.own = weight * candidate.lexical / best + (1.0 - weight) * candidate.cosine;
         if identifiers > 0.0 {
             let row = &scored.contributions[index * width..(index + 1) * width];
-            let held = row
-                .iter()
-                .zip(&lexical.identifiers)
-                .map(|(&value, &is)| is && value > 0.0);
+            let held = row.iter().zip(&lexical.identifiers).map(|(&value, &is)| is && value > 0.0);
             let held: Vec<bool> = held.collect();
             candidate.own += query.config.identifier_bonus * sum_where(&lexical.weights, &held) / identifiers;
         }
@@ -204,11 +166,7 @@ fn fuse(query: &Query<'_>, lexical: &Lexical<'_>, scored: &mut ScoredCandidates,
 }
 
 fn sum_where(values: &[f32], chosen: &[bool]) -> f32 {
-    values
-        .iter()
-        .zip(chosen)
-        .map(|(&value, &is)| if is { value } else { 0.0 })
-        .sum()
+    values.iter().zip(chosen).map(|(&value, &is)| if is { value } else { 0.0 }).sum()
 }
 
 fn group(scope: &Scope<'_>, scored: &mut ScoredCandidates) {

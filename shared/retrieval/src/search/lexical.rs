@@ -42,13 +42,7 @@ impl<'a> Lexical<'a> {
     pub(super) fn new(scope: &Scope<'a>, terms: &[QueryTerm], config: &Config) -> Self {
         let postings: Vec<Vec<_>> = terms
             .iter()
-            .map(|term| {
-                scope
-                    .parts
-                    .iter()
-                    .map(|(_, part)| find(part, term))
-                    .collect::<Vec<_>>()
-            })
+            .map(|term| scope.parts.iter().map(|(_, part)| find(part, term)).collect::<Vec<_>>())
             .collect();
         let frequencies: Vec<usize> = postings.iter().map(|lists| living(scope, lists)).collect();
         let saturation = Saturation {
@@ -58,14 +52,8 @@ impl<'a> Lexical<'a> {
         };
         Self {
             postings,
-            idf: frequencies
-                .iter()
-                .map(|&found| idf(found, scope.chunks))
-                .collect(),
-            weights: frequencies
-                .iter()
-                .map(|&n| idf(n, scope.chunks.max(SMALLEST_POPULATION)))
-                .collect(),
+            idf: frequencies.iter().map(|&found| idf(found, scope.chunks)).collect(),
+            weights: frequencies.iter().map(|&n| idf(n, scope.chunks.max(SMALLEST_POPULATION))).collect(),
             identifiers: terms.iter().map(|term| term.identifier).collect(),
             saturation,
         }
@@ -129,16 +117,9 @@ impl<'a> Lexical<'a> {
 }
 
 fn find<'a>(part: &'a crate::index::Part, term: &QueryTerm) -> Option<Postings<'a>> {
-    let mut lists: Vec<Postings<'a>> = term
-        .variants
-        .iter()
-        .filter_map(|variant| part.postings(variant))
-        .collect();
-    if lists.len() > 1 {
-        Some(Postings::union(&lists))
-    } else {
-        lists.pop()
-    }
+    let mut lists: Vec<Postings<'a>> =
+        term.variants.iter().filter_map(|variant| part.postings(variant)).collect();
+    if lists.len() > 1 { Some(Postings::union(&lists)) } else { lists.pop() }
 }
 
 /// Living chunks in `lists`, one list per part.
@@ -148,10 +129,7 @@ fn living(scope: &Scope<'_>, lists: &[Option<Postings<'_>>]) -> usize {
         let Some(list) = list else { continue };
         if part.live.any_dead {
             list.for_each_block(|chunks, _| {
-                total += chunks
-                    .iter()
-                    .filter(|&&chunk| !part.live.is_dead_chunk(chunk))
-                    .count();
+                total += chunks.iter().filter(|&&chunk| !part.live.is_dead_chunk(chunk)).count();
             });
         } else {
             total += list.count() as usize;

@@ -43,23 +43,21 @@ fn document(id: usize, texts: &[String]) -> Document {
     }
 }
 
+/// Frequencies of a text's terms and its length.
+fn count(text: &str) -> (HashMap<String, f32>, f32) {
+    let (mut terms, mut length) = (HashMap::<String, f32>::new(), 0.0);
+    index_terms(text, Language::English, &mut |term, counted| {
+        *terms.entry(term.to_owned()).or_default() += 1.0;
+        length += f32::from(u8::from(counted));
+    });
+    (terms, length)
+}
+
 /// Own score of every chunk, without context, by document id and position.
 fn naive(documents: &[Document], query: &str, config: &Config) -> HashMap<(String, u32), f32> {
-    let count = |text: &str| {
-        let (mut terms, mut length) = (HashMap::<String, f32>::new(), 0.0);
-        index_terms(text, Language::English, &mut |term, counted| {
-            *terms.entry(term.to_owned()).or_default() += 1.0;
-            length += f32::from(u8::from(counted));
-        });
-        (terms, length)
-    };
     let chunks: Vec<_> = documents
         .iter()
-        .flat_map(|d| {
-            d.chunks
-                .iter()
-                .map(|c| ((d.id.clone(), c.position), count(&c.text), c.vector))
-        })
+        .flat_map(|d| d.chunks.iter().map(|c| ((d.id.clone(), c.position), count(&c.text), c.vector)))
         .collect();
     let total = chunks.len() as f32;
     let mean = chunks.iter().map(|(_, (_, length), _)| length).sum::<f32>() / total;
@@ -70,10 +68,7 @@ fn naive(documents: &[Document], query: &str, config: &Config) -> HashMap<(Strin
         .map(|(_, (frequencies, length), _)| {
             let of_term = |term: &crate::analysis::QueryTerm| {
                 let term = &term.variants[0];
-                let df = chunks
-                    .iter()
-                    .filter(|(_, (f, _), _)| f.contains_key(term))
-                    .count() as f32;
+                let df = chunks.iter().filter(|(_, (f, _), _)| f.contains_key(term)).count() as f32;
                 let tf = frequencies.get(term).copied().unwrap_or(0.0);
                 let idf = (1.0 + (total - df + 0.5) / (df + 0.5)).ln();
                 idf * tf * (config.k1 + 1.0) / (tf + config.k1 * (1.0 - config.b + config.b * length / mean))

@@ -32,11 +32,7 @@ pub(super) struct Top {
 impl Top {
     /// Scores must be above `floor`.
     pub(super) fn new(size: usize, floor: f32) -> Self {
-        Self {
-            size,
-            kept: Vec::with_capacity(size * 2),
-            threshold: floor,
-        }
+        Self { size, kept: Vec::with_capacity(size * 2), threshold: floor }
     }
 
     /// Offers a chunk whose score is at least the threshold.

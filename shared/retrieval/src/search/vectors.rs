@@ -30,15 +30,7 @@ pub(super) fn select(
         kernel::cosines(query, rows, norms, cosines);
         for (offset, &score) in cosines.iter().enumerate() {
             if score >= top.threshold {
-                top.offer(
-                    scope,
-                    admission,
-                    Scored {
-                        part,
-                        chunk: (block * STRIDE + offset) as u32,
-                        score,
-                    },
-                );
+                top.offer(scope, admission, Scored { part, chunk: (block * STRIDE + offset) as u32, score });
             }
         }
     }
@@ -64,22 +56,9 @@ fn select_by_signs(
             }
         }
     }
-    let mut histogram = [0usize; 256];
-    distances
-        .iter()
-        .for_each(|&distance| histogram[usize::from(distance)] += 1);
-    let mut sum = 0;
-    let cut = histogram.iter().position(|&count| {
-        sum += count;
-        sum >= config.prefilter_keep
-    });
-    let cut = cut.unwrap_or(254).min(254) as u8;
+    let cut = cut(&distances, config.prefilter_keep);
     for (block, distances) in distances.chunks(STRIDE / 16).enumerate() {
-        if distances
-            .iter()
-            .fold(u8::MAX, |least, &distance| least.min(distance))
-            > cut
-        {
+        if distances.iter().fold(u8::MAX, |least, &distance| least.min(distance)) > cut {
             continue;
         }
         for (offset, &distance) in distances.iter().enumerate() {
@@ -90,6 +69,18 @@ fn select_by_signs(
             }
         }
     }
+}
+
+/// The least distance within which at least `keep` rows lie; rows at 255 are out.
+fn cut(distances: &[u8], keep: usize) -> u8 {
+    let mut histogram = [0usize; 256];
+    distances.iter().for_each(|&distance| histogram[usize::from(distance)] += 1);
+    let mut sum = 0;
+    let cut = histogram.iter().position(|&count| {
+        sum += count;
+        sum >= keep
+    });
+    cut.map_or(254, |cut| cut.min(254) as u8)
 }
 
 /// The cosine of one chunk with the query.

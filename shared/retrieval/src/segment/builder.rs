@@ -43,11 +43,8 @@ impl SegmentBuilder {
         self.patches.push((id.into(), attributes));
     }
 
-    /// The file's bytes.
-    ///
-    /// # Errors
-    /// [`Error::TooLarge`] when the documents do not fit one segment.
-    pub fn build(mut self) -> Result<Vec<u8>, Error> {
+    /// Sorts everything by id and keeps the last of equal ids.
+    fn keep_last(&mut self) {
         self.documents.reverse();
         self.documents.sort_by(|a, b| a.id.cmp(&b.id));
         self.documents.dedup_by(|a, b| a.id == b.id);
@@ -56,6 +53,14 @@ impl SegmentBuilder {
         self.patches.reverse();
         self.patches.sort_by(|a, b| a.0.cmp(&b.0));
         self.patches.dedup_by(|a, b| a.0 == b.0);
+    }
+
+    /// The file's bytes.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] when the documents do not fit one segment.
+    pub fn build(mut self) -> Result<Vec<u8>, Error> {
+        self.keep_last();
         let chunk_count: usize = self.documents.iter().map(|d| d.chunks.len()).sum();
         if chunk_count >= 1 << 31 {
             return Err(Error::TooLarge("chunks"));
@@ -134,19 +139,14 @@ impl Writer {
         for chunk in &document.chunks {
             let (length, terms) = self.analyzer.chunk(chunk, language);
             for (term, frequency) in terms {
-                self.postings
-                    .entry_ref(term)
-                    .or_default()
-                    .push(self.next, frequency);
+                self.postings.entry_ref(term).or_default().push(self.next, frequency);
             }
             self.lengths.extend_from_slice(&length.to_le_bytes());
             for number in [chunk.position, chunk.start, chunk.end] {
                 self.places.extend_from_slice(&number.to_le_bytes());
             }
-            self.vectors
-                .extend_from_slice(bytemuck::cast_slice(&chunk.vector.0));
-            self.norms
-                .extend_from_slice(&chunk.vector.inverse_norm().to_le_bytes());
+            self.vectors.extend_from_slice(bytemuck::cast_slice(&chunk.vector.0));
+            self.norms.extend_from_slice(&chunk.vector.inverse_norm().to_le_bytes());
             if self.with_signs {
                 self.signs.extend_from_slice(&chunk.vector.signs());
             }
@@ -163,9 +163,7 @@ impl Writer {
         let mut postings = Vec::new();
         let mut table = fst::MapBuilder::memory();
         for (term, growing) in &terms {
-            table
-                .insert(term.as_bytes(), postings.len() as u64)
-                .map_err(|_| Error::TooLarge("terms"))?;
+            table.insert(term.as_bytes(), postings.len() as u64).map_err(|_| Error::TooLarge("terms"))?;
             growing.write(&mut postings);
         }
         let table = table.into_inner().map_err(|_| Error::TooLarge("terms"))?;

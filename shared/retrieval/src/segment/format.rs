@@ -106,11 +106,7 @@ pub(super) fn read(file: &Bytes) -> Result<Header, Error> {
         }
         sections.push(section);
     }
-    Ok(Header {
-        chunks: u32_at(file, 12)?,
-        documents: u32_at(file, 16)?,
-        sections,
-    })
+    Ok(Header { chunks: u32_at(file, 12)?, documents: u32_at(file, 16)?, sections })
 }
 
 pub(super) fn u32_at(bytes: &[u8], at: usize) -> Result<u32, Error> {
@@ -175,10 +171,7 @@ impl Strings {
 
     pub(super) fn open(data: Bytes) -> Result<Self, Error> {
         let count = u32_at(&data, 0)? as usize;
-        let blob = data
-            .len()
-            .checked_sub(8 + count * 4)
-            .ok_or(Error::Corrupt("string table"))?;
+        let blob = data.len().checked_sub(8 + count * 4).ok_or(Error::Corrupt("string table"))?;
         let mut before = 0;
         for index in 0..=count {
             let offset = u32_at(&data, 4 + index * 4)?;

@@ -91,11 +91,7 @@ impl Segment {
             && self.inverse_norms.len() == chunks
             && (self.signs.is_empty() || self.signs.len() == chunks * SIGN_BYTES)
             && self.patched.len() == self.patches.len();
-        if fits {
-            Ok(())
-        } else {
-            Err(Error::Corrupt("sections disagree"))
-        }
+        if fits { Ok(()) } else { Err(Error::Corrupt("sections disagree")) }
     }
 
     /// Bytes of the file.
@@ -149,11 +145,7 @@ impl Segment {
                 return Err(Error::Corrupt("text blocks"));
             }
         }
-        Ok(Document {
-            id: self.id(index).to_owned(),
-            attributes: self.attributes_of(index),
-            chunks,
-        })
+        Ok(Document { id: self.id(index).to_owned(), attributes: self.attributes_of(index), chunks })
     }
 
     fn chunk_input(&self, chunk: u32, text: ChunkText) -> ChunkInput {
@@ -171,10 +163,7 @@ impl Segment {
     pub(crate) fn text(&self, chunk: u32) -> Result<ChunkText, Error> {
         let (first, texts) = self.texts.read(self.texts.block_of(chunk))?;
         let offset = chunk.checked_sub(first).ok_or(Error::Corrupt("text blocks"))?;
-        texts
-            .into_iter()
-            .nth(offset as usize)
-            .ok_or(Error::Corrupt("text blocks"))
+        texts.into_iter().nth(offset as usize).ok_or(Error::Corrupt("text blocks"))
     }
 
     pub(crate) fn id(&self, document: u32) -> &str {
@@ -241,10 +230,5 @@ impl Segment {
 }
 
 fn numbers<const N: usize, T>(bytes: &[u8], read: impl Fn([u8; N]) -> T) -> Vec<T> {
-    bytes
-        .as_chunks::<N>()
-        .0
-        .iter()
-        .map(|chunk| read(*chunk))
-        .collect()
+    bytes.as_chunks::<N>().0.iter().map(|chunk| read(*chunk)).collect()
 }

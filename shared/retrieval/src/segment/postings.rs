@@ -47,10 +47,7 @@ impl Growing {
 
 fn write_block(before: u32, chunks: &[u32; BLOCK], frequencies: &[u32; BLOCK], out: &mut Vec<u8>) {
     let packer = BitPacker4x::new();
-    let (delta_bits, frequency_bits) = (
-        packer.num_bits_sorted(before, chunks),
-        packer.num_bits(frequencies),
-    );
+    let (delta_bits, frequency_bits) = (packer.num_bits_sorted(before, chunks), packer.num_bits(frequencies));
     out.extend_from_slice(&chunks[BLOCK - 1].to_le_bytes());
     out.extend_from_slice(&[delta_bits, frequency_bits]);
     let mut packed = [0u8; BLOCK * 4];
@@ -66,10 +63,7 @@ pub(crate) enum Postings<'a> {
     /// As [`Growing::write`] wrote it, without its count.
     Packed { count: u32, data: &'a [u8] },
     /// Chunk numbers and frequencies of the tail.
-    Plain {
-        chunks: &'a [u32],
-        frequencies: &'a [u32],
-    },
+    Plain { chunks: &'a [u32], frequencies: &'a [u32] },
     /// The union of several lists.
     Owned { chunks: Vec<u32>, frequencies: Vec<u32> },
 }

@@ -31,18 +31,11 @@ pub(super) struct TextWriter {
 impl TextWriter {
     pub(super) fn push(&mut self, headings: &str, text: &str) -> Result<(), Error> {
         for part in [headings, text] {
-            put_varint(
-                u32::try_from(part.len()).map_err(|_| Error::TooLarge("chunk"))?,
-                &mut self.raw,
-            );
+            put_varint(u32::try_from(part.len()).map_err(|_| Error::TooLarge("chunk"))?, &mut self.raw);
             self.raw.extend_from_slice(part.as_bytes());
         }
         self.next += 1;
-        if self.raw.len() >= BLOCK_BYTES {
-            self.close()
-        } else {
-            Ok(())
-        }
+        if self.raw.len() >= BLOCK_BYTES { self.close() } else { Ok(()) }
     }
 
     fn close(&mut self) -> Result<(), Error> {
@@ -51,13 +44,8 @@ impl TextWriter {
         }
         let stored = zstd::bulk::compress(&self.raw, LEVEL).map_err(|_| Error::TooLarge("text block"))?;
         self.blocks.extend_from_slice(&self.first.to_le_bytes());
-        self.blocks
-            .extend_from_slice(&(self.data.len() as u64).to_le_bytes());
-        for number in [
-            stored.len() as u32,
-            self.raw.len() as u32,
-            crc32fast::hash(&stored),
-        ] {
+        self.blocks.extend_from_slice(&(self.data.len() as u64).to_le_bytes());
+        for number in [stored.len() as u32, self.raw.len() as u32, crc32fast::hash(&stored)] {
             self.blocks.extend_from_slice(&number.to_le_bytes());
         }
         self.data.extend_from_slice(&stored);
@@ -98,11 +86,7 @@ impl TextReader {
         let (mut low, mut high) = (0, self.blocks.len() / ENTRY);
         while low < high {
             let middle = low + (high - low) / 2;
-            if self.first_of(middle) <= chunk {
-                low = middle + 1
-            } else {
-                high = middle
-            }
+            if self.first_of(middle) <= chunk { low = middle + 1 } else { high = middle }
         }
         low.saturating_sub(1)
     }
@@ -124,10 +108,7 @@ impl TextReader {
         let mut chunks = Vec::new();
         while !rest.is_empty() {
             let headings = take_text(&mut rest)?;
-            chunks.push(ChunkText {
-                headings,
-                text: take_text(&mut rest)?,
-            });
+            chunks.push(ChunkText { headings, text: take_text(&mut rest)? });
         }
         Ok((self.first_of(block), chunks))
     }

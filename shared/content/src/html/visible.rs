@@ -1,0 +1,65 @@
+//! Which elements of a page are not worth reading.
+
+use dom_query::NodeRef;
+
+/// Elements that a reader does not see, or that are no text.
+const UNSEEN: &[&str] = &[
+    "head", "title", "script", "style", "template", "noscript", "svg", "canvas", "iframe", "object", "embed",
+    "audio", "video", "map", "button", "input", "select", "textarea", "datalist", "dialog",
+];
+/// Elements around the content of a page.
+const AROUND: &[&str] = &["nav", "footer", "aside"];
+/// Landmarks around the content of a page.
+const AROUND_ROLES: &[&str] =
+    &["navigation", "banner", "contentinfo", "complementary", "search", "dialog", "alert", "alertdialog"];
+/// Parts of class names and ids that mark what stands around the content on nearly every page.
+const AROUND_NAMES: &[&str] = &[
+    "cookie",
+    "consent",
+    "gdpr",
+    "breadcrumb",
+    "sidebar",
+    "newsletter",
+    "share-buttons",
+    "social-share",
+    "related-posts",
+    "skip-link",
+    "site-header",
+    "site-footer",
+    "advert",
+    "popup",
+    "modal",
+];
+/// Whether a reader of the page does not see the element.
+pub(super) fn is_unseen(node: &NodeRef, name: &str) -> bool {
+    UNSEEN.contains(&name)
+        || node.has_attr("hidden")
+        || node.attr("aria-hidden").is_some_and(|value| &*value == "true")
+        || node.attr("style").is_some_and(|style| style.replace(' ', "").contains("display:none"))
+}
+
+/// Whether the element stands around the content of a page.
+pub(super) fn is_around(node: &NodeRef, name: &str) -> bool {
+    if AROUND.contains(&name) || node.attr("role").is_some_and(|role| AROUND_ROLES.contains(&&*role)) {
+        return true;
+    }
+    // The header of the page, but not the header of an article.
+    if name == "header" {
+        let inside =
+            |outer: NodeRef| matches!(outer.node_name().as_deref(), Some("main" | "article" | "section"));
+        return !node.ancestors_it(None).any(inside);
+    }
+    // Classes of the outermost elements often describe the page: `has-sidebar`.
+    let is_part =
+        !matches!(name, "html" | "body" | "main" | "article" | "h1" | "h2" | "h3" | "p" | "a" | "li");
+    is_part && [node.attr("class"), node.attr("id")].into_iter().flatten().any(|names| is_around_name(&names))
+}
+
+fn is_around_name(names: &str) -> bool {
+    let names = names.to_ascii_lowercase();
+    names.split_whitespace().any(|name| {
+        AROUND_NAMES.iter().any(|part| name.contains(part))
+            && !name.starts_with("has-")
+            && !name.contains("with-")
+    })
+}

@@ -1,0 +1,7 @@
+//! Ingest, process, search and delete while everything around goes wrong: by seeds, and by a crash between any two calls.
+//!
+//! `RECOLLECT_SEEDS=first..last` runs other seeds than the committed ones; a failure prints its seed.
+
+mod crash;
+mod history;
+mod seeds;

@@ -1,0 +1,80 @@
+//! Random histories under throttles, lost requests, lost answers, repeated and reordered deliveries and crashes.
+
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use testkit::{Rates, TestApp, World};
+
+use crate::history::Client;
+
+/// Steps of one history.
+const STEPS: usize = 14;
+
+async fn run(world: &World, healthy: &TestApp, seed: u64) {
+    let mut random = StdRng::seed_from_u64(seed);
+    let org = format!("seed-{seed}");
+    let mut client = Client::new(&org, healthy.key(&org).await);
+    let mut app = TestApp::start(world, seed).await.expect("an app");
+    app.faults.set_rates(Rates::ROUGH);
+    for _ in 0..STEPS {
+        let custom_id = if random.random_bool(0.6) { "a" } else { "b" };
+        match random.random_range(0..20) {
+            0..7 => client.put(&app, custom_id).await,
+            7..9 => client.delete(&app, custom_id).await,
+            9..16 => {
+                app.turn().await;
+            }
+            16..18 => client.search(&app).await,
+            18 => world.clock.advance_seconds(100),
+            _ => {
+                // A crash somewhere in the next few calls, and a new process.
+                app.faults.crash_at(Some(app.faults.calls() + random.random_range(0..30)));
+                client.put(&app, custom_id).await;
+                app.turn().await;
+                app = TestApp::start(world, random.random()).await.expect("an app");
+                app.faults.set_rates(Rates::ROUGH);
+            }
+        }
+    }
+    app.faults.set_rates(Rates::default());
+    app.settle().await.unwrap_or_else(|error| panic!("{error:#}"));
+    client.check(&app).await;
+}
+
+/// Prints the seed of a history that panics.
+struct Named(u64);
+
+impl Drop for Named {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("this history fails: RECOLLECT_SEEDS={}..{}", self.0, self.0 + 1);
+        }
+    }
+}
+
+async fn run_all(committed: std::ops::Range<u64>) {
+    #[expect(clippy::disallowed_methods, reason = "lets a person run the seed that a failure printed")]
+    let asked = std::env::var("RECOLLECT_SEEDS").ok();
+    let range = asked.and_then(|text| {
+        let (first, last) = text.split_once("..")?;
+        Some(first.parse().ok()?..last.parse().ok()?)
+    });
+    let world = World::new().expect("a folder");
+    let healthy = TestApp::start(&world, 0).await.expect("an app");
+    for seed in range.unwrap_or(committed) {
+        let named = Named(seed);
+        run(&world, &healthy, seed).await;
+        drop(named);
+    }
+}
+
+// Two halves, so that both cores of a small machine work.
+
+#[tokio::test]
+async fn histories_0_to_250_lose_nothing() {
+    run_all(0..250).await;
+}
+
+#[tokio::test]
+async fn histories_250_to_500_lose_nothing() {
+    run_all(250..500).await;
+}
