@@ -75,7 +75,12 @@ impl Client {
             let Some(canary) = &attempt.canary else { continue };
             let answer = search(app, &self.key, canary).await;
             let texts = answer.body["results"].to_string();
-            assert_eq!(texts.contains(canary.as_str()), alive.contains(canary), "{canary} in {}", answer.body);
+            assert_eq!(
+                texts.contains(canary.as_str()),
+                alive.contains(canary),
+                "{canary} in {}",
+                answer.body
+            );
         }
     }
 
@@ -100,6 +105,7 @@ impl Client {
 }
 
 async fn search(app: &TestApp, key: &str, q: &str) -> Answer {
-    let body: Value = json!({"q": q, "containerTag": TAG, "searchMode": "documents", "threshold": 0, "limit": 50});
+    let body: Value =
+        json!({"q": q, "containerTag": TAG, "searchMode": "documents", "threshold": 0, "limit": 50});
     app.post("/v4/search", key, &body).await
 }

@@ -15,15 +15,29 @@ async fn run(world: &World, healthy: &TestApp, seed: u64) {
     let mut client = Client::new(&org, healthy.key(&org).await);
     let mut app = TestApp::start(world, seed).await.expect("an app");
     app.faults.set_rates(Rates::ROUGH);
+    // A second process works beside the first, as on AWS.
+    let other = TestApp::start(world, !seed).await.expect("an app");
+    other.faults.set_rates(Rates::ROUGH);
     for _ in 0..STEPS {
         let custom_id = if random.random_bool(0.6) { "a" } else { "b" };
         match random.random_range(0..20) {
             0..7 => client.put(&app, custom_id).await,
             7..9 => client.delete(&app, custom_id).await,
-            9..16 => {
-                app.turn().await;
+            9..13 => {
+                futures::join!(app.turn(), other.turn());
             }
-            16..18 => client.search(&app).await,
+            13..15 => {
+                // The same messages again, while the first are being handled.
+                world.clock.advance_seconds(100);
+                keeper::sweep(&other.system.ctx, domain::Timestamp::from_millis(i64::MAX)).await.ok();
+                futures::join!(app.turn(), other.turn());
+            }
+            15 => {
+                futures::join!(client.put(&app, custom_id), other.turn());
+            }
+            16..18 => {
+                futures::join!(client.search(&app), other.turn());
+            }
             18 => world.clock.advance_seconds(100),
             _ => {
                 // A crash somewhere in the next few calls, and a new process.

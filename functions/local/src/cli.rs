@@ -75,6 +75,9 @@ pub struct Demo {
     /// Keep the demo's data in this folder instead of a temporary one
     #[arg(long, value_name = "FOLDER")]
     pub data: Option<PathBuf>,
+    /// What to log, as in `info` or `processor=debug,warn`; to standard error
+    #[arg(long, env = "RECOLLECT_LOG", default_value = "warn", value_name = "FILTER")]
+    pub log: String,
 }
 
 /// `recollect keys`.

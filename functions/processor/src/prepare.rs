@@ -17,8 +17,8 @@ pub(crate) struct Text {
     title: Option<String>,
     /// The turns of a conversation.
     turns: Option<Vec<Range<usize>>>,
-    /// When a conversation took place; belongs to every chunk of it.
-    date: Option<String>,
+    /// When a conversation took place and who spoke; belongs to every chunk of it.
+    context: Vec<String>,
 }
 
 /// What processing makes of a document.
@@ -45,17 +45,30 @@ pub(crate) async fn read(sandbox: &Sandbox, document: &Document, body: &Bytes) -
     };
     let found = sandbox.extract(body, name, declared).await?;
     let title = found.title.or_else(|| name.map(str::to_owned));
-    Ok(Text { text: found.text, format: found.format, title, turns: None, date: None })
+    Ok(Text { text: found.text, format: found.format, title, turns: None, context: Vec::new() })
 }
 
 fn read_conversation(document: &Document, body: &[u8]) -> Result<Text, Failure> {
     let stored: Vec<StoredTurn> = serde_json::from_slice(body).map_err(|_| {
         Failure::new(FailureCode::Corrupt, "the stored turns of the conversation cannot be read")
     })?;
+    let speakers = speakers(&stored);
     let turn = |turn: StoredTurn| Turn { role: turn.role, speaker: turn.name, text: turn.text, date: None };
     let (text, spans) = content::render_conversation(&stored.into_iter().map(turn).collect::<Vec<_>>());
     let date = document.document_date.map(|date| date.long_date());
-    Ok(Text { text, format: Format::Text, title: None, turns: Some(spans), date })
+    let context = date.into_iter().chain(speakers).collect();
+    Ok(Text { text, format: Format::Text, title: None, turns: Some(spans), context })
+}
+
+/// The names of those who speak, in the order of their first turn.
+fn speakers(turns: &[StoredTurn]) -> Option<String> {
+    let mut names: Vec<&str> = Vec::new();
+    for name in turns.iter().filter_map(|turn| turn.name.as_deref()) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    (!names.is_empty()).then(|| names.join(", "))
 }
 
 /// Canonical text to chunks.
@@ -70,7 +83,7 @@ pub(crate) fn cut(text: &Text) -> Vec<Chunk> {
 /// Chunks to vectors, each of its own text.
 pub(crate) fn embed(text: Text, chunks: Vec<Chunk>) -> Prepared {
     let pack_chunk = |chunk: Chunk| {
-        let headings: Vec<String> = text.date.iter().cloned().chain(chunk.headings).collect();
+        let headings: Vec<String> = text.context.iter().cloned().chain(chunk.headings).collect();
         let vector = StaticEmbedder.embed(&chunk.text).0.to_vec();
         PackedChunk { start: chunk.start, end: chunk.end, headings, vector }
     };

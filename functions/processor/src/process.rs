@@ -106,14 +106,23 @@ async fn store(ctx: &Ctx, tenant: &Tenant, document: &mut Document, prepared: Pr
     document.extracted = Some(found);
     let wanted = ctx.documents.record_extracted(tenant, document, ctx.clock.now()).await?;
     if !wanted {
-        discard(ctx, tenant, &pack).await;
+        discard(ctx, tenant, document, &pack).await?;
     }
     Ok(wanted)
 }
 
-/// The document was deleted or replaced meanwhile, and whoever did that may have purged before this pack was stored.
-async fn discard(ctx: &Ctx, tenant: &Tenant, pack: &BlobRef) {
-    ctx.blobs.delete(tenant, std::slice::from_ref(pack)).await.ok();
+/// Deletes a pack whose revision nobody wants any more: the document was deleted or replaced meanwhile, and whoever did
+/// that may have purged before this pack was stored. A pack that the document names, or may still come to name, stays:
+/// a worker that was delivered the same message, only faster, has recorded it.
+async fn discard(ctx: &Ctx, tenant: &Tenant, document: &Document, pack: &BlobRef) -> Result<()> {
+    let now = ctx.documents.get(tenant, std::slice::from_ref(&document.id)).await?.pop().flatten();
+    let used = now.is_some_and(|now| {
+        now.is_current(&document.revision) || now.indexed.is_some_and(|indexed| indexed.pack == *pack)
+    });
+    if !used {
+        ctx.blobs.delete(tenant, std::slice::from_ref(pack)).await?;
+    }
+    Ok(())
 }
 
 async fn fail(

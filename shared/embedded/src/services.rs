@@ -45,9 +45,7 @@ impl Services {
             s3: S3::open(&folder.join("s3"), clock.clone())?,
             sqs: Sqs::open(&folder.join("sqs.sqlite"), clock)?,
         };
-        Ok(Self {
-            inner: Arc::new(inner),
-        })
+        Ok(Self { inner: Arc::new(inner) })
     }
 
     /// Answers one request of an AWS client. The header `x-amz-target` tells DynamoDB and SQS apart; what has none
@@ -57,10 +55,7 @@ impl Services {
             return self.inner.s3.call(request).await;
         };
         let target = String::from_utf8_lossy(target.as_bytes()).into_owned();
-        if let Some(operation) = dynamodb::TARGETS
-            .iter()
-            .find_map(|prefix| target.strip_prefix(prefix))
-        {
+        if let Some(operation) = dynamodb::TARGETS.iter().find_map(|prefix| target.strip_prefix(prefix)) {
             return self.inner.dynamodb.call(operation, request.body());
         }
         if let Some(operation) = target.strip_prefix(sqs::TARGET) {

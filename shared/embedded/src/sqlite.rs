@@ -19,9 +19,7 @@ pub(crate) fn open(file: &Path, schema: &str) -> anyhow::Result<Connection> {
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     connection.set_prepared_statement_cache_capacity(64);
-    connection
-        .execute_batch(schema)
-        .with_context(|| format!("cannot prepare {}", file.display()))?;
+    connection.execute_batch(schema).with_context(|| format!("cannot prepare {}", file.display()))?;
     Ok(connection)
 }
 

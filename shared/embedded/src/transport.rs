@@ -37,9 +37,7 @@ impl HttpConnector for Transport {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
         let services = self.services.clone();
         HttpConnectorFuture::new(async move {
-            let request = request
-                .try_into_http1x()
-                .map_err(|error| ConnectorError::user(error.into()))?;
+            let request = request.try_into_http1x().map_err(|error| ConnectorError::user(error.into()))?;
             let (parts, body) = request.into_parts();
             // Usually in memory already; a stream when it comes from a file or ends in a checksum.
             let body = body.collect().await.map_err(ConnectorError::user)?.to_bytes();

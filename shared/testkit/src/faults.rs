@@ -30,12 +30,20 @@ pub struct Rates {
     pub duplicate: f64,
     /// A standard queue delivers a batch in another order.
     pub reorder: f64,
+    /// At most this many times a call lets others go first.
+    pub yields: u32,
 }
 
 impl Rates {
     /// Everything goes wrong now and then.
-    pub const ROUGH: Self =
-        Self { throttle: 0.03, lost_request: 0.03, lost_answer: 0.03, duplicate: 0.1, reorder: 0.5 };
+    pub const ROUGH: Self = Self {
+        throttle: 0.03,
+        lost_request: 0.03,
+        lost_answer: 0.03,
+        duplicate: 0.1,
+        reorder: 0.5,
+        yields: 6,
+    };
 }
 
 /// The faults of one transport.
@@ -116,6 +124,16 @@ impl Faults {
         }
     }
 
+    fn yields(&self) -> u32 {
+        let mut state = self.lock();
+        if state.rates.yields == 0 {
+            0
+        } else {
+            let most = state.rates.yields;
+            state.random.random_range(0..=most)
+        }
+    }
+
     /// Shuffles the messages of an answer of a standard queue.
     fn reorder(&self, body: Bytes) -> Bytes {
         let mut state = self.lock();
@@ -163,6 +181,10 @@ impl HttpConnector for Faults {
             let target = parts.headers.get("x-amz-target").and_then(|value| value.to_str().ok());
             let target = target.unwrap_or_default().to_owned();
             let fate = this.fate(&target);
+            // Whoever runs beside this goes first now and then, so that concurrent work meets in every order.
+            for _ in 0..this.yields() {
+                tokio::task::yield_now().await;
+            }
             let response = match fate {
                 Fate::LoseRequest => return Err(broken()),
                 Fate::Throttle => throttled(),

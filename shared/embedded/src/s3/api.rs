@@ -131,14 +131,9 @@ impl S3 for Api {
                 if require_bucket(change.tx, &bucket).is_ok() {
                     return Err(s3_error!(BucketAlreadyOwnedByYou));
                 }
-                change.run(
-                    "INSERT INTO buckets VALUES (?1, ?2)",
-                    params![bucket, store.now()],
-                )
+                change.run("INSERT INTO buckets VALUES (?1, ?2)", params![bucket, store.now()])
             })?;
-            Ok(CreateBucketOutput {
-                location: Some(format!("/{bucket}")),
-            })
+            Ok(CreateBucketOutput { location: Some(format!("/{bucket}")) })
         })
     }
 
@@ -148,10 +143,7 @@ impl S3 for Api {
             store.write(|change| {
                 require_bucket(change.tx, &bucket)?;
                 let sql = "SELECT 1 FROM objects WHERE bucket = ?1";
-                let used = change
-                    .tx
-                    .prepare_cached(sql)
-                    .and_then(|mut objects| objects.exists([&bucket]));
+                let used = change.tx.prepare_cached(sql).and_then(|mut objects| objects.exists([&bucket]));
                 if used.map_err(S3Error::internal_error)? {
                     return Err(s3_error!(BucketNotEmpty));
                 }
@@ -164,10 +156,7 @@ impl S3 for Api {
     async fn head_bucket(&self, request: S3Request<HeadBucketInput>) -> Answer<HeadBucketOutput> {
         self.run(|store| {
             require_bucket(&store.read(), &request.input.bucket)?;
-            Ok(HeadBucketOutput {
-                bucket_region: Some(REGION.to_owned()),
-                ..HeadBucketOutput::default()
-            })
+            Ok(HeadBucketOutput { bucket_region: Some(REGION.to_owned()), ..HeadBucketOutput::default() })
         })
     }
 
@@ -189,19 +178,12 @@ impl S3 for Api {
                     index.prepare_cached("SELECT name, created_ms FROM buckets ORDER BY name")?;
                 let rows = statement.query_map([], |row| {
                     let creation_date = Some(timestamp(row.get(1)?));
-                    Ok(Bucket {
-                        name: row.get(0)?,
-                        creation_date,
-                        ..Bucket::default()
-                    })
+                    Ok(Bucket { name: row.get(0)?, creation_date, ..Bucket::default() })
                 })?;
                 rows.collect()
             };
             let buckets = read().map_err(S3Error::internal_error)?;
-            Ok(ListBucketsOutput {
-                buckets: Some(buckets),
-                ..ListBucketsOutput::default()
-            })
+            Ok(ListBucketsOutput { buckets: Some(buckets), ..ListBucketsOutput::default() })
         })
     }
 }

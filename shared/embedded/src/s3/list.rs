@@ -34,11 +34,7 @@ struct Query<'a> {
 
 pub(super) fn list_v2(store: &Store, input: ListObjectsV2Input) -> S3Result<ListObjectsV2Output> {
     let max_keys = input.max_keys.unwrap_or(MAX_KEYS).clamp(0, MAX_KEYS);
-    let resume = input
-        .continuation_token
-        .as_deref()
-        .map(decode_token)
-        .transpose()?;
+    let resume = input.continuation_token.as_deref().map(decode_token).transpose()?;
     let page = list(
         &store.read(),
         &Query {
@@ -99,11 +95,7 @@ fn decode_token(token: &str) -> S3Result<String> {
 
 fn list(index: &Connection, query: &Query<'_>) -> S3Result<Page> {
     require_bucket(index, query.bucket)?;
-    let mut page = Page {
-        objects: Vec::new(),
-        prefixes: Vec::new(),
-        next: None,
-    };
+    let mut page = Page { objects: Vec::new(), prefixes: Vec::new(), next: None };
     let mut from = Some(start(query));
     while let Some(key) = from {
         from = fill(index, query, &key, &mut page).map_err(S3Error::internal_error)?;
@@ -131,9 +123,7 @@ fn fill(
             break;
         }
         if let Some(prefix) = fold(query, &key) {
-            page.prefixes.push(CommonPrefix {
-                prefix: Some(prefix.to_owned()),
-            });
+            page.prefixes.push(CommonPrefix { prefix: Some(prefix.to_owned()) });
             return Ok(Some(after_all(prefix)));
         }
         page.objects.push(object(key, row)?);

@@ -50,17 +50,12 @@ impl S3 {
     /// Opens or creates the buckets in `folder`.
     pub(crate) fn open(folder: &Path, clock: Clock) -> anyhow::Result<Self> {
         let store = Arc::new(Store::open(folder, clock)?);
-        let mut builder = S3ServiceBuilder::new(Api {
-            store: Arc::clone(&store),
-        });
+        let mut builder = S3ServiceBuilder::new(Api { store: Arc::clone(&store) });
         builder.set_auth(SimpleAuth::from_single(ACCESS_KEY, SECRET_KEY));
         let mut config = S3Config::default();
         config.presigned_url_max_skew_time_secs = MAX_SKEW;
         builder.set_config(Arc::new(StaticConfigProvider::new(Arc::new(config))));
-        Ok(Self {
-            service: builder.build(),
-            store,
-        })
+        Ok(Self { service: builder.build(), store })
     }
 
     /// Answers one request; bodies are whole in memory.
@@ -74,11 +69,7 @@ impl S3 {
             parts.headers.insert(HOST, host);
         }
         let is_head = parts.method == Method::HEAD;
-        match self
-            .service
-            .call(Request::from_parts(parts, s3s::Body::from(body)))
-            .await
-        {
+        match self.service.call(Request::from_parts(parts, s3s::Body::from(body))).await {
             // The answer to HEAD has no body, not even an error's; an HTTP server would drop it.
             Ok(response) if is_head => response.map(|_| Bytes::new()),
             Ok(response) => whole(response).await,

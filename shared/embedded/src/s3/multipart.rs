@@ -42,10 +42,7 @@ pub(super) fn create(
     store.write(|change| {
         require_bucket(change.tx, &input.bucket)?;
         let sql = "INSERT INTO uploads (id, bucket, key, attributes, started_ms) VALUES (?1, ?2, ?3, ?4, ?5)";
-        change.run(
-            sql,
-            params![id, input.bucket, input.key.as_bytes(), attributes, store.now()],
-        )
+        change.run(sql, params![id, input.bucket, input.key.as_bytes(), attributes, store.now()])
     })?;
     Ok(CreateMultipartUploadOutput {
         bucket: Some(input.bucket),
@@ -72,10 +69,7 @@ pub(super) fn upload_part(
     let etag = hex(&body.md5);
     let replacing = store.write(|change| {
         upload(change.tx, &input.bucket, &input.key, id)?;
-        for part in parts(change.tx, id)?
-            .into_iter()
-            .filter(|part| part.number == number)
-        {
+        for part in parts(change.tx, id)?.into_iter().filter(|part| part.number == number) {
             change.discard(part.file)?;
         }
         change.adopt(&file)?;
@@ -102,10 +96,7 @@ pub(super) fn complete(
     input: CompleteMultipartUploadInput,
 ) -> S3Result<CompleteMultipartUploadOutput> {
     let (bucket, key, id) = (&input.bucket, &input.key, &input.upload_id);
-    let wanted = input
-        .multipart_upload
-        .and_then(|upload| upload.parts)
-        .unwrap_or_default();
+    let wanted = input.multipart_upload.and_then(|upload| upload.parts).unwrap_or_default();
     if let Some(etag) = completed(&store.read(), bucket, key, id)? {
         return Ok(answer(input.bucket, input.key, etag));
     }
@@ -115,11 +106,7 @@ pub(super) fn complete(
     let replacing = store.write(|change| {
         upload(change.tx, bucket, key, id)?;
         let current = find(change.tx, bucket, key)?;
-        write_allowed(
-            current.as_ref(),
-            input.if_match.as_ref(),
-            input.if_none_match.as_ref(),
-        )?;
+        write_allowed(current.as_ref(), input.if_match.as_ref(), input.if_none_match.as_ref())?;
         change.put(bucket, key, &stored)?;
         change.discard_parts(id)?;
         let sql = "UPDATE uploads SET completed_etag = ?2 WHERE id = ?1";
@@ -139,13 +126,7 @@ fn join(store: &Store, parts: &[StoredPart], attributes: Attributes) -> S3Result
         Ok(())
     })?;
     let size = parts.iter().map(|part| part.size).sum();
-    Ok(Stored {
-        file,
-        size,
-        etag,
-        modified_ms: store.now(),
-        attributes,
-    })
+    Ok(Stored { file, size, etag, modified_ms: store.now(), attributes })
 }
 
 pub(super) fn abort(
@@ -239,10 +220,7 @@ fn choose(wanted: &[CompletedPart], stored: Vec<StoredPart>) -> S3Result<Vec<Sto
     if !numbers.is_sorted_by(|a, b| a < b) {
         return Err(s3_error!(InvalidPartOrder));
     }
-    let chosen: Vec<StoredPart> = stored
-        .into_iter()
-        .filter(|part| numbers.contains(&part.number))
-        .collect();
+    let chosen: Vec<StoredPart> = stored.into_iter().filter(|part| numbers.contains(&part.number)).collect();
     let agree = |(wanted, part): (&CompletedPart, &StoredPart)| {
         wanted.e_tag.as_ref().is_none_or(|etag| etag.value() == part.etag)
     };

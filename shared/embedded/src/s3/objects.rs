@@ -31,11 +31,7 @@ pub(super) fn put(store: &Store, mut input: PutObjectInput, body: Verified) -> S
     let replacing = store.write(|change| {
         require_bucket(change.tx, &input.bucket)?;
         let current = find(change.tx, &input.bucket, &input.key)?;
-        write_allowed(
-            current.as_ref(),
-            input.if_match.as_ref(),
-            input.if_none_match.as_ref(),
-        )?;
+        write_allowed(current.as_ref(), input.if_match.as_ref(), input.if_none_match.as_ref())?;
         change.put(&input.bucket, &input.key, &stored)
     });
     replacing.inspect_err(|_| discard(store, &stored.file))?;
@@ -78,20 +74,10 @@ pub(super) fn get(store: &Store, input: &GetObjectInput) -> S3Result<GetObjectOu
     })?;
     let range = range_of(input.range, &stored)?;
     let whole = range == (0..stored.size);
-    let content_range = input.range.map(|_| {
-        format!(
-            "bytes {}-{}/{}",
-            range.start,
-            range.end.saturating_sub(1),
-            stored.size
-        )
-    });
+    let content_range =
+        input.range.map(|_| format!("bytes {}-{}/{}", range.start, range.end.saturating_sub(1), stored.size));
     // A checksum of the whole says nothing about a part of it.
-    let checksum = if whole {
-        from_map(&stored.attributes.checksums)
-    } else {
-        from_map(&Default::default())
-    };
+    let checksum = if whole { from_map(&stored.attributes.checksums) } else { from_map(&Default::default()) };
     let attributes = stored.attributes;
     Ok(GetObjectOutput {
         accept_ranges: Some("bytes".to_owned()),
@@ -188,11 +174,7 @@ impl<'a> Conditions<'a> {
             (None, Some(since)) => modified <= *since,
             (None, None) => false,
         };
-        if known {
-            Err(s3_error!(NotModified))
-        } else {
-            Ok(())
-        }
+        if known { Err(s3_error!(NotModified)) } else { Ok(()) }
     }
 }
 
@@ -214,18 +196,12 @@ pub(super) fn delete_many(store: &Store, input: DeleteObjectsInput) -> S3Result<
         require_bucket(change.tx, &input.bucket)?;
         for object in input.delete.objects {
             change.remove(&input.bucket, &object.key)?;
-            deleted.push(DeletedObject {
-                key: Some(object.key),
-                ..DeletedObject::default()
-            });
+            deleted.push(DeletedObject { key: Some(object.key), ..DeletedObject::default() });
         }
         Ok(())
     })?;
     let quiet = input.delete.quiet.unwrap_or(false);
-    Ok(DeleteObjectsOutput {
-        deleted: (!quiet).then_some(deleted),
-        ..DeleteObjectsOutput::default()
-    })
+    Ok(DeleteObjectsOutput { deleted: (!quiet).then_some(deleted), ..DeleteObjectsOutput::default() })
 }
 
 /// Copies bytes, and attributes unless the request replaces them.
@@ -234,24 +210,14 @@ pub(super) fn copy(store: &Store, mut input: CopyObjectInput) -> S3Result<CopyOb
         return Err(s3_error!(NotImplemented));
     };
     let source = store.object(bucket, key)?;
-    let differs = input
-        .copy_source_if_match
-        .as_ref()
-        .is_some_and(|condition| !matches(condition, &source));
-    let known = input
-        .copy_source_if_none_match
-        .as_ref()
-        .is_some_and(|condition| matches(condition, &source));
+    let differs = input.copy_source_if_match.as_ref().is_some_and(|condition| !matches(condition, &source));
+    let known = input.copy_source_if_none_match.as_ref().is_some_and(|condition| matches(condition, &source));
     if differs || known {
         return Err(check::failed());
     }
     let from = store.path(&source.file);
     let file = store.create(|file| std::io::copy(&mut fs::File::open(&from)?, file).map(drop))?;
-    let mut stored = Stored {
-        file,
-        modified_ms: store.now(),
-        ..source
-    };
+    let mut stored = Stored { file, modified_ms: store.now(), ..source };
     let directive = input.metadata_directive.take();
     if directive.is_some_and(|directive| directive.as_str() == MetadataDirective::REPLACE) {
         stored.attributes = attributes_of_copy(&mut input, stored.attributes);
@@ -266,10 +232,7 @@ pub(super) fn copy(store: &Store, mut input: CopyObjectInput) -> S3Result<CopyOb
         last_modified: Some(timestamp(stored.modified_ms)),
         ..CopyObjectResult::default()
     });
-    Ok(CopyObjectOutput {
-        copy_object_result,
-        ..CopyObjectOutput::default()
-    })
+    Ok(CopyObjectOutput { copy_object_result, ..CopyObjectOutput::default() })
 }
 
 /// What the request says instead of the source's attributes; the bytes, hence their checksums, are the same.

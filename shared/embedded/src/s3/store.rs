@@ -34,11 +34,7 @@ impl Store {
         let files = folder.join("blobs");
         fs::create_dir_all(&files).with_context(|| format!("cannot create {}", files.display()))?;
         let connection = Mutex::new(sqlite::open(&folder.join("index.sqlite"), SCHEMA)?);
-        let store = Self {
-            connection,
-            files,
-            clock,
-        };
+        let store = Self { connection, files, clock };
         store.collect_garbage()?;
         Ok(store)
     }
@@ -73,17 +69,14 @@ impl Store {
         let name = format!("{:032x}", rand::random::<u128>());
         let sql = "INSERT INTO garbage (file, since_ms) VALUES (?1, ?2)";
         let now = self.now();
-        let listed = self
-            .read()
-            .prepare_cached(sql)
-            .and_then(|mut insert| insert.execute(params![name, now]));
+        let listed =
+            self.read().prepare_cached(sql).and_then(|mut insert| insert.execute(params![name, now]));
         listed.map_err(S3Error::internal_error)?;
         let path = self.path(&name);
         let mut file = match File::create_new(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => path
-                .parent()
-                .map_or(Ok(()), fs::create_dir_all)
-                .and_then(|()| File::create_new(&path)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| File::create_new(&path))
+            }
             created => created,
         }
         .map_err(S3Error::internal_error)?;
@@ -159,9 +152,8 @@ impl Store {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => {}
             }
-            let mut sql = connection
-                .prepare_cached("DELETE FROM garbage WHERE file = ?1")
-                .map_err(io::Error::other)?;
+            let mut sql =
+                connection.prepare_cached("DELETE FROM garbage WHERE file = ?1").map_err(io::Error::other)?;
             sql.execute([name]).map_err(io::Error::other)?;
         }
         Ok(())

@@ -18,11 +18,7 @@ pub(super) struct Failure {
 
 impl Failure {
     fn sender(code: &'static str, message: impl Into<String>) -> Self {
-        Self {
-            code,
-            message: message.into(),
-            sender_fault: true,
-        }
+        Self { code, message: message.into(), sender_fault: true }
     }
 
     /// The name of the error's shape in the JSON protocol.
@@ -38,18 +34,11 @@ impl Failure {
     }
 
     pub(super) fn internal(error: impl fmt::Display) -> Self {
-        Self {
-            code: "InternalFailure",
-            message: error.to_string(),
-            sender_fault: false,
-        }
+        Self { code: "InternalFailure", message: error.to_string(), sender_fault: false }
     }
 
     pub(super) fn unreadable(error: &serde_json::Error) -> Self {
-        Self::sender(
-            "MalformedInput",
-            format!("The request could not be read: {error}"),
-        )
+        Self::sender("MalformedInput", format!("The request could not be read: {error}"))
     }
 
     pub(super) fn unsupported(message: String) -> Self {
@@ -57,10 +46,7 @@ impl Failure {
     }
 
     pub(super) fn no_such_queue() -> Self {
-        Self::sender(
-            "AWS.SimpleQueueService.NonExistentQueue",
-            "The specified queue does not exist.",
-        )
+        Self::sender("AWS.SimpleQueueService.NonExistentQueue", "The specified queue does not exist.")
     }
 
     pub(super) fn queue_exists(attribute: &str) -> Self {
@@ -71,10 +57,7 @@ impl Failure {
     }
 
     pub(super) fn missing(parameter: &str) -> Self {
-        Self::sender(
-            "MissingParameter",
-            format!("The request must contain the parameter {parameter}."),
-        )
+        Self::sender("MissingParameter", format!("The request must contain the parameter {parameter}."))
     }
 
     /// A parameter out of its range or against the queue's kind.
@@ -95,10 +78,7 @@ impl Failure {
     }
 
     pub(super) fn attribute_value(name: &str) -> Self {
-        Self::sender(
-            "InvalidAttributeValue",
-            format!("Invalid value for the parameter {name}."),
-        )
+        Self::sender("InvalidAttributeValue", format!("Invalid value for the parameter {name}."))
     }
 
     pub(super) fn message_contents() -> Self {
@@ -132,10 +112,7 @@ impl Failure {
     }
 
     pub(super) fn ids_not_distinct(id: &str) -> Self {
-        Self::sender(
-            "AWS.SimpleQueueService.BatchEntryIdsNotDistinct",
-            format!("Id {id} repeated."),
-        )
+        Self::sender("AWS.SimpleQueueService.BatchEntryIdsNotDistinct", format!("Id {id} repeated."))
     }
 
     pub(super) fn bad_entry_id() -> Self {

@@ -45,9 +45,7 @@ pub(crate) struct Sqs {
 impl Sqs {
     /// Opens or creates the queues in `file`.
     pub(crate) fn open(file: &Path, clock: Clock) -> anyhow::Result<Self> {
-        Ok(Self {
-            store: Arc::new(Store::open(file, clock)?),
-        })
+        Ok(Self { store: Arc::new(Store::open(file, clock)?) })
     }
 
     /// Answers one request.
@@ -55,9 +53,7 @@ impl Sqs {
         let outcome = match operation {
             // The only operation that waits.
             "ReceiveMessage" => match read(request.body()) {
-                Ok(query) => receive::receive(&self.store, query)
-                    .await
-                    .and_then(|answer| write(&answer)),
+                Ok(query) => receive::receive(&self.store, query).await.and_then(|answer| write(&answer)),
                 Err(failure) => Err(failure),
             },
             _ => self.dispatch(operation, request),
@@ -87,9 +83,7 @@ impl Sqs {
             "SetQueueAttributes" => run(body, |q| queues::set_attributes(store, q)),
             "PurgeQueue" => run(body, |q| queues::purge(store, q)),
             "DeleteQueue" => run(body, |q| queues::delete(store, q)),
-            _ => Err(Failure::unsupported(format!(
-                "The embedded SQS does not implement {operation}"
-            ))),
+            _ => Err(Failure::unsupported(format!("The embedded SQS does not implement {operation}"))),
         }
     }
 
@@ -124,30 +118,19 @@ fn base_url(request: &Request<Bytes>) -> String {
         Some(authority) => Some(authority.as_str()),
         None => request.headers().get(HOST).and_then(|host| host.to_str().ok()),
     };
-    format!(
-        "{}://{}",
-        uri.scheme_str().unwrap_or("http"),
-        authority.unwrap_or("localhost")
-    )
+    format!("{}://{}", uri.scheme_str().unwrap_or("http"), authority.unwrap_or("localhost"))
 }
 
 /// An error on the wire. The SDKs take its code from `x-amzn-query-error`, for compatibility with the older protocol.
 fn refusal(operation: &str, failure: &Failure) -> Response<Bytes> {
-    let status = if failure.sender_fault {
-        StatusCode::BAD_REQUEST
-    } else {
-        StatusCode::INTERNAL_SERVER_ERROR
-    };
+    let status =
+        if failure.sender_fault { StatusCode::BAD_REQUEST } else { StatusCode::INTERNAL_SERVER_ERROR };
     if !failure.sender_fault {
         tracing::error!(operation, error = %failure, "embedded SQS failed in {operation}: {failure}");
     }
     let body = serde_json::json!({ "__type": failure.kind(), "message": failure.message });
     let mut response = http_wire::json(status, body.to_string());
-    let fault = if failure.sender_fault {
-        "Sender"
-    } else {
-        "Receiver"
-    };
+    let fault = if failure.sender_fault { "Sender" } else { "Receiver" };
     if let Ok(code) = HeaderValue::try_from(format!("{};{fault}", failure.code)) {
         response.headers_mut().insert("x-amzn-query-error", code);
     }

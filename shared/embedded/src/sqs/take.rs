@@ -74,10 +74,7 @@ pub(super) fn take(tx: &Transaction<'_>, queue: &Queue, order: &Order, now: i64)
         order,
         now,
         virtual_time: queue.virtual_time,
-        taken: Taken {
-            messages: Vec::new(),
-            moved_to: None,
-        },
+        taken: Taken { messages: Vec::new(), moved_to: None },
     };
     if queue.is_fifo() {
         taker.take_groups()?
@@ -127,10 +124,8 @@ impl Taker<'_> {
                 break;
             };
             let front = self.front(&group, self.wanted())?;
-            for message in front
-                .into_iter()
-                .take_while(|message| message.due_ms <= self.now)
-                .collect::<Vec<_>>()
+            for message in
+                front.into_iter().take_while(|message| message.due_ms <= self.now).collect::<Vec<_>>()
             {
                 self.serve(message)?;
             }
@@ -156,9 +151,7 @@ impl Taker<'_> {
         self.virtual_time = self.virtual_time.max(message.rank);
         let settings = &self.queue.settings;
         if message.sent_ms + i64::try_from(settings.retention).unwrap_or(i64::MAX) <= self.now {
-            self.tx
-                .prepare_cached("DELETE FROM messages WHERE seq = ?1")?
-                .execute([message.seq])?;
+            self.tx.prepare_cached("DELETE FROM messages WHERE seq = ?1")?.execute([message.seq])?;
             return Ok(());
         }
         if let Some(redrive) = &settings.redrive
@@ -190,16 +183,10 @@ impl Taker<'_> {
     fn hide(&mut self, message: Stored) -> Outcome<()> {
         let of_queue = i64::try_from(self.queue.settings.visibility).unwrap_or(0);
         let due = self.now + self.order.visibility.unwrap_or(of_queue);
-        let receipt = Receipt {
-            queue: self.queue.id,
-            seq: message.seq,
-            number: rand::random(),
-        };
+        let receipt = Receipt { queue: self.queue.id, seq: message.seq, number: rand::random() };
         let sql = "UPDATE messages SET state = 0, due_ms = ?2, receipt = ?3, received = received + 1, \
                    first_received_ms = ifnull(first_received_ms, ?4) WHERE seq = ?1";
-        self.tx
-            .prepare_cached(sql)?
-            .execute(params![message.seq, due, receipt.number, self.now])?;
+        self.tx.prepare_cached(sql)?.execute(params![message.seq, due, receipt.number, self.now])?;
         let incoming = self.answer(message, &receipt)?;
         self.taken.messages.push(incoming);
         Ok(())
@@ -227,14 +214,8 @@ impl Taker<'_> {
         let all = [
             ("SenderId", Some(ACCOUNT.to_owned())),
             ("SentTimestamp", Some(message.sent_ms.to_string())),
-            (
-                "ApproximateReceiveCount",
-                Some((message.received + 1).to_string()),
-            ),
-            (
-                "ApproximateFirstReceiveTimestamp",
-                Some(first_received_ms.to_string()),
-            ),
+            ("ApproximateReceiveCount", Some((message.received + 1).to_string())),
+            ("ApproximateFirstReceiveTimestamp", Some(first_received_ms.to_string())),
             ("SequenceNumber", fifo.then(|| sequence_number(message.seq))),
             ("MessageGroupId", message.group.clone()),
             ("MessageDeduplicationId", message.deduplication_id.clone()),
@@ -249,9 +230,7 @@ impl Taker<'_> {
 }
 
 fn parse(attributes: Option<&str>) -> Outcome<BTreeMap<String, AttributeValue>> {
-    attributes.map_or(Ok(BTreeMap::new()), |text| {
-        serde_json::from_str(text).map_err(Failure::internal)
-    })
+    attributes.map_or(Ok(BTreeMap::new()), |text| serde_json::from_str(text).map_err(Failure::internal))
 }
 
 /// Whether the list of wanted message attributes (names, `prefix.*`, `.*` or `All`) has `name`.
