@@ -5,3 +5,4 @@
 mod crash;
 mod history;
 mod seeds;
+mod slow;

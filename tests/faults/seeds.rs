@@ -27,10 +27,13 @@ async fn run(world: &World, healthy: &TestApp, seed: u64) {
                 futures::join!(app.turn(), other.turn());
             }
             13..15 => {
-                // The same messages again, while the first are being handled.
-                world.clock.advance_seconds(100);
-                keeper::sweep(&other.system.ctx, domain::Timestamp::from_millis(i64::MAX)).await.ok();
-                futures::join!(app.turn(), other.turn());
+                // The same messages again, and leases taken away, while the first are being handled.
+                let again = async {
+                    let all = domain::Timestamp::from_millis(i64::MAX);
+                    keeper::sweep(&other.system.ctx, all).await.ok();
+                    other.turn().await
+                };
+                futures::join!(app.turn(), again);
             }
             15 => {
                 futures::join!(client.put(&app, custom_id), other.turn());

@@ -44,6 +44,8 @@ impl Workers {
     /// # Errors
     /// When a queue does not exist.
     pub async fn start(system: &System, sandbox: Sandbox) -> Result<Self> {
+        // A process that was killed in the middle of a commit holds the container's messages back.
+        system.services.release_groups()?;
         let (stop, stopped) = watch::channel(false);
         let mut tasks = JoinSet::new();
         for source in sources(system, sandbox).await? {

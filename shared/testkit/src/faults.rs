@@ -16,6 +16,7 @@ use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use serde_json::Value;
+use tokio::sync::Notify;
 
 /// How often what goes wrong, each from 0 to 1 per call.
 #[derive(Debug, Clone, Copy, Default)]
@@ -51,6 +52,7 @@ impl Rates {
 pub struct Faults {
     services: Services,
     state: Arc<Mutex<State>>,
+    resume: Arc<Notify>,
 }
 
 struct State {
@@ -58,6 +60,7 @@ struct State {
     rates: Rates,
     calls: u64,
     crash_at: Option<u64>,
+    pause_at: Option<u64>,
 }
 
 enum Fate {
@@ -77,8 +80,8 @@ impl Faults {
     /// A transport to `services` without faults, whose later faults follow `seed`.
     pub fn new(services: Services, seed: u64) -> Self {
         let random = StdRng::seed_from_u64(seed);
-        let state = State { random, rates: Rates::default(), calls: 0, crash_at: None };
-        Self { services, state: Arc::new(Mutex::new(state)) }
+        let state = State { random, rates: Rates::default(), calls: 0, crash_at: None, pause_at: None };
+        Self { services, state: Arc::new(Mutex::new(state)), resume: Arc::default() }
     }
 
     /// From now on this much goes wrong.
@@ -90,6 +93,17 @@ impl Faults {
     /// that follow never leave it.
     pub fn crash_at(&self, call: Option<u64>) {
         self.lock().crash_at = call;
+    }
+
+    /// The process stands still before its call number `call` until [`Faults::resume`].
+    pub fn pause_at(&self, call: u64) {
+        self.lock().pause_at = Some(call);
+    }
+
+    /// Lets a process that stands still, or is yet to, go on.
+    pub fn resume(&self) {
+        self.lock().pause_at = None;
+        self.resume.notify_one();
     }
 
     /// How many calls were made.
@@ -122,6 +136,11 @@ impl Faults {
         } else {
             Fate::Pass
         }
+    }
+
+    fn pauses(&self) -> bool {
+        let state = self.lock();
+        state.pause_at.is_some_and(|at| state.calls >= at)
     }
 
     fn yields(&self) -> u32 {
@@ -180,6 +199,9 @@ impl HttpConnector for Faults {
             let body = body.collect().await.map_err(ConnectorError::user)?.to_bytes();
             let target = parts.headers.get("x-amz-target").and_then(|value| value.to_str().ok());
             let target = target.unwrap_or_default().to_owned();
+            if this.pauses() {
+                this.resume.notified().await;
+            }
             let fate = this.fate(&target);
             // Whoever runs beside this goes first now and then, so that concurrent work meets in every order.
             for _ in 0..this.yields() {
