@@ -136,7 +136,7 @@ pub struct KeyStore {
     /// The data folder.
     #[command(flatten)]
     pub data: Data,
-    /// Use a deployment on AWS instead of the data folder: the standard AWS environment, and RECOLLECT_SECRETS_TABLE
+    /// Use a deployment on AWS instead of the data folder: the standard AWS environment, and `RECOLLECT_SECRETS_TABLE`
     #[arg(long)]
     pub aws: bool,
     /// The organization: 1 to 40 of a-z, 0-9 and hyphen

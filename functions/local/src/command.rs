@@ -8,6 +8,8 @@ mod work;
 
 use std::process::ExitCode;
 
+use anyhow::Context;
+
 use crate::cli::{Cli, Command};
 
 /// Runs what the command line asks for.
@@ -40,16 +42,17 @@ pub fn run(cli: Cli) -> ExitCode {
 
 /// Sends the log to standard error.
 fn log_to_stderr(filter: &str) -> anyhow::Result<()> {
-    let filter = tracing_subscriber::EnvFilter::try_new(filter)?;
+    let filter = tracing_subscriber::EnvFilter::try_new(filter)
+        .with_context(|| format!("--log {filter}: a level or a list like recall=debug,warn"))?;
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
     Ok(())
 }
 
 /// Resolves on Ctrl-C or a polite request to end.
 async fn interrupted() {
-    let mut terminate = match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
-        Ok(terminate) => terminate,
-        Err(_) => return tokio::signal::ctrl_c().await.unwrap_or_default(),
+    use tokio::signal::unix::{SignalKind, signal};
+    let Ok(mut terminate) = signal(SignalKind::terminate()) else {
+        return tokio::signal::ctrl_c().await.unwrap_or_default();
     };
     tokio::select! {
         _ = tokio::signal::ctrl_c() => {}

@@ -1,6 +1,7 @@
 //! `recollect serve`.
 
 use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use axum::Router;
@@ -12,6 +13,7 @@ use domain::usecase::Authenticator;
 use edge::{App, LoopbackPeer};
 use sandbox::Sandbox;
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 
 use super::{interrupted, log_to_stderr};
 use crate::cli::Serve;
@@ -21,6 +23,8 @@ use crate::workers::Workers;
 
 /// The organization behind the key `local`.
 pub(super) const LOCAL_ORG: &str = "local";
+/// How long requests may go on once the server was asked to end: a client that never finishes its own must not keep it.
+const GRACE: Duration = Duration::from_secs(5);
 
 pub(super) async fn serve(options: Serve) -> Result<()> {
     log_to_stderr(&options.log)?;
@@ -34,7 +38,15 @@ pub(super) async fn serve(options: Serve) -> Result<()> {
     let service = service(&system, options.cache_mb * 1024 * 1024)?;
     greet(listener.local_addr()?, &options);
     let service = service.into_make_service_with_connect_info::<SocketAddr>();
-    axum::serve(listener, service).with_graceful_shutdown(interrupted()).await?;
+    let (ask, mut asked) = watch::channel(false);
+    let server = axum::serve(listener, service).with_graceful_shutdown(async move {
+        interrupted().await;
+        ask.send(true).ok();
+    });
+    tokio::select! {
+        served = server => served?,
+        () = async { asked.wait_for(|asked| *asked).await.ok(); tokio::time::sleep(GRACE).await } => {}
+    }
     workers.stop().await;
     Ok(())
 }

@@ -1,0 +1,133 @@
+//! The product in this process, reached through its routes.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+use aws::{Clients, SystemClock};
+use axum::Router;
+use axum::body::Body;
+use domain::OrgId;
+use domain::usecase::Authenticator;
+use edge::{App, LoopbackPeer};
+use embedded::{ACCESS_KEY, REGION, SECRET_KEY, Services, Transport};
+use http::Request;
+use http_body_util::BodyExt;
+use local::{System, Workers};
+use sandbox::Sandbox;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tower::ServiceExt;
+
+use crate::meter::Meter;
+
+const CACHE_BYTES: usize = 2 * 1024 * 1024 * 1024;
+const PATIENCE: Duration = Duration::from_secs(1200);
+
+/// A running system in a temporary folder.
+pub(crate) struct Rig {
+    pub(crate) system: System,
+    pub(crate) meter: Meter,
+    routes: Router,
+    workers: Option<Workers>,
+    _folder: TempDir,
+}
+
+impl Rig {
+    /// A system; without `workers` nothing is processed until [`Rig::work`].
+    pub(crate) async fn new() -> Result<Self> {
+        let folder = tempfile::tempdir()?;
+        let services = Services::open(folder.path())?;
+        let meter = Meter::new(Transport::new(services.clone()));
+        let config = aws::through(meter.clone(), ACCESS_KEY, SECRET_KEY, REGION);
+        let system = System::over(services, &Clients::new(&config), Arc::new(SystemClock)).await?;
+        let ctx = system.ctx.clone();
+        let authenticator = Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
+        let authenticator = authenticator.with_local_key(OrgId::parse("local")?);
+        let routes = local::routes(&App { ctx, authenticator }, CACHE_BYTES);
+        Ok(Self { system, meter, routes, workers: None, _folder: folder })
+    }
+
+    /// Starts the workers.
+    pub(crate) async fn work(&mut self) -> Result<()> {
+        self.workers = Some(Workers::start(&self.system, Sandbox::in_process()).await?);
+        Ok(())
+    }
+
+    /// Sends a request; its answer.
+    pub(crate) async fn call(&self, method: &str, path: &str, body: &Value) -> Result<Value> {
+        let request = Request::builder().method(method).uri(path).extension(LoopbackPeer);
+        let request =
+            request.header("authorization", "Bearer local").header("content-type", "application/json");
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        let response = self.routes.clone().oneshot(request.body(Body::from(body))?).await?;
+        let status = response.status();
+        let bytes = response.into_body().collect().await?.to_bytes();
+        if !status.is_success() {
+            bail!("{method} {path} answered {status}: {}", String::from_utf8_lossy(&bytes));
+        }
+        Ok(serde_json::from_slice(&bytes).unwrap_or_default())
+    }
+
+    /// `POST`.
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> Result<Value> {
+        self.call("POST", path, body).await
+    }
+
+    /// Adds text; the document's id.
+    pub(crate) async fn add(&self, tag: &str, content: &str) -> Result<String> {
+        let answer = self.post("/v3/documents", &json!({"content": content, "containerTag": tag})).await?;
+        Ok(answer["id"].as_str().unwrap_or_default().to_owned())
+    }
+
+    /// Waits until a document is done.
+    pub(crate) async fn wait(&self, id: &str) -> Result<()> {
+        let begun = Instant::now();
+        loop {
+            let document = self.call("GET", &format!("/v3/documents/{id}"), &Value::Null).await?;
+            match document["status"].as_str() {
+                Some("done") => return Ok(()),
+                Some("failed") => bail!("{document}"),
+                _ if begun.elapsed() > PATIENCE => bail!("{id} is not done: {document}"),
+                _ => tokio::time::sleep(Duration::from_millis(1)).await,
+            }
+        }
+    }
+
+    /// Waits until nothing is unfinished.
+    pub(crate) async fn wait_all(&self) -> Result<()> {
+        let begun = Instant::now();
+        let all = domain::Timestamp::from_millis(i64::MAX);
+        while !self.system.ctx.documents.overdue(all, 1).await?.is_empty() {
+            if begun.elapsed() > PATIENCE {
+                bail!("work is left after {} s", PATIENCE.as_secs());
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        Ok(())
+    }
+
+    /// Stops the workers.
+    pub(crate) async fn rest(&mut self) {
+        if let Some(workers) = self.workers.take() {
+            workers.stop().await;
+        }
+    }
+}
+
+/// Resident memory of this process in megabytes; 0 where the system does not tell.
+pub(crate) fn resident_mb() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or_default() / 1024
+}
+
+/// The middle, the 99th percentile and the largest of some durations, in milliseconds.
+pub(crate) fn percentiles(times: &mut [Duration]) -> (f64, f64, f64) {
+    times.sort_unstable();
+    let at = |share: f64| {
+        let place = ((times.len() as f64 - 1.0) * share).round() as usize;
+        times.get(place).map_or(0.0, |time| time.as_secs_f64() * 1000.0)
+    };
+    (at(0.5), at(0.99), at(1.0))
+}

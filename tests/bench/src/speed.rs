@@ -1,0 +1,147 @@
+//! Latency, rates and memory.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use futures::future::try_join_all;
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
+
+use crate::rig::{Rig, percentiles, resident_mb};
+use crate::text::Writer;
+
+const ACCEPTS: usize = 1000;
+const RATE_DOCUMENTS: usize = 2000;
+const SINGLES: usize = 100;
+const SEARCHES: usize = 500;
+/// Senders at a time, for the rate.
+const SENDERS: usize = 8;
+/// The characters of a synthetic chunk's document: about one default chunk of 900 characters for each.
+const BULK_CHARS: usize = 45_000;
+
+#[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
+pub(crate) async fn run(sizes: &[usize]) -> Result<()> {
+    println!("resident before anything: {} MB", resident_mb());
+    accept().await?;
+    time_to_searchable().await?;
+    rate().await?;
+    for &size in sizes {
+        search(size).await?;
+    }
+    Ok(())
+}
+
+#[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
+async fn accept() -> Result<()> {
+    let rig = Rig::new().await?;
+    let mut writer = Writer::new(1);
+    rig.add("warm", "warm up").await?;
+    let mut times = Vec::new();
+    for _ in 0..ACCEPTS {
+        let text = writer.text(2048);
+        let begun = Instant::now();
+        rig.add("accept", &text).await?;
+        times.push(begun.elapsed());
+    }
+    let (p50, p99, max) = percentiles(&mut times);
+    println!(
+        "accept 2 KB ({ACCEPTS} times): p50 {p50:.2} ms, p99 {p99:.2} ms, max {max:.1} ms   (goal 5 / 25)"
+    );
+    Ok(())
+}
+
+#[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
+async fn time_to_searchable() -> Result<()> {
+    let mut rig = Rig::new().await?;
+    rig.work().await?;
+    let mut writer = Writer::new(2);
+    let mut times = Vec::new();
+    for number in 0..SINGLES {
+        let text = format!("{} needle{number}x", writer.text(2048));
+        let begun = Instant::now();
+        let id = rig.add("single", &text).await?;
+        rig.wait(&id).await?;
+        let body =
+            json!({"q": format!("needle{number}x"), "containerTag": "single", "searchMode": "documents"});
+        let found = rig.post("/v4/search", &body).await?;
+        anyhow::ensure!(
+            found["results"][0]["id"].as_str().is_some_and(|hit| hit.starts_with(&id)),
+            "{found}"
+        );
+        times.push(begun.elapsed());
+    }
+    let (p50, p99, max) = percentiles(&mut times);
+    println!(
+        "accept to found by search ({SINGLES} times): p50 {p50:.1} ms, p99 {p99:.1} ms, max {max:.1} ms   (goal p50 250)"
+    );
+    rig.rest().await;
+    Ok(())
+}
+
+#[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
+async fn rate() -> Result<()> {
+    let mut rig = Rig::new().await?;
+    rig.work().await?;
+    let mut writer = Writer::new(3);
+    let texts: Vec<String> = (0..RATE_DOCUMENTS).map(|_| writer.text(2048)).collect();
+    let begun = Instant::now();
+    for batch in texts.chunks(SENDERS) {
+        try_join_all(batch.iter().map(|text| rig.add("rate", text))).await?;
+    }
+    let accepted = begun.elapsed();
+    rig.wait_all().await?;
+    let rate = RATE_DOCUMENTS as f64 / begun.elapsed().as_secs_f64();
+    let accepts = RATE_DOCUMENTS as f64 / accepted.as_secs_f64();
+    println!(
+        "ingest to done, {RATE_DOCUMENTS} x 2 KB in one container: {rate:.0} documents/s   (goal 150; accepted at {accepts:.0}/s meanwhile)"
+    );
+    rig.rest().await;
+    Ok(())
+}
+
+#[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
+async fn search(chunks: usize) -> Result<()> {
+    let mut rig = Rig::new().await?;
+    rig.work().await?;
+    let mut writer = Writer::new(4);
+    let style = ProgressStyle::with_template("  filling [{bar:30}] {pos}/{len} documents {eta}")?;
+    let begun = Instant::now();
+    let mut have = 0;
+    let bar = ProgressBar::new((chunks / 50).max(1) as u64).with_style(style);
+    while have < chunks {
+        let texts: Vec<String> =
+            (0..SENDERS).map(|_| writer.text(BULK_CHARS.min((chunks - have) * 900))).collect();
+        let ids = try_join_all(texts.iter().map(|text| rig.add("big", text))).await?;
+        for id in &ids {
+            rig.wait(id).await?;
+            let found =
+                rig.call("GET", &format!("/v3/documents/{id}/chunks"), &serde_json::Value::Null).await?;
+            have += usize::try_from(found["total"].as_u64().unwrap_or_default())?;
+        }
+        bar.inc(SENDERS as u64);
+    }
+    bar.finish_and_clear();
+    rig.wait_all().await?;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let filled = begun.elapsed();
+    let ask = |q: String| json!({"q": q, "containerTag": "big", "searchMode": "hybrid", "threshold": 0});
+    let cold = Instant::now();
+    rig.post("/v4/search", &ask(writer.question())).await?;
+    let cold = cold.elapsed();
+    let mut times = Vec::new();
+    for _ in 0..SEARCHES {
+        let body = ask(writer.question());
+        let begun = Instant::now();
+        rig.post("/v4/search", &body).await?;
+        times.push(begun.elapsed());
+    }
+    let (p50, p99, max) = percentiles(&mut times);
+    println!(
+        "search {have} chunks: p50 {p50:.2} ms, p99 {p99:.2} ms, max {max:.1} ms; first {:.0} ms; filled in {:.0} s; resident {} MB",
+        cold.as_secs_f64() * 1000.0,
+        filled.as_secs_f64(),
+        resident_mb()
+    );
+    rig.rest().await;
+    Ok(())
+}
