@@ -1,8 +1,9 @@
 //! Processing one revision: bytes to a pack, and the request to commit it.
 
 use content::FailureCode as Code;
+use domain::BlobRef;
 use domain::document::Extracted;
-use domain::ports::{BlobRef, Claim};
+use domain::ports::Claim;
 use domain::{
     Ctx, Document, DocumentId, Envelope, Failure, FailureCode, Job, PortError, Result, Revision, Status,
     Tenant,

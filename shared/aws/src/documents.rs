@@ -12,7 +12,8 @@ use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::{
     Put, ReturnValue, ReturnValuesOnConditionCheckFailure as OnFailure, TransactWriteItem,
 };
-use domain::ports::{BlobRef, Claim, Documents, OVERDUE_AFTER_SECONDS, Overdue, PortResult};
+use domain::BlobRef;
+use domain::ports::{Claim, Documents, OVERDUE_AFTER_SECONDS, Overdue, PortResult};
 use domain::{ContainerId, Document, DocumentId, Failure, PortError, Revision, Status, Tenant, Timestamp};
 
 use crate::error::{build_error, port_error};

@@ -6,8 +6,9 @@ use async_trait::async_trait;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types::{CancellationReason, Delete, Put, TransactWriteItem, Update};
+use domain::BlobRef;
 use domain::container::LogEntry;
-use domain::ports::{BlobRef, Committed, Index, OVERDUE_AFTER_SECONDS, PortResult};
+use domain::ports::{Committed, Index, OVERDUE_AFTER_SECONDS, PortResult};
 use domain::{Change, ContainerId, IndexHead, LogRecord, PortError, Revision, SearchDocument, SegmentRef};
 use domain::{Status, Tenant, Timestamp};
 

@@ -6,9 +6,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::blob::BlobRef;
 use crate::document::{Document, DocumentType};
 use crate::ids::{ContainerId, CustomId, DocumentId, Revision};
-use crate::ports::BlobRef;
 use crate::tag::ContainerTag;
 use crate::time::Timestamp;
 

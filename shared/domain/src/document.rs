@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::blob::BlobRef;
 use crate::ids::{ContainerId, CustomId, DocumentId, Revision};
 use crate::metadata::Metadata;
 use crate::tag::ContainerTag;
@@ -89,7 +90,7 @@ pub enum TaskType {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Body {
     /// The bytes.
-    pub blob: crate::ports::BlobRef,
+    pub blob: BlobRef,
     /// How the bytes are to be read.
     pub form: BodyForm,
     /// SHA-256 of the bytes and of everything else that processing reads, in hex: equal means nothing to do.
@@ -162,9 +163,9 @@ pub struct Indexed {
     /// The revision whose chunks are in the index.
     pub revision: Revision,
     /// Its chunks, vectors and canonical text.
-    pub pack: crate::ports::BlobRef,
+    pub pack: BlobRef,
     /// The bytes it came from; kept to know what to delete when it is replaced.
-    pub body: crate::ports::BlobRef,
+    pub body: BlobRef,
     /// How many chunks.
     pub chunks: u32,
 }
@@ -175,7 +176,7 @@ pub struct Extracted {
     /// The revision this was computed from.
     pub revision: Revision,
     /// Chunks, vectors and canonical text.
-    pub pack: crate::ports::BlobRef,
+    pub pack: BlobRef,
     /// How many chunks.
     pub chunks: u32,
     /// The kind that the bytes turned out to be.

@@ -3,6 +3,7 @@
 //! Types carry their rules (an invalid container tag cannot exist), ports say what storage must promise, and use cases
 //! are plain functions over a [`Ctx`]. This crate does no I/O, reads no clock and knows no framework.
 
+pub mod blob;
 pub mod container;
 pub mod document;
 pub mod error;
@@ -21,6 +22,7 @@ pub mod usecase;
 
 mod ctx;
 
+pub use blob::BlobRef;
 pub use container::{Change, Container, IndexHead, LogRecord, SearchDocument, SegmentRef};
 pub use ctx::Ctx;
 pub use document::{Body, Document, DocumentType, Failure, FailureCode, Status, TaskType};

@@ -7,8 +7,8 @@
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use serde::{Deserialize, Serialize};
 
+use crate::blob::BlobRef;
 use crate::container::{Change, Container, IndexHead, LogRecord, SegmentRef};
 use crate::document::{Document, Failure, Status};
 use crate::error::PortError;
@@ -21,36 +21,6 @@ use crate::time::Timestamp;
 
 /// The result of a port.
 pub type PortResult<T> = Result<T, PortError>;
-
-/// Where a blob lies: small ones beside the records, large ones in the object store. The organization is not part of
-/// it; it comes from the tenant, so a reference can never reach into another organization.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum BlobRef {
-    /// A record of its own in the table.
-    Inline(String),
-    /// An object in the bucket.
-    Object(String),
-}
-
-impl Serialize for BlobRef {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Inline(path) => serializer.collect_str(&format_args!("inline:{path}")),
-            Self::Object(path) => serializer.collect_str(&format_args!("object:{path}")),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for BlobRef {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        match text.split_once(':') {
-            Some(("inline", path)) => Ok(Self::Inline(path.to_owned())),
-            Some(("object", path)) => Ok(Self::Object(path.to_owned())),
-            _ => Err(serde::de::Error::custom("a blob reference starts with inline: or object:")),
-        }
-    }
-}
 
 /// Bytes that are written once and never changed.
 #[async_trait]
@@ -130,7 +100,7 @@ pub trait Documents: Send + Sync {
         tenant: &Tenant,
         document: &Document,
         expected: Option<&Revision>,
-        garbage: &[crate::ports::BlobRef],
+        garbage: &[BlobRef],
     ) -> PortResult<()>;
 
     /// Takes a lease on an unfinished revision, moves it to `extracting` and counts the attempt.

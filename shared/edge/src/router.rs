@@ -43,8 +43,10 @@ pub fn finish(routes: Router) -> Router {
     routes
         .fallback(|| async { ApiError(Error::NotFound("Route")) })
         .method_not_allowed_fallback(|| async {
-            let error = ApiError(Error::invalid("this route does not take this method"));
-            (http::StatusCode::METHOD_NOT_ALLOWED, error.into_response().into_body())
+            let mut response =
+                ApiError(Error::invalid("this route does not take this method")).into_response();
+            *response.status_mut() = http::StatusCode::METHOD_NOT_ALLOWED;
+            response
         })
         .layer(DefaultBodyLimit::max(MAX_JSON_BYTES))
         .layer(CatchPanicLayer::custom(panicked))

@@ -67,6 +67,16 @@ impl Services {
         )
     }
 
+    /// Lets the groups of FIFO queues go on whose messages are in flight, as if their visibility time-outs were over.
+    /// For a process that starts after another died in the middle of a batch; should that one live after all, it
+    /// finds its receipts expired and the messages come twice, as they always may.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn release_groups(&self) -> anyhow::Result<()> {
+        self.inner.sqs.release_groups()
+    }
+
     /// Does what AWS does in the background: deletes the DynamoDB items whose time to live is over (the number of
     /// which is the answer), the SQS messages past their retention and the bytes of objects that nothing names.
     /// Synchronous; meant for a ticker of a minute or so.

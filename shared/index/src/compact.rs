@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use domain::ports::{BlobRef, PortResult};
+use domain::BlobRef;
+use domain::ports::PortResult;
 use domain::{ContainerId, Ctx, PortError, Revision, SegmentRef, Tenant};
 use retrieval::{Segment, merge};
 use tracing::info;

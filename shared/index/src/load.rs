@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use domain::BlobRef;
 use domain::container::LogEntry;
-use domain::ports::{BlobRef, PortResult};
+use domain::ports::PortResult;
 use domain::{ContainerId, Ctx, IndexHead, LogRecord, Pack, PortError, SearchDocument, SegmentRef, Tenant};
 use retrieval::{ChunkInput, ContainerIndex, DIMENSIONS, Document, Segment, Vector};
 use tracing::warn;

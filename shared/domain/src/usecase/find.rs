@@ -1,12 +1,12 @@
 //! From what a caller names to the records behind it.
 
+use crate::blob::BlobRef;
 use crate::container::Container;
 use crate::ctx::Ctx;
 use crate::document::{BodyForm, Document};
 use crate::error::{Error, PortError, Result};
 use crate::ids::{CustomId, DocumentId};
 use crate::pack::Pack;
-use crate::ports::BlobRef;
 use crate::tag::ContainerTag;
 use crate::tenant::Tenant;
 

@@ -80,9 +80,13 @@ pub async fn submit(ctx: &Ctx, tenant: &Tenant, new: NewDocument) -> Result<Acce
     }
     let tag = tenant.writable_tag(new.tag.clone())?;
     let container = container_of(ctx, tenant, &tag).await?;
-    let id = identify(ctx, tenant, container.primary(), &tag, &new).await?;
+    let (id, mut known_new) = identify(ctx, tenant, container.primary(), &tag, &new).await?;
     for _ in 0..UPSERT_ATTEMPTS {
-        let old = ctx.documents.get(tenant, std::slice::from_ref(&id)).await?.pop().flatten();
+        let old = if std::mem::take(&mut known_new) {
+            None
+        } else {
+            ctx.documents.get(tenant, std::slice::from_ref(&id)).await?.pop().flatten()
+        };
         let hash = digest(&new, old.as_ref());
         if let Some(old) = old.as_ref().filter(|old| old.body.hash == hash && old.status != Status::Failed) {
             return Ok(Accepted { id, status: old.status });
@@ -113,16 +117,16 @@ async fn container_of(ctx: &Ctx, tenant: &Tenant, tag: &ContainerTag) -> Result<
     Ok(ctx.containers.create(tenant, tag, ContainerId::random(), ctx.clock.now()).await?)
 }
 
-/// Decides which document this request is about.
+/// Decides which document this request is about, and whether its id was made just now.
 async fn identify(
     ctx: &Ctx,
     tenant: &Tenant,
     container: &ContainerId,
     tag: &ContainerTag,
     new: &NewDocument,
-) -> Result<DocumentId> {
+) -> Result<(DocumentId, bool)> {
     if let Some(custom_id) = &new.custom_id {
-        return Ok(DocumentId::derived(tenant.org(), container, custom_id));
+        return Ok((DocumentId::derived(tenant.org(), container, custom_id), false));
     }
     let digest = digest(new, None);
     let now = ctx.clock.now();
@@ -131,12 +135,14 @@ async fn identify(
         Some(sent) => (format!("key#{key}#{}", hex(&Sha256::digest(sent))), IDEMPOTENCY_SECONDS),
         None => (format!("same#{key}#{tag}#{container}#{digest}"), REPEAT_SECONDS),
     };
-    let mine = Repeat { document: DocumentId::random(), digest: digest.clone() };
+    let fresh = DocumentId::random();
+    let mine = Repeat { document: fresh.clone(), digest: digest.clone() };
     let first = ctx.repeats.remember(tenant, &name, mine, now, now.plus_seconds(seconds)).await?;
     if first.digest != digest {
         return Err(Error::Conflict("this Idempotency-Key was used for another request".into()));
     }
-    Ok(first.document)
+    let is_fresh = first.document == fresh;
+    Ok((first.document, is_fresh))
 }
 
 /// SHA-256 over everything that processing reads and listings show, in hex.

@@ -87,6 +87,12 @@ impl Sqs {
         }
     }
 
+    /// Lets the groups of FIFO queues go on whose messages are in flight.
+    pub(crate) fn release_groups(&self) -> anyhow::Result<()> {
+        settle::release_groups(&self.store)
+            .map_err(|failure| anyhow::anyhow!("cannot release groups: {failure}"))
+    }
+
     /// Drops the messages past their retention and the deduplication ids past their window.
     pub(crate) fn sweep_expired(&self) -> anyhow::Result<()> {
         settle::sweep_expired(&self.store)

@@ -159,6 +159,18 @@ fn remove(tx: &Transaction<'_>, queue: &Queue, seq: i64, group: Option<&str>, no
     Ok(())
 }
 
+/// Ends the visibility time-out of everything in flight in FIFO queues: the groups of a receiver that died would
+/// otherwise stay closed until then. Whoever still has one of these messages finds its receipt expired.
+pub(super) fn release_groups(store: &Store) -> Outcome<()> {
+    let now = store.now();
+    store.write(|tx| {
+        let sql = "UPDATE messages SET due_ms = ?1 WHERE state = 0 AND due_ms > ?1 AND receipt IS NOT NULL \
+                   AND queue IN (SELECT id FROM queues WHERE name LIKE '%.fifo')";
+        tx.execute(sql, [now])?;
+        Ok(())
+    })
+}
+
 /// Drops the messages past their queue's retention (a receive drops only those it meets) and the deduplication ids
 /// past their window. Looks at the messages from the oldest on, up to the first that no queue would drop.
 pub(super) fn sweep_expired(store: &Store) -> Outcome<()> {
