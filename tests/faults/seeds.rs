@@ -60,6 +60,7 @@ async fn run(world: &World, healthy: &TestApp, seed: u64) {
 /// Prints the seed of a history that panics.
 struct Named(u64);
 
+#[expect(clippy::print_stderr, reason = "the seed is what a person needs of a failed run")]
 impl Drop for Named {
     fn drop(&mut self) {
         if std::thread::panicking() {

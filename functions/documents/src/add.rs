@@ -4,7 +4,7 @@ use axum::extract::State;
 use domain::document::BodyForm;
 use domain::usecase::{Accepted, Content, NewDocument, submit};
 use domain::{CustomId, Error, Metadata, Result, Status, TaskType, Timestamp};
-use edge::{ApiResult, App, Auth, Json, Write, tag_of};
+use edge::{ApiResult, App, Auth, Json, JsonParts, Write, tag_of};
 use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -44,8 +44,6 @@ pub(crate) enum Dreaming {
 #[derive(Debug, Deserialize)]
 pub(crate) struct AddRequest {
     content: String,
-    #[serde(flatten)]
-    common: Common,
 }
 
 /// The answer to accepted content.
@@ -65,7 +63,7 @@ pub(crate) async fn add_document(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<Write>,
     headers: HeaderMap,
-    Json(request): Json<AddRequest>,
+    JsonParts(request, common): JsonParts<AddRequest, Common>,
 ) -> ApiResult<Json<AddResponse>> {
     if request.content.len() > MAX_TEXT_BYTES {
         let size = request.content.len();
@@ -74,7 +72,7 @@ pub(crate) async fn add_document(
         return Err(Error::TooLarge(message).into());
     }
     let content = Content { bytes: request.content.into(), form: BodyForm::Text };
-    let new = request.common.into_document(content, &headers)?;
+    let new = common.into_document(content, &headers)?;
     Ok(Json(submit(&app.ctx, &tenant, new).await?.into()))
 }
 

@@ -4,7 +4,7 @@ use axum::extract::State;
 use domain::document::BodyForm;
 use domain::usecase::{Content, submit};
 use domain::{CustomId, Error, Result, Status};
-use edge::{ApiResult, App, Auth, Json, Write};
+use edge::{ApiResult, App, Auth, Json, JsonParts, Write};
 use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -16,8 +16,6 @@ use crate::add::{Common, MAX_TEXT_BYTES};
 pub(crate) struct ConversationRequest {
     conversation_id: String,
     messages: Vec<Message>,
-    #[serde(flatten)]
-    common: Common,
 }
 
 #[derive(Debug, Deserialize)]
@@ -26,8 +24,8 @@ struct Message {
     #[serde(default)]
     content: MessageContent,
     name: Option<String>,
-    #[serde(default)]
-    tool_calls: Vec<Value>,
+    /// compat: assistants that call no tool send `null`.
+    tool_calls: Option<Vec<Value>>,
 }
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -80,7 +78,7 @@ pub(crate) async fn add_conversation(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<Write>,
     headers: HeaderMap,
-    Json(request): Json<ConversationRequest>,
+    JsonParts(request, common): JsonParts<ConversationRequest, Common>,
 ) -> ApiResult<Json<ConversationResponse>> {
     let custom_id = CustomId::parse_conversation(&request.conversation_id)?;
     let turns = turns(&request.messages)?;
@@ -91,7 +89,7 @@ pub(crate) async fn add_conversation(
         );
     }
     let content = Content { bytes: bytes.into(), form: BodyForm::Conversation };
-    let mut new = request.common.into_document(content, &headers)?;
+    let mut new = common.into_document(content, &headers)?;
     new.custom_id = Some(custom_id);
     let accepted = submit(&app.ctx, &tenant, new).await?;
     Ok(Json(ConversationResponse {
@@ -125,7 +123,7 @@ impl Message {
             MessageContent::Parts(parts) => parts.iter().map(Part::text).collect(),
             MessageContent::Nothing => Vec::new(),
         };
-        let called = self.tool_calls.iter().filter_map(|call| call["function"]["name"].as_str());
+        let called = self.tool_calls.iter().flatten().filter_map(|call| call["function"]["name"].as_str());
         lines.extend(called.map(|name| format!("[called {name}]")));
         lines.join("\n")
     }

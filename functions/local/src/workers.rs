@@ -39,7 +39,7 @@ struct Source {
 
 impl Workers {
     /// Starts workers for every queue and the sweep, which begins with everything unfinished: what a killed process
-    /// left behind need not wait for its leases.
+    /// left behind need not wait for its leases. The workers begin after that, so that it ends no lease of theirs.
     ///
     /// # Errors
     /// When a queue does not exist.
@@ -47,11 +47,17 @@ impl Workers {
         // A process that was killed in the middle of a commit holds the container's messages back.
         system.services.release_groups()?;
         let (stop, stopped) = watch::channel(false);
+        let (swept, ready) = watch::channel(false);
         let mut tasks = JoinSet::new();
         for source in sources(system, sandbox).await? {
-            tasks.spawn(poll(source, stopped.clone()));
+            let mut ready = ready.clone();
+            let stopped = stopped.clone();
+            tasks.spawn(async move {
+                ready.wait_for(|swept| *swept).await.ok();
+                poll(source, stopped).await;
+            });
         }
-        tasks.spawn(sweep_often(system.clone(), stopped));
+        tasks.spawn(sweep_often(system.clone(), stopped, swept));
         Ok(Self { tasks, stop })
     }
 
@@ -123,12 +129,13 @@ async fn handle(source: &Source, messages: &[Message]) {
     }
 }
 
-async fn sweep_often(system: System, mut stopped: watch::Receiver<bool>) {
+async fn sweep_often(system: System, mut stopped: watch::Receiver<bool>, swept: watch::Sender<bool>) {
     let mut before = Timestamp::from_millis(i64::MAX);
     for turn in 1u32.. {
         if let Err(error) = keeper::sweep(&system.ctx, before).await {
             warn!(error = &error as &dyn std::error::Error, "could not look for unfinished work");
         }
+        swept.send(true).ok();
         if turn.is_multiple_of(EXPIRE_EVERY_SWEEPS)
             && let Err(error) = system.services.sweep_expired()
         {

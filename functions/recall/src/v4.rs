@@ -106,7 +106,10 @@ pub(crate) async fn search(
     let answer = match request.search_mode.unwrap_or_default() {
         SearchMode::Hybrid | SearchMode::Documents => ask(&recall, &tenant, &question).await?,
         // No memory has been extracted from anything, so a search of memories alone finds none.
-        SearchMode::Memories => Answer { found: Vec::new(), indexes: Vec::new() },
+        SearchMode::Memories => {
+            question.scope.tags.iter().try_for_each(|tag| tenant.check_reach(tag))?;
+            Answer { found: Vec::new(), indexes: Vec::new() }
+        }
     };
     let good = answer.found.into_iter().filter(|found| found.hit.similarity >= threshold);
     let results: Vec<_> = good.map(|found| result(found, &request)).collect();

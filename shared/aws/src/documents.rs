@@ -196,13 +196,16 @@ impl Documents for DynamoDocuments {
         document: &Document,
         now: Timestamp,
     ) -> PortResult<bool> {
+        let Some(extracted) = &document.extracted else {
+            return Err(PortError::Corrupt("a document without what was found out about it".into()));
+        };
         let title = if document.title.is_some() { ", title = :title" } else { "" };
         let set = format!("SET st = :st, up = :now, ext = :ext, kind = :kind{title}");
         let update = self.update(tenant, &document.id, &document.revision, &set);
         let mut update = update
             .expression_attribute_values(":st", s(Status::Indexing.as_str()))
             .expression_attribute_values(":now", n(now.as_millis()))
-            .expression_attribute_values(":ext", json(&document.extracted))
+            .expression_attribute_values(":ext", json(extracted))
             .expression_attribute_values(":kind", json(&document.kind));
         if let Some(title) = &document.title {
             update = update.expression_attribute_values(":title", s(title));

@@ -47,7 +47,7 @@ impl Default for ChunkOptions {
         Self {
             target_chars: DEFAULT_TARGET_CHARS,
             overlap_sentences: 2,
-            turns_per_window: 5,
+            turns_per_window: 6,
             overlap_turns: 0,
         }
     }

@@ -7,8 +7,10 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use domain::{Error, Issue};
 use http::request::Parts;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+use serde_path_to_error::Segment;
 
 use crate::error::ApiError;
 use crate::router::MAX_JSON_BYTES;
@@ -22,36 +24,63 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
-        let bytes = Bytes::from_request(request, state).await.map_err(|rejection| {
-            let too_large = rejection.into_response().status() == http::StatusCode::PAYLOAD_TOO_LARGE;
-            ApiError(if too_large {
-                Error::TooLarge(format!("a JSON body has at most {MAX_JSON_BYTES} bytes"))
-            } else {
-                Error::invalid("the body ended early")
-            })
-        })?;
-        parse(if bytes.is_empty() { b"{}" } else { &bytes }).map(Self).map_err(ApiError)
+        let object = parse(&read(request, state).await?)?;
+        Ok(Self(fields(object)?))
     }
 }
 
-fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Error> {
-    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
-        let path = error.path().to_string();
-        let cause = error.inner();
-        if cause.is_syntax() || cause.is_eof() {
-            return Error::invalid(format!("the body is not valid JSON: {cause}"));
+/// A JSON body of which several types each read their own fields. Unlike `serde(flatten)`, this keeps the place of a
+/// wrong value.
+#[derive(Debug)]
+pub struct JsonParts<A, B>(pub A, pub B);
+
+impl<A: DeserializeOwned, B: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonParts<A, B> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
+        let object = parse(&read(request, state).await?)?;
+        Ok(Self(fields(&object)?, fields(&object)?))
+    }
+}
+
+async fn read<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, Error> {
+    Bytes::from_request(request, state).await.map_err(|rejection| {
+        let too_large = rejection.into_response().status() == http::StatusCode::PAYLOAD_TOO_LARGE;
+        if too_large {
+            Error::TooLarge(format!("a JSON body has at most {MAX_JSON_BYTES} bytes"))
+        } else {
+            Error::invalid("the body ended early")
         }
-        let message = cause.to_string();
-        let message = message.split(" at line ").next().unwrap_or_default().to_owned();
+    })
+}
+
+/// The JSON object that a body is.
+fn parse(bytes: &[u8]) -> Result<Value, Error> {
+    let bytes = if bytes.is_empty() { b"{}" } else { bytes };
+    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    let value = Value::deserialize(&mut deserializer)
+        .map_err(|error| Error::invalid(format!("the body is not valid JSON: {error}")))?;
+    deserializer.end().map_err(|_| Error::invalid("the body goes on after the JSON value"))?;
+    if value.is_object() { Ok(value) } else { Err(Error::invalid("the body is not a JSON object")) }
+}
+
+fn fields<'de, T: Deserialize<'de>>(
+    object: impl Deserializer<'de, Error = serde_json::Error>,
+) -> Result<T, Error> {
+    serde_path_to_error::deserialize(object).map_err(|error| {
+        let (path, message) = (error.path().to_string(), error.inner().to_string());
         if path == "." {
             return Error::invalid(format!("the body is not as expected: {message}"));
         }
-        let issue = Issue { path: path.split('.').map(str::to_owned).collect(), message: message.clone() };
+        let place = |segment: &Segment| match segment {
+            Segment::Seq { index } => index.to_string(),
+            Segment::Map { key } => key.clone(),
+            Segment::Enum { variant } => variant.clone(),
+            Segment::Unknown => "?".to_owned(),
+        };
+        let issue = Issue { path: error.path().iter().map(place).collect(), message: message.clone() };
         Error::Invalid { message: format!("{path}: {message}"), issues: vec![issue] }
-    })?;
-    deserializer.end().map_err(|_| Error::invalid("the body goes on after the JSON value"))?;
-    Ok(value)
+    })
 }
 
 impl<T: Serialize> IntoResponse for Json<T> {
@@ -84,7 +113,8 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Query<T
         let query = axum::extract::Query::<T>::from_request_parts(parts, state).await;
         query.map(|query| Self(query.0)).map_err(|rejection| {
             let text = rejection.body_text();
-            let why = text.rsplit(": ").next().unwrap_or_default();
+            // What stands before the first colon says only that it is the query string.
+            let why = text.split_once(": ").map_or(text.as_str(), |(_, why)| why);
             ApiError(Error::invalid(format!("the query string is not as expected: {why}")))
         })
     }
@@ -102,13 +132,14 @@ mod tests {
 
     #[test]
     fn wrong_types_name_their_place() {
-        let message = |text: &str| parse::<Shape>(text.as_bytes()).unwrap_err().to_string();
+        let message = |text: &str| parse(text.as_bytes()).and_then(fields::<Shape>).unwrap_err().to_string();
         assert!(
             message(r#"{"outer":[1,"x"]}"#).starts_with("outer[1]: invalid type"),
             "{}",
             message(r#"{"outer":[1,"x"]}"#)
         );
         assert!(message("{").contains("not valid JSON"));
+        assert!(message("[[1]]").contains("not a JSON object"));
         assert!(message("{}").contains("missing field `outer`"));
         assert!(message(r#"{"outer":[]} x"#).contains("goes on"));
     }

@@ -1,6 +1,7 @@
 //! Glue: an axum router, a queue worker or a schedule as an AWS Lambda function. A function's `main` is one call.
 
 mod events;
+mod stage;
 
 use std::sync::Arc;
 
@@ -15,6 +16,7 @@ use lambda_runtime::{LambdaEvent, service_fn};
 use serde_json::Value;
 
 pub use events::{batch_response, deliveries};
+pub use stage::service;
 
 /// Serves the routes that `router` makes of the ports.
 ///
@@ -24,7 +26,7 @@ pub fn http(router: impl FnOnce(App) -> Router) -> Result<()> {
     start(async move {
         let ctx = connect().await?;
         let authenticator = Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
-        let service = edge::finish(router(App { ctx, authenticator }));
+        let service = stage::service(edge::finish(router(App { ctx, authenticator })));
         lambda_http::run(service).await.map_err(|error| anyhow!(error))
     })
 }

@@ -183,10 +183,18 @@ fn broken() -> ConnectorError {
     ConnectorError::io("the connection was lost".into())
 }
 
-fn throttled() -> http::Response<Bytes> {
-    let body = r#"{"__type":"com.amazonaws.dynamodb.v20120810#ThrottlingException","message":"slow down"}"#;
+/// What a busy service says to a request for `target`, which S3 alone has none of.
+fn throttled(target: &str) -> http::Response<Bytes> {
+    let (status, body) = if target.is_empty() {
+        let body = "<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>";
+        (http::StatusCode::SERVICE_UNAVAILABLE, body)
+    } else {
+        let body =
+            r#"{"__type":"com.amazonaws.dynamodb.v20120810#ThrottlingException","message":"slow down"}"#;
+        (http::StatusCode::BAD_REQUEST, body)
+    };
     let mut response = http::Response::new(Bytes::from_static(body.as_bytes()));
-    *response.status_mut() = http::StatusCode::BAD_REQUEST;
+    *response.status_mut() = status;
     response
 }
 
@@ -209,7 +217,7 @@ impl HttpConnector for Faults {
             }
             let response = match fate {
                 Fate::LoseRequest => return Err(broken()),
-                Fate::Throttle => throttled(),
+                Fate::Throttle => throttled(&target),
                 Fate::Pass | Fate::LoseAnswer => {
                     this.services.call(http::Request::from_parts(parts, body)).await
                 }

@@ -128,12 +128,13 @@ async fn identify(
     if let Some(custom_id) = &new.custom_id {
         return Ok((DocumentId::derived(tenant.org(), container, custom_id), false));
     }
-    let digest = digest(new, None);
+    // The tag belongs to it: under one idempotency key the same content for another container is another request.
+    let digest = format!("{tag}#{}", digest(new, None));
     let now = ctx.clock.now();
     let key = tenant.key().map_or("local", |key| key.as_str());
     let (name, seconds) = match &new.idempotency_key {
         Some(sent) => (format!("key#{key}#{}", hex(&Sha256::digest(sent))), IDEMPOTENCY_SECONDS),
-        None => (format!("same#{key}#{tag}#{container}#{digest}"), REPEAT_SECONDS),
+        None => (format!("same#{key}#{container}#{digest}"), REPEAT_SECONDS),
     };
     let fresh = DocumentId::random();
     let mine = Repeat { document: fresh.clone(), digest: digest.clone() };
@@ -148,10 +149,11 @@ async fn identify(
 /// SHA-256 over everything that processing reads and listings show, in hex.
 fn digest(new: &NewDocument, old: Option<&Document>) -> String {
     let metadata = new.metadata.as_ref().or(old.map(|old| &old.metadata));
+    let filepath = new.filepath.as_ref().or(old.and_then(|old| old.filepath.as_ref()));
     let parts = serde_json::json!([
         new.content.form,
         metadata.filter(|metadata| !metadata.is_empty()),
-        new.filepath,
+        filepath,
         new.title,
         new.task_type,
         new.document_date,

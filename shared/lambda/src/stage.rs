@@ -1,0 +1,39 @@
+//! The stage of an API, which stands before every path unless it is `$default`, and is part of no route.
+
+use std::convert::Infallible;
+
+use axum::Router;
+use axum::response::Response;
+use lambda_http::http::Uri;
+use lambda_http::request::RequestContext;
+use lambda_http::tower::{Service, ServiceExt};
+use lambda_http::{Request, RequestExt};
+
+/// The routes as a function serves them: with the stage taken off the path.
+pub fn service(
+    routes: Router,
+) -> impl Service<Request, Response = Response, Error = Infallible, Future: Send> + Clone + Send {
+    routes.map_request(|mut request: Request| {
+        if let Some(uri) = without_stage(&request) {
+            *request.uri_mut() = uri;
+        }
+        request
+    })
+}
+
+fn without_stage(request: &Request) -> Option<Uri> {
+    let context = request.request_context_ref()?;
+    let stage = match context {
+        RequestContext::ApiGatewayV1(context) => context.stage.as_deref(),
+        RequestContext::ApiGatewayV2(context) => context.stage.as_deref(),
+        _ => None,
+    };
+    let stage = stage.filter(|stage| *stage != "$default")?;
+    // The events of REST APIs have no stage in the path, and `lambda_http` adds it unless the path looks as if it had.
+    let is_rest = matches!(context, RequestContext::ApiGatewayV1(_));
+    if is_rest && request.raw_http_path().starts_with(&format!("/{stage}/")) {
+        return None;
+    }
+    let rest = request.uri().path_and_query()?.as_str().strip_prefix('/')?.strip_prefix(stage)?;
+    rest.starts_with('/').then(|| rest.parse().ok())?
+}

@@ -1,0 +1,148 @@
+//! [`domain::ports::Documents`]: records, their revisions and their stages.
+
+use domain::document::{Document, DocumentType, Extracted, Failure, FailureCode};
+use domain::{ContainerId, CustomId, DocumentId, Metadata, PortError, Revision, Status, Timestamp};
+use futures::future::join_all;
+use serde_json::json;
+
+use crate::promises;
+use crate::setting::{Setting, again};
+
+promises!(
+    a_record_is_read_back_whole,
+    a_write_holds_only_over_the_expected_revision,
+    of_many_writes_at_the_same_time_one_holds,
+    a_stage_holds_only_for_the_newest_unfinished_revision,
+    a_failure_ends_a_revision_and_keeps_what_is_served,
+    documents_are_listed_newest_first_by_container_and_organization,
+);
+
+async fn a_record_is_read_back_whole(setting: &Setting) {
+    let container = ContainerId::random();
+    let mut full = setting.composed(&container, "Words.").await;
+    full.custom_id = Some(CustomId::parse_conversation("ä talk / 1").expect("an id"));
+    full.metadata =
+        Metadata::parse(json!({"a": 1, "b": ["x"], "c": "ü"}).as_object().expect("an object").clone())
+            .expect("metadata");
+    full.filepath = Some("/a/b".into());
+    full.title = Some("A title".into());
+    full.document_date = Some(Timestamp::from_millis(-1));
+    setting.accept(&full, None).await.expect("a new record");
+    let plain = setting.accepted(&container, "Other words.").await;
+    let missing = DocumentId::random();
+    let ids = [plain.id.clone(), missing.clone(), full.id.clone(), plain.id.clone()];
+    let get = async |tenant| {
+        again(async || setting.ctx().documents.get(tenant, &ids).await).await.expect("records")
+    };
+    let wanted = [Some(plain.clone()), None, Some(full.clone()), Some(plain)];
+    assert_eq!(get(&setting.alpha).await, wanted);
+    assert_eq!(get(&setting.beta).await, [None, None, None, None], "another organization has none of these");
+}
+
+fn replaced(old: &Document) -> Document {
+    let revision_number = old.revision_number + 1;
+    Document { revision: Revision::random(), revision_number, extracted: None, ..old.clone() }
+}
+
+async fn a_write_holds_only_over_the_expected_revision(setting: &Setting) {
+    let container = ContainerId::random();
+    let conflict = |result| matches!(result, Err(PortError::Conflict));
+    let first = setting.composed(&container, "First.").await;
+    assert!(conflict(setting.accept(&first, Some(&Revision::random())).await), "there is nothing to replace");
+    setting.accept(&first, None).await.expect("a new record");
+    setting.accept(&first, None).await.expect("our own write again");
+    let second = replaced(&first);
+    assert!(conflict(setting.accept(&second, None).await), "there is a record");
+    assert!(conflict(setting.accept(&second, Some(&Revision::random())).await), "it has another revision");
+    assert_eq!(setting.record(&first.id).await, Some(first.clone()), "a refused write changes nothing");
+    setting.accept(&second, Some(&first.revision)).await.expect("a replacement");
+    setting.accept(&second, Some(&first.revision)).await.expect("our own write again");
+    assert!(conflict(setting.accept(&replaced(&first), Some(&first.revision)).await), "it was replaced");
+    assert_eq!(setting.record(&first.id).await, Some(second));
+}
+
+async fn of_many_writes_at_the_same_time_one_holds(setting: &Setting) {
+    let first = setting.accepted(&ContainerId::random(), "First.").await;
+    let others: Vec<Document> = (0..12).map(|_| replaced(&first)).collect();
+    let results = join_all(others.iter().map(|new| setting.accept(new, Some(&first.revision)))).await;
+    let stored = setting.record(&first.id).await.expect("a record");
+    for (new, result) in others.iter().zip(results) {
+        assert_eq!(result.is_ok(), new.revision == stored.revision);
+    }
+}
+
+/// Every change of a stage, tried on one revision; whether each held.
+async fn stages(setting: &Setting, document: &Document, revision: &Revision) -> [bool; 3] {
+    let (ports, tenant, id, now) = (&setting.ctx().documents, &setting.alpha, &document.id, setting.now());
+    let found = Extracted {
+        revision: revision.clone(),
+        pack: document.body.blob.clone(),
+        chunks: 1,
+        kind: DocumentType::Text,
+        title: None,
+    };
+    let named = Document { revision: revision.clone(), extracted: Some(found), ..document.clone() };
+    let advance = again(async || ports.advance(tenant, id, revision, Status::Chunking, now).await).await;
+    let recorded = again(async || ports.record_extracted(tenant, &named, now).await).await;
+    let postponed = again(async || ports.postpone(tenant, id, revision, now).await).await;
+    [advance, recorded, postponed].map(|result| result.expect("an answer"))
+}
+
+async fn a_stage_holds_only_for_the_newest_unfinished_revision(setting: &Setting) {
+    let container = ContainerId::random();
+    let first = setting.accepted(&container, "First.").await;
+    assert_eq!(stages(setting, &first, &first.revision).await, [true; 3]);
+    assert_eq!(setting.record(&first.id).await.expect("a record").status, Status::Indexing);
+    let second = replaced(&first);
+    setting.accept(&second, Some(&first.revision)).await.expect("a replacement");
+    assert_eq!(stages(setting, &first, &first.revision).await, [false; 3]);
+    assert_eq!(setting.record(&first.id).await, Some(second.clone()), "the old revision changes nothing");
+    let missing = setting.composed(&container, "Never stored.").await;
+    assert_eq!(stages(setting, &missing, &missing.revision).await, [false; 3]);
+    assert_eq!(setting.record(&missing.id).await, None, "a stage never makes a record");
+    let other = setting.turned().await;
+    assert_eq!(stages(&other, &second, &second.revision).await, [false; 3], "of another organization");
+}
+
+async fn a_failure_ends_a_revision_and_keeps_what_is_served(setting: &Setting) {
+    let container = ContainerId::random();
+    let served = setting.extracted(&container, "Served.").await;
+    setting.commit(&container, 0, &[domain::Change::Publish(Box::new(served.clone()))]).await;
+    let done = setting.record(&served.id).await.expect("a record");
+    let next = Document { status: Status::Queued, ..replaced(&done) };
+    setting.accept(&next, Some(&done.revision)).await.expect("a replacement");
+    let failure = Failure { code: FailureCode::Corrupt, message: "It is broken.".into() };
+    let (ports, now) = (&setting.ctx().documents, setting.now());
+    let fail = async |revision: &Revision| {
+        again(async || ports.fail(&setting.alpha, &next.id, revision, &failure, now).await)
+            .await
+            .expect("an answer")
+    };
+    assert!(!fail(&done.revision).await, "an older revision");
+    // Whose answer was lost is told that it is over, which it is.
+    fail(&next.revision).await;
+    let failed = setting.record(&next.id).await.expect("a record");
+    assert_eq!((failed.status, failed.failure.clone()), (Status::Failed, Some(failure.clone())));
+    assert_eq!(failed.indexed, done.indexed);
+    assert!(failed.indexed.is_some());
+    assert!(!fail(&next.revision).await, "it has ended");
+    assert_eq!(stages(setting, &next, &next.revision).await, [false; 3], "no stage follows the end");
+    assert_eq!(setting.record(&next.id).await, Some(failed));
+}
+
+async fn documents_are_listed_newest_first_by_container_and_organization(setting: &Setting) {
+    let (one, two) = (ContainerId::random(), ContainerId::random());
+    let mut wanted = Vec::new();
+    for i in 0..25 {
+        wanted.insert(0, setting.accepted(&one, &format!("Number {i}.")).await);
+        setting.app.world.clock.advance_seconds(1);
+    }
+    let other = setting.accepted(&two, "Elsewhere.").await;
+    let list = async |tenant, container: &ContainerId| {
+        again(async || setting.ctx().documents.list(tenant, container).await).await.expect("a list")
+    };
+    assert_eq!(list(&setting.alpha, &one).await, wanted);
+    assert_eq!(list(&setting.alpha, &two).await, [other]);
+    assert!(list(&setting.beta, &one).await.is_empty());
+    assert!(list(&setting.alpha, &ContainerId::random()).await.is_empty());
+}

@@ -1,0 +1,196 @@
+//! [`domain::ports::Index`].
+
+use domain::container::LogEntry;
+use domain::ports::Committed;
+use domain::{BlobRef, Change, ContainerId, Document, IndexHead, LogRecord, Revision, SegmentRef, Status};
+
+use crate::promises;
+use crate::setting::{Setting, again};
+
+promises!(
+    a_commit_does_all_of_it,
+    a_commit_over_another_number_changes_nothing,
+    a_commit_of_a_changed_document_changes_nothing,
+    of_many_commits_at_the_same_time_one_holds,
+    what_a_commit_leaves_behind_is_recorded_for_purging,
+    segments_are_replaced_only_over_the_expected_generation,
+    the_log_is_read_from_anywhere_and_trimmed_from_its_start,
+);
+
+async fn head(setting: &Setting, container: &ContainerId) -> IndexHead {
+    again(async || setting.ctx().index.head(&setting.alpha, container).await).await.expect("a head")
+}
+
+async fn log(setting: &Setting, container: &ContainerId, after: u64) -> Vec<LogRecord> {
+    again(async || setting.ctx().index.log(&setting.alpha, container, after).await).await.expect("a log")
+}
+
+fn publish(document: &Document) -> Change {
+    Change::Publish(Box::new(document.clone()))
+}
+
+fn remove(document: &Document) -> Change {
+    Change::Remove(Box::new(document.clone()))
+}
+
+async fn a_commit_does_all_of_it(setting: &Setting) {
+    let container = ContainerId::random();
+    assert_eq!(head(setting, &container).await, IndexHead::default());
+    assert!(log(setting, &container, 0).await.is_empty());
+    let (a, b) = (setting.extracted(&container, "A.").await, setting.extracted(&container, "B.").await);
+    let queued = setting.accepted(&container, "Deleted before any work.").await;
+    let changes = [publish(&a), remove(&queued), publish(&b)];
+    assert!(matches!(setting.commit(&container, 0, &changes).await, Committed::Done(_)));
+    assert_eq!(head(setting, &container).await.seq, 1);
+    for document in [&a, &b] {
+        let done = setting.record(&document.id).await.expect("a record");
+        let (indexed, extracted) =
+            (done.indexed.expect("served"), document.extracted.as_ref().expect("extracted"));
+        assert_eq!((done.status, done.extracted), (Status::Done, None));
+        assert_eq!((indexed.revision, indexed.pack), (document.revision.clone(), extracted.pack.clone()));
+        assert_eq!(indexed.body, document.body.blob);
+    }
+    assert_eq!(setting.record(&queued.id).await, None);
+    let records = log(setting, &container, 0).await;
+    let [LogRecord { seq: 1, entries }] = records.as_slice() else { panic!("{records:?}") };
+    let is_put = |entry: &LogEntry, of: &Document| {
+        matches!(entry, LogEntry::Put { document, pack } if document.id == of.id
+            && document.revision == of.revision && Some(pack) == of.extracted.as_ref().map(|found| &found.pack))
+    };
+    assert!(is_put(&entries[0], &a) && is_put(&entries[2], &b));
+    assert_eq!(entries[1], LogEntry::Remove { id: queued.id });
+}
+
+async fn a_commit_over_another_number_changes_nothing(setting: &Setting) {
+    let container = ContainerId::random();
+    let (a, b) = (setting.extracted(&container, "A.").await, setting.extracted(&container, "B.").await);
+    assert_eq!(setting.commit(&container, 3, &[publish(&a)]).await, Committed::Moved);
+    setting.commit(&container, 0, &[publish(&a)]).await;
+    for expected in [0, 2] {
+        let (index, changes) = (&setting.ctx().index, [publish(&b)]);
+        let commit =
+            async || index.commit(&setting.alpha, &container, expected, &changes, setting.now()).await;
+        assert_eq!(again(commit).await.expect("an answer"), Committed::Moved);
+    }
+    assert_eq!(setting.record(&b.id).await, Some(b));
+    assert_eq!((head(setting, &container).await.seq, log(setting, &container, 0).await.len()), (1, 1));
+}
+
+async fn a_commit_of_a_changed_document_changes_nothing(setting: &Setting) {
+    let container = ContainerId::random();
+    let (a, b) = (setting.extracted(&container, "A.").await, setting.extracted(&container, "B.").await);
+    let newer = Document { revision: Revision::random(), revision_number: 2, extracted: None, ..b.clone() };
+    setting.accept(&newer, Some(&b.revision)).await.expect("a replacement");
+    let missing = setting.composed(&container, "Never stored.").await;
+    for (changes, stale) in [
+        (vec![publish(&a), publish(&b)], vec![&b.id]),
+        (vec![remove(&b), publish(&a)], vec![&b.id]),
+        (vec![publish(&a), remove(&missing)], vec![&missing.id]),
+        (vec![remove(&missing), publish(&b)], vec![&missing.id, &b.id]),
+    ] {
+        let Committed::Stale(found) = setting.commit(&container, 0, &changes).await else {
+            panic!("not stale")
+        };
+        assert_eq!(found.iter().collect::<Vec<_>>(), stale);
+    }
+    assert_eq!(setting.record(&a.id).await, Some(a));
+    assert_eq!(setting.record(&b.id).await, Some(newer));
+    assert_eq!(head(setting, &container).await, IndexHead::default());
+    assert!(log(setting, &container, 0).await.is_empty());
+}
+
+async fn of_many_commits_at_the_same_time_one_holds(setting: &Setting) {
+    let container = ContainerId::random();
+    let mut documents = Vec::new();
+    for i in 0..10 {
+        documents.push(setting.extracted(&container, &format!("Number {i}.")).await);
+    }
+    let (index, now) = (&setting.ctx().index, setting.now());
+    let commit = async |document: &Document| {
+        let changes = [publish(document)];
+        index.commit(&setting.alpha, &container, 0, &changes, now).await
+    };
+    let answers = futures::future::join_all(documents.iter().map(commit)).await;
+    let mut done = 0;
+    for (document, answer) in documents.iter().zip(&answers) {
+        let committed = setting.record(&document.id).await.expect("a record").status == Status::Done;
+        done += usize::from(committed);
+        match answer {
+            Ok(Committed::Done(_)) => assert!(committed),
+            Ok(_) => assert!(!committed, "told that nothing happened"),
+            // It may have happened or not; nobody was told anything else.
+            Err(error) => assert!(error.is_retryable(), "{error:?}"),
+        }
+    }
+    let seq = head(setting, &container).await.seq;
+    assert!(seq <= 1 && done as u64 == seq, "{done} are done after {seq} commits");
+    assert_eq!(log(setting, &container, 0).await.len() as u64, seq);
+}
+
+async fn what_a_commit_leaves_behind_is_recorded_for_purging(setting: &Setting) {
+    let container = ContainerId::random();
+    let document = setting.extracted(&container, "Words.").await;
+    setting.commit(&container, 0, &[publish(&document)]).await;
+    let done = setting.record(&document.id).await.expect("a record");
+    let change = remove(&done);
+    setting.commit(&container, 1, std::slice::from_ref(&change)).await;
+    let far = domain::Timestamp::from_millis(i64::MAX);
+    let left = again(async || setting.ctx().documents.overdue(far, 10).await).await.expect("what is overdue");
+    let [domain::ports::Overdue::Purge(_, of, purge)] = left.as_slice() else { panic!("{left:?}") };
+    assert_eq!(*of, container);
+    let read = async || setting.ctx().index.purge(&setting.alpha, &container, purge).await;
+    let mut blobs = again(read).await.expect("an answer").expect("blobs");
+    blobs.sort();
+    assert_eq!(blobs, change.garbage());
+    let pack = &done.indexed.as_ref().expect("served").pack;
+    assert!(blobs.contains(pack) && blobs.contains(&done.body.blob));
+}
+
+fn segment(name: &str, through: u64) -> SegmentRef {
+    SegmentRef { blob: BlobRef::Object(format!("c/segments/{name}")), through, chunks: 3, bytes: 99 }
+}
+
+async fn segments_are_replaced_only_over_the_expected_generation(setting: &Setting) {
+    let container = ContainerId::random();
+    let document = setting.extracted(&container, "Words.").await;
+    setting.commit(&container, 0, &[publish(&document)]).await;
+    let publish = async |expected: u64, segments: &[SegmentRef]| {
+        let index = &setting.ctx().index;
+        again(async || index.publish(&setting.alpha, &container, expected, segments).await)
+            .await
+            .expect("an answer")
+    };
+    let (one, two) = ([segment("a", 1)], [segment("a", 1), segment("b", 2)]);
+    assert!(!publish(1, &one).await);
+    assert!(publish(0, &one).await);
+    assert!(publish(0, &one).await, "our own publication again");
+    assert!(!publish(0, &two).await);
+    let found = head(setting, &container).await;
+    assert_eq!((found.seq, found.generation, found.segments.as_slice()), (1, 1, one.as_slice()));
+    assert!(publish(1, &two).await);
+    let other = setting.extracted(&container, "Other words.").await;
+    setting.commit(&container, 1, &[Change::Publish(Box::new(other))]).await;
+    let found = head(setting, &container).await;
+    assert_eq!((found.seq, found.generation, found.segments.as_slice()), (2, 2, two.as_slice()));
+    assert_eq!(found.through(), 2);
+}
+
+async fn the_log_is_read_from_anywhere_and_trimmed_from_its_start(setting: &Setting) {
+    let container = ContainerId::random();
+    for seq in 0..12 {
+        let document = setting.extracted(&container, &format!("Number {seq}.")).await;
+        setting.commit(&container, seq, &[publish(&document)]).await;
+    }
+    let numbers = async |after| {
+        log(setting, &container, after).await.iter().map(|record| record.seq).collect::<Vec<_>>()
+    };
+    for after in [0, 1, 5, 11, 12, 100] {
+        assert_eq!(numbers(after).await, (after + 1..=12).collect::<Vec<_>>());
+    }
+    for through in [0, 5, 5, 3] {
+        let trim = async || setting.ctx().index.trim(&setting.alpha, &container, through).await;
+        again(trim).await.expect("a trimmed log");
+        assert_eq!(numbers(0).await, (if through == 0 { 1 } else { 6 }..=12).collect::<Vec<_>>());
+    }
+    assert_eq!(head(setting, &container).await.seq, 12);
+}

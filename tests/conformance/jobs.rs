@@ -1,0 +1,105 @@
+//! [`domain::ports::Jobs`], seen from the receiving side.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use aws::Receiver;
+use domain::{ContainerId, DocumentId, Envelope, Job, Revision};
+
+use crate::promises;
+use crate::setting::{Setting, again};
+
+promises!(every_message_arrives_at_its_queue, commits_of_a_container_come_one_batch_at_a_time);
+
+fn receiver(setting: &Setting, queue: &str) -> Receiver {
+    Receiver::new(setting.app.system.clients.sqs.clone(), queue.to_owned())
+}
+
+async fn send(setting: &Setting, messages: &[Envelope]) {
+    again(async || setting.ctx().jobs.send(messages).await).await.expect("sent messages");
+}
+
+/// Receives until the queue is empty, deleting everything; what came, each once.
+async fn drain(setting: &Setting, queue: &str) -> BTreeSet<String> {
+    let receiver = receiver(setting, queue);
+    let mut seen = BTreeSet::new();
+    let mut idle = 0;
+    while idle < 3 {
+        let messages = again(async || receiver.receive(Duration::ZERO).await).await.expect("messages");
+        assert!(messages.len() <= 10);
+        idle = if messages.is_empty() { idle + 1 } else { 0 };
+        for message in messages {
+            seen.insert(message.body.clone());
+            // One that cannot be deleted comes again.
+            receiver.delete(&message).await.ok();
+        }
+        // Messages whose delivery or deletion was lost are hidden until their time is over.
+        setting.app.world.clock.advance_seconds(1000);
+    }
+    seen
+}
+
+fn job(setting: &Setting, job: Job) -> Envelope {
+    Envelope { org: setting.alpha.org().clone(), job }
+}
+
+async fn every_message_arrives_at_its_queue(setting: &Setting) {
+    let names = setting.app.system.names.clone();
+    let mut all = Vec::new();
+    let mut wanted: [BTreeSet<String>; 3] = Default::default();
+    for i in 0..13 {
+        let (document, revision, container) =
+            (DocumentId::random(), Revision::random(), ContainerId::random());
+        let process = Job::ProcessV1 { document: document.clone(), revision: revision.clone() };
+        let commit = Job::CommitV1 { document, revision, container: container.clone() };
+        let purge = Job::PurgeV1 { container: container.clone(), purge: i.to_string() };
+        for (queue, work) in [(0, process), (1, commit), (2, purge), (2, Job::CompactV1 { container })] {
+            let message = job(setting, work);
+            wanted[queue].insert(message.to_text());
+            all.push(message);
+        }
+    }
+    send(setting, &all).await;
+    for (queue, wanted) in
+        [&names.process_queue, &names.commit_queue, &names.keeper_queue].into_iter().zip(wanted)
+    {
+        assert_eq!(drain(setting, queue).await, wanted);
+    }
+}
+
+async fn commits_of_a_container_come_one_batch_at_a_time(setting: &Setting) {
+    let (one, two) = (ContainerId::random(), ContainerId::random());
+    let commit = |container: &ContainerId| {
+        let (document, revision) = (DocumentId::random(), Revision::random());
+        job(setting, Job::CommitV1 { document, revision, container: container.clone() })
+    };
+    let all: Vec<Envelope> = (0..25).map(|_| commit(&one)).chain((0..3).map(|_| commit(&two))).collect();
+    send(setting, &all).await;
+    let receiver = receiver(setting, &setting.app.system.names.commit_queue);
+    let receive = async || again(async || receiver.receive(Duration::ZERO).await).await.expect("messages");
+    // Whatever is being handled, no second batch of the same container comes.
+    let mut handled = Vec::new();
+    loop {
+        let batch = receive().await;
+        if batch.is_empty() {
+            break;
+        }
+        let containers: BTreeSet<String> = batch.iter().map(|message| container_of(&message.body)).collect();
+        assert!(
+            containers.iter().all(|container| !handled.contains(container)),
+            "two batches at the same time"
+        );
+        handled.extend(containers);
+    }
+    assert!(!handled.is_empty());
+    let wanted: BTreeSet<String> = all.iter().map(Envelope::to_text).collect();
+    setting.app.world.clock.advance_seconds(1000);
+    assert_eq!(drain(setting, &setting.app.system.names.commit_queue).await, wanted, "in the end all come");
+}
+
+fn container_of(body: &str) -> String {
+    match Envelope::parse(body).map(|envelope| envelope.job) {
+        Some(Job::CommitV1 { container, .. }) => container.to_string(),
+        other => panic!("not a commit: {other:?}"),
+    }
+}

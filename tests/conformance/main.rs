@@ -1,0 +1,35 @@
+//! What the ports promise, as tests: each promise holds on the plain adapters, and again while the services throttle,
+//! lose requests and lose answers.
+
+mod blobs;
+mod containers;
+mod documents;
+mod index;
+mod jobs;
+mod keys;
+mod leases;
+mod overdue;
+mod races;
+mod repeats;
+mod setting;
+
+/// States promises as tests: each function runs on plain adapters and on adapters whose calls go wrong.
+macro_rules! promises {
+    ($($name:ident),+ $(,)?) => {
+        mod plain {
+            $(#[tokio::test]
+            async fn $name() {
+                super::$name(&crate::setting::Setting::plain().await).await;
+            })+
+        }
+        mod rough {
+            $(#[tokio::test]
+            async fn $name() {
+                for seed in 1..=crate::setting::SEEDS {
+                    super::$name(&crate::setting::Setting::rough(seed).await).await;
+                }
+            })+
+        }
+    };
+}
+pub(crate) use promises;

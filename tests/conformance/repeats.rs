@@ -1,0 +1,59 @@
+//! [`domain::ports::Repeats`].
+
+use domain::ports::Repeat;
+use domain::{DocumentId, Tenant, Timestamp};
+use futures::future::join_all;
+
+use crate::promises;
+use crate::setting::{Setting, again};
+
+promises!(
+    the_first_is_remembered_until_it_expires,
+    of_many_at_the_same_time_one_is_remembered,
+    keys_and_organizations_are_apart,
+);
+
+fn repeat(digest: &str) -> Repeat {
+    Repeat { document: DocumentId::random(), digest: digest.to_owned() }
+}
+
+async fn remember(setting: &Setting, tenant: &Tenant, key: &str, new: &Repeat, now: Timestamp) -> Repeat {
+    let until = now.plus_seconds(120);
+    let remember = async || setting.ctx().repeats.remember(tenant, key, new.clone(), now, until).await;
+    again(remember).await.expect("an answer")
+}
+
+async fn the_first_is_remembered_until_it_expires(setting: &Setting) {
+    let (first, second, now) = (repeat("one"), repeat("two"), setting.now());
+    let ask = async |new: &Repeat, seconds| {
+        remember(setting, &setting.alpha, "k", new, now.plus_seconds(seconds)).await
+    };
+    assert_eq!(ask(&first, 0).await, first);
+    assert_eq!(ask(&second, 0).await, first);
+    assert_eq!(ask(&second, 119).await, first);
+    assert_eq!(ask(&second, 120).await, second, "expired exactly at its time");
+    assert_eq!(ask(&first, 121).await, second);
+}
+
+async fn of_many_at_the_same_time_one_is_remembered(setting: &Setting) {
+    let now = setting.now();
+    let all: Vec<Repeat> = (0..20).map(|i| repeat(&i.to_string())).collect();
+    let answers = join_all(all.iter().map(|new| remember(setting, &setting.alpha, "k", new, now))).await;
+    assert!(all.contains(&answers[0]));
+    assert!(answers.iter().all(|answer| *answer == answers[0]));
+}
+
+async fn keys_and_organizations_are_apart(setting: &Setting) {
+    let now = setting.now();
+    let mut seen = Vec::new();
+    for tenant in [&setting.alpha, &setting.beta] {
+        for key in ["k", "K", "k#", "k#1", ""] {
+            let new = repeat(key);
+            assert_eq!(remember(setting, tenant, key, &new, now).await, new);
+            seen.push((tenant, key, new));
+        }
+    }
+    for (tenant, key, first) in seen {
+        assert_eq!(remember(setting, tenant, key, &repeat("later"), now).await, first);
+    }
+}

@@ -1,0 +1,177 @@
+//! Where a promise is tested: the ports of a fresh world, and records to try them with.
+
+use bytes::Bytes;
+use domain::document::{BodyForm, Extracted};
+use domain::ports::{Claim, Committed, PortResult};
+use domain::{
+    Body, Change, ContainerId, ContainerTag, Ctx, Document, DocumentId, DocumentType, Metadata, OrgId,
+    PortError, Revision, Status, TaskType, Tenant, Timestamp,
+};
+use testkit::{Rates, TestApp};
+
+/// Histories of faults that each promise is tried under.
+pub(crate) const SEEDS: u64 = 3;
+
+/// A world with two organizations.
+pub(crate) struct Setting {
+    pub(crate) app: TestApp,
+    pub(crate) alpha: Tenant,
+    pub(crate) beta: Tenant,
+    calm: bool,
+}
+
+impl Setting {
+    /// Nothing goes wrong.
+    pub(crate) async fn plain() -> Self {
+        let tenant = |org| Tenant::of_operator(OrgId::parse(org).expect("an organization"));
+        Self { app: TestApp::new().await, alpha: tenant("alpha"), beta: tenant("beta"), calm: true }
+    }
+
+    /// Everything goes wrong now and then.
+    pub(crate) async fn rough(seed: u64) -> Self {
+        let world = testkit::World::new().expect("a folder");
+        let app = TestApp::start(&world, seed).await.expect("an app");
+        app.faults.set_rates(Rates::ROUGH);
+        Self { app, calm: false, ..Self::plain().await }
+    }
+
+    /// The same services for the organizations the other way round, without faults.
+    pub(crate) async fn turned(&self) -> Self {
+        let app = TestApp::start(&self.app.world, 0).await.expect("an app");
+        Self { app, alpha: self.beta.clone(), beta: self.alpha.clone(), calm: true }
+    }
+
+    /// From now on nothing goes wrong.
+    pub(crate) fn calm(&self) {
+        self.app.faults.set_rates(Rates::default());
+    }
+
+    /// Whether it began without faults.
+    pub(crate) fn is_calm(&self) -> bool {
+        self.calm
+    }
+
+    pub(crate) fn ctx(&self) -> &Ctx {
+        &self.app.system.ctx
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.ctx().clock.now()
+    }
+
+    /// A queued document of a container with this text, stored.
+    pub(crate) async fn accepted(&self, container: &ContainerId, text: &str) -> Document {
+        let document = self.composed(container, text).await;
+        self.accept(&document, None).await.expect("a new record");
+        document
+    }
+
+    /// A queued document of a container whose bytes are stored and whose record is not.
+    pub(crate) async fn composed(&self, container: &ContainerId, text: &str) -> Document {
+        let (id, revision, now) = (DocumentId::random(), Revision::random(), self.now());
+        let path = format!("{container}/{id}/{revision}/body");
+        let bytes = Bytes::copy_from_slice(text.as_bytes());
+        let blob = again(async || self.ctx().blobs.put(&self.alpha, &path, bytes.clone()).await)
+            .await
+            .expect("a blob");
+        Document {
+            id,
+            container: container.clone(),
+            tag: ContainerTag::default_tag(),
+            custom_id: None,
+            revision,
+            revision_number: 1,
+            status: Status::Queued,
+            failure: None,
+            attempts: 0,
+            lease_until: Timestamp::from_millis(0),
+            body: Body { blob, form: BodyForm::Text, hash: "00".into(), size: text.len() as u64 },
+            extracted: None,
+            indexed: None,
+            kind: DocumentType::Text,
+            title: None,
+            metadata: Metadata::default(),
+            filepath: None,
+            task_type: TaskType::Memory,
+            document_date: None,
+            created_at: now,
+            updated_at: now,
+        }
+    }
+
+    /// Stores a record.
+    pub(crate) async fn accept(&self, document: &Document, expected: Option<&Revision>) -> PortResult<()> {
+        again(async || self.ctx().documents.accept(&self.alpha, document, expected, &[]).await).await
+    }
+
+    /// The stored record.
+    pub(crate) async fn record(&self, id: &DocumentId) -> Option<Document> {
+        let found =
+            again(async || self.ctx().documents.get(&self.alpha, std::slice::from_ref(id)).await).await;
+        found.expect("records").pop().flatten()
+    }
+
+    /// Takes a lease of 90 seconds.
+    pub(crate) async fn claim(&self, document: &Document) -> Claim {
+        let now = self.now();
+        let (id, revision) = (&document.id, &document.revision);
+        let claim =
+            async || self.ctx().documents.claim(&self.alpha, id, revision, now, now.plus_seconds(90)).await;
+        again(claim).await.expect("a claim")
+    }
+
+    /// A document that waits for its commit.
+    pub(crate) async fn extracted(&self, container: &ContainerId, text: &str) -> Document {
+        let mut document = self.accepted(container, text).await;
+        let bytes = Bytes::copy_from_slice(text.as_bytes());
+        let path = document.pack_path();
+        let pack = again(async || self.ctx().blobs.put(&self.alpha, &path, bytes.clone()).await)
+            .await
+            .expect("a blob");
+        let (revision, kind) = (document.revision.clone(), DocumentType::Text);
+        document.extracted = Some(Extracted { revision, pack, chunks: 1, kind, title: None });
+        let now = self.now();
+        let recorded =
+            again(async || self.ctx().documents.record_extracted(&self.alpha, &document, now).await).await;
+        assert!(recorded.expect("a record"), "nobody else changes it");
+        self.record(&document.id).await.expect("the record")
+    }
+
+    /// Commits, whatever is lost on the way: a commit that did not answer either happened or did not.
+    pub(crate) async fn commit(
+        &self,
+        container: &ContainerId,
+        expected: u64,
+        changes: &[Change],
+    ) -> Committed {
+        loop {
+            match self.ctx().index.commit(&self.alpha, container, expected, changes, self.now()).await {
+                Ok(committed) => return committed,
+                Err(PortError::Unavailable(_)) if self.seq(container).await > expected => {
+                    // Nobody else commits in these tests, so it was this one.
+                    return Committed::Done(Vec::new());
+                }
+                Err(PortError::Unavailable(_)) => {}
+                Err(error) => panic!("{error:?}"),
+            }
+        }
+    }
+
+    /// The newest sequence number.
+    pub(crate) async fn seq(&self, container: &ContainerId) -> u64 {
+        again(async || self.ctx().index.head(&self.alpha, container).await).await.expect("a head").seq
+    }
+}
+
+/// Calls until there is an answer, as a port's caller may when it is unavailable.
+pub(crate) async fn again<T>(mut call: impl AsyncFnMut() -> PortResult<T>) -> PortResult<T> {
+    /// More failures in a row than any seed here has.
+    const CALLS: usize = 50;
+    for _ in 1..CALLS {
+        match call().await {
+            Err(PortError::Unavailable(_)) => {}
+            answer => return answer,
+        }
+    }
+    call().await
+}

@@ -1,0 +1,124 @@
+//! One organization's client of an app.
+
+use bytes::Bytes;
+use domain::{Document, DocumentId, OrgId, Tenant};
+use serde_json::{Value, json};
+use testkit::{Answer, TestApp};
+
+use crate::shape::{full, ok};
+
+/// An app and a key that may write everything of one organization.
+pub(crate) struct Client {
+    pub(crate) app: TestApp,
+    pub(crate) key: String,
+    pub(crate) tenant: Tenant,
+}
+
+impl Client {
+    /// A client in a world of its own.
+    pub(crate) async fn new() -> Self {
+        Self::of(TestApp::new().await, "acme").await
+    }
+
+    /// A client of `org` in this app.
+    pub(crate) async fn of(app: TestApp, org: &str) -> Self {
+        let key = app.key(org).await;
+        Self { app, key, tenant: Tenant::of_operator(OrgId::parse(org).expect("an organization id")) }
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: Value) -> Answer {
+        self.app.post(path, &self.key, &body).await
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        self.app.get(path, &self.key).await
+    }
+
+    pub(crate) async fn delete(&self, path: &str) -> Answer {
+        self.app.delete(path, &self.key).await
+    }
+
+    /// Any method and any bytes.
+    pub(crate) async fn raw(&self, method: &str, path: &str, kind: &str, body: impl Into<Bytes>) -> Answer {
+        let request = http::Request::builder().method(method).uri(path).header("content-type", kind);
+        let request = request.header("authorization", format!("Bearer {}", self.key));
+        self.app.send(request.body(body.into().into()).expect("a request")).await
+    }
+
+    /// Sends content; the id. Nothing has worked on it yet.
+    pub(crate) async fn send(&self, body: Value) -> String {
+        let answer = self.post("/v3/documents", body).await;
+        assert!(answer.status.is_success(), "{}", answer.body);
+        answer.body["id"].as_str().expect("an id").to_owned()
+    }
+
+    /// Sends content and waits until it is `done`; the id.
+    pub(crate) async fn add(&self, body: Value) -> String {
+        self.app.add(&self.key, &body).await
+    }
+
+    pub(crate) async fn settle(&self) {
+        self.app.settle().await.expect("work that ends");
+    }
+
+    /// The document with this id or customId, in the contract's whole shape.
+    pub(crate) async fn document(&self, id: &str) -> Value {
+        ok(self.get(&format!("/v3/documents/{id}")).await, &full())
+    }
+
+    /// The document in whatever shape.
+    pub(crate) async fn document_or_failure(&self, id: &str) -> Value {
+        self.get(&format!("/v3/documents/{id}")).await.body
+    }
+
+    /// The stored record.
+    pub(crate) async fn record(&self, id: &str) -> Option<Document> {
+        let id = DocumentId::parse(id).expect("a document id");
+        self.app.system.ctx.documents.get(&self.tenant, &[id]).await.expect("a record").pop().flatten()
+    }
+
+    /// The texts of the chunks that a search over everything finds, best first.
+    pub(crate) async fn found(&self, q: &str) -> Vec<String> {
+        self.found_with(json!({"q": q})).await
+    }
+
+    /// As [`Client::found`], with more fields of the request.
+    pub(crate) async fn found_with(&self, mut body: Value) -> Vec<String> {
+        let defaults = json!({"searchMode": "documents", "threshold": 0, "limit": 100});
+        for (name, value) in defaults.as_object().expect("an object") {
+            body.as_object_mut().expect("an object").entry(name).or_insert(value.clone());
+        }
+        let answer = self.post("/v4/search", body).await;
+        assert!(answer.status.is_success(), "{}", answer.body);
+        let results = answer.body["results"].as_array().expect("results").clone();
+        results.iter().map(|result| result["chunk"].as_str().expect("a chunk").to_owned()).collect()
+    }
+
+    /// Whether any chunk that a search for `word` finds contains it.
+    pub(crate) async fn finds(&self, word: &str) -> bool {
+        self.found(word).await.iter().any(|text| text.contains(word))
+    }
+
+    /// The ids that a listing of everything shows, in its order.
+    pub(crate) async fn listed(&self, mut body: Value) -> Vec<String> {
+        if body.get("limit").is_none() {
+            body["limit"] = json!(1000);
+        }
+        let answer = self.post("/v3/documents/list", body).await;
+        assert!(answer.status.is_success(), "{}", answer.body);
+        ids(&answer.body["memories"], "id")
+    }
+}
+
+/// One field of every item.
+pub(crate) fn ids(items: &Value, field: &str) -> Vec<String> {
+    let items = items.as_array().expect("an array");
+    items.iter().map(|item| item[field].as_str().expect("a string").to_owned()).collect()
+}
+
+/// A file of the content crate's tests.
+pub(crate) fn fixture(name: &str) -> Vec<u8> {
+    let path =
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/content/tests/data").join(name);
+    std::fs::read(path).expect("a fixture of the content crate")
+}

@@ -1,0 +1,108 @@
+//! What is `done` is found, and what is replaced or deleted is not, by the very next search.
+
+use std::collections::BTreeMap;
+
+use domain::{ContainerTag, IndexHead};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use serde_json::json;
+use testkit::TestApp;
+
+use crate::client::Client;
+
+/// What the client believes to be searchable: the canary of each customId.
+#[derive(Default)]
+struct Model {
+    alive: BTreeMap<String, String>,
+    dead: Vec<String>,
+}
+
+async fn head(client: &Client) -> IndexHead {
+    let ctx = &client.app.system.ctx;
+    let tag = ContainerTag::parse("box").expect("a tag");
+    let container =
+        ctx.containers.get(&client.tenant, &tag).await.expect("a container").expect("a container");
+    ctx.index.head(&client.tenant, container.primary()).await.expect("a head")
+}
+
+/// One change and the search right after it.
+async fn step(client: &Client, model: &mut Model, random: &mut StdRng, number: usize) {
+    let name = format!("doc-{}", random.random_range(0..25));
+    if random.random_bool(0.25)
+        && let Some(canary) = model.alive.remove(&name)
+    {
+        assert_eq!(client.delete(&format!("/v3/documents/{name}")).await.status, 204);
+        assert!(!client.finds(&canary).await, "{canary} was deleted a moment ago");
+        return model.dead.push(canary);
+    }
+    let canary = format!("CNR-{number:04}-Z");
+    let text = format!("The keeper of the lighthouse wrote {canary} into the log of the day.");
+    client.add(json!({"content": text, "customId": name, "containerTag": "box"})).await;
+    assert!(client.finds(&canary).await, "{canary} is done");
+    if let Some(old) = model.alive.insert(name, canary) {
+        assert!(!client.finds(&old).await, "{old} was replaced");
+        model.dead.push(old);
+    }
+}
+
+async fn check_all(client: &Client, model: &Model) {
+    for canary in model.alive.values() {
+        assert!(client.finds(canary).await, "{canary} is lost");
+    }
+    // Those that died first are in the oldest segment, those that died last in the newest.
+    let (first, last) = model.dead.split_at(model.dead.len() / 2);
+    for canary in first.iter().take(15).chain(last.iter().rev().take(15)) {
+        assert!(!client.finds(canary).await, "{canary} is back");
+    }
+}
+
+#[tokio::test]
+async fn every_search_sees_every_commit_through_compactions() {
+    let client = Client::new().await;
+    let (mut model, mut random) = (Model::default(), StdRng::seed_from_u64(7));
+    let mut number = 0;
+    while head_generation(&client).await < 2 {
+        number += 1;
+        assert!(number < 400, "the log is never folded");
+        step(&client, &mut model, &mut random, number).await;
+    }
+    check_all(&client, &model).await;
+    for _ in 0..15 {
+        number += 1;
+        step(&client, &mut model, &mut random, number).await;
+    }
+    check_all(&client, &model).await;
+    // Replaced segments are purged, and a process that starts cold reads what is left.
+    client.app.world.clock.advance_seconds(120);
+    client.settle().await;
+    let cold = TestApp::start(&client.app.world, 0).await.expect("a second process");
+    let cold = Client { app: cold, key: client.key.clone(), tenant: client.tenant.clone() };
+    check_all(&cold, &model).await;
+    assert!(head(&client).await.through() > 60, "segments carry most of the log");
+}
+
+async fn head_generation(client: &Client) -> u64 {
+    let tag = ContainerTag::parse("box").expect("a tag");
+    let ctx = &client.app.system.ctx;
+    match ctx.containers.get(&client.tenant, &tag).await.expect("a container") {
+        Some(container) => {
+            ctx.index.head(&client.tenant, container.primary()).await.expect("a head").generation
+        }
+        None => 0,
+    }
+}
+
+#[tokio::test]
+async fn two_processes_see_each_others_commits_at_once() {
+    let one = Client::new().await;
+    let other = TestApp::start(&one.app.world, 1).await.expect("a second process");
+    let other = Client { app: other, key: one.key.clone(), tenant: one.tenant.clone() };
+    for round in 0..4 {
+        let (here, there) = if round % 2 == 0 { (&one, &other) } else { (&other, &one) };
+        let canary = format!("CNR-{round}-Z");
+        here.add(json!({"content": format!("The word is {canary}."), "customId": "note"})).await;
+        assert!(there.finds(&canary).await);
+        there.delete("/v3/documents/note").await;
+        assert!(!here.finds(&canary).await);
+    }
+}

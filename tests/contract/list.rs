@@ -1,0 +1,124 @@
+//! `POST /v3/documents/list`: what is shown and what is refused.
+
+use serde_json::{Value, json};
+
+use crate::client::{Client, ids};
+use crate::shape::{Faults, listed, listing, ok, pagination, with};
+
+#[tokio::test]
+async fn nothing_is_an_empty_list() {
+    let client = Client::new().await;
+    for body in
+        [Value::Null, json!({}), json!({"containerTags": ["never-used"]}), json!({"containerTags": []})]
+    {
+        let answer = ok(client.post("/v3/documents/list", body).await, &listing());
+        let wanted = json!({"currentPage": 1, "limit": 10, "totalItems": 0, "totalPages": 0});
+        assert_eq!((&answer["memories"], &answer["pagination"]), (&json!([]), &wanted));
+    }
+}
+
+#[tokio::test]
+async fn a_listed_document_has_the_fields_it_has_by_itself() {
+    let client = Client::new().await;
+    let body = json!({
+        "content": "The whole text.", "customId": "note", "containerTag": "a", "metadata": {"n": 1},
+        "filepath": "/a.md",
+    });
+    let id = client.add(body).await;
+    let alone = client.document(&id).await;
+    let without = ok(client.post("/v3/documents/list", json!({})).await, &listing());
+    for (field, value) in without["memories"][0].as_object().expect("a document") {
+        assert_eq!(*value, alone[field], "{field}");
+    }
+    for flag in [json!(true), json!("true")] {
+        let shape =
+            json!({"memories": [with(listed(), &json!({"content": "string"}))], "pagination": pagination()});
+        let answer = ok(client.post("/v3/documents/list", json!({"includeContent": flag})).await, &shape);
+        assert_eq!(answer["memories"][0]["content"], "The whole text.");
+    }
+}
+
+#[tokio::test]
+async fn tags_status_and_source_choose() {
+    let client = Client::new().await;
+    let a = client.add(json!({"content": "In a.", "containerTag": "a"})).await;
+    let b = client.add(json!({"content": "In b.", "containerTag": "b"})).await;
+    let failed = client.app.upload(&client.key, "x.bin", &[0, 1, 2, 0, 0, 3], &[("containerTag", "b")]).await;
+    let failed = failed.body["id"].as_str().expect("an id").to_owned();
+    client.settle().await;
+    let queued = client.send(json!({"content": "Still queued.", "containerTag": "a"})).await;
+    let cases = [
+        (json!({"containerTags": ["a"]}), vec![&queued, &a]),
+        (json!({"containerTag": "b"}), vec![&failed, &b]),
+        (json!({"containerTags": ["a", "b", "a"]}), vec![&queued, &failed, &b, &a]),
+        (json!({}), vec![&queued, &failed, &b, &a]),
+        (json!({"status": "done"}), vec![&b, &a]),
+        (json!({"status": ["failed", "queued"]}), vec![&queued, &failed]),
+        (json!({"status": "failed", "containerTags": ["a"]}), vec![]),
+        (json!({"source": "cloud-drive"}), vec![]),
+    ];
+    for (body, wanted) in cases {
+        let found = client.listed(body.clone()).await;
+        assert_eq!(found.iter().collect::<Vec<_>>(), wanted, "{body}");
+    }
+}
+
+#[tokio::test]
+async fn filepath_is_exact_or_a_prefix_with_a_slash() {
+    let client = Client::new().await;
+    for path in ["/a/one.md", "/a/two.md", "/a", "/ab/one.md", "/a/deep/er.md"] {
+        client.send(json!({"content": path, "filepath": path, "customId": path.replace('/', "_")})).await;
+    }
+    client.send(json!({"content": "Nowhere."})).await;
+    let cases: [(&str, &[&str]); 6] = [
+        ("/a/one.md", &["/a/one.md"]),
+        ("/a/", &["/a/one.md", "/a/two.md", "/a/deep/er.md"]),
+        ("/a", &["/a"]),
+        ("/a/deep/", &["/a/deep/er.md"]),
+        ("/", &["/a/one.md", "/a/two.md", "/a", "/ab/one.md", "/a/deep/er.md"]),
+        ("/A/", &[]),
+    ];
+    for (path, wanted) in cases {
+        let body = json!({"filepath": path, "order": "asc", "limit": 100});
+        let answer = client.post("/v3/documents/list", body).await.body;
+        assert_eq!(ids(&answer["memories"], "filepath"), wanted, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_field_is_named() {
+    let client = Client::new().await;
+    let mut faults = Faults::default();
+    for (field, value) in [
+        ("page", json!(0)),
+        ("page", json!("0")),
+        ("page", json!(-1)),
+        ("page", json!(1.5)),
+        ("page", json!("one")),
+        ("limit", json!(0)),
+        ("limit", json!(1101)),
+        ("limit", json!("1101")),
+        ("limit", json!([10])),
+        ("sort", json!("title")),
+        ("sort", json!(1)),
+        ("order", json!("up")),
+        ("status", json!("finished")),
+        ("status", json!(["done", "finished"])),
+        ("includeContent", json!("yes")),
+        ("includeContent", json!(1)),
+        ("filepath", json!(1)),
+        ("source", json!(1)),
+        ("containerTags", json!("a")),
+        ("containerTags", json!([1])),
+        ("containerTag", json!("a b")),
+        ("filters", json!(1)),
+        ("filters", json!("not json")),
+        ("filters", json!([])),
+    ] {
+        let answer = client.post("/v3/documents/list", json!({field: value})).await;
+        faults.note(&format!("{field}={value}"), &answer, 400, "ValidationError", field);
+    }
+    let answer = client.post("/v3/documents/list", json!({"containerTags": ["ok", "not ok"]})).await;
+    faults.note("a tag with a space", &answer, 400, "ValidationError", "containerTag");
+    faults.assert_none();
+}

@@ -1,0 +1,103 @@
+//! `GET /v3/documents/processing`.
+
+use serde_json::{Value, json};
+
+use crate::client::{Client, ids};
+use crate::shape::{Faults, failure, listed, ok, pagination, with};
+use crate::steps::process_only;
+
+/// The ids that a view shows, newest first; checks its shape.
+async fn view(client: &Client, query: &str) -> Vec<String> {
+    let mut shape = json!({"documents": [listed()], "totalCount": "int"});
+    if query.contains("view=all") {
+        shape["pagination"] = pagination();
+    }
+    let body = ok(client.get(&format!("/v3/documents/processing{query}")).await, &shape);
+    ids(&body["documents"], "id")
+}
+
+#[tokio::test]
+async fn what_is_unfinished_is_shown_with_its_stage() {
+    let client = Client::new().await;
+    let first = client.send(json!({"content": "The first words.", "containerTag": "a"})).await;
+    let second = client.send(json!({"content": "The second words.", "containerTag": "b"})).await;
+    for query in ["", "?view=active", "?view=pending", "?view=all", "?containerTags=a,b"] {
+        assert_eq!(view(&client, query).await, [second.as_str(), first.as_str()], "{query}");
+    }
+    assert_eq!(view(&client, "?containerTags=a").await, [first.as_str()]);
+    assert_eq!(view(&client, "?containerTags=unknown").await, [""; 0]);
+    assert_eq!(process_only(&client).await, 2);
+    let body = client.get("/v3/documents/processing").await.body;
+    assert_eq!(ids(&body["documents"], "status"), ["indexing", "indexing"]);
+    assert_eq!(body["totalCount"], 2);
+    client.settle().await;
+    assert_eq!(view(&client, "?view=all").await, [""; 0]);
+}
+
+#[tokio::test]
+async fn failed_documents_are_in_the_view_of_all() {
+    let client = Client::new().await;
+    let answer = client.app.upload(&client.key, "a.bin", &[0, 1, 2, 3, 0, 0, 7, 1, 0], &[]).await;
+    client.settle().await;
+    assert_eq!(view(&client, "").await, [""; 0]);
+    assert_eq!(view(&client, "?view=pending").await, [""; 0]);
+    let shape = json!({
+        "documents": [with(listed(), &failure())], "totalCount": "int", "pagination": pagination(),
+    });
+    let body = ok(client.get("/v3/documents/processing?view=all").await, &shape);
+    assert_eq!(body["documents"][0]["id"], answer.body["id"]);
+}
+
+#[tokio::test]
+async fn after_four_hours_a_document_is_stuck_and_no_longer_active() {
+    let client = Client::new().await;
+    let id = client.send(json!({"content": "Nobody works on this."})).await;
+    client.app.world.clock.advance_seconds(4 * 3600 + 1);
+    assert_eq!(view(&client, "?view=active").await, [""; 0]);
+    let body = client.get("/v3/documents/processing?view=pending").await.body;
+    assert_eq!(
+        (&body["documents"][0]["id"], &body["documents"][0]["stuck"]),
+        (&json!(id), &Value::Bool(true))
+    );
+    client.settle().await;
+    assert_eq!(client.document(&id).await["status"], "done", "stuck is not lost");
+}
+
+#[tokio::test]
+async fn the_view_of_all_has_pages() {
+    let client = Client::new().await;
+    let mut sent = Vec::new();
+    for i in 0..5 {
+        sent.insert(0, client.send(json!({"content": format!("Words number {i}.")})).await);
+    }
+    let mut seen = Vec::new();
+    for page in 1..=3 {
+        let body = client.get(&format!("/v3/documents/processing?view=all&limit=2&page={page}")).await.body;
+        let wanted = json!({"currentPage": page, "limit": 2, "totalItems": 5, "totalPages": 3});
+        assert_eq!(body["pagination"], wanted);
+        assert_eq!(body["totalCount"], 5);
+        seen.extend(ids(&body["documents"], "id"));
+    }
+    assert_eq!(seen, sent);
+}
+
+#[tokio::test]
+async fn a_wrong_query_names_the_parameter() {
+    let client = Client::new().await;
+    let mut faults = Faults::default();
+    for (query, named) in [
+        ("view=some", "view"),
+        ("page=0", "page"),
+        ("page=-1", "page"),
+        ("page=x", "page"),
+        ("limit=0", "limit"),
+        ("limit=1101", "limit"),
+        ("limit=ten", "limit"),
+        ("containerTags=a%20b", "containerTag"),
+        ("containerTags=a,b/c", "containerTag"),
+    ] {
+        let answer = client.get(&format!("/v3/documents/processing?{query}")).await;
+        faults.note(query, &answer, 400, "ValidationError", named);
+    }
+    faults.assert_none();
+}

@@ -1,0 +1,212 @@
+//! `POST /v4/search`.
+
+use serde_json::{Value, json};
+
+use crate::client::{Client, ids};
+use crate::shape::{Faults, ok, with};
+
+fn shape(more: &Value) -> Value {
+    let result = json!({
+        "id": "string", "chunk": "string", "metadata": "object|null", "updatedAt": "time", "similarity": "unit",
+    });
+    json!({"results": [with(result, more)], "timing": "int", "total": "int"})
+}
+
+async fn search(client: &Client, body: Value, more: &Value) -> Vec<Value> {
+    let answer = ok(client.post("/v4/search", body).await, &shape(more));
+    let results = answer["results"].as_array().expect("results").clone();
+    assert_eq!(answer["total"], results.len());
+    results
+}
+
+fn ask(q: &str) -> Value {
+    json!({"q": q, "searchMode": "hybrid", "threshold": 0})
+}
+
+#[tokio::test]
+async fn results_are_chunks_most_similar_first() {
+    let client = Client::new().await;
+    for text in
+        ["The heron waits in the reeds.", "A ferry crosses the strait.", "Bread needs flour and salt."]
+    {
+        client.send(json!({"content": text, "metadata": {"n": 1}})).await;
+    }
+    client.settle().await;
+    for mode in ["hybrid", "documents"] {
+        let mut body = ask("Where does the heron wait?");
+        body["searchMode"] = json!(mode);
+        let results = search(&client, body, &json!({})).await;
+        assert_eq!(results[0]["chunk"], "The heron waits in the reeds.");
+        assert_eq!(results[0]["metadata"], json!({"n": 1}));
+        let similarity = |result: &Value| result["similarity"].as_f64().expect("a number");
+        assert!(results.is_sorted_by(|a, b| similarity(a) >= similarity(b)), "{results:#?}");
+        let names = ids(&json!(results), "id");
+        assert_eq!(names.len(), names.iter().collect::<std::collections::HashSet<_>>().len());
+    }
+}
+
+#[tokio::test]
+async fn memories_alone_are_the_default_and_no_chunk_is_one() {
+    let client = Client::new().await;
+    client.add(json!({"content": "The heron waits."})).await;
+    for body in [json!({"q": "heron"}), json!({"q": "heron", "searchMode": "memories", "threshold": 0})] {
+        assert!(search(&client, body, &json!({})).await.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn optional_parts_come_when_asked_for() {
+    let client = Client::new().await;
+    let body =
+        json!({"content": "# Birds\n\nThe heron waits.", "filepath": "/birds.md", "metadata": {"n": 1}});
+    let id = client.add(body).await;
+    let document = json!({
+        "id": "id", "title": "string|null", "type": "string", "metadata": "object|null", "createdAt": "time",
+        "updatedAt": "time",
+    });
+    let explain = json!({
+        "documentId": "id", "position": "int", "span": {"start": "int", "end": "int"}, "headings": ["string"],
+        "scores": {"lexical": "number", "vector": "number", "context": "number", "fused": "number"},
+    });
+    let mut body = ask("heron");
+    body["include"] = json!({"documents": true, "summaries": true, "relatedMemories": false});
+    body["explain"] = json!(true);
+    body["rerank"] = json!(false);
+    let more = json!({"filepath": "string", "documents": [document], "explain": explain});
+    let results = search(&client, body, &more).await;
+    assert_eq!(results[0]["documents"][0]["id"], id.as_str());
+    assert_eq!(results[0]["documents"][0]["title"], "Birds");
+    assert_eq!(results[0]["explain"]["documentId"], id.as_str());
+    assert_eq!(results[0]["filepath"], "/birds.md");
+    assert_eq!(results[0]["explain"]["headings"], json!(["Birds"]));
+}
+
+#[tokio::test]
+async fn threshold_leaves_out_and_limit_cuts() {
+    let client = Client::new().await;
+    for i in 0..12 {
+        client
+            .send(json!({"content": format!("Heron {i} waits near the bridge, the mill and the town hall.")}))
+            .await;
+    }
+    client.send(json!({"content": "Bread needs flour and salt."})).await;
+    client.settle().await;
+    let mut previous: Option<Vec<String>> = None;
+    for threshold in [0.0, 0.3, 0.6, 0.9, 1.0] {
+        let mut body = ask("heron near the bridge");
+        body["threshold"] = json!(threshold);
+        body["limit"] = json!(100);
+        let results = search(&client, body, &json!({})).await;
+        assert!(results.iter().all(|result| result["similarity"].as_f64() >= Some(threshold - 1e-6)));
+        let names = ids(&json!(results), "id");
+        assert!(
+            previous.is_none_or(|looser| looser.starts_with(&names)),
+            "a stricter search finds the best of a looser"
+        );
+        previous = Some(names);
+    }
+    let body =
+        |limit: Value| json!({"q": "heron", "searchMode": "documents", "threshold": 0, "limit": limit});
+    let count = async |limit: Value| search(&client, body(limit), &json!({})).await.len();
+    assert_eq!((count(json!(1)).await, count(json!("5")).await, count(Value::Null).await), (1, 5, 10));
+    let default = search(&client, json!({"q": "heron", "searchMode": "hybrid"}), &json!({})).await;
+    assert!(default.iter().all(|result| result["similarity"].as_f64() >= Some(0.6 - 1e-6)));
+}
+
+#[tokio::test]
+async fn tags_and_paths_choose_and_no_tag_is_the_whole_organization() {
+    let client = Client::new().await;
+    for (tag, path) in [("a", "/x/1"), ("b", "/x/2"), ("c", "/y/3")] {
+        client
+            .add(json!({"content": format!("Heron of {tag}."), "containerTag": tag, "filepath": path}))
+            .await;
+    }
+    let cases: [(Value, &[&str]); 8] = [
+        (json!({}), &["a", "b", "c"]),
+        (json!({"containerTag": "a"}), &["a"]),
+        (json!({"containerTags": ["a", "c"]}), &["a", "c"]),
+        (json!({"containerTag": "b", "containerTags": ["a", "b"]}), &["a", "b"]),
+        (json!({"containerTags": ["never-used"]}), &[]),
+        (json!({"filepath": "/x/"}), &["a", "b"]),
+        (json!({"filepath": "/y/3"}), &["c"]),
+        (json!({"filepath": "/x/", "containerTag": "b"}), &["b"]),
+    ];
+    for (scope, wanted) in cases {
+        let mut texts = client.found_with(with(json!({"q": "heron"}), &scope)).await;
+        texts.sort();
+        let wanted: Vec<String> = wanted.iter().map(|tag| format!("Heron of {tag}.")).collect();
+        assert_eq!(texts, wanted, "{scope}");
+    }
+}
+
+#[tokio::test]
+async fn an_exact_identifier_is_found_among_many_like_it() {
+    let client = Client::new().await;
+    for i in 0..40 {
+        let text =
+            format!("Order RK-2026-{i:05}-Q failed with error E{i:04}X and was shipped again on a Tuesday.");
+        client.send(json!({"content": text})).await;
+    }
+    client.settle().await;
+    for q in ["RK-2026-00017-Q", "rk-2026-00017-q", "E0017X", "what happened to order RK-2026-00017-Q?"] {
+        let results = search(&client, json!({"q": q, "searchMode": "documents"}), &json!({})).await;
+        let first = results.first().map(|result| result["chunk"].to_string()).unwrap_or_default();
+        assert!(first.contains("RK-2026-00017-Q"), "{q}: {results:#?}");
+    }
+}
+
+#[tokio::test]
+async fn every_script_is_found() {
+    let client = Client::new().await;
+    let texts = [
+        ("東京の桜は三月の終わりに咲きます。", "桜"),
+        ("长城有两千多年的历史。", "长城"),
+        ("서울의 겨울은 춥고 건조하다.", "겨울은"),
+        ("แม่น้ำเจ้าพระยาไหลผ่านกรุงเทพ", "เจ้าพระยา"),
+        ("Маяк стоит на краю утёса.", "маяк"),
+        ("المنارة تقف على حافة الجرف", "المنارة"),
+        ("Die Straßenbahn fährt über die Brücke.", "Strassenbahn"),
+        ("El niño pequeño comió piñones.", "nino"),
+    ];
+    for (text, _) in texts {
+        client.send(json!({"content": text})).await;
+    }
+    client.settle().await;
+    for (text, q) in texts {
+        let found = client.found(q).await;
+        assert_eq!(found.first().map(String::as_str), Some(text), "{q} finds {found:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_field_is_named() {
+    let client = Client::new().await;
+    let mut faults = Faults::default();
+    for (field, value) in [
+        ("q", json!("")),
+        ("q", json!("\n")),
+        ("q", json!(["a"])),
+        ("q", json!("x".repeat(10_001))),
+        ("limit", json!(0)),
+        ("limit", json!(101)),
+        ("limit", json!(2.5)),
+        ("threshold", json!(1.01)),
+        ("threshold", json!(-1)),
+        ("threshold", json!("high")),
+        ("searchMode", json!("everything")),
+        ("searchMode", json!(1)),
+        ("containerTag", json!("a/b")),
+        ("containerTags", json!([1])),
+        ("filepath", json!([])),
+        ("include", json!("documents")),
+        ("include", json!({"documents": "yes"})),
+        ("explain", json!("yes")),
+    ] {
+        let mut body = json!({"q": "heron"});
+        body[field] = value;
+        let answer = client.post("/v4/search", body.clone()).await;
+        faults.note(&body.to_string(), &answer, 400, "ValidationError", field);
+    }
+    faults.note("no q", &client.post("/v4/search", json!({})).await, 400, "ValidationError", "q");
+    faults.assert_none();
+}

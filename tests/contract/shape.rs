@@ -1,0 +1,204 @@
+//! Shapes of answers, written as JSON with type names in the place of values.
+//!
+//! An object has exactly the keys of its shape; `[shape]` is an array of any length whose items all have it. Type names:
+//! `null`, `bool`, `int`, `number`, `string`, `object`, `id` (22 letters and digits), `time` (ISO 8601, UTC,
+//! milliseconds), `unit` (a number from 0 to 1); alternatives are joined by `|`.
+
+use http::StatusCode;
+use serde_json::{Value, json};
+use testkit::Answer;
+
+/// Panics, naming the place, unless `value` has the shape.
+#[track_caller]
+pub(crate) fn assert_shape(value: &Value, shape: &Value) {
+    if let Err(fault) = check(value, shape, "body") {
+        panic!("{fault}\nin {value:#}");
+    }
+}
+
+/// The body of a successful JSON answer of this shape.
+#[track_caller]
+pub(crate) fn ok(answer: Answer, shape: &Value) -> Value {
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+    assert_json(&answer);
+    assert_shape(&answer.body, shape);
+    answer.body
+}
+
+/// What is wrong with a refusal that should have this status and type, the contract's shape and headers, and a message
+/// that names `what`.
+pub(crate) fn fault(answer: &Answer, status: u16, kind: &str, what: &str) -> Option<String> {
+    let Answer { body, headers, .. } = answer;
+    let mut shape = json!({"error": "string", "type": "string", "requestId": "id"});
+    if body.get("issues").is_some() {
+        shape["issues"] = json!([{"path": ["string"], "message": "string"}]);
+    }
+    if let Err(fault) = check(body, &shape, "body") {
+        return Some(format!("{fault} in {} {body}", answer.status));
+    }
+    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let message = body["error"].as_str().unwrap_or_default();
+    let expected = [
+        (answer.status.as_u16() == status, "status"),
+        (body["type"] == kind, "type"),
+        (header("content-type") == Some("application/json"), "content type"),
+        (header("x-request-id") == body["requestId"].as_str(), "request id"),
+        // Both official clients retry 409 unless they are told not to.
+        (header("x-should-retry") == (status == 409).then_some("false"), "x-should-retry"),
+        (header("www-authenticate") == (status == 401).then_some("Bearer"), "www-authenticate"),
+        (!message.trim().is_empty() && message.contains(what), what),
+    ];
+    let wrong = expected.iter().find(|(right, _)| !right)?.1;
+    Some(format!("wrong {wrong}: {} {body}", answer.status))
+}
+
+/// Panics unless the answer is a refusal of this kind, see [`fault`].
+#[track_caller]
+pub(crate) fn refused(answer: &Answer, status: u16, kind: &str, what: &str) {
+    if let Some(fault) = fault(answer, status, kind, what) {
+        panic!("{fault}");
+    }
+}
+
+/// What is wrong with any of many refusals.
+#[derive(Default)]
+pub(crate) struct Faults(Vec<String>);
+
+impl Faults {
+    /// Checks one refusal of a request that `request` describes.
+    pub(crate) fn note(&mut self, request: &str, answer: &Answer, status: u16, kind: &str, what: &str) {
+        let short: String = request.chars().take(90).collect();
+        self.0.extend(fault(answer, status, kind, what).map(|fault| format!("{short}: {fault}")));
+    }
+
+    /// Panics with every fault.
+    #[track_caller]
+    pub(crate) fn assert_none(self) {
+        assert!(self.0.is_empty(), "{} refusals are wrong:\n{}", self.0.len(), self.0.join("\n"));
+    }
+}
+
+#[track_caller]
+fn assert_json(answer: &Answer) {
+    let kind = answer.headers.get("content-type").and_then(|value| value.to_str().ok());
+    assert_eq!(kind, Some("application/json"), "{}", answer.body);
+    assert!(answer.headers.contains_key("x-request-id"));
+}
+
+fn check(value: &Value, shape: &Value, place: &str) -> Result<(), String> {
+    match (shape, value) {
+        (Value::String(types), _) => {
+            let fits = types.split('|').any(|name| has_type(value, name));
+            if fits { Ok(()) } else { Err(format!("{place} is not {types}: {value}")) }
+        }
+        (Value::Object(wanted), Value::Object(found)) => {
+            let extra = found.keys().find(|key| !wanted.contains_key(*key));
+            if let Some(extra) = extra {
+                return Err(format!("{place} has {extra}, which the contract does not name"));
+            }
+            wanted.iter().try_for_each(|(key, shape)| match found.get(key) {
+                Some(value) => check(value, shape, &format!("{place}.{key}")),
+                None => Err(format!("{place} lacks {key}")),
+            })
+        }
+        (Value::Array(shapes), Value::Array(items)) => {
+            let mut items = items.iter().enumerate();
+            items.try_for_each(|(i, item)| check(item, &shapes[0], &format!("{place}[{i}]")))
+        }
+        _ => Err(format!("{place} should look like {shape}")),
+    }
+}
+
+fn has_type(value: &Value, name: &str) -> bool {
+    match name {
+        "null" => value.is_null(),
+        "bool" => value.is_boolean(),
+        "int" => value.is_u64(),
+        "number" => value.is_number(),
+        "unit" => value.as_f64().is_some_and(|number| (0.0..=1.0).contains(&number)),
+        "string" => value.is_string(),
+        "object" => value.is_object(),
+        "id" => {
+            value.as_str().is_some_and(|id| id.len() == 22 && id.bytes().all(|b| b.is_ascii_alphanumeric()))
+        }
+        "time" => value.as_str().is_some_and(is_time),
+        _ => panic!("no such type name: {name}"),
+    }
+}
+
+fn is_time(text: &str) -> bool {
+    let pattern = "0000-00-00T00:00:00.000Z";
+    let fits =
+        |(found, wanted): (u8, u8)| if wanted == b'0' { found.is_ascii_digit() } else { found == wanted };
+    text.len() == pattern.len() && text.bytes().zip(pattern.bytes()).all(fits)
+}
+
+/// `{id, status}`.
+pub(crate) fn accepted() -> Value {
+    json!({"id": "id", "status": "string"})
+}
+
+/// A document in a listing.
+pub(crate) fn listed() -> Value {
+    json!({
+        "id": "id",
+        "customId": "string|null",
+        "connectionId": "null",
+        "title": "string|null",
+        "summary": "null",
+        "status": "string",
+        "type": "string",
+        "metadata": "object|null",
+        "filepath": "string|null",
+        "createdAt": "time",
+        "updatedAt": "time",
+        "containerTags": ["string"],
+    })
+}
+
+/// A document by itself.
+pub(crate) fn full() -> Value {
+    let more = json!({
+        "content": "string|null",
+        "raw": "null",
+        "source": "null",
+        "ogImage": "null",
+        "taskType": "string",
+        "dreamingStatus": "string",
+        "latestRevision": "int",
+    });
+    with(listed(), &more)
+}
+
+/// What a failed document has besides.
+pub(crate) fn failure() -> Value {
+    json!({"errorCode": "string", "errorMessage": "string"})
+}
+
+/// The place of a page.
+pub(crate) fn pagination() -> Value {
+    json!({"currentPage": "int", "limit": "int", "totalItems": "int", "totalPages": "int"})
+}
+
+/// An answer of `POST /v3/documents/list`.
+pub(crate) fn listing() -> Value {
+    json!({"memories": [listed()], "pagination": pagination()})
+}
+
+/// An answer of `GET /v3/documents/{id}/chunks`.
+pub(crate) fn chunk_list() -> Value {
+    let metadata = json!({"start": "int", "end": "int", "headings": ["string"]});
+    let chunk = json!({
+        "id": "string", "position": "int", "content": "string", "type": "string", "metadata": metadata,
+        "createdAt": "time",
+    });
+    json!({"documentId": "id", "chunks": [chunk], "total": "int"})
+}
+
+/// Both shapes' keys.
+pub(crate) fn with(mut shape: Value, more: &Value) -> Value {
+    for (key, value) in more.as_object().expect("the shape of an object") {
+        shape[key] = value.clone();
+    }
+    shape
+}

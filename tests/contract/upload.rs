@@ -1,0 +1,164 @@
+//! `POST /v3/documents/file`.
+
+use serde_json::{Value, json};
+use testkit::multipart;
+
+use crate::client::{Client, fixture};
+use crate::shape::{Faults, accepted, failure, full, ok, refused, with};
+
+const MEGABYTE: usize = 1024 * 1024;
+/// The first bytes of a PNG.
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89";
+/// The first bytes of a ZIP archive.
+const ZIP: &[u8] = b"PK\x03\x04\x14\0\0\0\x08\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x01\0\0\0a";
+
+/// Uploads and works; the document.
+async fn upload(client: &Client, name: &str, bytes: &[u8], fields: &[(&str, &str)]) -> Value {
+    let answer = ok(client.app.upload(&client.key, name, bytes, fields).await, &accepted());
+    assert_eq!(answer["status"], "queued");
+    client.settle().await;
+    client.document_or_failure(answer["id"].as_str().expect("an id")).await
+}
+
+#[tokio::test]
+async fn files_of_every_supported_kind_become_text() {
+    let client = Client::new().await;
+    let files = [
+        ("two-pages.pdf", "pdf", "two-pages.pdf"),
+        ("page.html", "webpage", "page.html"),
+        ("page.md", "text", "page.md"),
+        ("russian-koi8-r.txt", "text", "russian.txt"),
+        // The bytes decide, not the name.
+        ("two-pages.pdf", "pdf", "notes.txt"),
+        ("page.md", "text", "report.pdf"),
+        ("page.html", "webpage", "page"),
+    ];
+    for (file, kind, name) in files {
+        let document = upload(&client, name, &fixture(file), &[("customId", name)]).await;
+        crate::shape::assert_shape(&document, &full());
+        assert_eq!(document["status"], "done", "{name}: {document}");
+        assert_eq!(document["type"], kind, "{name}");
+        assert!(document["content"].as_str().is_some_and(|text| text.len() > 50), "{name}: {document}");
+        assert!(document["title"].is_string(), "{name} has a title or its own name");
+    }
+}
+
+#[tokio::test]
+async fn a_file_is_readable_before_it_is_processed_except_for_its_text() {
+    let client = Client::new().await;
+    let answer = client.app.upload(&client.key, "two-pages.pdf", &fixture("two-pages.pdf"), &[]).await;
+    let document = client.document(answer.body["id"].as_str().expect("an id")).await;
+    assert_eq!((&document["status"], &document["content"]), (&json!("queued"), &Value::Null));
+}
+
+#[tokio::test]
+async fn a_file_that_cannot_be_read_stays_as_failed_with_the_reason() {
+    let client = Client::new().await;
+    let files: [(&str, Vec<u8>, &str); 8] = [
+        ("truncated.pdf", fixture("truncated.pdf"), "corrupt"),
+        ("header-only.pdf", b"%PDF-1.7\n".to_vec(), "corrupt"),
+        ("encrypted.pdf", fixture("encrypted.pdf"), "encrypted"),
+        ("no-text.pdf", fixture("no-text.pdf"), "empty"),
+        ("picture.png", PNG.to_vec(), "unsupported_type"),
+        ("archive.pdf", ZIP.to_vec(), "unsupported_type"),
+        ("noise.bin", (0..2000u32).map(|i| (i * i % 251) as u8).collect(), "unsupported_type"),
+        ("blank.html", b"<html><body><script>var a;</script></body></html>".to_vec(), "empty"),
+    ];
+    for (name, bytes, code) in files {
+        let document = upload(&client, name, &bytes, &[]).await;
+        assert_eq!(document["status"], "failed", "{name}: {document}");
+        crate::shape::assert_shape(&document, &with(full(), &failure()));
+        assert_eq!(document["errorCode"], code, "{name}: {document}");
+        let listed = client.post("/v3/documents/list", json!({"status": "failed"})).await.body;
+        assert_eq!(listed["memories"][0]["errorCode"], code, "{listed}");
+        let chunks = client.get(&format!("/v3/documents/{}/chunks", document["id"].as_str().unwrap())).await;
+        assert_eq!(chunks.body["total"], 0);
+    }
+}
+
+#[tokio::test]
+async fn form_fields_mean_what_they_mean_in_json() {
+    let client = Client::new().await;
+    let fields = [
+        ("containerTag", "team"),
+        ("customId", "file:1"),
+        ("metadata", r#"{"topic":"sea","n":2}"#),
+        ("filepath", "/a/b.txt"),
+        ("taskType", "superrag"),
+        ("documentDate", "2025-04-15"),
+        ("dreaming", "instant"),
+        ("fileType", "text"),
+        ("useAdvancedProcessing", "true"),
+        ("entityContext", ""),
+    ];
+    let document = upload(&client, "b.txt", b"The sea is calm tonight.", &fields).await;
+    assert_eq!(document["containerTags"], json!(["team"]));
+    assert_eq!(document["customId"], "file:1");
+    assert_eq!(document["metadata"], json!({"topic": "sea", "n": 2}));
+    assert_eq!(document["filepath"], "/a/b.txt");
+    assert_eq!(document["taskType"], "superrag");
+    assert_eq!(document["title"], "b.txt");
+    for tags in [r#"["plural"]"#, "plural"] {
+        let answer = upload(&client, "c.txt", tags.as_bytes(), &[("containerTags", tags)]).await;
+        assert_eq!(answer["containerTags"], json!(["plural"]));
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_form_field_is_named() {
+    let client = Client::new().await;
+    let mut faults = Faults::default();
+    let long = "x".repeat(1501);
+    for (field, value) in [
+        ("metadata", "not json"),
+        ("metadata", "[1]"),
+        ("metadata", r#"{"bad key":1}"#),
+        ("containerTag", "a b"),
+        ("containerTags", r#"["one","two"]"#),
+        ("containerTags", r#"["a b"]"#),
+        ("customId", "a b"),
+        ("taskType", "other"),
+        ("dreaming", "later"),
+        ("documentDate", "yesterday"),
+        ("entityContext", &long),
+        ("filepath", &long),
+    ] {
+        let answer = client.app.upload(&client.key, "a.txt", b"Words.", &[(field, value)]).await;
+        let named = if field == "containerTags" { "containerTag" } else { field };
+        faults.note(&format!("{field}={value}"), &answer, 400, "ValidationError", named);
+    }
+    faults.assert_none();
+    assert!(client.listed(json!({})).await.is_empty());
+}
+
+#[tokio::test]
+async fn a_form_without_a_readable_file_is_refused() {
+    let client = Client::new().await;
+    let mut faults = Faults::default();
+    let mut send = async |what: &str, kind: &str, body: Vec<u8>, status: u16, error: &str, named: &str| {
+        let answer = client.raw("POST", "/v3/documents/file", kind, body).await;
+        faults.note(what, &answer, status, error, named);
+    };
+    let (kind, whole) = multipart("a.txt", b"Words and more words.", &[]);
+    let (_, empty) = multipart("a.txt", b"", &[]);
+    let other = String::from_utf8(whole.to_vec()).expect("text").replace("name=\"file\"", "name=\"other\"");
+    send("no part named file", &kind, other.into_bytes(), 400, "ValidationError", "file").await;
+    send("an empty file", &kind, empty.to_vec(), 400, "ValidationError", "file").await;
+    send("cut off", &kind, whole[..whole.len() - 30].to_vec(), 400, "ValidationError", "form").await;
+    send("no parts", &kind, Vec::new(), 400, "ValidationError", "form").await;
+    send("no boundary", "multipart/form-data", whole.to_vec(), 415, "UnsupportedMediaTypeError", "multipart")
+        .await;
+    send("json", "application/json", b"{}".to_vec(), 415, "UnsupportedMediaTypeError", "multipart").await;
+    faults.assert_none();
+}
+
+#[tokio::test]
+async fn a_file_over_fifty_megabytes_is_refused_and_one_below_is_taken() {
+    let client = Client::new().await;
+    for size in [50 * MEGABYTE + 1, 52 * MEGABYTE] {
+        let answer = client.app.upload(&client.key, "big.bin", &vec![b'x'; size], &[]).await;
+        refused(&answer, 413, "PayloadTooLargeError", "52428800");
+    }
+    let answer = client.app.upload(&client.key, "big.txt", &vec![b'x'; 50 * MEGABYTE], &[]).await;
+    ok(answer, &accepted());
+}

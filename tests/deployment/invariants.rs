@@ -1,0 +1,108 @@
+//! Rules of the sources that neither the compiler nor clippy checks.
+
+use crate::tree::{code, files, read, sources};
+
+/// The paths of the sources whose code contains one of `words`, sorted.
+fn naming(words: &[&str]) -> Vec<String> {
+    let mut paths: Vec<String> = sources()
+        .into_iter()
+        .filter(|(_, text)| {
+            let code = code(text);
+            words.iter().any(|word| code.contains(word))
+        })
+        .map(|(path, _)| path)
+        .collect();
+    paths.sort();
+    paths
+}
+
+#[test]
+fn one_place_turns_errors_into_status_codes() {
+    let mapping = naming(&["=> StatusCode::", "=> http::StatusCode::"]);
+    let ours = mapping.iter().filter(|path| !path.starts_with("shared/embedded/"));
+    assert_eq!(ours.collect::<Vec<_>>(), ["shared/edge/src/error.rs"]);
+}
+
+#[test]
+fn clippy_is_overruled_about_clock_and_environment_in_these_places_only() {
+    let places = naming(&["clippy::disallowed_methods"]);
+    let wanted = [
+        "functions/local/src/command/keys.rs",
+        "shared/aws/src/clock.rs",
+        "shared/embedded/src/clock.rs",
+        "shared/lambda/src/lib.rs",
+    ];
+    assert_eq!(places, wanted);
+    // Ways around the methods that clippy is told of.
+    assert_eq!(
+        naming(&["env::vars", "env::var_os", "option_env!", "UNIX_EPOCH.elapsed"]),
+        Vec::<String>::new()
+    );
+    let arguments = naming(&["env::args"]);
+    assert!(arguments.iter().all(|path| path.ends_with("/main.rs")), "{arguments:?}");
+}
+
+#[test]
+fn random_values_come_from_the_types_they_are_for() {
+    let places = naming(&["rand::", "getrandom", "Uuid::new"]);
+    let ours: Vec<_> = places.iter().filter(|path| !path.starts_with("shared/embedded/")).collect();
+    assert_eq!(ours, ["shared/domain/src/ids.rs", "shared/domain/src/key.rs"]);
+}
+
+#[test]
+fn only_the_layers_that_may_print_or_end_the_process_do() {
+    let places = naming(&["process::exit", "process::abort"]);
+    assert!(
+        places.iter().all(|path| path.starts_with("shared/sandbox/") || path.ends_with("/main.rs")),
+        "{places:?}"
+    );
+}
+
+#[test]
+fn every_source_says_what_it_is() {
+    let all = ["shared", "functions", "tests"].into_iter().flat_map(files);
+    for (path, place) in all.filter(|(path, _)| path.ends_with(".rs")) {
+        let text = std::fs::read_to_string(place).expect("sources are UTF-8");
+        // Tests moved out of a file are described there.
+        let moved = path.ends_with("/tests.rs");
+        assert!(moved || text.starts_with("//! ") || text.starts_with("#![doc"), "{path} has no module doc");
+    }
+}
+
+#[test]
+fn no_source_is_too_long_to_read() {
+    let all = ["shared", "functions", "tests"].into_iter().flat_map(files);
+    for (path, place) in all.filter(|(path, _)| path.ends_with(".rs")) {
+        let lines = std::fs::read_to_string(place).expect("sources are UTF-8").lines().count();
+        assert!(lines <= 400, "{path} has {lines} lines");
+    }
+}
+
+#[test]
+fn nothing_names_a_place_on_somebodys_machine() {
+    // Put together here, because this file is searched as well.
+    let places = ["work", "root", "home", "Users", "farm"].map(|name| format!("/{name}/"));
+    for (path, place) in files(".") {
+        let Ok(text) = std::fs::read_to_string(place) else {
+            continue; // Not text.
+        };
+        for (number, line) in text.lines().enumerate() {
+            let found = places.iter().find(|place| mentions(line, place));
+            assert_eq!(found, None, "{path}:{}: {line}", number + 1);
+        }
+    }
+}
+
+/// Whether `line` has `place` at the beginning of a path, not in the middle of one.
+fn mentions(line: &str, place: &str) -> bool {
+    line.match_indices(place).any(|(at, _)| {
+        let before = line[..at].chars().next_back();
+        before.is_none_or(|before| !before.is_alphanumeric() && !"._-}>)".contains(before))
+    })
+}
+
+#[test]
+fn the_licence_is_the_one_that_the_manifests_name() {
+    assert!(read("Cargo.toml").contains("license = \"Apache-2.0\""));
+    assert!(read("LICENSE").contains("Apache License"));
+}

@@ -1,0 +1,207 @@
+//! Tables, queues and their readers in the template are those of `aws::layout`, which the embedded services create.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use aws::Names;
+use aws::layout::{
+    BUCKET, COMMIT, KEEPER, MAX_RECEIVE_COUNT, PROCESS, QUEUES, QueueLayout, TABLES, TableLayout,
+};
+use serde_json::{Value, json};
+
+use crate::template::{events, resources, target, template};
+use crate::tree::{folders, read};
+
+/// Which variable carries which part of the layout.
+fn variables() -> Vec<(&'static str, String)> {
+    let names = Names {
+        process_queue: PROCESS.name.into(),
+        commit_queue: COMMIT.name.into(),
+        keeper_queue: KEEPER.name.into(),
+        ..Names::embedded()
+    };
+    names.to_environment()
+}
+
+/// The logical id of the resource behind a name of the layout: that which the functions get in its variable.
+fn id_of<'a>(template: &'a Value, name: &str) -> &'a str {
+    let variables = variables();
+    let (variable, _) = variables.iter().find(|(_, value)| value == name).expect("a variable for each name");
+    target(&template["Globals"]["Function"]["Environment"]["Variables"][variable])
+}
+
+fn properties<'a>(template: &'a Value, id: &str) -> &'a Value {
+    &template["Resources"][id]["Properties"]
+}
+
+#[test]
+fn functions_get_exactly_the_variables_that_are_read() {
+    let template = template();
+    let given = template["Globals"]["Function"]["Environment"]["Variables"].as_object().unwrap();
+    let given: BTreeSet<&str> = given.keys().map(String::as_str).collect();
+    let mut read: BTreeSet<&str> = variables().into_iter().map(|(variable, _)| variable).collect();
+    // Read by the glue, and by the AWS SDK.
+    read.extend(["RECOLLECT_LOG", "AWS_ENDPOINT_URL"]);
+    assert_eq!(given, read);
+    for (id, function) in resources(&template, "AWS::Serverless::Function") {
+        assert!(function["Environment"].is_null(), "{id} has variables of its own");
+    }
+}
+
+#[test]
+fn tables_are_those_of_the_layout() {
+    let template = template();
+    assert_eq!(resources(&template, "AWS::DynamoDB::Table").len(), TABLES.len());
+    for layout in &TABLES {
+        let table = properties(&template, id_of(&template, layout.name));
+        check_table(layout, table);
+    }
+    let bucket = id_of(&template, BUCKET);
+    assert_eq!(template["Resources"][bucket]["Type"], "AWS::S3::Bucket");
+}
+
+fn check_table(layout: &TableLayout, table: &Value) {
+    let name = layout.name;
+    let schema = |hash: &str, range: &str| json!([{"AttributeName": hash, "KeyType": "HASH"}, {"AttributeName": range, "KeyType": "RANGE"}]);
+    assert_eq!(table["BillingMode"], "PAY_PER_REQUEST", "{name}");
+    assert_eq!(table["KeySchema"], schema("pk", "sk"), "{name}");
+    assert!(table["LocalSecondaryIndexes"].is_null(), "{name}");
+    let empty = Vec::new();
+    let indexes = table["GlobalSecondaryIndexes"].as_array().unwrap_or(&empty);
+    assert_eq!(indexes.len(), layout.indexes.len(), "{name}");
+    let mut attributes = BTreeSet::from(["pk", "sk"]);
+    for (wanted, index) in layout.indexes.iter().zip(indexes) {
+        let projection = if wanted.project_all { "ALL" } else { "KEYS_ONLY" };
+        assert_eq!(index["IndexName"], wanted.name);
+        assert_eq!(index["KeySchema"], schema(wanted.hash, wanted.range), "{}", wanted.name);
+        assert_eq!(index["Projection"], json!({"ProjectionType": projection}), "{}", wanted.name);
+        attributes.extend([wanted.hash, wanted.range]);
+    }
+    let defined: BTreeMap<&str, &str> = table["AttributeDefinitions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| (one["AttributeName"].as_str().unwrap(), one["AttributeType"].as_str().unwrap()))
+        .collect();
+    assert_eq!(defined, attributes.into_iter().map(|attribute| (attribute, "S")).collect(), "{name}");
+    let ttl = layout.ttl.map_or(Value::Null, |ttl| json!({"AttributeName": ttl, "Enabled": true}));
+    assert_eq!(table["TimeToLiveSpecification"], ttl, "{name}");
+}
+
+#[test]
+fn tables_that_hold_data_are_kept_and_can_be_recovered() {
+    let template = template();
+    for name in ["records", "secrets"] {
+        let id = id_of(&template, name);
+        let policy = template["Resources"][id]["DeletionPolicy"].as_str().unwrap();
+        assert!(policy.starts_with("Retain"), "{id}");
+        let recovery = &properties(&template, id)["PointInTimeRecoverySpecification"];
+        assert_eq!(recovery["PointInTimeRecoveryEnabled"], true, "{id}");
+    }
+}
+
+/// The logical id of a queue's dead-letter queue.
+fn dead_of<'a>(template: &'a Value, layout: &QueueLayout) -> &'a str {
+    let queue = properties(template, id_of(template, layout.name));
+    target(&queue["RedrivePolicy"]["deadLetterTargetArn"])
+}
+
+#[test]
+fn queues_are_those_of_the_layout() {
+    let template = template();
+    assert_eq!(resources(&template, "AWS::SQS::Queue").len(), 2 * QUEUES.len());
+    for layout in &QUEUES {
+        let queue = properties(&template, id_of(&template, layout.name));
+        assert_eq!(queue["RedrivePolicy"]["maxReceiveCount"], MAX_RECEIVE_COUNT, "{}", layout.name);
+        let dead = properties(&template, dead_of(&template, layout));
+        for (name, queue) in [(layout.name, queue), (layout.dead, dead)] {
+            let full = queue["QueueName"]["Fn::Sub"].as_str().unwrap();
+            assert!(full.ends_with(&format!("-{name}")), "{full} is not for {name}");
+            assert_eq!(queue["FifoQueue"].as_bool().unwrap_or(false), layout.is_fifo(), "{name}");
+            assert_eq!(queue["VisibilityTimeout"], layout.visibility_seconds(), "{name}");
+        }
+        assert_eq!(dead["MessageRetentionPeriod"], 14 * 24 * 3600, "{}", layout.dead);
+        assert!(dead["RedrivePolicy"].is_null(), "{}", layout.dead);
+    }
+}
+
+#[test]
+fn every_queue_is_read_by_its_function_within_the_visibility_timeout() {
+    let template = template();
+    let mut readers = BTreeMap::new();
+    for (id, function) in resources(&template, "AWS::Serverless::Function") {
+        for event in events(function, "SQS") {
+            let queue = target(&event["Queue"]);
+            assert_eq!(event["FunctionResponseTypes"], json!(["ReportBatchItemFailures"]), "{id}: {queue}");
+            let visible_after = properties(&template, queue)["VisibilityTimeout"].as_u64().unwrap();
+            assert_eq!(6 * function["Timeout"].as_u64().unwrap(), visible_after, "{id}: {queue}");
+            let before = readers.insert(queue, function["CodeUri"].as_str().unwrap());
+            assert_eq!(before, None, "{queue} has two readers");
+        }
+    }
+    // What the keeper itself gave up is for a person.
+    let wanted = BTreeMap::from([
+        (id_of(&template, PROCESS.name), "functions/processor"),
+        (id_of(&template, COMMIT.name), "functions/processor"),
+        (id_of(&template, KEEPER.name), "functions/keeper"),
+        (dead_of(&template, &PROCESS), "functions/keeper"),
+        (dead_of(&template, &COMMIT), "functions/keeper"),
+    ]);
+    assert_eq!(readers, wanted);
+}
+
+#[test]
+fn the_schedule_sweeps_as_often_as_one_machine_does() {
+    let template = template();
+    let workers = read("functions/local/src/workers.rs");
+    let pace = workers.split("const SWEEP_EVERY: Duration = Duration::from_secs(").nth(1);
+    let pace: u64 = pace.and_then(|rest| rest.split(')').next()?.parse().ok()).expect("the local pace");
+    let functions = resources(&template, "AWS::Serverless::Function");
+    let schedules: Vec<(&str, &Value)> = functions
+        .iter()
+        .flat_map(|(_, function)| {
+            let code = function["CodeUri"].as_str().unwrap();
+            events(function, "ScheduleV2").into_iter().map(move |event| (code, event))
+        })
+        .collect();
+    let [(code, schedule)] = schedules.as_slice() else {
+        panic!("one schedule, not {schedules:?}");
+    };
+    assert_eq!(*code, "functions/keeper");
+    assert_eq!(pace % 60, 0);
+    let unit = if pace == 60 { "minute" } else { "minutes" };
+    assert_eq!(schedule["ScheduleExpression"], format!("rate({} {unit})", pace / 60));
+}
+
+#[test]
+fn every_function_is_a_package_with_one_binary_of_its_name() {
+    let template = template();
+    let mut deployed = BTreeSet::new();
+    for (id, function) in resources(&template, "AWS::Serverless::Function") {
+        let code = function["CodeUri"].as_str().unwrap();
+        let name = code.strip_prefix("functions/").unwrap();
+        let manifest = read(&format!("{code}/Cargo.toml"));
+        assert!(manifest.contains(&format!("name = \"{name}\"")), "{id}");
+        assert!(!manifest.contains("[[bin]]"), "{code} has a binary of another name");
+        assert!(!crate::tree::root().join(code).join("src/bin").exists(), "{code} has more binaries");
+        assert!(read(&format!("{code}/src/main.rs")).contains("fn main()"), "{code}");
+        let metadata = &template["Resources"][id]["Metadata"];
+        assert_eq!(metadata["BuildMethod"], "rust-cargolambda", "{id}");
+        assert_eq!(metadata["BuildProperties"]["Binary"], name, "{id}");
+        deployed.insert(name.to_owned());
+    }
+    let mut all: BTreeSet<String> = folders("functions").into_iter().collect();
+    assert!(all.remove("local"), "the one that runs everything on one machine");
+    assert_eq!(deployed, all);
+}
+
+#[test]
+fn sam_never_takes_an_old_build_for_a_new_one() {
+    let config = read("samconfig.toml");
+    let sections: Vec<&str> = config.split("\n[").collect();
+    let builds: Vec<&&str> = sections.iter().filter(|text| text.contains(".build.parameters]")).collect();
+    assert!(!builds.is_empty());
+    for build in builds {
+        assert!(build.lines().any(|line| line == "cached = false"), "[{build}");
+    }
+    assert!(!config.contains("cached = true"));
+}

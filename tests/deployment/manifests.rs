@@ -1,0 +1,127 @@
+//! Which crate may depend on what: the arrows of the tree.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::tree::{folders, read};
+
+/// What does I/O, or leads to it.
+const IO: [&str; 14] = [
+    "axum",
+    "tokio",
+    "mio",
+    "socket2",
+    "hyper",
+    "reqwest",
+    "ureq",
+    "rusqlite",
+    "libsqlite3-sys",
+    "s3s",
+    "dynoxide-rs",
+    "aws-config",
+    "lambda_runtime",
+    "aws-smithy-runtime-api",
+];
+
+/// The dependencies in a section of a manifest. Manifests here have one dependency a line.
+fn dependencies(manifest: &str, section: &str) -> BTreeSet<String> {
+    let mut inside = false;
+    let mut names = BTreeSet::new();
+    for line in manifest.lines() {
+        if line.starts_with('[') {
+            inside = line == format!("[{section}]");
+        } else if inside && !line.starts_with('#') {
+            let name = line.split(['.', ' ', '=']).next().unwrap_or_default();
+            names.extend((!name.is_empty()).then(|| name.to_owned()));
+        }
+    }
+    names
+}
+
+/// The packages of the lock file and what each depends on, development included for our own.
+fn lock() -> BTreeMap<String, BTreeSet<String>> {
+    let text = read("Cargo.lock");
+    let mut packages: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for package in text.split("[[package]]\n").skip(1) {
+        let name = package.split('"').nth(1).expect("a name").to_owned();
+        let list = package.split("dependencies = [").nth(1).unwrap_or_default();
+        let list = list.split(']').next().unwrap_or_default();
+        let names = list.split('"').skip(1).step_by(2);
+        let names = names.filter_map(|entry| entry.split(' ').next()).map(str::to_owned);
+        packages.entry(name).or_default().extend(names);
+    }
+    packages
+}
+
+#[test]
+fn what_is_pure_depends_on_nothing_that_does_io() {
+    let lock = lock();
+    for crate_name in ["domain", "content", "retrieval"] {
+        let manifest = read(&format!("shared/{crate_name}/Cargo.toml"));
+        let mut waiting: Vec<(String, String)> = dependencies(&manifest, "dependencies")
+            .into_iter()
+            .map(|name| (name, crate_name.to_owned()))
+            .collect();
+        let mut seen = BTreeMap::new();
+        while let Some((name, through)) = waiting.pop() {
+            if seen.contains_key(&name) {
+                continue;
+            }
+            assert!(!IO.contains(&name.as_str()), "{crate_name} depends on {name} through {through}");
+            let next = lock.get(&name).unwrap_or_else(|| panic!("{name} is not in Cargo.lock"));
+            waiting.extend(next.iter().map(|one| (one.clone(), name.clone())));
+            seen.insert(name, through);
+        }
+        assert!(seen.len() > 3, "the manifest of {crate_name} was not read");
+    }
+}
+
+#[test]
+fn only_the_adapters_name_the_aws_sdk() {
+    let is_sdk = |name: &&String| name.starts_with("aws-sdk-") || *name == "aws-config";
+    for (folder, crates) in [("shared", folders("shared")), ("functions", folders("functions"))] {
+        for name in crates {
+            let manifest = read(&format!("{folder}/{name}/Cargo.toml"));
+            let used = dependencies(&manifest, "dependencies");
+            let tested = dependencies(&manifest, "dev-dependencies");
+            assert!(!used.is_empty(), "the manifest of {name} was not read");
+            if name != "aws" {
+                assert_eq!(used.iter().find(is_sdk), None, "{name}");
+            }
+            if name != "aws" && name != "embedded" {
+                assert_eq!(tested.iter().find(is_sdk), None, "the tests of {name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn functions_reach_storage_through_ports_only() {
+    for name in folders("functions").into_iter().filter(|name| name != "local") {
+        let used = dependencies(&read(&format!("functions/{name}/Cargo.toml")), "dependencies");
+        for adapter in ["aws", "embedded", "testkit"] {
+            assert!(!used.contains(adapter), "{name} depends on {adapter}");
+        }
+    }
+    for name in ["domain", "content", "retrieval", "index", "edge", "sandbox"] {
+        let used = dependencies(&read(&format!("shared/{name}/Cargo.toml")), "dependencies");
+        for adapter in ["aws", "embedded", "testkit", "lambda"] {
+            assert!(!used.contains(adapter), "{name} depends on {adapter}");
+        }
+    }
+}
+
+#[test]
+fn every_crate_takes_versions_and_lints_from_the_workspace() {
+    for (folder, crates) in [("shared", folders("shared")), ("functions", folders("functions"))] {
+        for name in crates {
+            let path = format!("{folder}/{name}/Cargo.toml");
+            let manifest = read(&path);
+            assert!(manifest.contains("[lints]\nworkspace = true"), "{path}");
+            assert!(manifest.contains("license.workspace = true"), "{path}");
+            assert!(!manifest.contains("version = \""), "{path} has a version of its own");
+        }
+    }
+    for line in read("Cargo.lock").lines().filter(|line| line.starts_with("source = ")) {
+        assert_eq!(line, "source = \"registry+https://github.com/rust-lang/crates.io-index\"");
+    }
+}

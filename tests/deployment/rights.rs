@@ -1,0 +1,88 @@
+//! What the functions may do: named actions on named resources, and what they need to read their queues.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::template::{events, list, resources, target, template};
+
+/// The statements of a role.
+fn statements(role: &Value) -> Vec<&Value> {
+    let policies = role["Policies"].as_array().expect("policies written out");
+    policies.iter().flat_map(|policy| list(&policy["PolicyDocument"]["Statement"])).collect()
+}
+
+/// The role of a function, by logical id.
+fn role_of<'a>(template: &'a Value, function: &'a Value) -> &'a Value {
+    &template["Resources"][target(&function["Role"])]["Properties"]
+}
+
+#[test]
+fn no_role_has_a_wildcard() {
+    let template = template();
+    let roles = resources(&template, "AWS::IAM::Role");
+    assert!(!roles.is_empty());
+    for (id, role) in roles {
+        assert!(role["ManagedPolicyArns"].is_null(), "{id}: managed policies have wildcards");
+        for statement in statements(role) {
+            assert!(statement["NotAction"].is_null() && statement["NotResource"].is_null(), "{id}");
+            for action in list(&statement["Action"]) {
+                let action = action.as_str().unwrap();
+                assert!(!action.contains('*'), "{id} may {action}");
+                assert_ne!(action, "dynamodb:Scan", "{id}");
+            }
+            for resource in list(&statement["Resource"]) {
+                // Panics for a text like `*`: every resource is named by reference.
+                let owner = target(resource);
+                assert!(!template["Resources"][owner].is_null(), "{id} reaches {resource}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_function_has_a_role_of_its_own() {
+    let template = template();
+    let functions = resources(&template, "AWS::Serverless::Function");
+    let roles: BTreeSet<&str> = functions.iter().map(|(_, function)| target(&function["Role"])).collect();
+    assert_eq!(roles.len(), functions.len());
+    for (id, function) in functions {
+        assert!(function["Policies"].is_null(), "{id} has policies beside its role");
+    }
+}
+
+#[test]
+fn functions_receive_from_their_queues_and_from_no_other() {
+    let template = template();
+    for (id, function) in resources(&template, "AWS::Serverless::Function") {
+        let reads: BTreeSet<&str> =
+            events(function, "SQS").iter().map(|event| target(&event["Queue"])).collect();
+        for action in ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"] {
+            let may: BTreeSet<&str> = statements(role_of(&template, function))
+                .into_iter()
+                .filter(|statement| list(&statement["Action"]).contains(&&Value::from(action)))
+                .flat_map(|statement| list(&statement["Resource"]))
+                .map(target)
+                .collect();
+            assert_eq!(may, reads, "{id}: {action}");
+        }
+    }
+}
+
+#[test]
+fn only_what_answers_requests_reads_api_keys_and_nothing_writes_them() {
+    let template = template();
+    let secrets =
+        target(&template["Globals"]["Function"]["Environment"]["Variables"]["RECOLLECT_SECRETS_TABLE"]);
+    for (id, function) in resources(&template, "AWS::Serverless::Function") {
+        let actions: BTreeSet<&str> = statements(role_of(&template, function))
+            .into_iter()
+            .filter(|statement| list(&statement["Resource"]).into_iter().any(|one| target(one) == secrets))
+            .flat_map(|statement| list(&statement["Action"]))
+            .map(|action| action.as_str().unwrap())
+            .collect();
+        let answers = !events(function, "HttpApi").is_empty();
+        let wanted = if answers { BTreeSet::from(["dynamodb:GetItem"]) } else { BTreeSet::new() };
+        assert_eq!(actions, wanted, "{id}");
+    }
+}

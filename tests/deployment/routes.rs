@@ -1,0 +1,115 @@
+//! The routes of the template are the routes of the code, one by one.
+
+use std::collections::BTreeSet;
+
+use domain::usecase::Authenticator;
+use edge::App;
+use lambda_http::Body;
+use lambda_http::tower::ServiceExt;
+use serde_json::Value;
+use testkit::TestApp;
+
+use crate::template::{events, resources, target, template};
+use crate::tree::read;
+
+/// Every route: function, method, path.
+const ROUTES: [(&str, &str, &str); 11] = [
+    ("documents", "GET", "/health"),
+    ("documents", "POST", "/v3/documents"),
+    ("documents", "POST", "/v3/documents/file"),
+    ("documents", "POST", "/v3/documents/list"),
+    ("documents", "GET", "/v3/documents/processing"),
+    ("documents", "GET", "/v3/documents/{id}"),
+    ("documents", "DELETE", "/v3/documents/{id}"),
+    ("documents", "GET", "/v3/documents/{id}/chunks"),
+    ("documents", "POST", "/v4/conversations"),
+    ("recall", "POST", "/v4/search"),
+    ("recall", "POST", "/v3/search"),
+];
+const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
+
+/// The status of a request without a key, and whether the answer is that of no route at all.
+async fn ask(app: &App, function: &str, method: &str, path: &str) -> (u16, bool) {
+    let router = match function {
+        "documents" => documents::router(app.clone()),
+        "recall" => recall::router(app.clone(), 1024 * 1024),
+        _ => local::routes(app, 1024 * 1024),
+    };
+    let router = if function == "local" { router } else { edge::finish(router) };
+    let request = http::Request::builder().method(method).uri(path.replace("{id}", "x"));
+    let response = router.oneshot(request.body(Body::Empty).unwrap()).await.unwrap();
+    let status = response.status().as_u16();
+    let body = lambda_http::IntoResponse::into_response(response).await.into_body();
+    let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+    (status, body["error"] == "Route not found")
+}
+
+fn app(app: &TestApp) -> App {
+    let ctx = app.system.ctx.clone();
+    let authenticator = Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
+    App { ctx, authenticator }
+}
+
+#[test]
+fn the_template_has_every_route_and_no_other() {
+    let template = template();
+    let mut found = BTreeSet::new();
+    for (id, function) in resources(&template, "AWS::Serverless::Function") {
+        let name = function["CodeUri"].as_str().unwrap().trim_start_matches("functions/").to_owned();
+        for event in events(function, "HttpApi") {
+            assert_eq!(target(&event["ApiId"]), "Api", "{id}");
+            let text = |field: &str| event[field].as_str().unwrap().to_owned();
+            found.insert((name.clone(), text("Method"), text("Path")));
+        }
+    }
+    let wanted = ROUTES.map(|(function, method, path)| (function.into(), method.into(), path.into()));
+    assert_eq!(found, BTreeSet::from(wanted));
+}
+
+#[tokio::test]
+async fn every_route_of_the_table_is_answered_by_its_function_and_by_one_machine() {
+    let test = TestApp::new().await;
+    let app = app(&test);
+    for (function, method, path) in ROUTES {
+        let wanted = if path == "/health" { 200 } else { 401 };
+        for router in [function, "local"] {
+            assert_eq!(ask(&app, router, method, path).await, (wanted, false), "{router}: {method} {path}");
+        }
+        let other = if function == "documents" { "recall" } else { "documents" };
+        assert_eq!(ask(&app, other, method, path).await, (404, true), "{other}: {method} {path}");
+    }
+}
+
+#[tokio::test]
+async fn no_path_takes_a_method_that_the_table_does_not_have() {
+    let test = TestApp::new().await;
+    let app = app(&test);
+    let listed =
+        |method: &str, path: &str| ROUTES.iter().any(|(_, one, route)| *one == method && *route == path);
+    for (function, _, path) in ROUTES {
+        for method in METHODS.iter().filter(|method| !listed(method, path)) {
+            // A fixed word may be an id as well: `/v3/documents/list` is answered as `/v3/documents/{id}` is.
+            let as_id = path.starts_with("/v3/documents/") && listed(method, "/v3/documents/{id}");
+            let (status, _) = ask(&app, function, method, path).await;
+            assert!(status == 405 || (as_id && status == 401), "{method} {path} is answered with {status}");
+        }
+    }
+}
+
+#[test]
+fn no_router_has_a_path_that_the_table_does_not_have() {
+    for function in ["documents", "recall"] {
+        let text = read(&format!("functions/{function}/src/lib.rs"));
+        let paths: BTreeSet<&str> = text
+            .split(".route(")
+            .skip(1)
+            .map(|rest| rest.trim_start().trim_start_matches('"').split('"').next().unwrap())
+            .collect();
+        let wanted =
+            ROUTES.iter().filter(|(owner, ..)| *owner == function).map(|(_, _, path)| *path).collect();
+        assert_eq!(paths, wanted, "{function}");
+        for other in [".nest(", ".merge(", ".route_service(", ".nest_service("] {
+            assert!(!text.contains(other), "{function} has routes that this test cannot see");
+        }
+    }
+}

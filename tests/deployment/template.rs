@@ -1,0 +1,64 @@
+//! `template.yaml` as JSON, its short tags written out: `!Ref X` as `{"Ref": "X"}`, `!Sub` and the like as
+//! `{"Fn::Sub": …}`.
+
+use serde_json::{Value, json};
+use serde_norway::Value as Yaml;
+
+use crate::tree::read;
+
+/// The whole template.
+pub(crate) fn template() -> Value {
+    let yaml = serde_norway::from_str(&read("template.yaml")).expect("template.yaml is YAML");
+    plain(yaml)
+}
+
+fn plain(yaml: Yaml) -> Value {
+    match yaml {
+        Yaml::Null => Value::Null,
+        Yaml::Bool(flag) => flag.into(),
+        Yaml::Number(number) => number.as_i64().map_or_else(|| json!(number.as_f64()), Value::from),
+        Yaml::String(text) => text.into(),
+        Yaml::Sequence(list) => list.into_iter().map(plain).collect(),
+        Yaml::Mapping(map) => {
+            let name = |key: Yaml| key.as_str().expect("keys are texts").to_owned();
+            Value::Object(map.into_iter().map(|(key, value)| (name(key), plain(value))).collect())
+        }
+        Yaml::Tagged(tagged) => {
+            let tag = tagged.tag.to_string();
+            let tag = tag.trim_start_matches('!');
+            let name = if tag == "Ref" || tag == "Condition" { tag.to_owned() } else { format!("Fn::{tag}") };
+            json!({ name: plain(tagged.value) })
+        }
+    }
+}
+
+/// The resources of a type, by logical id.
+pub(crate) fn resources<'a>(template: &'a Value, kind: &str) -> Vec<(&'a str, &'a Value)> {
+    let all = template["Resources"].as_object().expect("resources");
+    all.iter()
+        .filter(|(_, resource)| resource["Type"] == kind)
+        .map(|(id, resource)| (id.as_str(), &resource["Properties"]))
+        .collect()
+}
+
+/// The logical id in `!Ref X`, `!GetAtt X.Arn` or `!Sub "${X.Arn}/…"`.
+pub(crate) fn target(value: &Value) -> &str {
+    let named = value["Ref"].as_str().or_else(|| value["Fn::GetAtt"].as_str());
+    let named = named.or_else(|| value["Fn::Sub"].as_str()?.strip_prefix("${"));
+    let named = named.unwrap_or_else(|| panic!("{value} names no resource"));
+    named.split(['.', '}']).next().expect("a first part")
+}
+
+/// A function's events of a type.
+pub(crate) fn events<'a>(function: &'a Value, kind: &str) -> Vec<&'a Value> {
+    let all = function["Events"].as_object().expect("a function has events");
+    all.values().filter(|event| event["Type"] == kind).map(|event| &event["Properties"]).collect()
+}
+
+/// A value that may stand alone, as a list.
+pub(crate) fn list(value: &Value) -> Vec<&Value> {
+    match value {
+        Value::Array(list) => list.iter().collect(),
+        one => vec![one],
+    }
+}

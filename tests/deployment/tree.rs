@@ -1,0 +1,69 @@
+//! The files of the repository.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The folder of the workspace.
+pub(crate) fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the package lies in the workspace")
+}
+
+/// A file's text, by its path in the repository.
+pub(crate) fn read(path: &str) -> String {
+    fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// The folders below one, by name.
+pub(crate) fn folders(path: &str) -> Vec<String> {
+    let entries = fs::read_dir(root().join(path)).expect("a readable folder").flatten();
+    let folders = entries.filter(|entry| entry.path().join("Cargo.toml").is_file());
+    let mut names: Vec<String> =
+        folders.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+/// All files below a folder with their paths in the repository, without what is built or hidden.
+pub(crate) fn files(path: &str) -> Vec<(String, PathBuf)> {
+    let mut found = Vec::new();
+    let mut waiting = vec![root().join(path)];
+    while let Some(folder) = waiting.pop() {
+        for entry in fs::read_dir(&folder).expect("a readable folder").flatten() {
+            let (path, name) = (entry.path(), entry.file_name());
+            let hidden = name.to_string_lossy().starts_with('.') && name != ".ci" && name != ".github";
+            if path.is_dir() {
+                if !hidden
+                    && name != "target"
+                    && name != "node_modules"
+                    && !path.join("CACHEDIR.TAG").exists()
+                {
+                    waiting.push(path);
+                }
+            } else if path.is_file() {
+                let shown = path.strip_prefix(root()).expect("below the root").display().to_string();
+                found.push((shown, path));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The Rust sources that are part of the product, with their texts: no tests and no examples.
+pub(crate) fn sources() -> Vec<(String, String)> {
+    let all = files("shared").into_iter().chain(files("functions"));
+    all.filter(|(path, _)| path.ends_with(".rs") && path.contains("/src/"))
+        .filter(|(path, _)| !path.starts_with("shared/testkit/") && !path.ends_with("tests.rs"))
+        .map(|(path, place)| {
+            let text = fs::read_to_string(place).expect("sources are UTF-8");
+            (path, text)
+        })
+        .collect()
+}
+
+/// The part of a source before its tests, without comments.
+pub(crate) fn code(text: &str) -> String {
+    let product = text.split("#[cfg(test)]\nmod tests {").next().expect("a first part");
+    let lines = product.lines().filter(|line| !line.trim_start().starts_with("//"));
+    lines.fold(String::new(), |code, line| code + line + "\n")
+}

@@ -1,0 +1,94 @@
+//! Finds the binary `recollect` beside this test, and builds it when it is missing or older than its sources.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use std::time::SystemTime;
+
+/// The binary, of the same profile and target as this test.
+pub(crate) fn recollect() -> &'static Path {
+    static BINARY: OnceLock<PathBuf> = OnceLock::new();
+    BINARY.get_or_init(find)
+}
+
+/// The folder of the workspace.
+pub(crate) fn workspace() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the package lies in the workspace")
+}
+
+fn find() -> PathBuf {
+    let test = std::env::current_exe().expect("a test has an executable");
+    // …/target[/TRIPLE]/PROFILE/deps/end_to_end-HASH
+    let folder = test.ancestors().nth(2).expect("tests lie in a folder of the profile");
+    let binary = folder.join(format!("recollect{}", std::env::consts::EXE_SUFFIX));
+    if modified(&binary).is_none_or(|built| built < newest_source()) {
+        build(folder);
+    }
+    assert!(binary.is_file(), "{} is missing: run cargo build -p local", binary.display());
+    binary
+}
+
+/// `cargo test` builds a package's binaries for that package's own tests only, so they may have to be asked for.
+fn build(folder: &Path) {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
+    let mut command = Command::new(cargo);
+    command.current_dir(workspace());
+    // What cargo told this test about itself would make build scripts that look at it run again.
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if [
+            "CARGO_PKG_",
+            "CARGO_MANIFEST_",
+            "CARGO_BIN_",
+            "CARGO_CRATE_",
+            "CARGO_PRIMARY_",
+            "CARGO_TARGET_TMPDIR",
+        ]
+        .iter()
+        .any(|told| text.starts_with(told))
+        {
+            command.env_remove(name);
+        }
+    }
+    command.args(["build", "--package", "local", "--bin", "recollect"]);
+    let profile = folder.file_name().and_then(|name| name.to_str()).expect("a profile's name");
+    command.args(["--profile", if profile == "debug" { "dev" } else { profile }]);
+    let parent = folder.parent().expect("a profile's folder lies in the target folder");
+    // Cargo marks the target folder itself; a triple's folder inside it has no mark.
+    if parent.join("CACHEDIR.TAG").is_file() {
+        command.arg("--target-dir").arg(parent);
+    } else {
+        command.arg("--target").arg(parent.file_name().expect("a triple's name"));
+        command.arg("--target-dir").arg(parent.parent().expect("a target folder"));
+    }
+    let status = command.status().expect("cargo starts");
+    assert!(status.success(), "the binary recollect does not build");
+}
+
+fn modified(path: &Path) -> Option<SystemTime> {
+    fs::metadata(path).and_then(|found| found.modified()).ok()
+}
+
+/// When anything the binary is made of was changed last.
+fn newest_source() -> SystemTime {
+    let root = workspace();
+    let mut newest = SystemTime::UNIX_EPOCH;
+    let mut folders = vec![root.join("functions"), root.join("shared")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).expect("a readable folder").flatten() {
+            let path = entry.path();
+            let name = entry.file_name();
+            if path.is_dir() {
+                // Neither is part of the binary.
+                if name != "tests" && name != "examples" {
+                    folders.push(path);
+                }
+            } else if path.extension().is_some_and(|end| end == "rs" || end == "toml") {
+                newest = newest.max(modified(&path).unwrap_or(newest));
+            }
+        }
+    }
+    newest
+}

@@ -1,0 +1,305 @@
+//! Killing the server at any moment, again and again: what was accepted is found, and what was deleted stays gone.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use serde_json::{Value, json};
+
+use crate::documents::{form, identifier, pdf, search, search_in, text};
+use crate::http::{self, Reply};
+use crate::server::{NEVER, Server};
+
+/// Kills of one run.
+const KILLS: usize = 36;
+/// After so many kills everything is waited for and checked. A document that was begun five times counts as one that
+/// kills the server itself and ends as `failed`, so no document may live through more.
+const KILLS_BETWEEN_CHECKS: usize = 4;
+/// The container of all documents.
+const TAG: &str = "crash";
+/// Text of this size is seen while it is cut and embedded.
+const LARGE: usize = 600_000;
+
+/// When to kill.
+#[derive(Debug, Clone, Copy)]
+enum Moment {
+    /// When content was accepted.
+    Accepted,
+    /// When a document is seen in this state.
+    Seen(&'static str),
+    /// When a deletion was answered.
+    Deleted,
+    /// Some time after the last answer.
+    Later,
+    /// While the server starts and picks up what it finds.
+    Starting,
+}
+
+const MOMENTS: [Moment; 12] = [
+    Moment::Accepted,
+    Moment::Seen("extracting"),
+    Moment::Seen("indexing"),
+    Moment::Starting,
+    Moment::Seen("chunking"),
+    Moment::Deleted,
+    Moment::Seen("queued"),
+    Moment::Later,
+    Moment::Seen("embedding"),
+    Moment::Starting,
+    Moment::Seen("done"),
+    Moment::Later,
+];
+
+/// All states of a document that does not fail.
+const STATES: [&str; 6] = ["queued", "extracting", "chunking", "embedding", "indexing", "done"];
+
+/// What has been promised so far.
+struct Story {
+    folder: PathBuf,
+    random: StdRng,
+    /// The identifier in the text of each accepted document; `None` for a PDF.
+    accepted: BTreeMap<String, Option<usize>>,
+    /// Documents whose deletion was answered.
+    deleted: BTreeMap<String, Option<usize>>,
+    /// Documents whose deletion was asked for and not answered.
+    perhaps_deleted: BTreeSet<String>,
+    /// Requests to add something that were not answered.
+    perhaps_added: usize,
+    /// The document that is replaced again and again: its id, the last accepted text and the last one sent.
+    diary: Option<(String, usize)>,
+    diary_sent: usize,
+    numbers: usize,
+    seen: BTreeMap<&'static str, usize>,
+}
+
+#[test]
+fn nothing_accepted_is_lost_and_nothing_deleted_returns_however_often_the_server_is_killed() {
+    let seed = std::env::var_os("RECOLLECT_SEED")
+        .and_then(|seed| seed.to_str()?.parse().ok())
+        .unwrap_or_else(rand::random::<u64>);
+    println!("RECOLLECT_SEED={seed} repeats this run as far as timing allows");
+    let begun = Instant::now();
+    let folder = tempfile::tempdir().unwrap();
+    let mut story = Story::new(&folder.path().join("data"), seed);
+    let mut kills = 0;
+    loop {
+        // A state may have passed before it was seen: those get more chances in the end.
+        let unseen = STATES.iter().find(|state| !story.seen.contains_key(**state));
+        let moment = match unseen {
+            _ if kills < KILLS => MOMENTS[kills % MOMENTS.len()],
+            Some(state) if kills < 2 * KILLS => Moment::Seen(state),
+            _ => break,
+        };
+        story.live_and_die(moment);
+        kills += 1;
+        if kills.is_multiple_of(KILLS_BETWEEN_CHECKS) {
+            story.check();
+        }
+    }
+    let (accepted, deleted) = (story.accepted.len(), story.deleted.len());
+    println!("{kills} kills in {:?}: {accepted} documents, {deleted} deleted", begun.elapsed());
+    println!("killed in the states {:?}", story.seen);
+    assert_eq!(story.seen.len(), STATES.len(), "no kill in some state");
+}
+
+impl Story {
+    fn new(folder: &Path, seed: u64) -> Self {
+        Self {
+            folder: folder.to_owned(),
+            random: StdRng::seed_from_u64(seed),
+            accepted: BTreeMap::new(),
+            deleted: BTreeMap::new(),
+            perhaps_deleted: BTreeSet::new(),
+            perhaps_added: 0,
+            diary: None,
+            diary_sent: 0,
+            numbers: 0,
+            seen: BTreeMap::new(),
+        }
+    }
+
+    /// One life of the server, up to the moment of its death.
+    fn live_and_die(&mut self, moment: Moment) {
+        if matches!(moment, Moment::Starting) {
+            let server = Server::spawn(&self.folder, &[]);
+            self.pause(150);
+            return server.kill();
+        }
+        let server = Server::start(&self.folder);
+        let mut fresh = Vec::new();
+        match moment {
+            Moment::Seen("chunking" | "embedding") => fresh.push(self.add_text(&server, LARGE)),
+            // Keeps the workers busy, so that what follows has to wait.
+            Moment::Seen("queued") => (0..5).for_each(|_| drop(self.add_text(&server, LARGE))),
+            _ => {}
+        }
+        for _ in 0..self.random.random_range(1..5) {
+            let bytes = [200, 2_000, 40_000][self.random.random_range(0..3)];
+            fresh.push(self.add_text(&server, bytes));
+        }
+        if self.random.random_bool(0.5) {
+            fresh.push(self.add_pdf(&server));
+        }
+        self.write_diary(&server);
+        match moment {
+            Moment::Seen(state) => self.wait_until_seen(&server, &fresh, state),
+            Moment::Deleted => self.delete(&server, &fresh),
+            Moment::Later => self.pause(300),
+            Moment::Accepted | Moment::Starting => {}
+        }
+        // Half of the time, something is under way when the power goes.
+        if self.random.random_bool(0.5) {
+            self.die_while_called(server);
+        } else {
+            server.kill();
+        }
+    }
+
+    /// Kills the server while it is being sent something.
+    fn die_while_called(&mut self, server: Server) {
+        self.perhaps_added += 1;
+        self.numbers += 1;
+        let body = json!({"content": text(&mut self.random, self.numbers, 20_000), "containerTag": TAG});
+        let address = server.address();
+        let wait = Duration::from_micros(self.random.random_range(0..8_000));
+        let call = thread::spawn(move || {
+            http::send(address, "POST", "/v3/documents", &[], body.to_string().as_bytes())
+        });
+        thread::sleep(wait);
+        server.kill();
+        if let Ok(reply) = call.join().expect("a client does not panic") {
+            self.perhaps_added -= 1;
+            let id = accepted(&reply);
+            self.accepted.insert(id, Some(self.numbers));
+        }
+    }
+
+    fn pause(&mut self, most_millis: u64) {
+        thread::sleep(Duration::from_millis(self.random.random_range(0..most_millis)));
+    }
+
+    fn add_text(&mut self, server: &Server, bytes: usize) -> String {
+        self.numbers += 1;
+        let number = self.numbers;
+        let content = text(&mut self.random, number, bytes);
+        let body = json!({"content": content, "containerTag": TAG});
+        let id = accepted(&server.call("POST", "/v3/documents", &body));
+        self.accepted.insert(id.clone(), Some(number));
+        id
+    }
+
+    fn add_pdf(&mut self, server: &Server) -> String {
+        self.numbers += 1;
+        let custom_id = format!("pdf-{}", self.numbers);
+        let fields = [("containerTag", TAG), ("customId", custom_id.as_str())];
+        let (kind, body) = form("tern.pdf", &pdf(), &fields);
+        let headers = [("content-type", kind.as_str())];
+        let reply = http::send(server.address(), "POST", "/v3/documents/file", &headers, &body);
+        let id = accepted(&reply.expect("the server runs"));
+        self.accepted.insert(id.clone(), None);
+        id
+    }
+
+    fn write_diary(&mut self, server: &Server) {
+        self.numbers += 1;
+        self.diary_sent = self.numbers;
+        let content = text(&mut self.random, self.numbers, 1_000);
+        let body = json!({"content": content, "containerTag": TAG, "customId": "diary"});
+        let id = accepted(&server.call("POST", "/v3/documents", &body));
+        self.diary = Some((id, self.numbers));
+    }
+
+    /// Watches one document on its way: the first, or the last while it waits for the others.
+    fn wait_until_seen(&mut self, server: &Server, fresh: &[String], state: &'static str) {
+        let watched = if state == "queued" { fresh.last() } else { fresh.first() };
+        let watched = watched.expect("something was added");
+        let begun = Instant::now();
+        loop {
+            let found = server.status(watched).expect("an accepted document is there");
+            if found == state {
+                *self.seen.entry(state).or_default() += 1;
+                return;
+            }
+            assert_ne!(found, "failed");
+            if found == "done" {
+                return;
+            }
+            assert!(begun.elapsed() < NEVER, "{watched} stays {found}");
+        }
+    }
+
+    fn delete(&mut self, server: &Server, fresh: &[String]) {
+        let old = self.accepted.keys().next().cloned();
+        for id in old.iter().chain(fresh.iter().take(2)) {
+            let Some(number) = self.accepted.remove(id) else {
+                continue;
+            };
+            match server.try_call("DELETE", &format!("/v3/documents/{id}"), &Value::Null) {
+                Ok(reply) => {
+                    assert_eq!(reply.status, 204, "{}", reply.body);
+                    self.deleted.insert(id.clone(), number);
+                }
+                Err(_) => drop(self.perhaps_deleted.insert(id.clone())),
+            }
+        }
+    }
+
+    /// Restarts, waits until everything is processed, and looks for everything.
+    fn check(&mut self) {
+        let server = Server::start(&self.folder);
+        for id in self.accepted.keys() {
+            server.wait_done(id);
+        }
+        for (id, number) in &self.accepted {
+            let found = match number {
+                Some(number) => search(&server, &identifier(*number), TAG),
+                // All PDFs are alike.
+                None => search_in(&server, "TP-4471-X", id),
+            };
+            assert!(found.contains(id), "{id} ({number:?}) is done and not found, only {found:?}");
+        }
+        for (id, number) in &self.deleted {
+            assert_eq!(server.status(id), None, "{id} was deleted");
+            if let Some(number) = number {
+                let found = search(&server, &identifier(*number), TAG);
+                assert!(!found.contains(id), "{id} was deleted and is found");
+            }
+        }
+        self.check_diary(&server);
+        self.check_list(&server);
+    }
+
+    fn check_diary(&self, server: &Server) {
+        let Some((id, number)) = &self.diary else {
+            return;
+        };
+        server.wait_done(id);
+        let read = server.call("GET", &format!("/v3/documents/{id}"), &Value::Null).body;
+        let content = read["content"].as_str().expect("a text");
+        assert!(content.contains(&identifier(*number)), "the last text of {id} is {number}");
+        assert!(search(server, &identifier(*number), TAG).contains(id));
+    }
+
+    fn check_list(&self, server: &Server) {
+        let body = json!({"containerTags": [TAG], "limit": 1000});
+        let listed = server.call("POST", "/v3/documents/list", &body).body;
+        let total = listed["pagination"]["totalItems"].as_u64().expect("a number") as usize;
+        let sure = self.accepted.len() + usize::from(self.diary.is_some());
+        let most = sure + self.perhaps_added + self.perhaps_deleted.len();
+        assert!((sure..=most).contains(&total), "{total} documents instead of {sure} to {most}");
+        for document in listed["memories"].as_array().expect("a list") {
+            let id = document["id"].as_str().expect("an id");
+            assert!(!self.deleted.contains_key(id), "{id} was deleted");
+        }
+    }
+}
+
+/// The id of an accepted document.
+fn accepted(reply: &Reply) -> String {
+    assert_eq!(reply.status, 200, "{}", reply.body);
+    reply.body["id"].as_str().expect("an id").to_owned()
+}

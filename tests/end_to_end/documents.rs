@@ -1,0 +1,78 @@
+//! What these tests send: texts that no two of are alike, and forms with a file.
+
+use rand::RngExt;
+use rand::rngs::StdRng;
+use serde_json::{Value, json};
+
+use crate::binary::workspace;
+use crate::server::Server;
+
+/// A PDF with two pages of text about a lighthouse.
+pub(crate) fn pdf() -> Vec<u8> {
+    let path = workspace().join("shared/content/tests/data/two-pages.pdf");
+    std::fs::read(path).expect("a fixture of the content crate")
+}
+
+/// The identifier that makes the text number `number` findable.
+pub(crate) fn identifier(number: usize) -> String {
+    format!("RK-{number:05}-Q")
+}
+
+/// A text of about `bytes` bytes with the identifier of `number` in its middle.
+pub(crate) fn text(random: &mut StdRng, number: usize, bytes: usize) -> String {
+    const WORDS: [&str; 24] = [
+        "harbor", "invoice", "lantern", "meadow", "quarter", "ribbon", "silver", "ticket", "umbrella",
+        "violin", "window", "yellow", "anchor", "bridge", "candle", "dragon", "engine", "forest", "garden",
+        "helmet", "island", "jacket", "kernel", "ladder",
+    ];
+    let sentence = |random: &mut StdRng| {
+        let words: Vec<&str> = (0..12).map(|_| WORDS[random.random_range(0..WORDS.len())]).collect();
+        format!("{}. ", words.join(" "))
+    };
+    let mut text = String::new();
+    while text.len() < bytes / 2 {
+        text += &sentence(random);
+    }
+    text += &format!("The order {} was shipped on a Tuesday. ", identifier(number));
+    while text.len() < bytes {
+        text += &sentence(random);
+    }
+    text
+}
+
+/// A form with one file: its content type and its body.
+pub(crate) fn form(name: &str, bytes: &[u8], fields: &[(&str, &str)]) -> (String, Vec<u8>) {
+    const BOUNDARY: &str = "end-to-end-boundary";
+    let mut body = Vec::new();
+    for (field, value) in fields {
+        let part =
+            format!("--{BOUNDARY}\r\ncontent-disposition: form-data; name=\"{field}\"\r\n\r\n{value}\r\n");
+        body.extend_from_slice(part.as_bytes());
+    }
+    let head = format!(
+        "--{BOUNDARY}\r\ncontent-disposition: form-data; name=\"file\"; filename=\"{name}\"\r\n\
+         content-type: application/octet-stream\r\n\r\n"
+    );
+    body.extend_from_slice(head.as_bytes());
+    body.extend_from_slice(bytes);
+    body.extend_from_slice(format!("\r\n--{BOUNDARY}--\r\n").as_bytes());
+    (format!("multipart/form-data; boundary={BOUNDARY}"), body)
+}
+
+/// The documents that a search in a container finds, best first.
+pub(crate) fn search(server: &Server, question: &str, tag: &str) -> Vec<String> {
+    ask(server, &json!({"q": question, "containerTag": tag}))
+}
+
+/// The same in one document.
+pub(crate) fn search_in(server: &Server, question: &str, id: &str) -> Vec<String> {
+    ask(server, &json!({"q": question, "docId": id}))
+}
+
+fn ask(server: &Server, body: &Value) -> Vec<String> {
+    let reply = server.call("POST", "/v3/search", body);
+    assert_eq!(reply.status, 200, "{}", reply.body);
+    let results = reply.body["results"].as_array().expect("a list of results");
+    let id = |result: &Value| result["documentId"].as_str().expect("an id").to_owned();
+    results.iter().map(id).collect()
+}

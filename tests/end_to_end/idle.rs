@@ -1,0 +1,57 @@
+//! A server that nobody asks for anything.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+use serde_json::json;
+
+use crate::server::Server;
+
+/// The resident memory of a process, in megabytes; `None` where the system does not say.
+fn resident_megabytes(pid: u32) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    Some(line.trim().trim_end_matches(" kB").parse::<u64>().ok()? / 1024)
+}
+
+/// Every file below a folder with its size and the time of its last change.
+fn state(folder: &Path) -> BTreeMap<PathBuf, (u64, SystemTime)> {
+    let mut files = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap().flatten() {
+            let found = entry.metadata().unwrap();
+            if found.is_dir() {
+                folders.push(entry.path());
+            } else {
+                files.insert(entry.path(), (found.len(), found.modified().unwrap()));
+            }
+        }
+    }
+    files
+}
+
+#[test]
+fn an_idle_server_writes_nothing_and_stays_small() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    let server = Server::start(&data);
+    for number in 0..20 {
+        let note = json!({"content": format!("Note {number} about the harbor."), "containerTag": "idle"});
+        assert_eq!(server.call("POST", "/v3/documents", &note).status, 200);
+    }
+    server.settle();
+    server.call("POST", "/v4/search", &json!({"q": "harbor", "searchMode": "documents"}));
+    // Messages are deleted after the documents are done.
+    thread::sleep(Duration::from_secs(1));
+    let before = state(&data);
+    thread::sleep(Duration::from_secs(3));
+    assert_eq!(state(&data), before);
+    if let Some(megabytes) = resident_megabytes(server.pid()) {
+        println!("resident memory of the idle server: {megabytes} MB");
+        assert!(megabytes <= 300, "{megabytes} MB");
+    }
+}

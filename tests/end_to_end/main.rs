@@ -1,0 +1,13 @@
+//! The real binary `recollect`, spoken to over its port and ended in every way a process can end.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
+
+mod binary;
+mod command_line;
+mod crash;
+mod documents;
+mod happy_path;
+mod http;
+mod idle;
+mod server;
+mod stopping;

@@ -1,0 +1,191 @@
+//! A running `recollect serve` that ends with the test, whatever becomes of the test.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::binary::recollect;
+use crate::http::{self, Reply};
+
+/// How long anything may take before a test says that it never happens. Nothing is measured by it.
+pub(crate) const NEVER: Duration = Duration::from_secs(60);
+
+/// The binary without any of the caller's settings.
+pub(crate) fn command() -> Command {
+    let mut command = Command::new(recollect());
+    for name in ["RECOLLECT_DATA", "RECOLLECT_PORT", "RECOLLECT_BIND", "RECOLLECT_CACHE_MB", "RECOLLECT_LOG"]
+    {
+        command.env_remove(name);
+    }
+    command
+}
+
+/// A process with its children, all of which die with this value.
+pub(crate) struct Server {
+    child: Child,
+    /// Held open: the server goes on writing to it after the first line.
+    _stdout: Option<BufReader<ChildStdout>>,
+    address: Option<SocketAddr>,
+}
+
+impl Server {
+    /// Starts a server on a data folder and waits until it listens on a port of its own.
+    pub(crate) fn start(folder: &Path) -> Self {
+        Self::start_with(folder, &[])
+    }
+
+    /// The same with more arguments.
+    pub(crate) fn start_with(folder: &Path, more: &[&str]) -> Self {
+        let mut server = Self::spawn(folder, more);
+        server.listen(folder);
+        server
+    }
+
+    /// Starts a server and waits for nothing.
+    pub(crate) fn spawn(folder: &Path, more: &[&str]) -> Self {
+        let errors = File::options()
+            .create(true)
+            .append(true)
+            .open(error_file(folder))
+            .expect("a file beside the data folder");
+        let mut command = command();
+        command.args(["serve", "--port", "0", "--data"]).arg(folder).args(more);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::from(errors));
+        in_own_group(&mut command);
+        let child = command.spawn().expect("the binary starts");
+        Self { child, _stdout: None, address: None }
+    }
+
+    /// Reads the printed address. Standard output is read by another thread, because a read has no time-out.
+    fn listen(&mut self, folder: &Path) {
+        let mut output = BufReader::new(self.child.stdout.take().expect("standard output is a pipe"));
+        let (say, hear) = mpsc::channel();
+        thread::spawn(move || {
+            let mut line = String::new();
+            let read = output.read_line(&mut line);
+            say.send((line, read, output)).ok();
+        });
+        let errors = || std::fs::read_to_string(error_file(folder)).unwrap_or_default();
+        let Ok((line, _, output)) = hear.recv_timeout(NEVER) else {
+            panic!("the server never listens: {}", errors());
+        };
+        let address = line
+            .split_once("http://")
+            .and_then(|(_, rest)| rest.split_whitespace().next())
+            .and_then(|address| address.parse().ok());
+        let Some(address) = address else {
+            panic!("no address in the first line {line:?}: {}", errors());
+        };
+        self.address = Some(address);
+        self._stdout = Some(output);
+    }
+
+    /// Where it listens.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address.expect("the server was waited for")
+    }
+
+    /// The process id, which is that of its group as well.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// A request with a JSON body and the key `local`.
+    pub(crate) fn try_call(&self, method: &str, path: &str, body: &Value) -> io::Result<Reply> {
+        let text = if body.is_null() { String::new() } else { body.to_string() };
+        http::send(self.address(), method, path, &[], text.as_bytes())
+    }
+
+    /// The same of a server that must answer.
+    pub(crate) fn call(&self, method: &str, path: &str, body: &Value) -> Reply {
+        self.try_call(method, path, body).unwrap_or_else(|error| panic!("{method} {path}: {error}"))
+    }
+
+    /// The status of a document; `None` when there is none.
+    pub(crate) fn status(&self, id: &str) -> Option<String> {
+        let reply = self.call("GET", &format!("/v3/documents/{id}"), &Value::Null);
+        (reply.status == 200).then(|| reply.body["status"].as_str().unwrap_or_default().to_owned())
+    }
+
+    /// Waits until a document is `done`.
+    pub(crate) fn wait_done(&self, id: &str) {
+        let begun = Instant::now();
+        loop {
+            let reply = self.call("GET", &format!("/v3/documents/{id}"), &Value::Null);
+            match reply.body["status"].as_str() {
+                Some("done") => return,
+                Some("failed") | None => panic!("{}", reply.body),
+                Some(_) => assert!(begun.elapsed() < NEVER, "never done: {}", reply.body),
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Waits until nothing is being processed.
+    pub(crate) fn settle(&self) {
+        let begun = Instant::now();
+        loop {
+            let reply = self.call("GET", "/v3/documents/processing?view=pending", &json!(null));
+            if reply.body["totalCount"] == 0 {
+                return;
+            }
+            assert!(begun.elapsed() < NEVER, "work that never ends: {}", reply.body);
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Ends it as a power switch would, and nothing that it started.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().expect("a child can be killed");
+        self.child.wait().expect("a killed child ends");
+    }
+
+    /// Asks it politely to end.
+    pub(crate) fn terminate(&self) {
+        signal("-TERM", &self.pid().to_string());
+    }
+
+    /// Waits for its end.
+    pub(crate) fn wait(&mut self) -> ExitStatus {
+        let begun = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().expect("a child can be waited for") {
+                return status;
+            }
+            assert!(begun.elapsed() < NEVER, "the server never ends");
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+        // The children that read documents, too, which outlive a killed server for a moment.
+        signal("-KILL", &format!("-{}", self.pid()));
+    }
+}
+
+/// What a server on this data folder has written to standard error.
+pub(crate) fn error_file(folder: &Path) -> std::path::PathBuf {
+    folder.with_extension("stderr")
+}
+
+fn signal(name: &str, process: &str) {
+    let mut kill = Command::new("kill");
+    kill.args([name, "--", process]).stderr(Stdio::null());
+    kill.status().ok();
+}
+
+fn in_own_group(command: &mut Command) {
+    use std::os::unix::process::CommandExt;
+    command.process_group(0);
+}

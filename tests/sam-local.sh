@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# Runs the deployable functions in `sam local start-api` against `recollect aws-endpoints`, and drives them with the
+# unmodified Python client: a text and a PDF are accepted, processed, listed, found and deleted.
+# `sam local` does not poll queues: the script hands the waiting messages to the processor's function, and `recollect
+# work` does what follows, over the same data folder.
+# Needs Linux. Uses the container engine that answers; where none does, or where it reaches no image registry,
+# tests/docker-engine.sh starts one (as root).
+#   RECOLLECT_BIN        the binary recollect (otherwise it is built)
+#   RECOLLECT_SAM_BUILD  folder of a built template (otherwise tests/sam-build.sh makes one, RECOLLECT_SAM_PROFILE)
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+clean_up_more() {
+  # SAM keeps a container per function; ours are those with a folder of our build mounted.
+  if [[ -n ${build:-} ]]; then
+    local function container
+    for function in "$build"/*Function; do
+      for container in $(docker ps --quiet --filter "volume=$function"); do docker rm --force "$container" >/dev/null; done
+    done
+  fi
+  if [[ -n ${engine_started:-} ]]; then tests/docker-engine.sh stop; fi
+}
+
+sam_build
+recollect=$(recollect_binary)
+
+# Any engine will do that has the Lambda base image or can fetch it.
+image=public.ecr.aws/lambda/provided:al2023-$(host_arch)
+has_image() { docker info && { docker image inspect "$image" || timeout 300 docker pull "$image"; }; }
+if ! has_image >"$work/engine.log" 2>&1; then
+  DOCKER_HOST=unix://${RECOLLECT_ENGINE:-/var/lib/recollect-engine}/docker.sock
+  export DOCKER_HOST
+  docker info >/dev/null 2>&1 || engine_started=yes
+  tests/docker-engine.sh start >/dev/null
+fi
+# Where the containers reach this machine.
+bridge=$(docker network inspect bridge --format '{{(index .IPAM.Config 0).Gateway}}')
+[[ -n $bridge ]] || bridge=172.17.0.1
+
+say "starting the embedded AWS services on $bridge"
+data=$work/data
+aws_port=$(free_port)
+start endpoints "$recollect" aws-endpoints --bind "$bridge" --port "$aws_port" --data "$data"
+wait_while_running 30 "recollect aws-endpoints" curl --silent --output /dev/null "http://$bridge:$aws_port/"
+wait_while_running 10 "its settings" grep --quiet RECOLLECT_KEEPER_QUEUE_URL "$work/endpoints.log"
+# It prints `export` lines; SAM takes the variables of the functions as a file, the rest is for SAM itself.
+grep '^export ' "$work/endpoints.log" >"$work/environment"
+# shellcheck source=/dev/null
+source "$work/environment"
+"$python" - >"$work/variables.json" <<'PYTHON'
+import json, os
+variables = {name: value for name, value in os.environ.items() if name.startswith("RECOLLECT_")}
+print(json.dumps({"Parameters": variables}))
+PYTHON
+key=$("$recollect" keys create --data "$data" --org demo --name sam | tail -n 1)
+
+say "starting sam local start-api"
+api_port=$(free_port)
+settings=(--template "$build/template.yaml" --parameter-overrides "Arch=$(host_arch) EndpointUrl=$AWS_ENDPOINT_URL"
+  --env-vars "$work/variables.json" --skip-pull-image)
+start sam sam local start-api --host 127.0.0.1 --port "$api_port" --warm-containers LAZY "${settings[@]}"
+# The first call builds SAM's image and starts the container.
+wait_while_running 180 "GET /health through sam local" curl --silent --fail "http://127.0.0.1:$api_port/health"
+
+# The processor's function reads the documents in its container; the rest is left to `recollect work`.
+processor=$(printf '%q ' "$python" tests/clients/invoke_worker.py ProcessorFunction "$RECOLLECT_PROCESS_QUEUE_URL" "${settings[@]}")
+"$python" tests/clients/python_client.py --url "http://127.0.0.1:$api_port" --key "$key" \
+  --work "$processor && '$recollect' work --data '$data' --until-idle"
+say "passed"
