@@ -5,7 +5,8 @@
 # For each: `sam build` with the release profile into target/sam/ARCH, then the size of each function's zip and, for this
 # machine's own architecture, how long a start takes under AWS's runtime interface emulator (tests/clients/init_time.py).
 # Also checks that no binary asks for a newer C library than the Lambda runtime has.
-# Ends with a status other than 0 when a goal is missed: zip at most 12 MB, init at most 60 ms (on an idle machine).
+# Ends with a status other than 0 when a goal is missed: zip of an API function at most 12 MB, init at most 60 ms (on
+# an idle machine).
 #   RECOLLECT_INIT_RUNS   starts per function (otherwise 5)
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)

@@ -6,7 +6,8 @@ event that needs no AWS service. Medians of RUNS starts, after one that is not c
 AWS adds the download of the zip and the start of its sandbox, and gives less processor than this machine has.
 
 Usage: init_time.py BUILD_FOLDER [RUNS], where BUILD_FOLDER is what tests/sam-build.sh printed. For this machine's
-architecture only; for another, sizes alone are printed. Ends with status 1 when a goal is missed.
+architecture only; for another, sizes alone are printed. Ends with status 1 when a goal is missed; that of the zip is for
+the functions that answer the API, where somebody waits for the start.
 """
 
 import io
@@ -42,7 +43,7 @@ HEALTH = {
     },
     "isBase64Encoded": False,
 }
-# What each kind of function answers without calling AWS.
+# What each function answers without calling AWS: those of the API, and the others.
 EVENTS = {"DocumentsFunction": HEALTH, "RecallFunction": HEALTH}
 NO_MESSAGES = {"Records": []}
 
@@ -54,14 +55,14 @@ def main():
     for bootstrap in sorted(build.glob("*/bootstrap")):
         size, name = zipped_mb(bootstrap), bootstrap.parent.name
         line = f"{name:<20} {size:>7.2f}"
-        missed |= size > GOAL_ZIP_MB
+        missed |= name in EVENTS and size > GOAL_ZIP_MB
         if is_for_this_machine(bootstrap):
             starts = [start(bootstrap, EVENTS.get(name, NO_MESSAGES)) for _ in range(runs + 1)][1:]
             init, call = (statistics.median(column) for column in zip(*starts))
             line += f" {init:>8.1f} {call:>14.1f}"
             missed |= init > GOAL_INIT_MS
         print(line, flush=True)
-    print(f"goals: zip at most {GOAL_ZIP_MB} MB, init at most {GOAL_INIT_MS} ms: {'MISSED' if missed else 'met'}")
+    print(f"goals: zip of an API function at most {GOAL_ZIP_MB} MB, init at most {GOAL_INIT_MS} ms: {'MISSED' if missed else 'met'}")
     return 1 if missed else 0
 
 

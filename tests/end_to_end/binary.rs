@@ -56,12 +56,14 @@ fn build(folder: &Path) {
     let profile = folder.file_name().and_then(|name| name.to_str()).expect("a profile's name");
     command.args(["--profile", if profile == "debug" { "dev" } else { profile }]);
     let parent = folder.parent().expect("a profile's folder lies in the target folder");
-    // Cargo marks the target folder itself; a triple's folder inside it has no mark.
-    if parent.join("CACHEDIR.TAG").is_file() {
-        command.arg("--target-dir").arg(parent);
-    } else {
-        command.arg("--target").arg(parent.file_name().expect("a triple's name"));
+    // A triple begins with its processor. Cargo's mark CACHEDIR.TAG does not tell: it may be in both folders.
+    let processor = format!("{}-", std::env::consts::ARCH);
+    let name = parent.file_name().and_then(|name| name.to_str());
+    if let Some(triple) = name.filter(|name| name.starts_with(&processor)) {
+        command.args(["--target", triple]);
         command.arg("--target-dir").arg(parent.parent().expect("a target folder"));
+    } else {
+        command.arg("--target-dir").arg(parent);
     }
     let status = command.status().expect("cargo starts");
     assert!(status.success(), "the binary recollect does not build");

@@ -37,8 +37,7 @@ pub(crate) async fn commit(
             let purge = |purge| Job::PurgeV1 { container: container.clone(), purge };
             let mut messages: Vec<Envelope> =
                 purges.into_iter().map(|id| Envelope { org: org.clone(), job: purge(id) }).collect();
-            let behind = head.seq + 1 - head.through();
-            if behind >= COMPACT_AFTER_RECORDS && behind.is_multiple_of(COMPACT_AFTER_RECORDS / 4) {
+            if wants_compaction(head.seq + 1 - head.through(), &changes) {
                 messages.push(compact);
             }
             // Purges are found by the sweeper as well, and a compaction is asked for again after some more commits.
@@ -49,6 +48,17 @@ pub(crate) async fn commit(
         }
     }
     Err(PortError::Conflict.into())
+}
+
+/// Whether a container with this many log records behind its segments is worth compacting. One message may be lost or
+/// come too early, so the question is asked again every few records.
+fn wants_compaction(behind: u64, changes: &[Change]) -> bool {
+    /// A record of this many chunks costs a reader as much as many small ones.
+    const LARGE_RECORD_CHUNKS: u32 = 256;
+    let chunks: u32 =
+        changes.iter().filter_map(|change| change.document().extracted.as_ref()).map(|new| new.chunks).sum();
+    let after = if chunks >= LARGE_RECORD_CHUNKS { COMPACT_AFTER_RECORDS / 8 } else { COMPACT_AFTER_RECORDS };
+    behind >= after && behind.is_multiple_of(after / 4)
 }
 
 async fn changes(
@@ -67,4 +77,15 @@ async fn changes(
         asked && ready && document.status == Status::Indexing && document.container == *container
     });
     Ok(wanted.map(|document| Change::Publish(Box::new(document))).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_records_wait_for_many() {
+        let asked: Vec<u64> = (1..100).filter(|behind| wants_compaction(*behind, &[])).collect();
+        assert_eq!(asked, [64, 80, 96]);
+    }
 }

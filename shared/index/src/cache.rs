@@ -11,7 +11,7 @@ use retrieval::ContainerIndex;
 use crate::load::Loaded;
 
 /// A tail longer than this is dropped for the segments that compaction has made of it.
-const MAX_TAIL_CHUNKS: usize = 8_000;
+const MAX_TAIL_CHUNKS: usize = 2_000;
 
 type Slot = Arc<tokio::sync::Mutex<Option<Arc<Loaded>>>>;
 

@@ -47,6 +47,11 @@ enum What {
 
 #[tokio::main]
 async fn main() -> Result<()> {
+    // Warnings of the product would explain a figure.
+    tracing_subscriber::fmt()
+        .with_max_level(tracing_subscriber::filter::LevelFilter::WARN)
+        .with_writer(std::io::stderr)
+        .init();
     match Cli::parse().what {
         What::Speed { chunks } => speed::run(&chunks).await,
         What::Cost => cost::run().await,
