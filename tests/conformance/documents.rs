@@ -14,6 +14,8 @@ promises!(
     of_many_writes_at_the_same_time_one_holds,
     a_stage_holds_only_for_the_newest_unfinished_revision,
     a_failure_ends_a_revision_and_keeps_what_is_served,
+    a_replacement_that_read_before_a_commit_is_refused,
+    a_worker_whose_lease_is_over_cannot_end_a_revision,
     documents_are_listed_newest_first_by_container_and_organization,
 );
 
@@ -114,7 +116,7 @@ async fn a_failure_ends_a_revision_and_keeps_what_is_served(setting: &Setting) {
     let failure = Failure { code: FailureCode::Corrupt, message: "It is broken.".into() };
     let (ports, now) = (&setting.ctx().documents, setting.now());
     let fail = async |revision: &Revision| {
-        again(async || ports.fail(&setting.alpha, &next.id, revision, &failure, now).await)
+        again(async || ports.fail(&setting.alpha, &next.id, revision, &failure, None, now).await)
             .await
             .expect("an answer")
     };
@@ -128,6 +130,35 @@ async fn a_failure_ends_a_revision_and_keeps_what_is_served(setting: &Setting) {
     assert!(!fail(&next.revision).await, "it has ended");
     assert_eq!(stages(setting, &next, &next.revision).await, [false; 3], "no stage follows the end");
     assert_eq!(setting.record(&next.id).await, Some(failed));
+}
+
+async fn a_replacement_that_read_before_a_commit_is_refused(setting: &Setting) {
+    let container = ContainerId::random();
+    let read = setting.extracted(&container, "Read while it was indexing.").await;
+    setting.commit(&container, 0, &[domain::Change::Publish(Box::new(read.clone()))]).await;
+    let done = setting.record(&read.id).await.expect("a record");
+    let conflict = |result| matches!(result, Err(domain::PortError::Conflict));
+    // What it read is served by now: replacing it by what it knows would purge the bytes that search needs.
+    assert!(
+        conflict(setting.accept(&replaced(&read), Some(&read.revision)).await),
+        "the commit came between"
+    );
+    assert_eq!(setting.record(&read.id).await, Some(done.clone()));
+    setting
+        .accept(&replaced(&done), Some(&done.revision))
+        .await
+        .expect("a replacement that knows the commit");
+}
+
+async fn a_worker_whose_lease_is_over_cannot_end_a_revision(setting: &Setting) {
+    let document = setting.accepted(&ContainerId::random(), "Slow.").await;
+    let failure = Failure { code: FailureCode::ContentLimit, message: "It took too long.".into() };
+    let (ports, now) = (&setting.ctx().documents, setting.now());
+    let late = Some(document.lease_until.plus_seconds(1));
+    let fail =
+        async || ports.fail(&setting.alpha, &document.id, &document.revision, &failure, late, now).await;
+    assert!(!again(fail).await.expect("an answer"));
+    assert_eq!(setting.record(&document.id).await, Some(document));
 }
 
 async fn documents_are_listed_newest_first_by_container_and_organization(setting: &Setting) {

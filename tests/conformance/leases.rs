@@ -56,7 +56,7 @@ async fn what_is_over_or_replaced_or_deleted_is_gone(setting: &Setting) {
     let failed = setting.accepted(&container, "Failed.").await;
     let failure = Failure { code: FailureCode::Empty, message: "There is nothing in it.".into() };
     let (ports, now) = (&setting.ctx().documents, setting.now());
-    let fail = async || ports.fail(&setting.alpha, &failed.id, &failed.revision, &failure, now).await;
+    let fail = async || ports.fail(&setting.alpha, &failed.id, &failed.revision, &failure, None, now).await;
     again(fail).await.expect("an answer");
     assert!(matches!(setting.claim(&failed).await, Claim::Gone));
 }

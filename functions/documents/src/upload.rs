@@ -17,6 +17,9 @@ const MAX_FILE_BYTES: usize = 50 * 1024 * 1024;
 /// The most bytes of the whole form: the file, the other fields and the boundaries.
 pub(crate) const MAX_BODY_BYTES: usize = MAX_FILE_BYTES + 1024 * 1024;
 
+/// The most characters of a file's name and of its declared type.
+const MAX_NAME_CHARS: usize = 255;
+
 /// The form's parts as they came.
 #[derive(Default)]
 struct Form {
@@ -48,6 +51,15 @@ pub(crate) async fn add_file(
     // compat: the TypeScript client declares every file as a stream of octets, which says nothing.
     let part_type = form.part_type.filter(|kind| kind != "application/octet-stream");
     let declared = form.mime_type.or(part_type).or(form.file_type);
+    for (field, text) in [("file", &form.name), ("mimeType", &declared)] {
+        if text.as_ref().is_some_and(|text| text.chars().count() > MAX_NAME_CHARS) {
+            return Err(Error::invalid_field(
+                field,
+                format!("a name has at most {MAX_NAME_CHARS} characters"),
+            )
+            .into());
+        }
+    }
     let content = Content { bytes: file, form: BodyForm::File { name: form.name, declared } };
     let new = form.common.into_document(content, &headers)?;
     Ok(Json(submit(&app.ctx, &tenant, new).await?.into()))

@@ -39,7 +39,7 @@ impl Keeper {
                     "processing failed again and again; retry it, or send the content again".to_owned();
                 let failure = Failure { code: FailureCode::ProcessingFailed, message };
                 let now = self.ctx.clock.now();
-                self.ctx.documents.fail(&tenant, document, revision, &failure, now).await.map(|_| ())
+                self.ctx.documents.fail(&tenant, document, revision, &failure, None, now).await.map(|_| ())
             }
             Job::PurgeV1 { container, purge } => self::purge(&self.ctx, &tenant, container, purge).await,
             Job::CompactV1 { container } => index::compact(&self.ctx, &tenant, container).await,

@@ -30,7 +30,7 @@ pub async fn sweep(ctx: &Ctx, before: Timestamp) -> PortResult<Swept> {
     let mut swept = Swept::default();
     for overdue in ctx.documents.overdue(before, LIMIT).await? {
         // One piece of work that cannot be picked up must not stop the others.
-        match pick_up(ctx, &overdue).await {
+        match pick_up(ctx, &overdue, before).await {
             Ok(true) if matches!(overdue, Overdue::Document(..)) => swept.documents += 1,
             Ok(true) => swept.purges += 1,
             Ok(false) => {}
@@ -44,7 +44,7 @@ pub async fn sweep(ctx: &Ctx, before: Timestamp) -> PortResult<Swept> {
     Ok(swept)
 }
 
-async fn pick_up(ctx: &Ctx, overdue: &Overdue) -> PortResult<bool> {
+async fn pick_up(ctx: &Ctx, overdue: &Overdue, before: Timestamp) -> PortResult<bool> {
     let tenant = overdue.tenant();
     match overdue {
         Overdue::Purge(_, container, purge) => {
@@ -56,6 +56,10 @@ async fn pick_up(ctx: &Ctx, overdue: &Overdue) -> PortResult<bool> {
             else {
                 return Ok(false);
             };
+            // The index may be a moment behind: a worker has just begun.
+            if document.lease_until > before {
+                return Ok(false);
+            }
             let pause = PAUSE_SECONDS << document.attempts.min(MAX_DOUBLINGS);
             let again = ctx.clock.now().plus_seconds(pause);
             if !ctx.documents.postpone(&tenant, id, &document.revision, again).await? {

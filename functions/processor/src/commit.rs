@@ -4,7 +4,6 @@ use domain::ports::Committed;
 use domain::{
     Change, ContainerId, Ctx, DocumentId, Envelope, Job, OrgId, PortError, Result, Revision, Status, Tenant,
 };
-use index::COMPACT_AFTER_RECORDS;
 
 /// How often a commit is tried against concurrent ones. The queue delivers one batch of a container at a time, so only
 /// deletions and messages that came twice compete.
@@ -37,7 +36,7 @@ pub(crate) async fn commit(
             let purge = |purge| Job::PurgeV1 { container: container.clone(), purge };
             let mut messages: Vec<Envelope> =
                 purges.into_iter().map(|id| Envelope { org: org.clone(), job: purge(id) }).collect();
-            if wants_compaction(head.seq + 1 - head.through(), &changes) {
+            if head.wants_compaction(&changes) {
                 messages.push(compact);
             }
             // Purges are found by the sweeper as well, and a compaction is asked for again after some more commits.
@@ -48,17 +47,6 @@ pub(crate) async fn commit(
         }
     }
     Err(PortError::Conflict.into())
-}
-
-/// Whether a container with this many log records behind its segments is worth compacting. One message may be lost or
-/// come too early, so the question is asked again every few records.
-fn wants_compaction(behind: u64, changes: &[Change]) -> bool {
-    /// A record of this many chunks costs a reader as much as many small ones.
-    const LARGE_RECORD_CHUNKS: u32 = 256;
-    let chunks: u32 =
-        changes.iter().filter_map(|change| change.document().extracted.as_ref()).map(|new| new.chunks).sum();
-    let after = if chunks >= LARGE_RECORD_CHUNKS { COMPACT_AFTER_RECORDS / 8 } else { COMPACT_AFTER_RECORDS };
-    behind >= after && behind.is_multiple_of(after / 4)
 }
 
 async fn changes(
@@ -77,15 +65,4 @@ async fn changes(
         asked && ready && document.status == Status::Indexing && document.container == *container
     });
     Ok(wanted.map(|document| Change::Publish(Box::new(document))).collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn small_records_wait_for_many() {
-        let asked: Vec<u64> = (1..100).filter(|behind| wants_compaction(*behind, &[])).collect();
-        assert_eq!(asked, [64, 80, 96]);
-    }
 }

@@ -6,10 +6,14 @@ mod prepare;
 mod process;
 
 use std::collections::BTreeMap;
+use std::panic::AssertUnwindSafe;
+use std::thread::available_parallelism;
 
 use async_trait::async_trait;
-use domain::{ContainerId, Ctx, Delivery, DocumentId, Envelope, Job, OrgId, Outcome, Revision, Worker};
-use futures::future::join_all;
+use domain::{
+    ContainerId, Ctx, Delivery, DocumentId, Envelope, Error, Job, OrgId, Outcome, Revision, Worker,
+};
+use futures::{FutureExt, StreamExt, stream};
 use sandbox::Sandbox;
 use tracing::{error, warn};
 
@@ -20,6 +24,9 @@ pub const MAX_ATTEMPTS: u32 = 5;
 pub struct Processor {
     ctx: Ctx,
     sandbox: Sandbox,
+    /// How many documents of a batch are begun at a time. A parser's time is limited by the wall clock, so it must not
+    /// share its processor with many others.
+    parallel: usize,
 }
 
 /// The commits of one container in a batch.
@@ -28,7 +35,8 @@ type Group = (OrgId, ContainerId);
 impl Processor {
     /// A worker that reads content in `sandbox`.
     pub fn new(ctx: Ctx, sandbox: Sandbox) -> Self {
-        Self { ctx, sandbox }
+        let parallel = available_parallelism().map_or(1, |cores| cores.get().div_ceil(2));
+        Self { ctx, sandbox, parallel }
     }
 }
 
@@ -54,10 +62,14 @@ impl Worker for Processor {
                 Job::PurgeV1 { .. } | Job::CompactV1 { .. } => warn!("a message came to the wrong queue"),
             }
         }
-        let processed = single.iter().map(|(i, tenant, document, revision)| async move {
-            (*i, process::process(&self.ctx, &self.sandbox, tenant, document, revision).await)
+        let processed = single.into_iter().map(|(i, tenant, document, revision)| async move {
+            let work = process::process(&self.ctx, &self.sandbox, &tenant, &document, &revision);
+            // A panic on one document is not the others' fault; its attempts are counted, so it ends as `failed`.
+            let result = AssertUnwindSafe(work).catch_unwind().await;
+            (i, result.unwrap_or_else(|_| Err(Error::internal("a panic while processing a document"))))
         });
-        for (i, result) in join_all(processed).await {
+        let mut processed = stream::iter(processed).buffer_unordered(self.parallel);
+        while let Some((i, result)) = processed.next().await {
             outcomes[i] = outcome(result, "process a document");
         }
         for ((org, container), members) in groups {

@@ -135,7 +135,9 @@ async fn fail(
 ) -> Result<()> {
     info!(document.id = %document.id, code = code.as_str(), "document {} failed: {}", document.id, code.as_str());
     let failure = Failure { code, message };
-    ctx.documents.fail(tenant, &document.id, &document.revision, &failure, ctx.clock.now()).await?;
+    ctx.documents
+        .fail(tenant, &document.id, &document.revision, &failure, Some(document.lease_until), ctx.clock.now())
+        .await?;
     Ok(())
 }
 

@@ -4,17 +4,22 @@
 
 mod shape;
 
+use std::collections::HashMap;
+
 use async_trait::async_trait;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::{
-    Put, ReturnValue, ReturnValuesOnConditionCheckFailure as OnFailure, TransactWriteItem,
+    AttributeValue, CancellationReason, Put, ReturnValue, ReturnValuesOnConditionCheckFailure as OnFailure,
+    TransactWriteItem,
 };
 use domain::BlobRef;
 use domain::ports::{Claim, Documents, OVERDUE_AFTER_SECONDS, Overdue, PortResult};
 use domain::{ContainerId, Document, DocumentId, Failure, PortError, Revision, Status, Tenant, Timestamp};
+
+use tracing::error;
 
 use crate::error::{build_error, port_error};
 use crate::index::purge_put;
@@ -45,6 +50,50 @@ impl DynamoDocuments {
             .expression_attribute_values(":rev", s(revision.as_str()))
             .expression_attribute_values(":done", s(Status::Done.as_str()))
             .expression_attribute_values(":failed", s(Status::Failed.as_str()))
+    }
+}
+
+/// The condition of a record that replaces `expected`, and its values. What search serves belongs to it: a commit since
+/// the record was read leaves the revision as it is, but takes away the bytes that the new record would name as served.
+fn replacement_condition(
+    expected: Option<&Revision>,
+    document: &Document,
+) -> (&'static str, Option<HashMap<String, AttributeValue>>) {
+    let Some(expected) = expected else {
+        return ("attribute_not_exists(pk)", None);
+    };
+    let mut values = HashMap::from([(":expected".to_owned(), s(expected.as_str()))]);
+    let Some(indexed) = &document.indexed else {
+        return ("rev = :expected AND attribute_not_exists(idx)", Some(values));
+    };
+    values.insert(":idx".to_owned(), json(indexed));
+    ("rev = :expected AND idx = :idx", Some(values))
+}
+
+/// Why a transaction was cancelled.
+enum Cancellation {
+    /// A condition did not hold.
+    Condition,
+    /// Another transaction was at the same items: nothing is known, read again.
+    Conflict,
+    /// Throttled.
+    Passing,
+    /// A fault of ours.
+    Other,
+}
+
+fn cancellation(reasons: &[CancellationReason]) -> Cancellation {
+    let has = |wanted: &[&str]| {
+        reasons.iter().any(|reason| reason.code().is_some_and(|code| wanted.contains(&code)))
+    };
+    if has(&["ConditionalCheckFailed"]) {
+        Cancellation::Condition
+    } else if has(&["TransactionConflict"]) {
+        Cancellation::Conflict
+    } else if has(&["ThrottlingError", "ProvisionedThroughputExceeded"]) {
+        Cancellation::Passing
+    } else {
+        Cancellation::Other
     }
 }
 
@@ -83,9 +132,7 @@ impl Documents for DynamoDocuments {
     ) -> PortResult<()> {
         let overdue_at = document.updated_at.plus_seconds(OVERDUE_AFTER_SECONDS);
         let item = shape::write_document(tenant, document, overdue_at);
-        let condition = if expected.is_some() { "rev = :expected" } else { "attribute_not_exists(pk)" };
-        let values =
-            expected.map(|rev| std::collections::HashMap::from([(":expected".to_owned(), s(rev.as_str()))]));
+        let (condition, values) = replacement_condition(expected, document);
         let old = if garbage.is_empty() {
             let put = self.0.client.put_item().table_name(&self.0.name).set_item(Some(item));
             let put = put.condition_expression(condition).set_expression_attribute_values(values);
@@ -119,8 +166,11 @@ impl Documents for DynamoDocuments {
                 Err(error) => match error.as_service_error() {
                     Some(TransactWriteItemsError::TransactionCanceledException(canceled)) => {
                         let reason = canceled.cancellation_reasons().first();
-                        if reason.and_then(|reason| reason.code()) != Some("ConditionalCheckFailed") {
-                            return Err(port_error(error));
+                        match cancellation(canceled.cancellation_reasons()) {
+                            Cancellation::Condition => {}
+                            Cancellation::Conflict => return Err(PortError::Conflict),
+                            Cancellation::Passing => return Err(PortError::Unavailable(Box::new(error))),
+                            Cancellation::Other => return Err(port_error(error)),
                         }
                         reason.and_then(|reason| reason.item().cloned())
                     }
@@ -219,6 +269,7 @@ impl Documents for DynamoDocuments {
         id: &DocumentId,
         revision: &Revision,
         failure: &Failure,
+        lease: Option<Timestamp>,
         now: Timestamp,
     ) -> PortResult<bool> {
         let set = "SET st = :failed, err = :err, up = :now, lease = :zero REMOVE qs, qd";
@@ -227,6 +278,12 @@ impl Documents for DynamoDocuments {
             .expression_attribute_values(":err", json(failure))
             .expression_attribute_values(":now", n(now.as_millis()))
             .expression_attribute_values(":zero", n(0));
+        let update = match lease {
+            None => update,
+            Some(lease) => update
+                .condition_expression(format!("{UNFINISHED} AND lease = :lease"))
+                .expression_attribute_values(":lease", n(lease.as_millis())),
+        };
         applied(update).await
     }
 
@@ -263,9 +320,11 @@ impl Documents for DynamoDocuments {
                 let document = keys::parse_document(pk).map(|(org, id)| Overdue::Document(org, id));
                 let purge =
                     || keys::parse_purge(pk, sk).map(|(org, id, purge)| Overdue::Purge(org, id, purge));
-                let overdue =
-                    document.or_else(purge).ok_or_else(|| PortError::Corrupt("due index".into()))?;
-                found.push((item.text("qd")?.to_owned(), overdue));
+                match document.or_else(purge) {
+                    Some(overdue) => found.push((item.text("qd")?.to_owned(), overdue)),
+                    // One record that cannot be read must not stop the sweep of all others.
+                    None => error!("the index of unfinished work has a key that is none of ours"),
+                }
             }
         }
         found.sort_by(|a, b| a.0.cmp(&b.0));

@@ -46,6 +46,20 @@ impl IndexHead {
     pub fn through(&self) -> u64 {
         self.segments.last().map_or(0, |segment| segment.through)
     }
+
+    /// Whether the container is worth compacting once `changes` are committed on this head. A message may be lost or
+    /// come too early, so the answer is yes again every few records.
+    pub fn wants_compaction(&self, changes: &[Change]) -> bool {
+        /// A cold reader reads no more than about this many records and their packs.
+        const AFTER_RECORDS: u64 = 64;
+        /// A record of this many chunks costs a reader as much as many small ones.
+        const LARGE_RECORD_CHUNKS: u32 = 256;
+        let added = changes.iter().filter_map(|change| change.document().extracted.as_ref());
+        let chunks: u32 = added.map(|new| new.chunks).sum();
+        let after = if chunks >= LARGE_RECORD_CHUNKS { AFTER_RECORDS / 8 } else { AFTER_RECORDS };
+        let behind = self.seq + 1 - self.through();
+        behind >= after && behind.is_multiple_of(after / 4)
+    }
 }
 
 /// An immutable segment.
@@ -185,5 +199,17 @@ impl Document {
     /// Whether the newest revision needs these bytes.
     fn uses(&self, blob: &BlobRef) -> bool {
         self.body.blob == *blob || self.extracted.as_ref().is_some_and(|new| new.pack == *blob)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_records_wait_for_many() {
+        let asked =
+            (0..100).filter(|seq| IndexHead { seq: *seq, ..IndexHead::default() }.wants_compaction(&[]));
+        assert_eq!(asked.collect::<Vec<_>>(), [63, 79, 95]);
     }
 }

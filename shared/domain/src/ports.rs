@@ -93,7 +93,8 @@ pub trait Documents: Send + Sync {
     async fn get(&self, tenant: &Tenant, ids: &[DocumentId]) -> PortResult<Vec<Option<Document>>>;
 
     /// Writes a whole record with a new revision, atomically with a purge record for `garbage` where there is any.
-    /// Fails with [`PortError::Conflict`] unless the stored revision is `expected` (`None`: there is no record). Our
+    /// Fails with [`PortError::Conflict`] unless the stored revision is `expected` (`None`: there is no record) and
+    /// search serves what `document` says it does. Our
     /// own earlier write of the same revision counts as success, because a lost answer is sent again.
     async fn accept(
         &self,
@@ -132,13 +133,15 @@ pub trait Documents: Send + Sync {
         now: Timestamp,
     ) -> PortResult<bool>;
 
-    /// Ends a revision as `failed`; what search served before stays. `false` when it is no longer wanted.
+    /// Ends a revision as `failed`; what search served before stays. `false` when it is no longer wanted, or when a
+    /// `lease` is given and is no longer the document's: a worker that comes too late decides nothing.
     async fn fail(
         &self,
         tenant: &Tenant,
         id: &DocumentId,
         revision: &Revision,
         failure: &Failure,
+        lease: Option<Timestamp>,
         now: Timestamp,
     ) -> PortResult<bool>;
 

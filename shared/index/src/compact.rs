@@ -10,9 +10,6 @@ use tracing::info;
 
 use crate::load::Loaded;
 
-/// After this many log records behind the segments a container is worth compacting: a cold reader then reads no more
-/// than about this many records and their packs.
-pub const COMPACT_AFTER_RECORDS: u64 = 64;
 /// Neighbouring segments are merged while the older is not this many times larger, which keeps their number
 /// logarithmic and rewrites each chunk a logarithmic number of times.
 const LEVEL_FACTOR: u64 = 4;
@@ -52,7 +49,15 @@ pub async fn compact(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult
     let unused: Vec<BlobRef> = if published {
         replaced
     } else {
-        let known: Vec<&BlobRef> = loaded.segments.iter().map(|(segment, _)| &segment.blob).collect();
+        // Our own list may have been published all the same, its answer lost and its segments kept by a later one.
+        let present = ctx.index.head(tenant, id).await?.segments;
+        let known: Vec<&BlobRef> = loaded
+            .segments
+            .iter()
+            .map(|(segment, _)| segment)
+            .chain(&present)
+            .map(|segment| &segment.blob)
+            .collect();
         let new = segments.iter().map(|segment| segment.blob.clone()).chain(replaced);
         new.filter(|blob| !known.contains(&blob)).collect()
     };

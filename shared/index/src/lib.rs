@@ -5,5 +5,5 @@ mod compact;
 mod load;
 
 pub use cache::Cache;
-pub use compact::{COMPACT_AFTER_RECORDS, compact};
+pub use compact::compact;
 pub use load::{Loaded, attributes};

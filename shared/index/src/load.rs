@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use domain::BlobRef;
@@ -13,6 +14,9 @@ use tracing::warn;
 
 /// How many packs are read in one go.
 const PACKS_AT_ONCE: usize = 100;
+/// How often the log is asked for a record that the head already counts, and the pause that grows in between.
+const LOG_ATTEMPTS: u32 = 5;
+const LOG_PAUSE: Duration = Duration::from_millis(4);
 /// How often a reader starts over when compaction replaces what it is about to read.
 const ATTEMPTS: usize = 4;
 
@@ -86,16 +90,25 @@ impl Loaded {
         id: &ContainerId,
         seq: u64,
     ) -> PortResult<bool> {
-        while self.seq < seq {
+        for attempt in 0..LOG_ATTEMPTS {
+            if self.seq >= seq {
+                return Ok(true);
+            }
+            // A query may see part of a transaction: the head first, the record some milliseconds later.
+            if attempt > 0 {
+                tokio::time::sleep(LOG_PAUSE * attempt).await;
+            }
             let records = ctx.index.log(tenant, id, self.seq).await?;
             let contiguous =
                 records.iter().zip(self.seq + 1..).all(|(record, expected)| record.seq == expected);
-            if !contiguous || records.last().is_none_or(|last| last.seq < seq) {
+            if !contiguous {
                 return Ok(false);
             }
-            self.fold(ctx, tenant, &records).await?;
+            if !records.is_empty() {
+                self.fold(ctx, tenant, &records).await?;
+            }
         }
-        Ok(true)
+        Ok(self.seq >= seq)
     }
 
     async fn fold(&mut self, ctx: &Ctx, tenant: &Tenant, records: &[LogRecord]) -> PortResult<()> {

@@ -24,11 +24,15 @@ pub async fn remove_document(ctx: &Ctx, tenant: &Tenant, mut document: Document)
         let change = [Change::Remove(Box::new(document.clone()))];
         match ctx.index.commit(tenant, &document.container, head.seq, &change, ctx.clock.now()).await? {
             Committed::Done(purges) => {
-                for purge in purges {
-                    let job = Job::PurgeV1 { container: document.container.clone(), purge };
-                    // Lost messages are found by the sweeper through the purge record.
-                    ctx.jobs.send(&[Envelope { org: tenant.org().clone(), job }]).await.ok();
+                let container = || document.container.clone();
+                let mut jobs: Vec<Job> =
+                    purges.into_iter().map(|purge| Job::PurgeV1 { container: container(), purge }).collect();
+                if head.wants_compaction(&change) {
+                    jobs.push(Job::CompactV1 { container: container() });
                 }
+                // A lost purge is found by the sweeper, and a compaction is asked for again after some more records.
+                let messages = jobs.into_iter().map(|job| Envelope { org: tenant.org().clone(), job });
+                ctx.jobs.send(&messages.collect::<Vec<_>>()).await.ok();
                 return Ok(());
             }
             Committed::Moved | Committed::Stale(_) => {}
