@@ -166,6 +166,15 @@ async fn a_scoped_key_is_refused_outside_its_tags() {
 }
 
 #[tokio::test]
+async fn a_key_with_several_tags_is_told_to_name_one() {
+    let client = Client::new().await;
+    let scoped = client.app.key_with("acme", Permission::Write, Some(&["mine", "ours"])).await;
+    let answer = client.app.post("/v3/documents", &scoped, &json!({"content": "a"})).await;
+    let message = answer.body["error"].as_str().unwrap_or_default();
+    assert!(message.contains("containerTag") && message.contains("mine, ours"), "{message}");
+}
+
+#[tokio::test]
 async fn a_scoped_key_sees_its_tags_alone() {
     let client = Client::new().await;
     for tag in ["mine", "theirs"] {

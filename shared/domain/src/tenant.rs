@@ -70,6 +70,10 @@ impl Tenant {
         let tag = match (sent, self.confined_to()) {
             (Some(tag), _) => tag,
             (None, Some([only])) => only.clone(),
+            (None, Some(tags)) => {
+                let names: Vec<&str> = tags.iter().map(ContainerTag::as_str).collect();
+                return Err(Error::Forbidden(format!("name the containerTag: one of {}", names.join(", "))));
+            }
             (None, _) => ContainerTag::default_tag(),
         };
         self.check_reach(&tag)?;

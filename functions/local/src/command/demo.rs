@@ -47,7 +47,7 @@ pub(super) async fn demo(options: Demo) -> Result<()> {
     let cleanup = Cleanup(options.data.is_none().then_some(temporary));
     let system = System::open(&folder).await?;
     let workers = Workers::start(&system, Sandbox::child(std::env::current_exe()?)).await?;
-    let routes = service(&system, CACHE_BYTES)?;
+    let routes = service(&system, CACHE_BYTES, true)?;
 
     println!("Sending {} files and a conversation to the container {TAG}:", FILES.len());
     let begun = Instant::now();

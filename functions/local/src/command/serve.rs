@@ -35,7 +35,7 @@ pub(super) async fn serve(options: Serve) -> Result<()> {
     let system = System::open(&options.data.data).await?;
     let sandbox = Sandbox::child(std::env::current_exe()?);
     let workers = Workers::start(&system, sandbox).await?;
-    let service = service(&system, options.cache_mb * 1024 * 1024)?;
+    let service = service(&system, options.cache_mb * 1024 * 1024, is_loopback(options.bind))?;
     greet(listener.local_addr()?, &options);
     let service = service.into_make_service_with_connect_info::<SocketAddr>();
     let (ask, mut asked) = watch::channel(false);
@@ -51,11 +51,13 @@ pub(super) async fn serve(options: Serve) -> Result<()> {
     Ok(())
 }
 
-/// All routes, with the key `local` for peers on this machine.
-pub(super) fn service(system: &System, cache_bytes: usize) -> Result<Router> {
+/// All routes, with `local_key` also for the key `local` of peers on this machine: only where nobody else can connect,
+/// or a proxy on this machine would let everybody in.
+pub(super) fn service(system: &System, cache_bytes: usize, local_key: bool) -> Result<Router> {
     let ctx = system.ctx.clone();
     let authenticator = Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
-    let authenticator = authenticator.with_local_key(OrgId::parse(LOCAL_ORG)?);
+    let authenticator =
+        if local_key { authenticator.with_local_key(OrgId::parse(LOCAL_ORG)?) } else { authenticator };
     Ok(routes(&App { ctx, authenticator }, cache_bytes).layer(from_fn(mark_loopback)))
 }
 
