@@ -13,7 +13,7 @@ use crate::load::Loaded;
 /// A tail longer than this is dropped for the segments that compaction has made of it.
 const MAX_TAIL_CHUNKS: usize = 2_000;
 
-type Slot = Arc<tokio::sync::Mutex<Option<Arc<Loaded>>>>;
+type Slot = Arc<tokio::sync::Mutex<Option<Loaded>>>;
 
 /// The warm indexes of a process, least recently used out first. The key starts with the organization: one that is
 /// not the tenant's cannot be reached.
@@ -61,16 +61,14 @@ impl Cache {
             return Ok(loaded.index.clone());
         }
         let mut next = match warm.take() {
-            Some(loaded) if loaded.seq >= head.through() && fits(&loaded, head.generation) => {
-                (*loaded).clone()
-            }
+            Some(loaded) if loaded.seq >= head.through() && fits(&loaded, head.generation) => loaded,
             _ => Loaded::default(),
         };
         if next.seq == 0 || !next.follow(ctx, tenant, id, head.seq).await? {
             next = Loaded::read(ctx, tenant, id, head).await?;
         }
         let index = next.index.clone();
-        *warm = Some(Arc::new(next));
+        *warm = Some(next);
         drop(warm);
         self.account(&key, index.bytes());
         Ok(index)
