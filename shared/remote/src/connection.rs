@@ -1,0 +1,75 @@
+//! One request over one connection of HTTP/1.1, and reading its answer within a limit.
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use hyper::body::{Body, Incoming};
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+use url::Host;
+
+use crate::tls::Tls;
+
+/// Bounds the head of an answer; the library bounds the number of its fields at 100.
+const MAX_HEAD_BYTES: usize = 64 * 1024;
+
+/// A connection, plain or secure.
+pub(crate) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+
+/// Secures the connection where the scheme demands it.
+pub(crate) async fn open(
+    tcp: TcpStream,
+    secure: bool,
+    host: &Host<String>,
+    tls: &Tls,
+) -> std::io::Result<Box<dyn Stream>> {
+    Ok(if secure { Box::new(tls.secure(host, tcp).await?) } else { Box::new(tcp) })
+}
+
+/// An answer whose body is still to be read. The connection ends with it.
+pub(crate) struct Answer {
+    pub(crate) response: Response<Incoming>,
+    _driver: JoinSet<()>,
+}
+
+/// Why a body could not be read.
+pub(crate) enum BodyError {
+    TooLarge,
+    BrokeOff,
+}
+
+/// Sends a request and waits for the head of its answer.
+pub(crate) async fn send<B>(stream: Box<dyn Stream>, request: Request<B>) -> hyper::Result<Answer>
+where
+    B: Body + Send + 'static,
+    B::Data: Send,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let (mut sender, connection) =
+        http1::Builder::new().max_buf_size(MAX_HEAD_BYTES).handshake(TokioIo::new(stream)).await?;
+    let mut driver = JoinSet::new();
+    driver.spawn(async move {
+        // A fault of the connection also ends the request or its body, and is reported there.
+        let _ = connection.await;
+    });
+    Ok(Answer { response: sender.send_request(request).await?, _driver: driver })
+}
+
+impl Answer {
+    /// Reads the body, at most `limit` bytes.
+    pub(crate) async fn read(mut self, limit: usize) -> Result<Bytes, BodyError> {
+        let announced = self.response.body().size_hint().lower();
+        if usize::try_from(announced).map_or(true, |announced| announced > limit) {
+            return Err(BodyError::TooLarge);
+        }
+        match Limited::new(self.response.body_mut(), limit).collect().await {
+            Ok(collected) => Ok(collected.to_bytes()),
+            Err(error) if error.is::<LengthLimitError>() => Err(BodyError::TooLarge),
+            Err(_) => Err(BodyError::BrokeOff),
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! Undoes the compression of a body within limits, so that a small body cannot fill the memory.
+
+use std::io::Read;
+
+use brotli_decompressor::Decompressor;
+use bytes::Bytes;
+use flate2::read::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
+
+/// What the fetcher offers to undo.
+pub(crate) const ACCEPTED: &str = "gzip, br, deflate";
+
+const BROTLI_BUFFER: usize = 16 * 1024;
+
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum DecodeError {
+    NotOffered,
+    Damaged,
+    TooLarge,
+}
+
+/// Returns the content of `received` under its `Content-Encoding`, at most `limit` bytes.
+pub(crate) fn decode(encoding: &str, received: Bytes, limit: usize) -> Result<Bytes, DecodeError> {
+    let encoding = encoding.trim().to_ascii_lowercase();
+    if received.is_empty() || matches!(encoding.as_str(), "" | "identity") {
+        return Ok(received);
+    }
+    let first = received[0];
+    let body = &*received;
+    match encoding.as_str() {
+        "gzip" | "x-gzip" => read(MultiGzDecoder::new(body), limit),
+        // The standard means zlib, some servers send the bare stream; a zlib header starts with the method 8.
+        "deflate" if first & 0x0f == 8 => read(ZlibDecoder::new(body), limit),
+        "deflate" => read(DeflateDecoder::new(body), limit),
+        // Only the extension for large windows starts like this. It may demand a gigabyte before the first byte.
+        "br" if first & 0x7f == 0x11 => Err(DecodeError::Damaged),
+        "br" => read(Decompressor::new(body, BROTLI_BUFFER), limit),
+        _ => Err(DecodeError::NotOffered),
+    }
+}
+
+fn read(decoder: impl Read, limit: usize) -> Result<Bytes, DecodeError> {
+    let mut content = Vec::new();
+    let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
+    decoder.take(most).read_to_end(&mut content).map_err(|_| DecodeError::Damaged)?;
+    if content.len() > limit { Err(DecodeError::TooLarge) } else { Ok(content.into()) }
+}

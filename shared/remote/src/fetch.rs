@@ -1,0 +1,260 @@
+//! Fetches one public web page: guard, connection, redirects, retries, limits.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{
+    ACCEPT, ACCEPT_ENCODING, CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, HOST, LOCATION, USER_AGENT,
+};
+use http::{HeaderMap, Request, StatusCode};
+use http_body_util::Empty;
+use tokio::time::{sleep, timeout};
+use url::{Host, Position, Url};
+
+use crate::connection::{Answer, BodyError, open, send};
+use crate::decode::{ACCEPTED, DecodeError, decode};
+use crate::guard::{Refusal, Target, check, vet};
+use crate::network::Network;
+
+pub(crate) const AGENT: &str = concat!("Recollect/", env!("CARGO_PKG_VERSION"));
+const MEDIA_TYPES: &str =
+    "text/html, application/xhtml+xml, text/markdown, application/pdf, text/plain;q=0.9, */*;q=0.1";
+
+/// A page that was answered with success.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    /// The content, decompressed.
+    pub bytes: Bytes,
+    /// The whole `Content-Type` as the server gave it.
+    pub media_type: Option<String>,
+    /// The address that answered, after redirects.
+    pub url: String,
+}
+
+/// Why there is no page.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct FetchError {
+    /// What kind of failure it is.
+    pub kind: FetchErrorKind,
+    /// One sentence for the person who gave the address, without content and without internal addresses.
+    pub message: String,
+}
+
+/// The kinds of [`FetchError`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FetchErrorKind {
+    /// The address, or one that it redirects to, may not be fetched.
+    Blocked,
+    /// The page did not answer, or not with success, after the retries that make sense.
+    Failed,
+    /// The page has more bytes than are taken.
+    TooLarge,
+}
+
+/// How much a page may cost.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    pub(crate) total: Duration,
+    /// From looking up the name to the head of the answer.
+    pub(crate) first_byte: Duration,
+    pub(crate) pause: Duration,
+    pub(crate) retries: usize,
+    pub(crate) redirects: usize,
+    pub(crate) received: usize,
+    pub(crate) decoded: usize,
+    pub(crate) ratio: usize,
+    /// Below this size the ratio says nothing: a short page of repetitions compresses better than a bomb.
+    pub(crate) ratio_from: usize,
+}
+
+const MIB: usize = 1024 * 1024;
+
+impl Limits {
+    pub(crate) const STANDARD: Self = Self {
+        total: Duration::from_secs(30),
+        first_byte: Duration::from_secs(10),
+        pause: Duration::from_millis(500),
+        retries: 2,
+        redirects: 5,
+        received: 10 * MIB,
+        decoded: 40 * MIB,
+        ratio: 100,
+        ratio_from: MIB,
+    };
+
+    fn decoded_from(&self, received: usize) -> usize {
+        received.saturating_mul(self.ratio).max(self.ratio_from).min(self.decoded)
+    }
+}
+
+/// Fetches public web pages. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Fetcher {
+    network: Network,
+    limits: Limits,
+}
+
+enum Visit {
+    Page(Page),
+    Redirect(Url),
+}
+
+struct Failure {
+    /// Whether the same request may succeed a moment later.
+    passes: bool,
+    error: FetchError,
+}
+
+impl Fetcher {
+    /// Returns a fetcher that reaches pages through `network`.
+    pub fn new(network: Network) -> Self {
+        Self { network, limits: Limits::STANDARD }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn with_limits(network: Network, limits: Limits) -> Self {
+        Self { limits, ..Self::new(network) }
+    }
+
+    /// Fetches the page at `url` without a proxy, cookies or credentials. It follows up to 5 redirects and repeats
+    /// passing failures twice, within 30 seconds in all.
+    pub async fn fetch(&self, url: &str) -> Result<Page, FetchError> {
+        let late = |_| Err(failed("The page did not answer in time."));
+        timeout(self.limits.total, self.follow(url)).await.unwrap_or_else(late)
+    }
+
+    async fn follow(&self, url: &str) -> Result<Page, FetchError> {
+        let mut url = Url::parse(url).map_err(|_| blocked(Refusal::NotAnAddress))?;
+        let mut retries = self.limits.retries;
+        for _ in 0..=self.limits.redirects {
+            url.set_fragment(None);
+            match self.visit(&url, &mut retries).await? {
+                Visit::Page(page) => return Ok(page),
+                Visit::Redirect(next) => url = next,
+            }
+        }
+        Err(failed(format!("The page redirects more than {} times.", self.limits.redirects)))
+    }
+
+    async fn visit(&self, url: &Url, retries: &mut usize) -> Result<Visit, FetchError> {
+        loop {
+            match self.attempt(url).await {
+                Ok(visit) => return Ok(visit),
+                Err(failure) if failure.passes && *retries > 0 => *retries -= 1,
+                Err(failure) => return Err(failure.error),
+            }
+            sleep(self.limits.pause).await;
+        }
+    }
+
+    async fn attempt(&self, url: &Url) -> Result<Visit, Failure> {
+        let target = check(url).map_err(blocked)?;
+        let late = |_| Err(passing("The page did not answer in time."));
+        let answer =
+            timeout(self.limits.first_byte, self.request(url, &target)).await.unwrap_or_else(late)?;
+        let status = answer.response.status();
+        if let Some(next) = redirect(url, status, answer.response.headers())? {
+            return Ok(Visit::Redirect(next));
+        }
+        if !status.is_success() {
+            let passes = status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS;
+            return Err(Failure { passes, error: failed(format!("The page answered {}.", status.as_u16())) });
+        }
+        self.page(url, answer).await.map(Visit::Page)
+    }
+
+    /// Looks the name up once, and connects to nothing but the addresses that were vetted.
+    async fn request(&self, url: &Url, target: &Target) -> Result<Answer, Failure> {
+        let addresses = match &target.host {
+            Host::Ipv4(address) => vec![(*address).into()],
+            Host::Ipv6(address) => vec![(*address).into()],
+            Host::Domain(name) => self.network.resolve(name).await.unwrap_or_default(),
+        };
+        if addresses.is_empty() {
+            return Err(passing("The name of the page's server was not found."));
+        }
+        let vetted = vet(&addresses, target.port).map_err(blocked)?;
+        let unreachable = |_| passing("The page's server cannot be reached.");
+        let tcp = self.network.dial(&vetted).await.map_err(unreachable)?;
+        let stream = open(tcp, target.secure, &target.host, &self.network.tls)
+            .await
+            .map_err(|_| passing("There is no secure connection to the page's server."))?;
+        let request = request(url, target).map_err(|_| failed("The address cannot be requested."))?;
+        send(stream, request).await.map_err(|_| passing("The page's server gave no valid answer."))
+    }
+
+    async fn page(&self, url: &Url, answer: Answer) -> Result<Page, Failure> {
+        let headers = answer.response.headers();
+        let media_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).map(str::to_owned);
+        let encoding = encoding(headers);
+        let received = answer.read(self.limits.received).await.map_err(|error| match error {
+            BodyError::TooLarge => {
+                too_large(format!("The page has more than {} MiB.", self.limits.received / MIB)).into()
+            }
+            BodyError::BrokeOff => passing("The page broke off."),
+        })?;
+        let limit = self.limits.decoded_from(received.len());
+        let decoded = tokio::task::spawn_blocking(move || decode(&encoding, received, limit)).await;
+        let bytes = decoded.unwrap_or(Err(DecodeError::Damaged)).map_err(|error| match error {
+            DecodeError::TooLarge => too_large("The page has too many bytes once it is decompressed."),
+            DecodeError::Damaged => failed("The page's compression is damaged."),
+            DecodeError::NotOffered => failed("The page is compressed in a way that was not offered."),
+        })?;
+        Ok(Page { bytes, media_type, url: url.to_string() })
+    }
+}
+
+fn request(url: &Url, target: &Target) -> http::Result<Request<Empty<Bytes>>> {
+    let host = match url.port() {
+        Some(port) => format!("{}:{port}", target.host),
+        None => target.host.to_string(),
+    };
+    Request::get(&url[Position::BeforePath..Position::AfterQuery])
+        .header(HOST, host)
+        .header(USER_AGENT, AGENT)
+        .header(ACCEPT, MEDIA_TYPES)
+        .header(ACCEPT_ENCODING, ACCEPTED)
+        .header(CONNECTION, "close")
+        .body(Empty::new())
+}
+
+/// Returns where the page says it is now.
+fn redirect(url: &Url, status: StatusCode, headers: &HeaderMap) -> Result<Option<Url>, Failure> {
+    let (true, Some(location)) =
+        (matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308), headers.get(LOCATION))
+    else {
+        return Ok(None);
+    };
+    let next = std::str::from_utf8(location.as_bytes()).ok().and_then(|location| url.join(location).ok());
+    next.map(Some).ok_or_else(|| blocked(Refusal::NotAnAddress).into())
+}
+
+/// Several encodings become a list that [`decode`] refuses: nobody compresses a page twice with good intent.
+fn encoding(headers: &HeaderMap) -> String {
+    let values: Vec<_> =
+        headers.get_all(CONTENT_ENCODING).iter().map(|value| value.to_str().unwrap_or("?")).collect();
+    values.join(",")
+}
+
+fn blocked(refusal: Refusal) -> FetchError {
+    FetchError { kind: FetchErrorKind::Blocked, message: refusal.to_string() }
+}
+
+fn failed(message: impl Into<String>) -> FetchError {
+    FetchError { kind: FetchErrorKind::Failed, message: message.into() }
+}
+
+fn too_large(message: impl Into<String>) -> FetchError {
+    FetchError { kind: FetchErrorKind::TooLarge, message: message.into() }
+}
+
+fn passing(message: &str) -> Failure {
+    Failure { passes: true, error: failed(message) }
+}
+
+impl From<FetchError> for Failure {
+    fn from(error: FetchError) -> Self {
+        Self { passes: false, error }
+    }
+}

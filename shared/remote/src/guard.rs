@@ -1,0 +1,145 @@
+//! The guard: which addresses may be fetched. Deny by default, decided on the parsed host and on every address that
+//! its name has, so that no spelling and no resolver leads into a network of ours.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use url::{Host, Url};
+
+use crate::page_url::has_usable_host;
+
+/// Why an address is not fetched, as a sentence for the person who gave it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Refusal {
+    #[error("This is not a web address.")]
+    NotAnAddress,
+    #[error("Only http and https addresses are fetched.")]
+    Scheme,
+    #[error("Only the ports 80 and 443 are fetched.")]
+    Port,
+    #[error("An address with a user name or a password is not fetched.")]
+    Credentials,
+    #[error("The address does not lead to the public internet.")]
+    NotPublic,
+}
+
+/// A URL that passed every check that needs no resolver.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Target {
+    /// A literal address, or a name without a dot at its end. The address is not vetted yet.
+    pub(crate) host: Host<String>,
+    pub(crate) port: u16,
+    pub(crate) secure: bool,
+}
+
+/// Addresses that may be dialed. Only [`vet`] makes one.
+#[derive(Debug)]
+pub(crate) struct Vetted(Vec<SocketAddr>);
+
+impl Vetted {
+    pub(crate) fn addresses(&self) -> &[SocketAddr] {
+        &self.0
+    }
+}
+
+/// Checks what a URL says by itself.
+pub(crate) fn check(url: &Url) -> Result<Target, Refusal> {
+    let secure = match url.scheme() {
+        "http" => false,
+        "https" => true,
+        _ => return Err(Refusal::Scheme),
+    };
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(Refusal::Credentials);
+    }
+    let port = url.port_or_known_default().filter(|port| [80, 443].contains(port)).ok_or(Refusal::Port)?;
+    if !has_usable_host(url) {
+        return Err(Refusal::NotAnAddress);
+    }
+    let host = match url.host().ok_or(Refusal::NotAnAddress)? {
+        Host::Domain(name) => Host::Domain(public_name(name)?.to_owned()),
+        Host::Ipv4(address) => Host::Ipv4(address),
+        Host::Ipv6(address) => Host::Ipv6(address),
+    };
+    Ok(Target { host, port, secure })
+}
+
+/// Names that belong to a machine or to its network, whatever a resolver says about them.
+const PRIVATE_ZONES: [&str; 11] = [
+    "corp",
+    "home",
+    "home.arpa",
+    "internal",
+    "intranet",
+    "lan",
+    "local",
+    "localdomain",
+    "localhost",
+    "onion",
+    "private",
+];
+
+fn public_name(name: &str) -> Result<&str, Refusal> {
+    let name = name.strip_suffix('.').unwrap_or(name);
+    let is_private =
+        |zone: &&str| name.strip_suffix(*zone).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
+    if !name.contains('.') || PRIVATE_ZONES.iter().any(is_private) {
+        return Err(Refusal::NotPublic);
+    }
+    Ok(name)
+}
+
+/// Lets a name pass only with all of its addresses: one private answer among public ones is an attack or a mistake.
+pub(crate) fn vet(addresses: &[IpAddr], port: u16) -> Result<Vetted, Refusal> {
+    if !addresses.iter().copied().all(is_public) {
+        return Err(Refusal::NotPublic);
+    }
+    Ok(Vetted(addresses.iter().map(|address| SocketAddr::new(*address, port)).collect()))
+}
+
+fn is_public(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => !NOT_PUBLIC_V4.iter().any(|(network, bits)| in_v4(address, *network, *bits)),
+        IpAddr::V6(address) => {
+            in_v6(address, GLOBAL_UNICAST_V6.0, GLOBAL_UNICAST_V6.1)
+                && !NOT_PUBLIC_V6.iter().any(|(network, bits)| in_v6(address, *network, *bits))
+        }
+    }
+}
+
+/// IANA's registry of special addresses, but for what is globally reachable unicast.
+const NOT_PUBLIC_V4: [(Ipv4Addr, u32); 16] = [
+    (Ipv4Addr::new(0, 0, 0, 0), 8),        // this network
+    (Ipv4Addr::new(10, 0, 0, 0), 8),       // private
+    (Ipv4Addr::new(100, 64, 0, 0), 10),    // shared by carriers
+    (Ipv4Addr::new(127, 0, 0, 0), 8),      // loopback
+    (Ipv4Addr::new(168, 63, 129, 16), 32), // a cloud's host agent, on an address that looks public
+    (Ipv4Addr::new(169, 254, 0, 0), 16),   // link-local, with the metadata services
+    (Ipv4Addr::new(172, 16, 0, 0), 12),    // private
+    (Ipv4Addr::new(192, 0, 0, 0), 24),     // protocol assignments
+    (Ipv4Addr::new(192, 0, 2, 0), 24),     // documentation
+    (Ipv4Addr::new(192, 88, 99, 0), 24),   // 6to4 relays
+    (Ipv4Addr::new(192, 168, 0, 0), 16),   // private
+    (Ipv4Addr::new(198, 18, 0, 0), 15),    // benchmarks
+    (Ipv4Addr::new(198, 51, 100, 0), 24),  // documentation
+    (Ipv4Addr::new(203, 0, 113, 0), 24),   // documentation
+    (Ipv4Addr::new(224, 0, 0, 0), 4),      // multicast
+    (Ipv4Addr::new(240, 0, 0, 0), 4),      // reserved, broadcast
+];
+
+/// Everything else of IPv6 is special: loopback, mapped and compatible IPv4, NAT64, unique local, link-local, multicast.
+const GLOBAL_UNICAST_V6: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
+
+const NOT_PUBLIC_V6: [(Ipv6Addr, u32); 4] = [
+    (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23), // protocol assignments with Teredo, which carries IPv4
+    (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32), // documentation
+    (Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 0), 16), // 6to4, which carries IPv4
+    (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20), // documentation
+];
+
+fn in_v4(address: Ipv4Addr, network: Ipv4Addr, bits: u32) -> bool {
+    (address.to_bits() ^ network.to_bits()).leading_zeros() >= bits
+}
+
+fn in_v6(address: Ipv6Addr, network: Ipv6Addr, bits: u32) -> bool {
+    (address.to_bits() ^ network.to_bits()).leading_zeros() >= bits
+}

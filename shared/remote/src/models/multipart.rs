@@ -1,0 +1,62 @@
+//! A form with one file as `multipart/form-data`. The file stands between head and tail without being copied.
+
+use bytes::{Buf, Bytes};
+use http::HeaderValue;
+
+/// A form under construction.
+pub(super) struct Form {
+    boundary: String,
+    head: String,
+}
+
+/// A form that ends with its file.
+pub(super) struct FileForm {
+    form: Form,
+    file: Bytes,
+}
+
+impl Form {
+    pub(super) fn new() -> Self {
+        // 128 random bits stand in no file.
+        Self { boundary: format!("recollect-{:032x}", rand::random::<u128>()), head: String::new() }
+    }
+
+    pub(super) fn field(mut self, name: &str, value: &str) -> Self {
+        self.part(&format!("name=\"{name}\""), None);
+        self.head.push_str(value);
+        self.head.push_str("\r\n");
+        self
+    }
+
+    pub(super) fn file(mut self, name: &str, file_name: &str, media_type: &str, file: Bytes) -> FileForm {
+        let media_type =
+            if HeaderValue::from_str(media_type).is_ok() { media_type } else { "application/octet-stream" };
+        self.part(&format!("name=\"{name}\"; filename=\"{}\"", escape(file_name)), Some(media_type));
+        FileForm { form: self, file }
+    }
+
+    fn part(&mut self, disposition: &str, media_type: Option<&str>) {
+        self.head
+            .push_str(&format!("--{}\r\nContent-Disposition: form-data; {disposition}\r\n", self.boundary));
+        if let Some(media_type) = media_type {
+            self.head.push_str(&format!("Content-Type: {media_type}\r\n"));
+        }
+        self.head.push_str("\r\n");
+    }
+}
+
+impl FileForm {
+    pub(super) fn media_type(&self) -> String {
+        format!("multipart/form-data; boundary={}", self.form.boundary)
+    }
+
+    pub(super) fn into_body(self) -> impl Buf + Send + 'static {
+        let tail = format!("\r\n--{}--\r\n", self.form.boundary);
+        Bytes::from(self.form.head).chain(self.file).chain(Bytes::from(tail))
+    }
+}
+
+/// Escapes what would end a quoted name, as browsers do.
+fn escape(name: &str) -> String {
+    name.replace('"', "%22").replace('\r', "%0D").replace('\n', "%0A")
+}

@@ -1,0 +1,94 @@
+//! The last step of a fetch: looking up a name, and dialing addresses that the guard has vetted.
+
+use std::fmt;
+use std::io::{Error, ErrorKind, Result};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::{TcpStream, lookup_host};
+use tokio::time::timeout;
+
+use crate::guard::Vetted;
+use crate::tls::Tls;
+
+/// One address of several must not use up the time of the others.
+const DIAL_LIMIT: Duration = Duration::from_secs(3);
+
+type Resolve = dyn Fn(&str) -> Vec<IpAddr> + Send + Sync;
+type Dial = dyn Fn(IpAddr, u16) -> Option<SocketAddr> + Send + Sync;
+
+/// What resolves names and dials. Cheap to clone.
+#[derive(Clone)]
+pub struct Network {
+    kind: Arc<Kind>,
+    pub(crate) tls: Tls,
+}
+
+enum Kind {
+    Public,
+    Simulated { resolve: Box<Resolve>, dial: Box<Dial> },
+}
+
+impl Network {
+    /// Returns the real one: the system's resolver, and connections without a proxy.
+    pub fn public() -> Self {
+        Self { kind: Arc::new(Kind::Public), tls: Tls::default() }
+    }
+
+    /// Returns a network for tests. `resolve` answers every look-up, with no address for a name that is unknown;
+    /// `dial` says which address is really dialed in place of a public one, or none to refuse the connection. The guard
+    /// runs in full before that.
+    pub fn simulated(
+        resolve: impl Fn(&str) -> Vec<IpAddr> + Send + Sync + 'static,
+        dial: impl Fn(IpAddr, u16) -> Option<SocketAddr> + Send + Sync + 'static,
+    ) -> Self {
+        let kind = Kind::Simulated { resolve: Box::new(resolve), dial: Box::new(dial) };
+        Self { kind: Arc::new(kind), tls: Tls::default() }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn trusting(self, tls: Tls) -> Self {
+        Self { tls, ..self }
+    }
+
+    /// Looks a name up, once.
+    pub(crate) async fn resolve(&self, name: &str) -> Result<Vec<IpAddr>> {
+        match &*self.kind {
+            Kind::Public => Ok(lookup_host((name, 0)).await?.map(|address| address.ip()).collect()),
+            Kind::Simulated { resolve, .. } => Ok(resolve(name)),
+        }
+    }
+
+    /// Connects to the first address that answers.
+    pub(crate) async fn dial(&self, vetted: &Vetted) -> Result<TcpStream> {
+        let mut last = Error::from(ErrorKind::AddrNotAvailable);
+        for address in vetted.addresses() {
+            match timeout(DIAL_LIMIT, self.dial_one(*address)).await {
+                Ok(Ok(stream)) => return Ok(stream),
+                Ok(Err(error)) => last = error,
+                Err(_) => last = Error::from(ErrorKind::TimedOut),
+            }
+        }
+        Err(last)
+    }
+
+    async fn dial_one(&self, address: SocketAddr) -> Result<TcpStream> {
+        let address = match &*self.kind {
+            Kind::Public => address,
+            Kind::Simulated { dial, .. } => {
+                dial(address.ip(), address.port()).ok_or(ErrorKind::ConnectionRefused)?
+            }
+        };
+        TcpStream::connect(address).await
+    }
+}
+
+impl fmt::Debug for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match &*self.kind {
+            Kind::Public => "Network::public",
+            Kind::Simulated { .. } => "Network::simulated",
+        })
+    }
+}

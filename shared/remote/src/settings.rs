@@ -1,0 +1,57 @@
+//! What the operator says about the model endpoint.
+
+use std::fmt;
+
+pub(crate) const URL: &str = "RECOLLECT_MODEL_URL";
+pub(crate) const KEY: &str = "RECOLLECT_MODEL_KEY";
+pub(crate) const VISION_MODEL: &str = "RECOLLECT_VISION_MODEL";
+pub(crate) const TRANSCRIPTION_MODEL: &str = "RECOLLECT_TRANSCRIPTION_MODEL";
+
+/// A text that is never shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    pub(crate) fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<String> for Secret {
+    fn from(text: String) -> Self {
+        Self(text)
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+/// An endpoint that speaks OpenAI's protocol, and the models to ask there.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ModelSettings {
+    /// The base of the endpoint, as in `https://api.openai.com/v1` or `http://127.0.0.1:11434/v1`.
+    pub url: Option<String>,
+    /// Sent as a bearer token. Endpoints on the own machine often need none.
+    pub key: Option<Secret>,
+    /// Describes images.
+    pub vision_model: Option<String>,
+    /// Transcribes audio and video.
+    pub transcription_model: Option<String>,
+}
+
+impl ModelSettings {
+    /// Reads the settings from variables of the environment; an empty one counts as absent.
+    pub fn from_environment(lookup: impl Fn(&str) -> Option<String>) -> Self {
+        let value =
+            |name| lookup(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
+        Self {
+            url: value(URL),
+            key: value(KEY).map(Secret::from),
+            vision_model: value(VISION_MODEL),
+            transcription_model: value(TRANSCRIPTION_MODEL),
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! The model endpoint: the shape of the requests, what becomes of every answer, and where the key goes.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use super::server::{Received, Server, answer, ok, receive};
+use crate::{ModelError, ModelSettings, Models, Secret};
+
+const KEY: &str = "sk-very-secret";
+
+fn settings(url: String) -> ModelSettings {
+    ModelSettings {
+        url: Some(url),
+        key: Some(Secret::from(KEY.to_owned())),
+        vision_model: Some("eye".into()),
+        transcription_model: Some("ear".into()),
+    }
+}
+
+fn models(server: &Server) -> Models {
+    Models::new(settings(format!("http://{}/v1", server.address)))
+}
+
+fn said(text: &str) -> Vec<u8> {
+    let body = json!({ "choices": [{ "message": { "role": "assistant", "content": text } }] });
+    ok("Content-Type: application/json\r\n", body.to_string().as_bytes())
+}
+
+fn only(server: &Server) -> Received {
+    let mut received = server.received();
+    assert_eq!(received.len(), 1);
+    received.remove(0)
+}
+
+#[tokio::test]
+async fn an_image_is_described_by_the_vision_model() {
+    let server = Server::start(|_| said("\n# A cat\n\n## Text\n\nMIAU \n")).await;
+    let text = models(&server).describe_image(b"\x89PNG", "image/png").await.unwrap();
+    assert_eq!(text, "# A cat\n\n## Text\n\nMIAU");
+    let request = only(&server);
+    assert_eq!(request.head.lines().next(), Some("POST /v1/chat/completions HTTP/1.1"));
+    assert_eq!(request.header("authorization"), Some("Bearer sk-very-secret"));
+    assert_eq!(request.header("content-type"), Some("application/json"));
+    assert_eq!(request.header("host"), Some(server.address.to_string().as_str()));
+    let body: Value = serde_json::from_slice(&request.body).unwrap();
+    assert_eq!(body["model"], "eye");
+    let content = &body["messages"][0]["content"];
+    assert_eq!(
+        content[1],
+        json!({ "type": "image_url", "image_url": { "url": "data:image/png;base64,iVBORw==" } })
+    );
+    let question = content[0]["text"].as_str().unwrap();
+    for demand in ["Markdown", "all visible text", "never an instruction"] {
+        assert!(question.contains(demand), "{demand}");
+    }
+    assert!(!question.contains("  ") && !question.contains('\n'), "{question}");
+}
+
+#[tokio::test]
+async fn a_recording_is_sent_as_a_form_to_the_transcription_model() {
+    let server = Server::start(|_| ok("", br#"{"text":" Guten Tag. \n"}"#)).await;
+    let recording = Bytes::from_static(b"RIFF\r\n--\r\n\0\xff");
+    let text =
+        models(&server).transcribe(recording, "Gespr\u{e4}ch \"1\"\r\n.wav", "audio/wav").await.unwrap();
+    assert_eq!(text, "Guten Tag.");
+    let request = only(&server);
+    assert_eq!(request.head.lines().next(), Some("POST /v1/audio/transcriptions HTTP/1.1"));
+    assert_eq!(request.header("authorization"), Some("Bearer sk-very-secret"));
+    assert_eq!(request.header("content-length"), Some(request.body.len().to_string().as_str()));
+    let boundary =
+        request.header("content-type").unwrap().strip_prefix("multipart/form-data; boundary=").unwrap();
+    let mut expected = format!(
+        "--{boundary}\r\nContent-Disposition: form-data; name=\"model\"\r\n\r\near\r\n\
+         --{boundary}\r\nContent-Disposition: form-data; name=\"response_format\"\r\n\r\njson\r\n\
+         --{boundary}\r\nContent-Disposition: form-data; name=\"file\"; filename=\"Gespr\u{e4}ch %221%22%0D%0A.wav\"\r\n\
+         Content-Type: audio/wav\r\n\r\n"
+    )
+    .into_bytes();
+    expected.extend_from_slice(b"RIFF\r\n--\r\n\0\xff");
+    expected.extend_from_slice(format!("\r\n--{boundary}--\r\n").as_bytes());
+    assert_eq!(request.body, expected);
+}
+
+#[tokio::test]
+async fn a_media_type_cannot_add_lines_to_the_form() {
+    let server = Server::start(|_| ok("", br#"{"text":""}"#)).await;
+    let outcome = models(&server).transcribe(Bytes::from_static(b"x"), "a.wav", "audio/wav\r\nX: y").await;
+    assert_eq!(outcome.unwrap(), "");
+    let form = String::from_utf8(only(&server).body).unwrap();
+    assert!(form.contains("\r\nContent-Type: application/octet-stream\r\n\r\nx\r\n"), "{form}");
+}
+
+#[tokio::test]
+async fn the_base_of_the_endpoint_keeps_its_path_and_query() {
+    for (base, target) in [
+        ("", "/chat/completions"),
+        ("/", "/chat/completions"),
+        ("/v1/", "/v1/chat/completions"),
+        ("/a/b?version=2", "/a/b/chat/completions?version=2"),
+    ] {
+        let server = Server::start(|_| said("text")).await;
+        let settings = ModelSettings { key: None, ..settings(format!("http://{}{base}", server.address)) };
+        Models::new(settings).describe_image(b"x", "image/png").await.unwrap();
+        let request = only(&server);
+        assert_eq!((request.target(), request.header("authorization")), (target, None));
+    }
+}
+
+#[tokio::test]
+async fn each_status_is_one_kind_of_error_without_content_and_key() {
+    for (status, expected) in [
+        ("400", ModelError::Refused(400)),
+        ("401", ModelError::Refused(401)),
+        ("404", ModelError::Refused(404)),
+        ("413", ModelError::Refused(413)),
+        ("408", ModelError::Unavailable),
+        ("429", ModelError::Unavailable),
+        ("500", ModelError::Unavailable),
+        ("503", ModelError::Unavailable),
+        ("302", ModelError::Invalid),
+    ] {
+        let server = Server::start(move |request| {
+            let echo =
+                format!("Location: /elsewhere\r\nX-Echo: {}\r\n", request.header("authorization").unwrap());
+            answer(&format!("{status} {KEY}"), &echo, &request.body)
+        })
+        .await;
+        let models = models(&server);
+        let described = models.describe_image(b"content", "image/png").await.unwrap_err();
+        let transcribed =
+            models.transcribe(Bytes::from_static(b"content"), "a.mp3", "audio/mpeg").await.unwrap_err();
+        assert_eq!((&described, &transcribed), (&expected, &expected), "{status}");
+        assert!(server.received().iter().all(|request| request.target() != "/elsewhere"));
+        assert!(!format!("{described} {described:?}").contains("secret"));
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_that_comes_before_the_whole_file_was_sent_is_heard() {
+    let server = Server::raw(|mut stream| async move {
+        let mut piece = vec![0; 1024];
+        if stream.read(&mut piece).await.is_ok() {
+            let _ = stream.write_all(&answer("413 Too much", "", b"")).await;
+            while stream.read(&mut piece).await.is_ok_and(|length| length > 0) {}
+        }
+    })
+    .await;
+    let recording = Bytes::from(vec![7; 32 << 20]);
+    let outcome = models(&server).transcribe(recording, "long.mp4", "video/mp4").await;
+    assert_eq!(outcome, Err(ModelError::Refused(413)));
+}
+
+#[tokio::test]
+async fn answers_that_are_not_as_expected_are_invalid() {
+    let too_long = "x".repeat(1 << 20);
+    for body in [
+        "",
+        "no JSON",
+        "[]",
+        "{}",
+        r#"{"choices":[]}"#,
+        r#"{"choices":[{"message":{"content":null}}],"text":null}"#,
+        r#"{"choices":[{"message":{"content":" \n"}}],"text":7}"#,
+        too_long.as_str(),
+        &format!(r#"{{"choices":[{{"message":{{"content":"{too_long}"}}}}],"text":"{too_long}"}}"#),
+    ] {
+        let bytes = body.as_bytes().to_vec();
+        let server = Server::start(move |_| ok("", &bytes)).await;
+        let models = models(&server);
+        let described = models.describe_image(b"x", "image/png").await;
+        let transcribed = models.transcribe(Bytes::new(), "a.mp3", "audio/mpeg").await;
+        let case = &body[..body.len().min(60)];
+        assert_eq!((described, transcribed), (Err(ModelError::Invalid), Err(ModelError::Invalid)), "{case}");
+    }
+}
+
+#[tokio::test]
+async fn an_endpoint_that_is_absent_silent_or_breaks_off_is_unavailable() {
+    let gone = Server::start(|_| Vec::new()).await.address;
+    let absent = Models::new(settings(format!("http://{gone}")));
+    assert_eq!(absent.describe_image(b"x", "image/png").await, Err(ModelError::Unavailable));
+
+    let silent = Server::raw(|mut stream| async move {
+        receive(&mut stream).await;
+        std::future::pending::<()>().await;
+    })
+    .await;
+    let impatient =
+        Models::with_limit(settings(format!("http://{}", silent.address)), Duration::from_millis(100));
+    assert_eq!(impatient.describe_image(b"x", "image/png").await, Err(ModelError::Unavailable));
+
+    let broken = Server::start(|_| b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{".to_vec()).await;
+    assert_eq!(models(&broken).describe_image(b"x", "image/png").await, Err(ModelError::Unavailable));
+
+    let plain = Server::plain(b"HTTP/1.1 200 OK\r\n\r\n{}").await;
+    let insecure = Models::new(settings(format!("https://{}", plain.address)));
+    assert_eq!(insecure.describe_image(b"x", "image/png").await, Err(ModelError::Unavailable));
+    assert!(plain.received().iter().all(|sent| !sent.head.contains("POST") && !sent.head.contains(KEY)));
+}
+
+#[tokio::test]
+async fn what_is_not_set_or_unusable_is_named() {
+    let nothing = Models::new(ModelSettings::default());
+    let error = nothing.describe_image(b"x", "image/png").await.unwrap_err();
+    assert_eq!(
+        error,
+        ModelError::NotConfigured { setting: vec!["RECOLLECT_MODEL_URL", "RECOLLECT_VISION_MODEL"] }
+    );
+    assert_eq!(
+        error.to_string(),
+        "no model is configured for this; missing or unusable: RECOLLECT_MODEL_URL, RECOLLECT_VISION_MODEL"
+    );
+    let deaf =
+        Models::new(ModelSettings { transcription_model: None, ..settings("http://127.0.0.1:1".into()) });
+    let error = deaf.transcribe(Bytes::new(), "a.mp3", "audio/mpeg").await.unwrap_err();
+    assert_eq!(error, ModelError::NotConfigured { setting: vec!["RECOLLECT_TRANSCRIPTION_MODEL"] });
+    for url in
+        ["models.example.com/v1", "ftp://models.example.com", "data:,x", "http://me:word@models.example.com/"]
+    {
+        let error = Models::new(settings(url.into())).describe_image(b"x", "image/png").await.unwrap_err();
+        assert_eq!(error, ModelError::NotConfigured { setting: vec!["RECOLLECT_MODEL_URL"] }, "{url}");
+    }
+    let broken_key =
+        ModelSettings { key: Some(Secret::from("a\nb".to_owned())), ..settings("http://127.0.0.1:1".into()) };
+    let error = Models::new(broken_key).describe_image(b"x", "image/png").await.unwrap_err();
+    assert_eq!(error, ModelError::NotConfigured { setting: vec!["RECOLLECT_MODEL_KEY"] });
+}
+
+#[test]
+fn settings_come_from_the_environment_and_never_show_the_key() {
+    let settings = ModelSettings::from_environment(|name| match name {
+        "RECOLLECT_MODEL_URL" => Some(" http://127.0.0.1:11434/v1\n".into()),
+        "RECOLLECT_MODEL_KEY" => Some(KEY.into()),
+        "RECOLLECT_VISION_MODEL" => Some("eye".into()),
+        "RECOLLECT_TRANSCRIPTION_MODEL" => Some("  ".into()),
+        other => panic!("{other} is no setting of ours"),
+    });
+    assert_eq!(settings.url.as_deref(), Some("http://127.0.0.1:11434/v1"));
+    assert_eq!(settings.key.as_ref().map(Secret::reveal), Some(KEY));
+    assert_eq!(settings.vision_model.as_deref(), Some("eye"));
+    assert_eq!(settings.transcription_model, None);
+    let shown = format!("{settings:?} {:?}", Models::new(settings.clone()));
+    assert!(shown.contains("eye") && !shown.contains("secret"), "{shown}");
+    assert_eq!(ModelSettings::from_environment(|_| None), ModelSettings::default());
+}

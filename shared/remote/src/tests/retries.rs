@@ -1,0 +1,115 @@
+//! What is tried again, and what is not.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::server::{PUBLIC, Server, answer, ok, quick};
+use crate::{FetchErrorKind, Fetcher, Network};
+
+/// A server that answers each status in turn, then with a page.
+async fn statuses(statuses: &'static [&'static str]) -> Server {
+    let asked = AtomicUsize::new(0);
+    Server::start(move |_| match statuses.get(asked.fetch_add(1, Ordering::SeqCst)) {
+        Some(status) => answer(status, "", b"secret of the server"),
+        None => ok("", b"page"),
+    })
+    .await
+}
+
+#[tokio::test]
+async fn passing_failures_are_tried_again_twice() {
+    for failures in [
+        ["503 Busy", "503 Busy"],
+        ["429 Slow down", "500 Oops"],
+        ["502 Bad Gateway", "504 Late"],
+        ["nonsense", "503 Busy"],
+    ] {
+        let server = statuses(failures.to_vec().leak()).await;
+        assert_eq!(
+            server.fetcher().fetch("http://example.com/").await.unwrap().bytes,
+            "page",
+            "{failures:?}"
+        );
+        assert_eq!(server.connections(), 3);
+    }
+}
+
+#[tokio::test]
+async fn the_third_passing_failure_is_the_answer() {
+    for (status, message) in [
+        ("503 Busy", "The page answered 503."),
+        ("500 Oops", "The page answered 500."),
+        ("429 Slow down", "The page answered 429."),
+    ] {
+        let server = Server::start(move |_| answer(status, "", b"secret of the server")).await;
+        let error = server.fetcher().fetch("http://example.com/").await.unwrap_err();
+        assert_eq!((error.kind, error.message.as_str()), (FetchErrorKind::Failed, message));
+        assert_eq!(server.connections(), 3, "{status}");
+    }
+}
+
+#[tokio::test]
+async fn other_refusals_are_final() {
+    for status in ["400", "401", "403", "404", "410", "418", "451"] {
+        let server =
+            Server::start(move |_| answer(&format!("{status} No"), "", b"secret of the server")).await;
+        let error = server.fetcher().fetch("http://example.com/").await.unwrap_err();
+        assert_eq!(
+            (error.kind, error.message),
+            (FetchErrorKind::Failed, format!("The page answered {status}."))
+        );
+        assert_eq!(server.connections(), 1, "{status}");
+    }
+}
+
+#[tokio::test]
+async fn two_retries_are_all_over_every_redirect() {
+    let asked = AtomicUsize::new(0);
+    let server =
+        Server::start(move |request| match (request.target(), asked.fetch_add(1, Ordering::SeqCst)) {
+            ("/", 0) => answer("503 Busy", "", b""),
+            ("/", _) => super::server::redirect("/next"),
+            _ => answer("503 Busy", "", b""),
+        })
+        .await;
+    let error = server.fetcher().fetch("http://example.com/").await.unwrap_err();
+    assert_eq!(error.message, "The page answered 503.");
+    assert_eq!(server.connections(), 4);
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_be_reached_is_dialed_three_times() {
+    let dialed = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&dialed);
+    let network = Network::simulated(
+        |_| vec![PUBLIC],
+        move |_, _| {
+            counter.fetch_add(1, Ordering::SeqCst);
+            None
+        },
+    );
+    let error = Fetcher::with_limits(network, quick()).fetch("http://example.com/").await.unwrap_err();
+    assert_eq!(error.kind, FetchErrorKind::Failed);
+    assert_eq!(error.message, "The page's server cannot be reached.");
+    assert_eq!(dialed.load(Ordering::SeqCst), 3);
+}
+
+#[tokio::test]
+async fn a_name_that_is_not_found_is_said_to_be_so() {
+    let network = Network::simulated(|_| Vec::new(), |_, _| None);
+    let error = Fetcher::with_limits(network, quick()).fetch("http://example.com/").await.unwrap_err();
+    assert_eq!(error.kind, FetchErrorKind::Failed);
+    assert_eq!(error.message, "The name of the page's server was not found.");
+}
+
+#[tokio::test]
+async fn a_connection_that_closes_without_an_answer_is_tried_again() {
+    let tries = AtomicUsize::new(0);
+    let server = Server::start(move |_| match tries.fetch_add(1, Ordering::SeqCst) {
+        0 => Vec::new(),
+        1 => b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nbroken".to_vec(),
+        _ => ok("", b"page"),
+    })
+    .await;
+    assert_eq!(server.fetcher().fetch("http://example.com/").await.unwrap().bytes, "page");
+}

@@ -1,0 +1,62 @@
+//! TLS by rustls with ring and the certificate authorities of the system, read when the first secure connection is made.
+
+use std::io::{Error, ErrorKind, Result};
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, RootCertStore};
+use tokio::net::TcpStream;
+use tokio::sync::OnceCell;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+use url::Host;
+
+/// The trust of one client. Cheap to clone.
+#[derive(Clone, Default)]
+pub(crate) struct Tls(Arc<OnceCell<TlsConnector>>);
+
+impl Tls {
+    /// Trusts nothing but `roots`.
+    #[cfg(test)]
+    pub(crate) fn trusting(roots: RootCertStore) -> Self {
+        Self(Arc::new(OnceCell::new_with(Some(connector(roots).expect("ring has the standard versions")))))
+    }
+
+    /// Secures a connection; the other side must prove that it is `host`.
+    pub(crate) async fn secure(
+        &self,
+        host: &Host<String>,
+        stream: TcpStream,
+    ) -> Result<TlsStream<TcpStream>> {
+        let name = match host {
+            Host::Domain(name) => ServerName::try_from(name.clone()).map_err(Error::other)?,
+            Host::Ipv4(address) => ServerName::from(IpAddr::from(*address)),
+            Host::Ipv6(address) => ServerName::from(IpAddr::from(*address)),
+        };
+        let connector = self.0.get_or_try_init(|| async {
+            tokio::task::spawn_blocking(|| connector(system_roots()?)).await.map_err(Error::other)?
+        });
+        connector.await?.connect(name, stream).await
+    }
+}
+
+/// Authorities that this version of rustls cannot read are left out, as browsers do.
+fn system_roots() -> Result<RootCertStore> {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    if roots.is_empty() {
+        return Err(Error::new(ErrorKind::NotFound, "this system has no certificate authorities"));
+    }
+    Ok(roots)
+}
+
+fn connector(roots: RootCertStore) -> Result<TlsConnector> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(Error::other)?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    Ok(TlsConnector::from(Arc::new(config)))
+}
