@@ -1,17 +1,24 @@
 //! Canonical text to chunks that follow its structure.
 //!
-//! Markdown is cut at its headings; inside a section whole blocks, then sentences are packed up to the
-//! target size. Tables and fenced code stay whole up to twice the target. Neighbours inside a section
-//! share their border sentences. The result depends on nothing but the arguments.
+//! Markdown is cut at its headings, code at its definitions, data at its members; inside a section whole blocks, then
+//! items, then sentences are packed into chunks of about the target size. Tables and fenced code stay whole
+//! up to twice the target. Where a paragraph is cut, neighbours share sentences. A change in one place leaves the
+//! chunks elsewhere as they were. The result depends on nothing but the arguments.
 
 mod blocks;
+mod code;
+mod json;
 mod pack;
+mod sync;
+
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::sniff::Format;
-use blocks::sections;
-pub(crate) use pack::{Span, Unit, pack};
+use crate::data::is_json;
+use crate::format::Format;
+use blocks::Section;
+pub(crate) use pack::{End, Span, Unit, pack};
 
 /// A part of a document that is embedded and found on its own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,10 +29,14 @@ pub struct Chunk {
     pub start: usize,
     /// The character after the last one.
     pub end: usize,
-    /// The headings above it, outermost first.
+    /// The headings above it, outermost first: titles of sections, signatures of enclosing definitions, keys of data, and
+    /// the header of a table that began in an earlier chunk.
     pub headings: Vec<String>,
     /// The canonical text between `start` and `end`.
     pub text: String,
+    /// The turns of a conversation that it holds, by their place among the turns given; `None` in other documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turns: Option<Range<usize>>,
 }
 
 /// How large chunks become and how much they share.
@@ -79,9 +90,19 @@ impl ChunkOptions {
 pub fn chunk(text: &str, format: Format, options: &ChunkOptions) -> Vec<Chunk> {
     let mut spans = Vec::new();
     for section in sections(text, format, options.target()) {
-        pack(text, &section.units, section.headings, options, &mut spans);
+        pack(text, &section.units, &section.headings, options, &mut spans);
     }
     to_chunks(text, spans)
+}
+
+fn sections(text: &str, format: Format, target: usize) -> Vec<Section> {
+    match format {
+        Format::Code => code::sections(text, code::Style::Code, target),
+        // A file that holds one value per line is no JSON as a whole.
+        Format::Data if text.starts_with('{') || is_json(text) => json::sections(text, target),
+        Format::Data => code::sections(text, code::Style::Data, target),
+        _ => blocks::sections(text, format, target),
+    }
 }
 
 /// Gives byte spans their character offsets and text.
@@ -104,6 +125,7 @@ pub(crate) fn to_chunks(text: &str, spans: Vec<Span>) -> Vec<Chunk> {
             end: character + slice.chars().count(),
             headings: span.headings,
             text: slice.to_owned(),
+            turns: span.turns,
         });
     }
     chunks

@@ -5,7 +5,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use crate::canonical::canonical;
-use crate::chunk::{Chunk, ChunkOptions, Span, Unit, pack, to_chunks};
+use crate::chunk::{Chunk, ChunkOptions, End, Span, Unit, pack, to_chunks};
 use crate::sentences::{pieces, sentences};
 
 /// What one side of a conversation said at once.
@@ -61,42 +61,48 @@ fn speaker(turn: &Turn) -> String {
     }
 }
 
-/// Cuts a rendered conversation into windows of whole turns.
+/// Cuts a rendered conversation into windows of whole turns. Each chunk names the turns that it holds.
 ///
 /// A window has `turns_per_window` turns, or fewer if they exceed the target size; neighbours share
-/// `overlap_turns`. A turn longer than the target is cut at its sentences, in chunks of its own.
+/// `overlap_turns`. A turn longer than the target is cut at its sentences, in chunks of its own. Turns that are added
+/// later change no window but the last.
 /// `turn_spans` are those that [`render_conversation`] returned with the text.
 pub fn chunk_conversation(text: &str, turn_spans: &[Range<usize>], options: &ChunkOptions) -> Vec<Chunk> {
-    let turns = byte_spans(text, turn_spans);
+    let (places, turns): (Vec<usize>, Vec<Unit>) = spoken(text, turn_spans).into_iter().unzip();
     let target = options.target();
     let mut spans = Vec::new();
     let mut first = 0;
     while first < turns.len() {
         if turns[first].chars > target {
-            pack(text, &units(text, &turns[first], target), Vec::new(), options, &mut spans);
+            let before = spans.len();
+            pack(text, &units(text, &turns[first], target), &[], options, &mut spans);
+            for span in &mut spans[before..] {
+                span.turns = Some(places[first]..places[first] + 1);
+            }
             first += 1;
             continue;
         }
         let end = window_end(text, &turns, first, options);
-        spans.push(Span { bytes: turns[first].bytes.start..turns[end - 1].bytes.end, headings: Vec::new() });
+        let bytes = turns[first].bytes.start..turns[end - 1].bytes.end;
+        spans.push(Span { bytes, headings: Vec::new(), turns: Some(places[first]..places[end - 1] + 1) });
         first = next_window(&turns, first, end, options);
     }
     to_chunks(text, spans)
 }
 
-/// Turns character places into bytes, without the blank turns.
-fn byte_spans(text: &str, places: &[Range<usize>]) -> Vec<Unit> {
+/// Turns character places into bytes, each with its place among the turns, without the blank turns.
+fn spoken(text: &str, places: &[Range<usize>]) -> Vec<(usize, Unit)> {
     let mut turns = Vec::with_capacity(places.len());
     let mut indices = text.char_indices().map(|(at, _)| at).enumerate().peekable();
     let mut byte_of = |character: usize| {
         while indices.next_if(|(index, _)| *index < character).is_some() {}
         indices.peek().map_or(text.len(), |(_, at)| *at)
     };
-    for place in places {
+    for (index, place) in places.iter().enumerate() {
         let start = byte_of(place.start);
         let bytes = start..byte_of(place.end).max(start);
         if !text[bytes.clone()].trim().is_empty() {
-            turns.push(Unit::of(text, bytes, true));
+            turns.push((index, Unit::of(text, bytes, End::Block)));
         }
     }
     turns
@@ -136,5 +142,5 @@ fn units(text: &str, turn: &Unit, target: usize) -> Vec<Unit> {
         None => vec![sentence],
     };
     let parts = sentences(text, turn.bytes.clone()).into_iter().flat_map(cut);
-    parts.map(|part| Unit::of(text, part, true)).collect()
+    parts.map(|part| Unit::of(text, part, End::Sentence)).collect()
 }

@@ -6,9 +6,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use serde::{Deserialize, Serialize};
 
 use crate::canonical::canonical;
+use crate::encoding::decode;
 use crate::failure::{Failure, FailureCode};
-use crate::sniff::{Format, Sniffed, Source, sniff_text};
-use crate::{html, markdown, pdf};
+use crate::format::Format;
+use crate::sniff::{Sniffed, Source, sniff_text};
+use crate::{csv, html, mail, markdown, notebook, office, pdf, sheets};
 
 /// The most canonical text a document may have, in bytes: more than any file that is allowed in, so only
 /// a format that unfolds can reach it.
@@ -28,8 +30,9 @@ pub struct Extracted {
     pub text: String,
     /// The title the document gives itself.
     pub title: Option<String>,
-    /// What else it says about itself: `author`, `created`, `modified` (as written), `pageCount`,
-    /// `language`, `description`, `siteName`, `ogImage`, `url`.
+    /// What else it says about itself. Any format: `author`, `created`, `modified` (dates as written), `language`,
+    /// `description`. Text documents and PDF: `pageCount`; presentations: `slideCount`; workbooks: `sheetCount`. Web
+    /// pages: `siteName`, `ogImage`, `url`.
     pub properties: BTreeMap<String, String>,
 }
 
@@ -57,7 +60,23 @@ impl Extracted {
 /// # Errors
 /// A [`Failure`] that repeating cannot heal. A panic inside a parser is one as well (`corrupt`).
 pub fn extract(source: &Source) -> Result<Extracted, Failure> {
-    let read = catch_unwind(AssertUnwindSafe(|| read(source))).unwrap_or_else(|_| {
+    guarded(|| read(sniff_text(source)?, source))
+}
+
+/// Reads a document with the reader of a format, whatever its bytes look like: the way to try a reader with any bytes.
+///
+/// # Errors
+/// As [`extract`].
+pub fn extract_as(format: Format, bytes: &[u8]) -> Result<Extracted, Failure> {
+    let is_text = format.is_plain() || matches!(format, Format::Html | Format::Notebook);
+    let text = || Sniffed::Text { text: decode(bytes, None), format };
+    let sniffed = if is_text { text() } else { Sniffed::Binary(format) };
+    guarded(|| read(sniffed, &Source { bytes, ..Source::default() }))
+}
+
+/// Runs a reader and brings its text into canonical form.
+fn guarded(read: impl FnOnce() -> Result<Extracted, Failure>) -> Result<Extracted, Failure> {
+    let read = catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| {
         Err(Failure::new(FailureCode::Corrupt, "The file could not be read: its structure broke the reader."))
     });
     let mut extracted = read?;
@@ -77,12 +96,35 @@ pub(crate) fn too_much_text() -> Failure {
     Failure::new(FailureCode::ContentLimit, format!("The document contains more than {limit} MiB of text."))
 }
 
-fn read(source: &Source) -> Result<Extracted, Failure> {
-    match sniff_text(source)? {
-        Sniffed::Pdf => pdf::read(source.bytes),
+fn read(sniffed: Sniffed, source: &Source) -> Result<Extracted, Failure> {
+    match sniffed {
+        Sniffed::Binary(format) => read_binary(format, source.bytes),
         Sniffed::Text { text, format: Format::Html } => html::read(&text),
         Sniffed::Text { text, format: Format::Markdown } => Ok(markdown::read(text)),
+        Sniffed::Text { text, format: Format::Csv } => csv::read(text, source.name),
+        Sniffed::Text { text, format: Format::Notebook } => notebook::read(&text),
         Sniffed::Text { text, format } => Ok(Extracted::new(format, text)),
+    }
+}
+
+fn read_binary(format: Format, bytes: &[u8]) -> Result<Extracted, Failure> {
+    match format {
+        Format::Pdf => pdf::read(bytes),
+        Format::Xlsx | Format::Xls | Format::Ods => sheets::read(format, bytes),
+        Format::Email => mail::read(bytes),
+        Format::Image | Format::Audio | Format::Video => {
+            let message = format!("This is {}, which has no text that could be extracted.", name_of(format));
+            Err(Failure::new(FailureCode::UnsupportedType, message))
+        }
+        _ => office::read(format, bytes),
+    }
+}
+
+fn name_of(format: Format) -> &'static str {
+    match format {
+        Format::Image => "an image",
+        Format::Audio => "an audio recording",
+        _ => "a video",
     }
 }
 
@@ -90,4 +132,21 @@ fn read(source: &Source) -> Result<Extracted, Failure> {
 pub(crate) fn one_line(value: &str, limit: usize) -> String {
     let words = canonical(value).split_whitespace().collect::<Vec<_>>().join(" ");
     words.chars().take(limit).collect()
+}
+
+/// Whether a title or a name was meant for people: many writers leave a placeholder or the name of their input.
+pub(crate) fn is_meant(value: &str) -> bool {
+    const PLACEHOLDERS: [&str; 8] = [
+        "untitled",
+        "anonymous",
+        "unspecified",
+        "(anonymous)",
+        "none",
+        "powerpoint presentation",
+        "slide 1",
+        "presentation1",
+    ];
+    let value = value.trim().to_lowercase();
+    let is_file = [".doc", ".docx", ".dvi", ".tex", ".indd", ".qxd", ".ppt", ".pptx", ".xls"];
+    !PLACEHOLDERS.contains(&&*value) && !is_file.iter().any(|extension| value.ends_with(extension))
 }

@@ -18,7 +18,7 @@ use render::{Mode, render};
 
 use crate::extract::{Extracted, MAX_TEXT_BYTES, MAX_TITLE_CHARS, one_line, too_much_text};
 use crate::failure::Failure;
-use crate::sniff::Format;
+use crate::format::Format;
 
 /// Readability looks at every element several times: a page with more is taken whole.
 const MAX_READABLE_ELEMENTS: usize = 50_000;
@@ -38,6 +38,11 @@ pub(crate) fn read(html: &str) -> Result<Extracted, Failure> {
         extracted.set_title(title.as_deref());
     }
     if extracted.text.len() > MAX_TEXT_BYTES { Err(too_much_text()) } else { Ok(extracted) }
+}
+
+/// Returns the text of a page that is part of something else, such as a mail.
+pub(crate) fn fragment(html: &str) -> String {
+    render(&tree::parse(html).root(), Mode::Everything)
 }
 
 /// Fills in what the page says about itself.

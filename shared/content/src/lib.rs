@@ -5,19 +5,32 @@
 
 mod canonical;
 mod chunk;
+mod compound;
 mod conversation;
+mod csv;
+mod data;
 mod encoding;
 mod extract;
 mod failure;
+mod format;
 mod html;
+mod mail;
 mod markdown;
+mod notebook;
+mod office;
+mod package;
 mod pdf;
+mod rtf;
 mod sentences;
+mod sheets;
 mod sniff;
+mod table;
 
 pub use chunk::{Chunk, ChunkOptions, chunk};
 pub use conversation::{Turn, chunk_conversation, render_conversation};
-pub use extract::{Extracted, MAX_TEXT_BYTES, extract};
+pub use extract::{Extracted, MAX_TEXT_BYTES, extract, extract_as};
 pub use failure::{Failure, FailureCode};
+pub use format::Format;
 pub use pdf::MAX_PAGES;
-pub use sniff::{Format, Source, sniff};
+pub use sheets::MAX_CELLS;
+pub use sniff::{Source, media_type, sniff};

@@ -1,7 +1,7 @@
 //! Markdown: recognizing it, its title and its front matter.
 
 use crate::extract::Extracted;
-use crate::sniff::Format;
+use crate::format::Format;
 
 /// How much of a text is looked at to recognize markdown.
 const LOOK_BYTES: usize = 64 * 1024;
@@ -52,7 +52,8 @@ pub(crate) fn split_front_matter(text: &str) -> (&str, &str) {
     ("", text)
 }
 
-fn first_heading(body: &str) -> Option<&str> {
+/// Returns the text of a heading that stands first.
+pub(crate) fn first_heading(body: &str) -> Option<&str> {
     let mut lines = body.lines().skip_while(|line| line.trim().is_empty());
     let first = lines.next()?;
     if let Some((_, title)) = atx_heading(first) {

@@ -7,22 +7,27 @@ use docling_pdf::outline::extract_outline;
 use docling_pdf::pdf_meta::PdfMeta;
 use docling_pdf::textparse::PageTextParser;
 use docling_pdf::{PdfError, TextOptions, convert_text_layer_pages_opts};
+use unpdf::Unpdf;
 
-use crate::extract::{Extracted, MAX_TEXT_BYTES, too_much_text};
+use crate::extract::{Extracted, MAX_TEXT_BYTES, is_meant, too_much_text};
 use crate::failure::{Failure, FailureCode};
+use crate::format::Format;
 use crate::markdown::atx_heading;
-use crate::sniff::Format;
 
 /// The most pages that are read.
 pub const MAX_PAGES: usize = 5_000;
 
+/// How many pages are read at once.
+const PART_PAGES: usize = 50;
+
 pub(crate) fn read(bytes: &[u8]) -> Result<Extracted, Failure> {
     let pages = count_pages(bytes)?;
-    let options = TextOptions { word_gap: None, keep_typography: true };
-    let document = convert_text_layer_pages_opts(bytes, "", None, options).map_err(failure)?;
-    let mut markdown = document.export_to_markdown();
+    let mut markdown = text_layer(bytes, pages)?;
     if markdown.trim().is_empty() {
         markdown = few_words(bytes);
+    }
+    if markdown.trim().is_empty() {
+        markdown = second_reading(bytes);
     }
     if markdown.len() > MAX_TEXT_BYTES {
         return Err(too_much_text());
@@ -35,6 +40,32 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Extracted, Failure> {
     extracted.set("pageCount", Some(&pages.to_string()));
     describe(bytes, &mut extracted);
     Ok(extracted)
+}
+
+/// Returns the text layer of a long document part by part: the reader joins paragraphs over pages, in time that grows
+/// with the square of what it joins.
+fn text_layer(bytes: &[u8], pages: usize) -> Result<String, Failure> {
+    let part = |pages: Option<(usize, usize)>| {
+        let options = TextOptions { word_gap: None, keep_typography: true };
+        convert_text_layer_pages_opts(bytes, "", pages, options).map(|part| part.export_to_markdown())
+    };
+    let mut markdown = part((pages > PART_PAGES).then_some((1, PART_PAGES))).map_err(failure)?;
+    if pages > PART_PAGES && markdown.trim().is_empty() {
+        // Perhaps a scan: then each part would look at all pages again.
+        return part(None).map_err(failure);
+    }
+    for first in (1..=pages).step_by(PART_PAGES).skip(1) {
+        // The pages that the file counts are not always there.
+        let Ok(next) = part(Some((first, pages.min(first + PART_PAGES - 1)))) else {
+            break;
+        };
+        markdown.push_str("\n\n");
+        markdown.push_str(&next);
+        if markdown.len() > MAX_TEXT_BYTES {
+            return Err(too_much_text());
+        }
+    }
+    Ok(markdown)
 }
 
 fn count_pages(bytes: &[u8]) -> Result<usize, Failure> {
@@ -90,26 +121,24 @@ fn few_words(bytes: &[u8]) -> String {
     lines
 }
 
+/// Returns the text as another reader finds it, which knows more fonts.
+fn second_reading(bytes: &[u8]) -> String {
+    let read = Unpdf::new().sequential().with_images(false).parse_bytes(bytes);
+    read.and_then(|read| read.to_markdown()).unwrap_or_default()
+}
+
 /// Fills in the document information dictionary.
 fn describe(bytes: &[u8], extracted: &mut Extracted) {
     for (key, value) in document_info(bytes, None) {
         match key.as_str() {
-            "Title" if is_title(&value) => extracted.set_title(Some(&value)),
-            "Author" if is_title(&value) => extracted.set("author", Some(&value)),
-            "Subject" if is_title(&value) => extracted.set("description", Some(&value)),
+            "Title" if is_meant(&value) => extracted.set_title(Some(&value)),
+            "Author" if is_meant(&value) => extracted.set("author", Some(&value)),
+            "Subject" if is_meant(&value) => extracted.set("description", Some(&value)),
             "CreationDate" => extracted.set("created", Some(&value)),
             "ModDate" => extracted.set("modified", Some(&value)),
             _ => {}
         }
     }
-}
-
-/// Whether a value was meant for people: many writers leave a placeholder or the name of their input.
-fn is_title(value: &str) -> bool {
-    let value = value.trim().to_lowercase();
-    let is_placeholder = matches!(&*value, "untitled" | "anonymous" | "unspecified" | "(anonymous)" | "none");
-    let is_file = [".doc", ".docx", ".dvi", ".tex", ".indd", ".qxd", ".ppt", ".pptx", ".xls"];
-    !is_placeholder && !is_file.iter().any(|extension| value.ends_with(extension))
 }
 
 /// Marks the paragraphs that the outline of the file names as headings, and takes back the escapes of

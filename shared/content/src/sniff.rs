@@ -1,11 +1,11 @@
 //! What the bytes are. Trusted in this order: the bytes, the file name, the declared type.
 
-use serde::{Deserialize, Serialize};
-
 use crate::encoding::{charset_of, decode, utf16_without_mark};
 use crate::failure::{Failure, FailureCode};
+use crate::format::Format;
 use crate::html::{charset_in_head, is_html_document, is_html_fragment};
 use crate::markdown::looks_like_markdown;
+use crate::{compound, data, mail, notebook, package};
 
 /// How many bytes are looked at to tell text from binary.
 const SAMPLE_BYTES: usize = 64 * 1024;
@@ -23,69 +23,55 @@ pub struct Source<'a> {
     pub declared: Option<&'a str>,
 }
 
-/// A format that [`crate::extract`] reads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Format {
-    /// Plain text, source code and data.
-    Text,
-    /// Markdown.
-    Markdown,
-    /// A web page or a fragment of one.
-    Html,
-    /// PDF.
-    Pdf,
-}
-
-impl Format {
-    /// Returns the contract's document type.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Text | Self::Markdown => "text",
-            Self::Html => "webpage",
-            Self::Pdf => "pdf",
-        }
-    }
-
-    /// Whether reading it is cheap and cannot harm the process: no parser is involved.
-    pub fn is_plain(self) -> bool {
-        matches!(self, Self::Text | Self::Markdown)
+impl Source<'_> {
+    /// The formats that the name and the declared type promise.
+    fn hints(&self) -> [Option<Format>; 2] {
+        [self.name.and_then(Format::of_name), self.declared.and_then(Format::of_declared)]
     }
 }
 
 /// Returns the format of a document.
 ///
 /// # Errors
-/// `UnsupportedType` for a binary that is no PDF, naming what was found.
+/// `UnsupportedType` for a binary that nothing here reads, naming what was found; `Corrupt`, `Encrypted` or
+/// `ContentLimit` for a package in which not even that can be seen.
 pub fn sniff(source: &Source) -> Result<Format, Failure> {
     sniff_text(source).map(|sniffed| match sniffed {
-        Sniffed::Pdf => Format::Pdf,
-        Sniffed::Text { format, .. } => format,
+        Sniffed::Binary(format) | Sniffed::Text { format, .. } => format,
     })
+}
+
+/// Returns the media type of a picture or a recording, as its bytes say.
+pub fn media_type(source: &Source) -> Option<&'static str> {
+    // A text may begin like a picture: `BM`.
+    if is_text(source.bytes) { None } else { media(source).map(|(_, media_type)| media_type) }
 }
 
 /// The format, with the decoded text where it had to be decoded to tell.
 pub(crate) enum Sniffed {
-    Pdf,
+    Binary(Format),
     Text { text: String, format: Format },
 }
 
 pub(crate) fn sniff_text(source: &Source) -> Result<Sniffed, Failure> {
     let bytes = source.bytes;
-    let hints = [source.name.and_then(hint_of_name), source.declared.and_then(hint_of_declared)];
-    if is_pdf(bytes) {
-        return Ok(Sniffed::Pdf);
-    }
-    if bytes.starts_with(b"{\\rtf") {
-        return Err(unsupported("an RTF document"));
+    let hints = source.hints();
+    if let Some(format) = binary_format(bytes, hints)? {
+        return Ok(Sniffed::Binary(format));
     }
     if !is_text(bytes) {
+        if let Some((format, _)) = media(source) {
+            return Ok(Sniffed::Binary(format));
+        }
+        let promised = hints.into_iter().flatten().find(|hint| hint.is_binary());
         // Something that should be a PDF and is nothing else is a damaged PDF.
-        return match binary_type(bytes) {
-            None if hints.contains(&Some(Hint::Pdf)) => Ok(Sniffed::Pdf),
-            found => Err(unsupported(&found.map_or("an unknown binary file".to_owned(), name_of))),
+        return match (binary_type(bytes), promised) {
+            (None, Some(format)) => Ok(Sniffed::Binary(format)),
+            (found, _) => Err(unsupported(&found.map_or("an unknown binary file".to_owned(), name_of))),
         };
+    }
+    if mail::is_message(bytes, hints.contains(&Some(Format::Email))) {
+        return Ok(Sniffed::Binary(Format::Email));
     }
     let in_declared = source.declared.and_then(charset_of);
     let text = decode(bytes, in_declared.or_else(|| charset_in_head(bytes)));
@@ -93,51 +79,41 @@ pub(crate) fn sniff_text(source: &Source) -> Result<Sniffed, Failure> {
     Ok(Sniffed::Text { text, format })
 }
 
-/// What a name or a declaration promises.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Hint {
-    Text,
-    Markdown,
-    Html,
-    Pdf,
+/// Recognizes the formats whose first bytes say enough.
+fn binary_format(bytes: &[u8], hints: [Option<Format>; 2]) -> Result<Option<Format>, Failure> {
+    if is_pdf(bytes) {
+        return Ok(Some(Format::Pdf));
+    }
+    if bytes.starts_with(b"{\\rtf") {
+        return Ok(Some(Format::Rtf));
+    }
+    if package::is_package(bytes) {
+        return package::format(bytes, hints).map(Some);
+    }
+    if compound::is_compound(bytes) {
+        return compound::format(bytes, hints).map(Some);
+    }
+    Ok(None)
 }
 
-fn text_format(text: &str, hints: [Option<Hint>; 2]) -> Format {
+fn text_format(text: &str, hints: [Option<Format>; 2]) -> Format {
     if is_html_document(text) {
         return Format::Html;
     }
+    if notebook::is_notebook(text) {
+        return Format::Notebook;
+    }
     let [name, declared] = hints;
     match name.or(declared) {
-        Some(Hint::Html) if text.contains('<') => Format::Html,
-        Some(Hint::Markdown) => Format::Markdown,
-        // A name such as `notes.py` says that `# this` is no heading; a declared `text/plain` says little.
-        Some(Hint::Text) if name.is_some() => Format::Text,
+        Some(Format::Html) if text.contains('<') => Format::Html,
+        Some(format @ (Format::Markdown | Format::Code | Format::Csv | Format::Data)) => format,
+        // A name such as `notes.log` says that `# this` is no heading; a declared `text/plain` says little.
+        Some(Format::Text) if name.is_some() => Format::Text,
+        _ if data::is_json(text) => Format::Data,
+        _ if text.starts_with("#!/") => Format::Code,
         _ if is_html_fragment(text) => Format::Html,
         _ if looks_like_markdown(text) => Format::Markdown,
         _ => Format::Text,
-    }
-}
-
-fn hint_of_name(name: &str) -> Option<Hint> {
-    let file = name.rsplit(['/', '\\']).next()?;
-    let (_, extension) = file.rsplit_once('.')?;
-    match extension.to_ascii_lowercase().as_str() {
-        "pdf" => Some(Hint::Pdf),
-        "html" | "htm" | "xhtml" | "xht" => Some(Hint::Html),
-        "md" | "markdown" | "mdown" | "mkd" | "mdx" | "qmd" => Some(Hint::Markdown),
-        // A text file may well hold markdown: `README.txt`.
-        "txt" | "text" | "" => None,
-        _ => Some(Hint::Text),
-    }
-}
-
-fn hint_of_declared(declared: &str) -> Option<Hint> {
-    let essence = declared.split(';').next()?.trim().to_ascii_lowercase();
-    match essence.as_str() {
-        "pdf" | "application/pdf" | "application/x-pdf" => Some(Hint::Pdf),
-        "webpage" | "text/html" | "application/xhtml+xml" => Some(Hint::Html),
-        "text/markdown" | "text/x-markdown" | "github_markdown" => Some(Hint::Markdown),
-        _ => None,
     }
 }
 
@@ -146,6 +122,26 @@ fn is_pdf(bytes: &[u8]) -> bool {
     let header = head.windows(5).position(|window| window == b"%PDF-");
     // Later than the very start, only in a binary: a text may speak about the header.
     header.is_some_and(|at| head[..at].trim_ascii().is_empty() || !is_text(bytes))
+}
+
+/// Recognizes pictures and recordings. Some containers hold sound or pictures: there the name and the declared type
+/// decide.
+fn media(source: &Source) -> Option<(Format, &'static str)> {
+    let found = binary_type(source.bytes)?;
+    let is_sound = source.declared.is_some_and(|declared| declared.trim().starts_with("audio/"))
+        || source
+            .name
+            .is_some_and(|name| [".weba", ".mka", ".m4a", ".oga"].iter().any(|end| name.ends_with(end)));
+    match (found.matcher_type(), found.mime_type()) {
+        (infer::MatcherType::Image, media_type) => Some((Format::Image, media_type)),
+        (infer::MatcherType::Audio, media_type) => Some((Format::Audio, media_type)),
+        (infer::MatcherType::Video, "video/webm" | "video/x-matroska") if is_sound => {
+            Some((Format::Audio, "audio/webm"))
+        }
+        (infer::MatcherType::Video, "video/mp4") if is_sound => Some((Format::Audio, "audio/mp4")),
+        (infer::MatcherType::Video, media_type) => Some((Format::Video, media_type)),
+        _ => None,
+    }
 }
 
 /// Whether the bytes read as text in some encoding: no control characters to speak of, or UTF-16.
@@ -177,16 +173,14 @@ fn binary_type(bytes: &[u8]) -> Option<infer::Type> {
     infer::get(bytes).filter(|kind| kind.matcher_type() != infer::MatcherType::Text)
 }
 
-fn unsupported(what: &str) -> Failure {
+/// The failure of something that is known and not read.
+pub(crate) fn unsupported(what: &str) -> Failure {
     let message = format!("This is {what}, a type that cannot be read here.");
     Failure::new(FailureCode::UnsupportedType, message)
 }
 
 fn name_of(kind: infer::Type) -> String {
     let family = match kind.matcher_type() {
-        infer::MatcherType::Image => "an image",
-        infer::MatcherType::Audio => "an audio recording",
-        infer::MatcherType::Video => "a video",
         infer::MatcherType::Archive => "an archive",
         infer::MatcherType::Doc => "an office document",
         infer::MatcherType::Book => "an e-book",

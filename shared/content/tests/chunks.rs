@@ -55,7 +55,7 @@ proptest! {
 
     #[test]
     fn chunks_keep_their_promises_for_markdown(text in markdown(), target in 64usize..400) {
-        for format in [Format::Markdown, Format::Text] {
+        for format in [Format::Markdown, Format::Text, Format::Code, Format::Data] {
             let chunks = chunk(&text, format, &options(target));
             check(&text, &chunks, target)?;
             prop_assert_eq!(chunk(&text, format, &options(target)), chunks);
@@ -65,6 +65,13 @@ proptest! {
     #[test]
     fn chunks_keep_their_promises_for_any_text(text in "(?s).{0,600}", target in 0usize..200) {
         check(&text, &chunk(&text, Format::Markdown, &options(target)), target.max(64))?;
+    }
+
+    #[test]
+    fn chunks_keep_their_promises_for_code_and_data(text in code(), target in 64usize..400) {
+        for format in [Format::Code, Format::Data] {
+            check(&text, &chunk(&text, format, &options(target)), target)?;
+        }
     }
 
     #[test]
@@ -82,8 +89,35 @@ proptest! {
         }).collect();
         let (text, spans) = render_conversation(&turns);
         let options = ChunkOptions { target_chars: target, turns_per_window, overlap_turns, ..ChunkOptions::default() };
-        check(&text, &chunk_conversation(&text, &spans, &options), target)?;
+        let windows = chunk_conversation(&text, &spans, &options);
+        check(&text, &windows, target)?;
+        for window in &windows {
+            let turns = window.turns.clone().expect("a window names its turns");
+            prop_assert!(spans[turns.start].start <= window.start && window.end <= spans[turns.end - 1].end);
+            prop_assert!(spans[turns.start].end > window.start && window.end > spans[turns.end - 1].start);
+        }
+        // Whatever is said later, all windows but the last stay.
+        for length in 0..turns.len() {
+            let (text, spans) = render_conversation(&turns[..length]);
+            let before = chunk_conversation(&text, &spans, &options);
+            let kept = before.len().saturating_sub(1);
+            prop_assert_eq!(&before[..kept], &windows[..kept]);
+        }
     }
+}
+
+/// Lines at several depths, some of them long, with brackets, strings and comments.
+fn code() -> impl Strategy<Value = String> {
+    let words = prop_oneof![
+        "[a-z(){}\\[\\]:;,=<>\" ]{0,60}",
+        "fn [a-z]{1,5}\\([a-z: ,]{0,20}\\) \\{",
+        "// [a-z ]{0,30}",
+        Just("}".to_owned()),
+        Just(String::new()),
+        "\"[a-z]{1,5}\": [\\[{]?[\"a-z0-9, ]{0,300}",
+    ];
+    let line = (0usize..6, words).prop_map(|(depth, words)| "  ".repeat(depth) + &words);
+    proptest::collection::vec(line, 0..60).prop_map(|lines| lines.join("\n"))
 }
 
 #[test]
@@ -188,6 +222,20 @@ fn windows_hold_whole_turns_and_share_one() {
         ends,
         [("Ann: turn 0", "Ann: turn 3"), ("Ann: turn 3", "Ann: turn 6"), ("Ann: turn 6", "Ann: turn 9")]
     );
+}
+
+#[test]
+fn a_setting_of_any_chunk_size_works() {
+    let text: String = (0..3000)
+        .map(|n| format!("This is sentence number {n}.{}", if n % 7 == 0 { "\n\n" } else { " " }))
+        .collect();
+    for size in [64, 100, 900, 4000, 16_000] {
+        let chunks = chunk(&text, Format::Text, &ChunkOptions::for_chunk_size(size));
+        let size = usize::try_from(size).expect("it is positive");
+        check(&text, &chunks, size).expect("the promises hold");
+        let mean = chunks.iter().map(|chunk| chunk.end - chunk.start).sum::<usize>() / chunks.len();
+        assert!((size * 6 / 10..size * 13 / 10).contains(&mean), "{mean} for {size}");
+    }
 }
 
 #[test]

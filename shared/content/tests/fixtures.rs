@@ -97,7 +97,7 @@ fn bytes_are_trusted_more_than_name_and_declared_type() {
 fn name_is_trusted_more_than_declared_type() {
     let formats = |bytes: &[u8], name, declared| sniff(&Source { bytes, name, declared }).unwrap();
     assert_eq!(formats(b"# Title", Some("a/b.md"), Some("text/html")), Format::Markdown);
-    assert_eq!(formats(b"# comment\n\nx = 1", Some("a.py"), Some("text/markdown")), Format::Text);
+    assert_eq!(formats(b"# comment\n\nx = 1", Some("a.py"), Some("text/markdown")), Format::Code);
     assert_eq!(formats(b"x <b>y</b>", None, Some("text/html; charset=utf-8")), Format::Html);
     assert_eq!(formats(b"x <b>y</b>", None, Some("webpage")), Format::Html);
     assert_eq!(formats(b"x <b>y</b>", None, None), Format::Text);
@@ -105,11 +105,9 @@ fn name_is_trusted_more_than_declared_type() {
 
 #[test]
 fn unsupported_binaries_are_named() {
-    let png = [&b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"[..], &[0; 32]].concat();
+    let elf = [&b"\x7FELF\x02\x01\x01\0"[..], &[0; 64]].concat();
     let zip = [&b"PK\x03\x04\x14\0\0\0\x08\0"[..], &[7; 64]].concat();
-    for (bytes, word) in
-        [(&png[..], "image/png"), (&zip[..], "zip"), (b"{\\rtf1 x}", "RTF"), (&[0, 1, 2, 3], "unknown")]
-    {
+    for (bytes, word) in [(&elf[..], "program"), (&zip[..], "zip"), (&[0, 1, 2, 3], "unknown")] {
         let failure = sniff(&Source { bytes, name: Some("x.txt"), declared: None }).unwrap_err();
         assert_eq!(failure.code, FailureCode::UnsupportedType);
         assert!(failure.message.contains(word), "{}", failure.message);

@@ -33,4 +33,6 @@ pub enum SandboxError {
 struct Header {
     name: Option<String>,
     declared: Option<String>,
+    /// How many bytes follow.
+    size: usize,
 }

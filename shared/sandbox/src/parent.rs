@@ -51,8 +51,8 @@ impl Sandbox {
         Self { wall_time, ..self }
     }
 
-    /// Extracts one document: plain text and markdown in this process, where no parser is involved, the rest in a
-    /// child. Dropping the future kills the child.
+    /// Extracts one document: plain text, markdown, code and data in this process, where no parser is involved, the rest
+    /// in a child. Dropping the future kills the child.
     ///
     /// # Errors
     /// [`SandboxError::Content`] for a document that cannot be read; `content_limit` if it took more memory or time
@@ -78,7 +78,11 @@ impl Sandbox {
         name: Option<&str>,
         declared: Option<&str>,
     ) -> Result<Extracted, SandboxError> {
-        let header = Header { name: name.map(str::to_owned), declared: declared.map(str::to_owned) };
+        let header = Header {
+            name: name.map(str::to_owned),
+            declared: declared.map(str::to_owned),
+            size: bytes.len(),
+        };
         let mut child = start(executable).map_err(SandboxError::Unavailable)?;
         match timeout(self.wall_time, talk(&mut child, &header, bytes)).await {
             Ok(answer) => answer,

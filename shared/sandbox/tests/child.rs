@@ -1,6 +1,9 @@
 //! The sandbox with real child processes: this executable starts itself. Started under another name (a link) it
 //! plays a child to which something happened.
 
+#[path = "../../content/tests/make/mod.rs"]
+mod make;
+
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -72,6 +75,8 @@ fn run() -> ExitCode {
         a_document_that_takes_too_long_is_given_up().await;
         a_child_sees_no_environment().await;
         a_large_document_fits_through_the_pipes().await;
+        office_files_and_mail_are_read_in_a_child().await;
+        a_bomb_ends_with_a_limit_and_the_next_document_is_read().await;
     });
     ExitCode::SUCCESS
 }
@@ -162,4 +167,39 @@ async fn a_large_document_fits_through_the_pipes() {
     let read =
         Sandbox::child(own_executable()).extract(page.as_bytes(), None, None).await.expect("it is read");
     assert_eq!(read.text.matches("A paragraph").count(), 20_000);
+}
+
+async fn office_files_and_mail_are_read_in_a_child() {
+    let mail = b"From: a@b.example\nMIME-Version: 1.0\nSubject: Hi\n\nBody".to_vec();
+    for (name, bytes) in [
+        ("a.docx", make::docx(&make::docx_body())),
+        ("a.xlsx", make::xlsx(&format!("<row>{}</row>", make::cell("A1", "x")))),
+        ("a.epub", make::epub(&["<p>x</p>"], &[])),
+        ("a.eml", mail),
+    ] {
+        let nowhere = Sandbox::child("/nonexistent".into()).extract(&bytes, Some(name), None).await;
+        assert!(matches!(nowhere, Err(SandboxError::Unavailable(_))), "{name}: {nowhere:?}");
+        let inside = Sandbox::child(own_executable()).extract(&bytes, Some(name), None).await;
+        let outside = Sandbox::in_process().extract(&bytes, Some(name), None).await;
+        assert_eq!(inside.expect("it is read"), outside.expect("it is read"), "{name}");
+    }
+}
+
+async fn a_bomb_ends_with_a_limit_and_the_next_document_is_read() {
+    let font = "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>";
+    let nested = format!("BT /F1 12 Tf {}(x)", "[".repeat(5_000_000));
+    let spaces = r#"<text:p>a<text:s text:c="2000000000"/>b</text:p>"#;
+    let mail =
+        format!("From: a\nMIME-Version: 1.0\nTo: b\n{}", "Content-Type: message/rfc822\n\n".repeat(300_000));
+    let sandbox = Sandbox::child(own_executable());
+    for (name, bomb) in [
+        ("nested.pdf", make::pdf_page(&nested, font, &[])),
+        ("spaces.odt", make::open_document("text", spaces, "")),
+        ("nested.eml", mail.into_bytes()),
+    ] {
+        let error = sandbox.extract(&bomb, Some(name), None).await;
+        let is_limit = matches!(&error, Err(SandboxError::Content(failure)) if failure.code == FailureCode::ContentLimit);
+        assert!(is_limit, "{name}: {:.300}", format!("{error:?}"));
+        sandbox.extract(&fixture("two-pages.pdf"), None, None).await.expect("the next document is read");
+    }
 }

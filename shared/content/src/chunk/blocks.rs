@@ -2,13 +2,10 @@
 
 use std::ops::Range;
 
-use super::pack::Unit;
+use super::pack::{End, MAX_HEADING_CHARS, Unit};
+use crate::format::Format;
 use crate::markdown::{atx_heading, split_front_matter, strip_indent};
 use crate::sentences::{pieces, sentences};
-use crate::sniff::Format;
-
-/// The longest heading kept in a path, in characters.
-const MAX_HEADING_CHARS: usize = 200;
 
 /// More sections than this, shorter than this on average, are a list that is written in headings: a chunk for each
 /// would be too much of too little.
@@ -16,9 +13,21 @@ const MANY_SECTIONS: usize = 256;
 const TINY_SECTION_BYTES: usize = 64;
 
 /// The part of a text under one heading.
+#[derive(Default)]
 pub(super) struct Section {
     pub(super) headings: Vec<String>,
     pub(super) units: Vec<Unit>,
+}
+
+/// Begins a section with what announces it. What announces an outer one and has nothing else below it comes along.
+pub(super) fn announce(sections: &mut Vec<Section>, headings: Vec<String>, head: Vec<Unit>) {
+    let is_bare = |section: &Section| section.units.iter().all(|unit| unit.end == End::Heading);
+    let mut units = match sections.last_mut() {
+        Some(last) if is_bare(last) => std::mem::take(&mut last.units),
+        _ => Vec::new(),
+    };
+    units.extend(head.into_iter().map(|unit| Unit { end: End::Heading, ..unit }));
+    sections.push(Section { headings, units });
 }
 
 /// A run of lines of one kind.
@@ -94,22 +103,61 @@ fn joined(sections: Vec<Section>, target: usize) -> Vec<Section> {
 
 /// Cuts a block into units of at most twice the target.
 fn push_units(text: &str, block: &Block, target: usize, units: &mut Vec<Unit>) {
-    let limit = 2 * target;
     let bytes = block.bytes.clone();
     let chars = text[bytes.clone()].chars().count();
+    let first = units.len();
     match block.kind {
         Kind::Paragraph => {
-            for sentence in items(text, bytes).into_iter().flat_map(|item| sentences(text, item)) {
-                let chars = text[sentence.clone()].chars().count();
-                // A sentence that is longer than a chunk is a list or a log: it is cut like one.
-                let fits = chars <= target;
-                let parts = if fits { vec![sentence] } else { pieces(text, sentence, target) };
-                units.extend(parts.into_iter().map(|part| Unit::of(text, part, fits)));
+            for item in items(text, bytes) {
+                units.extend(sentences(text, item).into_iter().flat_map(|part| running(text, part, target)));
+                end_with(units, End::Item);
             }
         }
-        _ if chars <= limit => units.push(Unit { bytes, chars, is_sentence: false }),
-        _ => units.extend(pieces(text, bytes, target).into_iter().map(|part| Unit::of(text, part, false))),
+        Kind::Heading(_) if chars <= 2 * target => units.push(Unit::of(text, bytes, End::Heading)),
+        _ if chars <= 2 * target => units.push(Unit::of(text, bytes, End::Block)),
+        Kind::Table => {
+            let end = text[bytes.clone()].find('\n').map_or(bytes.end, |newline| bytes.start + newline);
+            let header = bytes.start..end;
+            units.extend(lines(text, bytes, target));
+            for row in units.iter_mut().skip(first + 1) {
+                row.header = Some(header.clone());
+            }
+        }
+        _ => units.extend(lines(text, bytes, target)),
     }
+    if !matches!(block.kind, Kind::Heading(_)) {
+        end_with(units, End::Block);
+    }
+}
+
+fn end_with(units: &mut [Unit], end: End) {
+    if let Some(last) = units.last_mut() {
+        last.end = end;
+    }
+}
+
+/// A sentence as a unit. One that is longer than a chunk is a list or a log: it is cut at its lines.
+fn running(text: &str, sentence: Range<usize>, target: usize) -> Vec<Unit> {
+    match text[sentence.clone()].chars().nth(target) {
+        None => vec![Unit::of(text, sentence, End::Sentence)],
+        Some(_) => lines(text, sentence, target),
+    }
+}
+
+/// Lines as units, and those longer than the target in pieces. A blank line ends a block.
+pub(super) fn lines(text: &str, bytes: Range<usize>, target: usize) -> Vec<Unit> {
+    let mut units: Vec<Unit> = Vec::new();
+    let mut at = bytes.start;
+    for line in text[bytes].split_inclusive('\n') {
+        let range = at..at + line.len();
+        at = range.end;
+        if line.trim().is_empty() {
+            end_with(&mut units, End::Block);
+        } else {
+            units.extend(pieces(text, range, target).into_iter().map(|part| Unit::of(text, part, End::Item)));
+        }
+    }
+    units
 }
 
 /// Splits a paragraph at the items of a list.

@@ -1,4 +1,4 @@
-"""Makes the fixtures of this folder: `pip install reportlab pypdf cryptography && python make.py`.
+"""Makes the fixtures of this folder: `pip install reportlab pypdf cryptography xlwt && python make.py`.
 
 Every text in them is ours. PDF output is reproducible (`invariant`), except for the random
 salt of the encrypted one.
@@ -7,6 +7,7 @@ salt of the encrypted one.
 import io
 import pathlib
 
+import xlwt
 from pypdf import PdfReader, PdfWriter
 from reportlab.lib.pagesizes import A4
 from reportlab.pdfgen import canvas
@@ -68,6 +69,17 @@ def encrypted(pdf: bytes, user_password: str) -> bytes:
     return out.getvalue()
 
 
+def old_workbook() -> bytes:
+    workbook = xlwt.Workbook()
+    sheet = workbook.add_sheet("Old")
+    for row, cells in enumerate([("Name", "n"), ("Zoë", 3.5)]):
+        for column, value in enumerate(cells):
+            sheet.write(row, column, value)
+    out = io.BytesIO()
+    workbook.save(out)
+    return out.getvalue()
+
+
 WEB_PAGE = """<!DOCTYPE html>
 <html lang="en"><head>
 <meta charset="utf-8">
@@ -121,6 +133,7 @@ def main() -> None:
         "owner-password.pdf": encrypted(pdf, ""),
         "truncated.pdf": pdf[: len(pdf) * 2 // 5],
         "no-text.pdf": drawing_pdf(),
+        "old.xls": old_workbook(),
         "page.html": WEB_PAGE.encode(),
         "russian-windows-1251.txt": RUSSIAN.encode("cp1251"),
         "russian-koi8-r.txt": RUSSIAN.encode("koi8-r"),

@@ -1,0 +1,137 @@
+//! The structure of JSON: members of objects and items of arrays, under the keys that lead to them.
+
+use std::ops::Range;
+
+use super::blocks::{Section, announce, lines};
+use super::pack::{End, MAX_HEADING_CHARS, Unit};
+
+/// Values nested deeper than this are cut as lines.
+const MAX_DEPTH: usize = 16;
+
+/// Returns the sections of a text of one or more JSON values.
+pub(super) fn sections(text: &str, target: usize) -> Vec<Section> {
+    let mut sections = vec![Section::default()];
+    let mut cutter = Cutter { text, target, sections: &mut sections };
+    cutter.cut(0..text.len(), &[], 0);
+    sections.retain(|section| !section.units.is_empty());
+    sections
+}
+
+struct Cutter<'a> {
+    text: &'a str,
+    target: usize,
+    sections: &'a mut Vec<Section>,
+}
+
+impl Cutter<'_> {
+    /// Cuts a run of members. Those that are too large get a section of their own.
+    fn cut(&mut self, range: Range<usize>, path: &[String], depth: usize) {
+        for member in members(self.text, range, depth) {
+            let unit = Unit::of(self.text, member.clone(), End::Block);
+            if unit.chars <= 2 * self.target {
+                self.push(vec![unit]);
+                continue;
+            }
+            let Some((open, close)) = inside(self.text, member.clone()).filter(|_| depth < MAX_DEPTH) else {
+                self.push(lines(self.text, member, self.target));
+                continue;
+            };
+            let mut inner = path.to_vec();
+            inner.extend(key(&self.text[member.start..open]));
+            let head = lines(self.text, member.start..open, self.target);
+            announce(self.sections, inner.clone(), head);
+            self.cut(open..close, &inner, depth + 1);
+            self.close(close..member.end);
+            self.sections.push(Section { headings: path.to_vec(), units: Vec::new() });
+        }
+    }
+
+    fn push(&mut self, units: Vec<Unit>) {
+        if let Some(section) = self.sections.last_mut() {
+            section.units.extend(units);
+        }
+    }
+
+    /// Gives a closing bracket to the chunk before it, where there is room.
+    fn close(&mut self, tail: Range<usize>) {
+        let last = self.sections.iter_mut().rev().find_map(|section| section.units.last_mut());
+        let tail = Unit::of(self.text, tail, End::Block);
+        match last {
+            Some(last)
+                if last.bytes.end == tail.bytes.start && last.chars + tail.chars <= 2 * self.target =>
+            {
+                *last = Unit::of(self.text, last.bytes.start..tail.bytes.end, End::Block);
+            }
+            _ => self.push(lines(self.text, tail.bytes, self.target)),
+        }
+    }
+}
+
+/// Splits `range` after each comma that is in no bracket, and the whole text after each line that is in none.
+fn members(text: &str, range: Range<usize>, depth: usize) -> Vec<Range<usize>> {
+    let mark = if depth == 0 { b'\n' } else { b',' };
+    let mut members = Vec::new();
+    let mut start = range.start;
+    let mut scanner = Scanner::default();
+    for (offset, byte) in text[range.clone()].bytes().enumerate() {
+        let is_outside = scanner.step(byte) && scanner.level == 0;
+        if is_outside && byte == mark {
+            members.push(start..range.start + offset + 1);
+            start = range.start + offset + 1;
+        }
+    }
+    members.push(start..range.end);
+    members.retain(|member| !text[member.clone()].trim().is_empty());
+    members
+}
+
+/// Returns what is inside the outermost brackets of a member.
+fn inside(text: &str, member: Range<usize>) -> Option<(usize, usize)> {
+    let mut scanner = Scanner::default();
+    let mut open = None;
+    for (offset, byte) in text[member.clone()].bytes().enumerate() {
+        if !scanner.step(byte) {
+            continue;
+        }
+        match (open, scanner.level) {
+            (None, 1) => open = Some(member.start + offset + 1),
+            (Some(open), 0) => return Some((open, member.start + offset)),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Returns the key that a member begins with.
+fn key(head: &str) -> Option<String> {
+    let key = head.trim().trim_end_matches(['{', '[']).trim_end().strip_suffix(':')?;
+    let key: String = key.trim().trim_matches('"').chars().take(MAX_HEADING_CHARS).collect();
+    (!key.is_empty()).then_some(key)
+}
+
+/// Follows brackets and strings.
+#[derive(Default)]
+struct Scanner {
+    level: usize,
+    in_string: bool,
+    is_escaped: bool,
+}
+
+impl Scanner {
+    /// Takes a byte and returns whether it is outside strings.
+    fn step(&mut self, byte: u8) -> bool {
+        if self.in_string {
+            let is_end = byte == b'"' && !self.is_escaped;
+            self.is_escaped = byte == b'\\' && !self.is_escaped;
+            self.in_string = !is_end;
+            return false;
+        }
+        match byte {
+            b'"' => self.in_string = true,
+            b'{' | b'[' => self.level += 1,
+            b'}' | b']' => self.level = self.level.saturating_sub(1),
+            _ => {}
+        }
+        !self.in_string
+    }
+}

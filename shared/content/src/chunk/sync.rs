@@ -1,0 +1,63 @@
+//! Where chunks begin anew, whatever came before.
+//!
+//! A change near the start of a text must not move every later cut: the vectors of unchanged chunks are used again. So a
+//! section is first cut into segments at places that depend only on the text around them, and each segment is packed by
+//! itself. Such a place is the end of a unit that ends best, and then has the least hash, of all within reach on either
+//! side: segments are at least that long, mostly twice, and a change goes no further than into its neighbours.
+
+use std::ops::Range;
+
+use super::pack::{End, Ruler};
+
+/// Cuts the units of a section into segments, each at least `reach` characters long if the section is.
+pub(super) fn segments(text: &str, ruler: &Ruler, reach: usize) -> Vec<Range<usize>> {
+    let units = ruler.units;
+    if units.is_empty() {
+        return Vec::new();
+    }
+    let mut segments = Vec::new();
+    let mut start = 0;
+    for end in least(text, ruler, reach) {
+        segments.push(start..end + 1);
+        start = end + 1;
+    }
+    segments.push(start..units.len());
+    segments
+}
+
+/// Returns the units that are the least within `reach` characters on either side and from either end.
+fn least(text: &str, ruler: &Ruler, reach: usize) -> Vec<usize> {
+    let all = ruler.units.len() - 1;
+    let total = ruler.length(0, all);
+    let place = |unit: usize| ruler.length(0, unit);
+    let key = |unit: usize| (ruler.units[unit].end, hash(&text[ruler.units[unit].bytes.clone()]));
+    // Units with growing keys: each is the least since the one below it.
+    let mut stack: Vec<(usize, (End, u64))> = Vec::new();
+    let mut found = Vec::new();
+    let mut close = |stack: &mut Vec<(usize, (End, u64))>, (unit, _): (usize, _), next: usize| {
+        let before = stack.last().map_or(0, |(before, _)| place(*before));
+        if place(unit) - before >= reach && next - place(unit) >= reach {
+            found.push(unit);
+        }
+    };
+    for unit in (0..all).filter(|unit| ruler.units[*unit].end != End::Heading) {
+        let own = key(unit);
+        while let Some(top) = stack.pop_if(|(_, top)| *top > own) {
+            close(&mut stack, top, place(unit));
+        }
+        stack.push((unit, own));
+    }
+    while let Some(top) = stack.pop() {
+        close(&mut stack, top, total);
+    }
+    found.sort_unstable();
+    found
+}
+
+/// FNV-1a: the same in every version, because a changed hash would move every cut.
+fn hash(text: &str) -> u64 {
+    let mixed = text.trim().bytes().fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3)
+    });
+    mixed ^ (mixed >> 32)
+}

@@ -1,0 +1,36 @@
+//! Compound files: the office documents until 2003, and the envelope of encrypted newer ones.
+
+use crate::failure::{Failure, FailureCode};
+use crate::format::Format;
+use crate::sniff::unsupported;
+
+const MAGIC: &[u8] = b"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1";
+/// Each stream has an entry of this size, aligned to it, that begins with its name in UTF-16.
+const ENTRY_BYTES: usize = 128;
+
+pub(crate) fn is_compound(bytes: &[u8]) -> bool {
+    bytes.starts_with(MAGIC)
+}
+
+/// Returns the format of a compound file by the names of its streams.
+pub(crate) fn format(bytes: &[u8], hints: [Option<Format>; 2]) -> Result<Format, Failure> {
+    let has = |name: &str| {
+        let name: Vec<u8> = name.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect();
+        bytes.chunks_exact(ENTRY_BYTES).any(|entry| entry.starts_with(&name))
+    };
+    if has("EncryptedPackage") {
+        let message = "The file is encrypted: it opens only with a password.";
+        return Err(Failure::new(FailureCode::Encrypted, message));
+    }
+    let streams = [
+        ("WordDocument", Format::Doc),
+        ("Workbook", Format::Xls),
+        ("Book", Format::Xls),
+        ("PowerPoint Document", Format::Ppt),
+    ];
+    let found = streams.into_iter().find(|(name, _)| has(name)).map(|(_, format)| format);
+    // Cut off before its directory: its reader says so.
+    let is_old = |hint: &Format| matches!(hint, Format::Doc | Format::Xls | Format::Ppt);
+    let hinted = hints.into_iter().flatten().find(is_old).filter(|_| !has("Root Entry"));
+    found.or(hinted).ok_or_else(|| unsupported("an office document (application/x-ole-storage)"))
+}

@@ -1,0 +1,163 @@
+//! The formats, and what a file name or a declared type promises.
+
+use serde::{Deserialize, Serialize};
+
+/// A format that [`crate::sniff`] tells apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Format {
+    /// Plain text.
+    Text,
+    /// Source code.
+    Code,
+    /// JSON, YAML, TOML, XML and their kin.
+    Data,
+    /// A table as text: CSV, TSV.
+    Csv,
+    /// Markdown.
+    Markdown,
+    /// A web page or a fragment of one.
+    Html,
+    /// PDF.
+    Pdf,
+    /// A text document of Word since 2007.
+    Docx,
+    /// A presentation of `PowerPoint` since 2007.
+    Pptx,
+    /// A workbook of Excel since 2007, also a binary one.
+    Xlsx,
+    /// A text document of Word until 2003.
+    Doc,
+    /// A presentation of `PowerPoint` until 2003.
+    Ppt,
+    /// A workbook of Excel until 2003.
+    Xls,
+    /// An `OpenDocument` text.
+    Odt,
+    /// An `OpenDocument` presentation.
+    Odp,
+    /// An `OpenDocument` workbook.
+    Ods,
+    /// An e-book.
+    Epub,
+    /// Rich text.
+    Rtf,
+    /// A mail message.
+    Email,
+    /// A Jupyter notebook.
+    Notebook,
+    /// A picture: for a model, not for a reader here.
+    Image,
+    /// A recording of sound: for a model, not for a reader here.
+    Audio,
+    /// A moving picture: for a model, not for a reader here.
+    Video,
+}
+
+impl Format {
+    /// Returns the contract's document type.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Html => "webpage",
+            Self::Pdf => "pdf",
+            Self::Image => "image",
+            Self::Audio => "audio",
+            Self::Video => "video",
+            _ => "text",
+        }
+    }
+
+    /// Whether reading it is cheap and cannot harm the process: no parser of a complex format is involved.
+    pub fn is_plain(self) -> bool {
+        matches!(self, Self::Text | Self::Markdown | Self::Code | Self::Data | Self::Csv)
+    }
+
+    /// Whether it is a picture or a recording, which has no text to extract.
+    pub fn is_media(self) -> bool {
+        matches!(self, Self::Image | Self::Audio | Self::Video)
+    }
+
+    /// Whether its bytes are never text, so that unknown bytes under its name are a damaged file.
+    pub(crate) fn is_binary(self) -> bool {
+        !self.is_plain() && !self.is_media() && !matches!(self, Self::Html | Self::Email | Self::Notebook)
+    }
+
+    /// Returns the format that the extension of a file name promises. `.txt` promises nothing: it may well hold
+    /// markdown.
+    pub(crate) fn of_name(name: &str) -> Option<Self> {
+        let file = name.rsplit(['/', '\\']).next()?;
+        let extension = file.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
+        match extension.as_deref() {
+            Some("txt" | "text" | "") => None,
+            Some(extension) => Some(of_extension(extension).unwrap_or(Self::Text)),
+            None => CODE_FILES.contains(&file).then_some(Self::Code),
+        }
+    }
+
+    /// Returns the format that a media type, or the contract's `fileType`, promises.
+    pub(crate) fn of_declared(declared: &str) -> Option<Self> {
+        let essence = declared.split(';').next()?.trim().to_ascii_lowercase();
+        match essence.as_str() {
+            "pdf" | "application/pdf" | "application/x-pdf" => Some(Self::Pdf),
+            "webpage" | "text/html" | "application/xhtml+xml" => Some(Self::Html),
+            "text/markdown" | "text/x-markdown" | "github_markdown" => Some(Self::Markdown),
+            "text/csv" | "text/tab-separated-values" => Some(Self::Csv),
+            "application/json" | "application/yaml" | "application/toml" => Some(Self::Data),
+            "application/x-yaml" | "text/yaml" | "application/xml" | "text/xml" => Some(Self::Data),
+            "message/rfc822" => Some(Self::Email),
+            "application/rtf" | "text/rtf" => Some(Self::Rtf),
+            "application/epub+zip" => Some(Self::Epub),
+            "application/msword" => Some(Self::Doc),
+            "application/vnd.ms-excel" => Some(Self::Xls),
+            "application/vnd.ms-powerpoint" => Some(Self::Ppt),
+            "application/x-ipynb+json" => Some(Self::Notebook),
+            _ => of_office_type(&essence),
+        }
+    }
+}
+
+fn of_office_type(essence: &str) -> Option<Format> {
+    let kinds = [
+        ("application/vnd.openxmlformats-officedocument.wordprocessingml", Format::Docx),
+        ("application/vnd.openxmlformats-officedocument.presentationml", Format::Pptx),
+        ("application/vnd.openxmlformats-officedocument.spreadsheetml", Format::Xlsx),
+        ("application/vnd.oasis.opendocument.text", Format::Odt),
+        ("application/vnd.oasis.opendocument.presentation", Format::Odp),
+        ("application/vnd.oasis.opendocument.spreadsheet", Format::Ods),
+    ];
+    kinds.into_iter().find(|(prefix, _)| essence.starts_with(prefix)).map(|(_, format)| format)
+}
+
+/// Files of code that have no extension.
+const CODE_FILES: [&str; 6] = ["Makefile", "Dockerfile", "Jenkinsfile", "Rakefile", "Gemfile", "Vagrantfile"];
+
+fn of_extension(extension: &str) -> Option<Format> {
+    Some(match extension {
+        "pdf" => Format::Pdf,
+        "html" | "htm" | "xhtml" | "xht" => Format::Html,
+        "md" | "markdown" | "mdown" | "mkd" | "mdx" | "qmd" => Format::Markdown,
+        "csv" | "tsv" | "tab" => Format::Csv,
+        "json" | "jsonl" | "ndjson" | "json5" | "geojson" | "yaml" | "yml" | "toml" | "xml" => Format::Data,
+        "docx" | "docm" | "dotx" | "dotm" => Format::Docx,
+        "pptx" | "pptm" | "ppsx" | "ppsm" | "potx" => Format::Pptx,
+        "xlsx" | "xlsm" | "xltx" | "xlsb" => Format::Xlsx,
+        "doc" | "dot" => Format::Doc,
+        "ppt" | "pps" => Format::Ppt,
+        "xls" | "xlt" => Format::Xls,
+        "odt" | "ott" => Format::Odt,
+        "odp" | "otp" => Format::Odp,
+        "ods" | "ots" => Format::Ods,
+        "epub" => Format::Epub,
+        "rtf" => Format::Rtf,
+        "eml" => Format::Email,
+        "ipynb" => Format::Notebook,
+        "bash" | "bat" | "c" | "cc" | "clj" | "cpp" | "cs" | "css" | "cts" | "cxx" | "dart" | "el"
+        | "erl" | "ex" | "exs" | "f90" | "fs" | "go" | "gradle" | "groovy" | "h" | "hh" | "hpp" | "hs"
+        | "hxx" | "java" | "jl" | "js" | "jsx" | "kt" | "kts" | "less" | "lua" | "m" | "mjs" | "ml"
+        | "mm" | "mts" | "nim" | "php" | "pl" | "pm" | "proto" | "ps1" | "py" | "pyi" | "r" | "rb" | "rs"
+        | "sass" | "scala" | "scss" | "sh" | "sol" | "sql" | "svelte" | "swift" | "tf" | "ts" | "tsx"
+        | "v" | "vb" | "vue" | "zig" | "zsh" => Format::Code,
+        _ => return None,
+    })
+}

@@ -1,0 +1,112 @@
+//! Jupyter notebooks: prose as it is, code fenced, and what the code printed.
+
+use serde::Deserialize;
+
+use crate::extract::Extracted;
+use crate::failure::Failure;
+use crate::format::Format;
+use crate::markdown::first_heading;
+use crate::package;
+
+#[derive(Deserialize)]
+struct Notebook {
+    #[serde(rename = "nbformat")]
+    _version: u32,
+    cells: Vec<Cell>,
+    #[serde(default)]
+    metadata: Metadata,
+}
+
+#[derive(Deserialize)]
+struct Cell {
+    #[serde(rename = "cell_type")]
+    kind: String,
+    source: Lines,
+    #[serde(default)]
+    outputs: Vec<Output>,
+}
+
+#[derive(Deserialize)]
+struct Output {
+    /// What a program printed.
+    text: Option<Lines>,
+    /// What an expression evaluated to, in several types. Pictures are skipped without being read.
+    #[serde(default)]
+    data: Results,
+}
+
+#[derive(Deserialize, Default)]
+struct Results {
+    #[serde(rename = "text/markdown")]
+    markdown: Option<Lines>,
+    #[serde(rename = "text/plain")]
+    plain: Option<Lines>,
+}
+
+#[derive(Deserialize, Default)]
+struct Metadata {
+    title: Option<String>,
+    #[serde(default)]
+    kernelspec: Kernel,
+}
+
+#[derive(Deserialize, Default)]
+struct Kernel {
+    language: Option<String>,
+}
+
+/// A text, or its lines with their ends.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Lines {
+    Whole(String),
+    Lines(Vec<String>),
+}
+
+impl Lines {
+    fn text(self) -> String {
+        match self {
+            Self::Whole(text) => text,
+            Self::Lines(lines) => lines.concat(),
+        }
+    }
+}
+
+/// Whether a text is a notebook: an object with its version and cells.
+pub(crate) fn is_notebook(text: &str) -> bool {
+    text.trim_start().starts_with('{')
+        && ["\"nbformat\"", "\"cells\"", "\"cell_type\""].iter().all(|key| text.contains(key))
+}
+
+pub(crate) fn read(text: &str) -> Result<Extracted, Failure> {
+    let notebook: Notebook = serde_json::from_str(text).map_err(|_| package::corrupt())?;
+    let language = notebook.metadata.kernelspec.language.unwrap_or_else(|| "python".to_owned());
+    let mut parts = Vec::new();
+    for cell in notebook.cells {
+        let source = cell.source.text();
+        match cell.kind.as_str() {
+            "code" => parts.push(fenced(&source, &language)),
+            _ => parts.push(source),
+        }
+        for output in cell.outputs {
+            let printed = output.text.or(output.data.plain).map(|lines| fenced(&lines.text(), ""));
+            parts.extend(output.data.markdown.map(Lines::text).or(printed));
+        }
+    }
+    parts.retain(|part| !part.trim().is_empty());
+    let mut extracted = Extracted::new(Format::Notebook, parts.join("\n\n"));
+    let title = notebook.metadata.title.or_else(|| first_heading(&extracted.text).map(str::to_owned));
+    extracted.set_title(title.as_deref());
+    Ok(extracted)
+}
+
+/// Puts code between fences that are longer than any in it.
+fn fenced(code: &str, language: &str) -> String {
+    let code = code.trim_end();
+    if code.is_empty() {
+        return String::new();
+    }
+    let runs = code.split(|letter| letter != '`').map(str::len);
+    let fence = "`".repeat(runs.max().unwrap_or(0).max(2) + 1);
+    format!("{fence}{language}\n{code}\n{fence}")
+}

@@ -1,0 +1,133 @@
+//! Office documents, e-books and rich text as markdown.
+
+use docling::{
+    ContentLayer, ConversionError, DocumentConverter, DocumentMetadata, InputFormat, MarkdownExportOptions,
+    SourceDocument,
+};
+use docling_core::{DoclingDocument, Node};
+
+use crate::extract::{Extracted, MAX_TEXT_BYTES, is_meant, too_much_text};
+use crate::failure::{Failure, FailureCode};
+use crate::format::Format;
+use crate::markdown::first_heading;
+use crate::package::{self, Package};
+use crate::rtf;
+
+/// Reads a document of one of the formats that [`input_format`] knows.
+pub(crate) fn read(format: Format, bytes: &[u8]) -> Result<Extracted, Failure> {
+    let input = input_format(format).ok_or_else(package::corrupt)?;
+    let package = if package::is_package(bytes) { Some(package::check(bytes)?) } else { None };
+    if package.is_none() && is_always_package(format) {
+        return Err(package::corrupt());
+    }
+    let source = SourceDocument::from_bytes("document", input, bytes.to_vec());
+    let converter = DocumentConverter::with_allowed_formats([input]).strict(true).compact_tables(true);
+    let metadata = converter.document_metadata(&source);
+    let document = converter.convert(source).map_err(failure)?.document;
+    let mut extracted = Extracted::new(format, markdown(format, document));
+    if extracted.text.len() > MAX_TEXT_BYTES {
+        return Err(too_much_text());
+    }
+    describe(&metadata, &mut extracted);
+    count(format, package.as_ref(), &mut extracted);
+    if format == Format::Rtf {
+        rtf::describe(bytes, &mut extracted);
+    }
+    if extracted.title.is_none() {
+        let title = first_heading(&extracted.text).map(str::to_owned);
+        extracted.set_title(title.as_deref());
+    }
+    Ok(extracted)
+}
+
+fn input_format(format: Format) -> Option<InputFormat> {
+    Some(match format {
+        Format::Docx => InputFormat::Docx,
+        Format::Pptx => InputFormat::Pptx,
+        Format::Doc => InputFormat::Doc,
+        Format::Ppt => InputFormat::Ppt,
+        Format::Odt => InputFormat::Odt,
+        Format::Odp => InputFormat::Odp,
+        Format::Epub => InputFormat::Epub,
+        Format::Rtf => InputFormat::Rtf,
+        _ => return None,
+    })
+}
+
+fn is_always_package(format: Format) -> bool {
+    matches!(format, Format::Docx | Format::Pptx | Format::Odt | Format::Odp | Format::Epub)
+}
+
+/// Returns the failure that an error of the reader means.
+fn failure(error: ConversionError) -> Failure {
+    if error.encryption().is_some() {
+        Failure::new(FailureCode::Encrypted, "The file is encrypted: it opens only with a password.")
+    } else if error.limit().is_some() {
+        Failure::new(FailureCode::ContentLimit, "The document holds more cells than are read.")
+    } else {
+        package::corrupt()
+    }
+}
+
+/// Returns the text with what the reader leaves out by default: speaker notes and footnotes.
+fn markdown(format: Format, mut document: DoclingDocument) -> String {
+    let nodes = std::mem::take(&mut document.nodes);
+    document.nodes = nodes.into_iter().map(|node| shown(format, node)).collect();
+    let options = MarkdownExportOptions {
+        escape_html: false,
+        escape_underscores: false,
+        image_placeholder: String::new(),
+        ..MarkdownExportOptions::default()
+    };
+    document.export_to_markdown_with_options(&options).0.replace("&#124;", "\\|")
+}
+
+fn shown(format: Format, node: Node) -> Node {
+    match node {
+        Node::Furniture { layer: ContentLayer::Notes, inner } if format == Format::Pptx => labelled(*inner),
+        Node::Group { label, name, layer, children } => {
+            let children = children.into_iter().map(|node| shown(format, node)).collect();
+            Node::Group { label, name, layer, children }
+        }
+        // Footnotes come together with the running heads, each once.
+        Node::Furniture { layer: ContentLayer::Furniture, inner } if format == Format::Docx => *inner,
+        other => other,
+    }
+}
+
+/// Says of a speaker note that it is one.
+fn labelled(note: Node) -> Node {
+    match note {
+        Node::Located { inner, .. } => labelled(*inner),
+        Node::Paragraph { text } => Node::Paragraph { text: format!("Notes: {text}") },
+        other => other,
+    }
+}
+
+/// Fills in what the file says about itself.
+pub(crate) fn describe(metadata: &DocumentMetadata, extracted: &mut Extracted) {
+    extracted.set_title(metadata.title.as_deref().filter(|title| is_meant(title)));
+    extracted.set("author", Some(&metadata.authors.join(", ")));
+    extracted.set("created", metadata.created.as_deref().or(metadata.date.as_deref()));
+    extracted.set("modified", metadata.modified.as_deref());
+    extracted.set("language", metadata.language.as_deref());
+    extracted.set("description", metadata.description.as_deref().or(metadata.subject.as_deref()));
+    let pages = metadata.properties.get("pages").filter(|pages| *pages != "0");
+    extracted.set("pageCount", pages.map(String::as_str));
+}
+
+/// Counts the slides of a presentation.
+fn count(format: Format, package: Option<&Package>, extracted: &mut Extracted) {
+    let is_slide = |name: &str| name.starts_with("ppt/slides/slide") && name.ends_with(".xml");
+    if let (Format::Pptx, Some(package)) = (format, package) {
+        let slides = package::names(package).filter(|name| is_slide(name)).count();
+        extracted.set("slideCount", Some(&slides.to_string()));
+    }
+}
+
+/// The metadata of a file that another reader reads.
+pub(crate) fn metadata(format: Format, bytes: &[u8]) -> DocumentMetadata {
+    let input = if format == Format::Ods { InputFormat::Ods } else { InputFormat::Xlsx };
+    let source = SourceDocument::from_bytes("document", input, bytes.to_vec());
+    DocumentConverter::new().document_metadata(&source)
+}

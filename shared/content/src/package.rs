@@ -1,0 +1,160 @@
+//! Zip packages: office files and e-books. What they are, and whether they are safe to unfold.
+
+use std::borrow::Cow;
+use std::io::{Cursor, Read, sink};
+
+use zip::ZipArchive;
+use zip::result::ZipError;
+
+use crate::failure::{Failure, FailureCode};
+use crate::format::Format;
+use crate::sniff::unsupported;
+
+/// The most entries a package may have.
+const MAX_ENTRIES: usize = 10_000;
+/// The most bytes one entry may unfold to.
+const MAX_ENTRY_BYTES: u64 = 50 * 1024 * 1024;
+/// The most bytes all entries together may unfold to.
+const MAX_TOTAL_BYTES: u64 = 200 * 1024 * 1024;
+/// How many times its size an entry may unfold to, from a size on where it matters.
+const MAX_RATIO: u64 = 100;
+const SMALL_ENTRY_BYTES: u64 = 1024 * 1024;
+/// The most that is read of an entry that describes the package.
+const MAX_DESCRIPTION_BYTES: u64 = 1024 * 1024;
+
+const LOCAL_HEADER: &[u8] = b"PK\x03\x04";
+const DIRECTORY_HEADER: &[u8] = b"PK\x01\x02";
+/// Where the name stands after a local header, and where its length.
+const LOCAL_NAME_OFFSET: usize = 30;
+const LOCAL_NAME_LENGTH_OFFSET: usize = 26;
+
+/// A package whose directory could be read.
+pub(crate) type Package<'a> = ZipArchive<Cursor<&'a [u8]>>;
+
+/// Whether the bytes begin as a zip file.
+pub(crate) fn is_package(bytes: &[u8]) -> bool {
+    bytes.starts_with(LOCAL_HEADER)
+}
+
+/// Returns the format of a package by what is in it.
+pub(crate) fn format(bytes: &[u8], hints: [Option<Format>; 2]) -> Result<Format, Failure> {
+    let Some(mut package) = open(bytes)? else {
+        // Cut off: the directory stands at the end. The entries at the start still tell what it was.
+        let hinted = hints.into_iter().flatten().find(|hint| hint.is_binary() && *hint != Format::Pdf);
+        return format_of_names(local_names(bytes))
+            .or(hinted)
+            .ok_or_else(|| unsupported("an archive (application/zip)"));
+    };
+    if let Some(format) = read_part(&mut package, "mimetype")
+        .and_then(|declared| Format::of_declared(&declared).filter(|format| format.is_binary()))
+    {
+        return Ok(format);
+    }
+    format_of_names(names(&package)).ok_or_else(|| unsupported("an archive (application/zip)"))
+}
+
+/// Opens a package and unfolds everything in it once, so that no parser meets more than is allowed.
+///
+/// What the directory says of sizes is checked first and believed never.
+pub(crate) fn check(bytes: &[u8]) -> Result<Package<'_>, Failure> {
+    let mut package = open(bytes)?.ok_or_else(corrupt)?;
+    let mut claimed = 0u64;
+    for index in 0..package.len() {
+        let entry = package.by_index_raw(index).map_err(|_| corrupt())?;
+        if entry.encrypted() {
+            return Err(encrypted());
+        }
+        let ratio_limit = entry.compressed_size().saturating_mul(MAX_RATIO).max(SMALL_ENTRY_BYTES);
+        claimed = claimed.saturating_add(entry.size());
+        if entry.size() > MAX_ENTRY_BYTES.min(ratio_limit) || claimed > MAX_TOTAL_BYTES {
+            return Err(bomb());
+        }
+    }
+    let mut total = 0;
+    for index in 0..package.len() {
+        total += unfold(&mut package, index)?;
+        if total > MAX_TOTAL_BYTES {
+            return Err(bomb());
+        }
+    }
+    if is_encrypted(&mut package) { Err(encrypted()) } else { Ok(package) }
+}
+
+/// Unfolds an entry into nothing and returns its true size.
+fn unfold(package: &mut Package, index: usize) -> Result<u64, Failure> {
+    let entry = package.by_index(index).map_err(|error| match error {
+        ZipError::UnsupportedArchive(ZipError::PASSWORD_REQUIRED) => encrypted(),
+        _ => corrupt(),
+    })?;
+    let limit = entry.compressed_size().saturating_mul(MAX_RATIO).clamp(SMALL_ENTRY_BYTES, MAX_ENTRY_BYTES);
+    let size = std::io::copy(&mut entry.take(limit + 1), &mut sink()).map_err(|_| corrupt())?;
+    if size > limit { Err(bomb()) } else { Ok(size) }
+}
+
+/// Opens the directory; `None` if there is none that can be read.
+fn open(bytes: &[u8]) -> Result<Option<Package<'_>>, Failure> {
+    let entries = bytes.windows(DIRECTORY_HEADER.len()).filter(|window| *window == DIRECTORY_HEADER);
+    if entries.take(MAX_ENTRIES + 1).count() > MAX_ENTRIES {
+        let message = format!("The file is a package of more than {MAX_ENTRIES} parts.");
+        return Err(Failure::new(FailureCode::ContentLimit, message));
+    }
+    Ok(ZipArchive::new(Cursor::new(bytes)).ok())
+}
+
+/// Returns a short part that describes the package.
+fn read_part(package: &mut Package, name: &str) -> Option<String> {
+    let mut part = Vec::new();
+    package.by_name(name).ok()?.take(MAX_DESCRIPTION_BYTES).read_to_end(&mut part).ok()?;
+    Some(String::from_utf8_lossy(&part).into_owned())
+}
+
+/// Returns the names of the parts.
+pub(crate) fn names<'a>(package: &'a Package) -> impl Iterator<Item = Cow<'a, str>> {
+    package.file_names().filter_map(Result::ok)
+}
+
+fn format_of_names<'a>(mut names: impl Iterator<Item = Cow<'a, str>>) -> Option<Format> {
+    let folders = [("word/", Format::Docx), ("ppt/", Format::Pptx), ("xl/", Format::Xlsx)];
+    names.find_map(|name| match &*name {
+        "META-INF/container.xml" => Some(Format::Epub),
+        name => folders.into_iter().find(|(folder, _)| name.starts_with(folder)).map(|(_, format)| format),
+    })
+}
+
+/// Returns the names of entries as they stand before the entries themselves.
+fn local_names(bytes: &[u8]) -> impl Iterator<Item = Cow<'_, str>> {
+    let starts = bytes.windows(LOCAL_HEADER.len()).enumerate().filter(|(_, window)| *window == LOCAL_HEADER);
+    starts.take(MAX_ENTRIES).filter_map(|(at, _)| {
+        let length = bytes.get(at + LOCAL_NAME_LENGTH_OFFSET..)?.first_chunk::<2>()?;
+        let start = at + LOCAL_NAME_OFFSET;
+        let name = bytes.get(start..start + usize::from(u16::from_le_bytes(*length)))?;
+        Some(String::from_utf8_lossy(name))
+    })
+}
+
+/// Whether the parts themselves are encrypted, as `OpenDocument` and e-books do it.
+fn is_encrypted(package: &mut Package) -> bool {
+    let manifest = read_part(package, "META-INF/manifest.xml").unwrap_or_default();
+    // E-books often scramble their fonts, which does not matter here.
+    let parts = read_part(package, "META-INF/encryption.xml").unwrap_or_default();
+    let is_text = |uri: &str| [".xhtml", ".html", ".htm", ".xml"].iter().any(|end| uri.ends_with(end));
+    let mut uris = parts.split("URI=\"").skip(1).filter_map(|rest| rest.split('"').next());
+    manifest.contains(":encryption-data") || uris.any(is_text)
+}
+
+fn encrypted() -> Failure {
+    Failure::new(FailureCode::Encrypted, "The file is encrypted: it opens only with a password.")
+}
+
+pub(crate) fn corrupt() -> Failure {
+    Failure::new(FailureCode::Corrupt, "The file is damaged or incomplete: its structure could not be read.")
+}
+
+fn bomb() -> Failure {
+    let (entry, total) = (MAX_ENTRY_BYTES / 1024 / 1024, MAX_TOTAL_BYTES / 1024 / 1024);
+    let message = format!(
+        "The file unfolds to too much: at most {entry} MiB in one part and {total} MiB in all are read, \
+         and no part may grow more than {MAX_RATIO} times."
+    );
+    Failure::new(FailureCode::ContentLimit, message)
+}

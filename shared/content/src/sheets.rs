@@ -1,0 +1,150 @@
+//! Workbooks: a heading and a table for each sheet.
+
+use std::io::Cursor;
+
+use calamine::{Data, ExcelDateTime, OdsError, Reader, Sheets, XlsError, open_workbook_auto_from_rs};
+
+use crate::extract::Extracted;
+use crate::failure::{Failure, FailureCode};
+use crate::format::Format;
+use crate::table::Tables;
+use crate::{office, package};
+
+/// The most cells that are read, over all sheets.
+pub const MAX_CELLS: usize = 5_000_000;
+
+type Workbook<'a> = Sheets<Cursor<&'a [u8]>>;
+/// A cell that is not blank: row, column, text.
+type Cell = (u32, u32, String);
+
+pub(crate) fn read(format: Format, bytes: &[u8]) -> Result<Extracted, Failure> {
+    if format != Format::Xls {
+        package::check(bytes)?;
+    }
+    let mut workbook = open(format, bytes)?;
+    let names = workbook.sheet_names();
+    let mut tables = Tables::default();
+    let mut room = MAX_CELLS;
+    for name in &names {
+        let cells = cells(&mut workbook, name, room)?;
+        room -= cells.len();
+        write(name, cells, &mut tables)?;
+    }
+    let mut extracted = Extracted::new(format, tables.finish());
+    if format != Format::Xls {
+        office::describe(&office::metadata(format, bytes), &mut extracted);
+    }
+    extracted.set("sheetCount", Some(&names.len().to_string()));
+    Ok(extracted)
+}
+
+fn open(format: Format, bytes: &[u8]) -> Result<Workbook<'_>, Failure> {
+    let encrypted =
+        || Failure::new(FailureCode::Encrypted, "The workbook is encrypted: it opens only with a password.");
+    let cursor = Cursor::new(bytes);
+    match format {
+        Format::Xls => calamine::Xls::new(cursor).map(Sheets::Xls).map_err(|error| match error {
+            XlsError::Password => encrypted(),
+            _ => package::corrupt(),
+        }),
+        Format::Ods => calamine::Ods::new(cursor).map(Sheets::Ods).map_err(|error| match error {
+            OdsError::Password => encrypted(),
+            _ => package::corrupt(),
+        }),
+        _ => open_workbook_auto_from_rs(cursor).map_err(|_| package::corrupt()),
+    }
+}
+
+/// Returns the cells of a sheet. Those of a newer workbook are read one by one: a cell in each far corner is no
+/// reason to build the sheet between them.
+fn cells(workbook: &mut Workbook, name: &str, room: usize) -> Result<Vec<Cell>, Failure> {
+    let mut cells = Vec::new();
+    if let Sheets::Xlsx(workbook) = workbook {
+        // A sheet of charts has no cells.
+        let Ok(mut reader) = workbook.worksheet_cells_reader(name) else {
+            return Ok(cells);
+        };
+        while let Some(cell) = reader.next_cell().map_err(|_| package::corrupt())? {
+            let (row, column) = cell.get_position();
+            push(&mut cells, row, column, shown(&Data::from(cell.get_value().clone())), room)?;
+        }
+        cells.sort_by_key(|(row, column, _)| (*row, *column));
+        return Ok(cells);
+    }
+    let range = workbook.worksheet_range(name).map_err(|_| package::corrupt())?;
+    for (row, column, value) in range.used_cells() {
+        let (row, column) =
+            (u32::try_from(row).unwrap_or(u32::MAX), u32::try_from(column).unwrap_or(u32::MAX));
+        push(&mut cells, row, column, shown(value), room)?;
+    }
+    Ok(cells)
+}
+
+fn push(cells: &mut Vec<Cell>, row: u32, column: u32, text: String, room: usize) -> Result<(), Failure> {
+    if text.trim().is_empty() {
+        return Ok(());
+    }
+    if cells.len() == room {
+        let message = format!("The workbook has more than {MAX_CELLS} cells.");
+        return Err(Failure::new(FailureCode::ContentLimit, message));
+    }
+    cells.push((row, column, text));
+    Ok(())
+}
+
+/// Writes a sheet without its blank rows and columns.
+fn write(name: &str, cells: Vec<Cell>, tables: &mut Tables) -> Result<(), Failure> {
+    if cells.is_empty() {
+        return Ok(());
+    }
+    let mut columns: Vec<u32> = cells.iter().map(|(_, column, _)| *column).collect();
+    columns.sort_unstable();
+    columns.dedup();
+    tables.begin(name);
+    for row in cells.chunk_by(|left, right| left.0 == right.0) {
+        let mut texts: Vec<&str> = Vec::new();
+        for (_, column, text) in row {
+            // Every column of a cell is among the columns; two cells may claim one place.
+            let place = columns.partition_point(|other| other < column);
+            texts.resize(place.max(texts.len()), "");
+            texts.push(text);
+        }
+        tables.row(&texts, columns.len())?;
+    }
+    Ok(())
+}
+
+/// Returns a value as people read it.
+fn shown(value: &Data) -> String {
+    match value {
+        Data::Float(number) => shown_number(*number),
+        Data::DateTime(moment) => shown_moment(moment),
+        Data::Bool(true) => "TRUE".to_owned(),
+        Data::Bool(false) => "FALSE".to_owned(),
+        Data::DateTimeIso(text) => text.trim_end_matches("T00:00:00").to_owned(),
+        other => other.to_string(),
+    }
+}
+
+/// Fifteen digits, as sheets show them: what comes after is an artefact of binary numbers.
+fn shown_number(number: f64) -> String {
+    let rounded = format!("{number:.14e}").parse().unwrap_or(number);
+    let is_usual = rounded == 0.0 || (1e-6..1e15).contains(&f64::abs(rounded));
+    if is_usual { format!("{rounded}") } else { format!("{rounded:e}") }
+}
+
+fn shown_moment(moment: &ExcelDateTime) -> String {
+    let number = || shown_number(moment.as_f64());
+    if moment.is_duration() {
+        let seconds = moment.as_duration().map(|duration| duration.num_seconds());
+        return seconds.map_or_else(number, |s| format!("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60));
+    }
+    let has_day = moment.as_f64() >= 1.0;
+    let has_time = moment.as_f64().fract() != 0.0;
+    let pattern = match (has_day, has_time) {
+        (true, false) => "%Y-%m-%d",
+        (true, true) => "%Y-%m-%d %H:%M:%S",
+        (false, _) => "%H:%M:%S",
+    };
+    moment.as_datetime().map_or_else(number, |time| time.format(pattern).to_string())
+}

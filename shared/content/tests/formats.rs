@@ -1,0 +1,276 @@
+//! Every format through the whole extraction: text, tables, notes, title and properties.
+
+mod make;
+
+use content::{Extracted, FailureCode, Format, Source, extract, media_type, sniff};
+
+fn read(bytes: &[u8], name: &str) -> Extracted {
+    extract(&Source { bytes, name: Some(name), declared: None })
+        .unwrap_or_else(|failure| panic!("{name}: {failure}"))
+}
+
+fn fixture(name: &str) -> Vec<u8> {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name);
+    std::fs::read(path).expect("the fixture exists")
+}
+
+#[test]
+fn word_document_keeps_headings_tables_and_footnotes() {
+    let read = read(&make::docx(&make::docx_body()), "rules.docx");
+    assert_eq!((read.format, read.format.as_str()), (Format::Docx, "text"));
+    assert_eq!(read.title.as_deref(), Some("Harbour rules"));
+    assert_eq!(read.properties["author"], "Mira Osei");
+    assert_eq!(read.properties["created"], "2024-03-05T08:00:00Z");
+    for part in
+        ["# Berths", "All ships use_the east quay & pay **now**", "| Berth | Length \\| m |", "| A1 | 40 |"]
+    {
+        assert!(read.text.contains(part), "{part:?} is missing in {}", read.text);
+    }
+    assert!(read.text.ends_with("By decree of 1871."), "{}", read.text);
+}
+
+#[test]
+fn presentation_keeps_slides_and_speaker_notes() {
+    let read = read(&make::pptx(), "tides.pptx");
+    assert_eq!(read.format, Format::Pptx);
+    assert_eq!(read.properties["slideCount"], "1");
+    for part in ["# How tides work", "The moon pulls", "Notes: Show the gauge."] {
+        assert!(read.text.contains(part), "{part:?} is missing in {}", read.text);
+    }
+}
+
+#[test]
+fn workbook_is_a_heading_and_a_table_for_each_sheet() {
+    let rows = format!(
+        r#"<row r="2">{}{}{}</row><row r="4"><c r="B4"><v>6.1000000000000005</v></c><c r="D4" s="1"><v>45356</v></c><c r="F4" t="b"><v>1</v></c></row>"#,
+        make::cell("B2", "High | m"),
+        make::cell("D2", "Day\nof year"),
+        make::cell("F2", "Spring")
+    );
+    let read = read(&make::xlsx(&rows), "tides.xlsx");
+    assert_eq!(read.format, Format::Xlsx);
+    let table = "# Tide table\n\n| High \\| m | Day of year | Spring |\n| --- | --- | --- |\n| 6.1 | 2024-03-05 | TRUE |";
+    assert_eq!(read.text, table);
+    assert_eq!(read.title.as_deref(), Some("Harbour rules"));
+    assert_eq!(read.properties["sheetCount"], "2");
+}
+
+#[test]
+fn workbook_with_far_cells_is_as_small_as_its_cells() {
+    let rows = format!(
+        r#"<row r="1">{}</row><row r="1048576">{}</row>"#,
+        make::cell("A1", "near"),
+        make::cell("XFD1048576", "far")
+    );
+    assert!(read(&make::xlsx(&rows), "far.xlsx").text.ends_with("| near | |\n| --- | --- |\n|  | far |"));
+}
+
+#[test]
+fn old_workbook_is_read() {
+    let read = read(&fixture("old.xls"), "old.xls");
+    assert_eq!(read.format, Format::Xls);
+    assert_eq!(read.text, "# Old\n\n| Name | n |\n| --- | --- |\n| Zoë | 3.5 |");
+}
+
+#[test]
+fn open_documents_are_read() {
+    let text = r#"<text:h text:outline-level="1">Berths</text:h><text:p>East quay.</text:p>"#;
+    let read_text = read(&make::open_document("text", text, ""), "rules.odt");
+    assert_eq!((read_text.format, read_text.title.as_deref()), (Format::Odt, Some("Harbour rules")));
+    assert!(read_text.text.contains("# Berths\n\nEast quay."), "{}", read_text.text);
+
+    let cell = |text: &str| {
+        format!(r#"<table:table-cell office:value-type="string"><text:p>{text}</text:p></table:table-cell>"#)
+    };
+    let sheet = format!(
+        r#"<table:table table:name="Fees"><table:table-row>{}{}</table:table-row><table:table-row>{}{}</table:table-row></table:table>"#,
+        cell("Berth"),
+        cell("Fee"),
+        cell("A1"),
+        cell("5")
+    );
+    let read_sheet = read(&make::open_document("spreadsheet", &sheet, ""), "fees.ods");
+    assert_eq!(read_sheet.format, Format::Ods);
+    assert_eq!(read_sheet.text, "# Fees\n\n| Berth | Fee |\n| --- | --- |\n| A1 | 5 |");
+    assert_eq!(read_sheet.properties["author"], "Mira Osei");
+
+    let slide = r#"<draw:page draw:name="one"><draw:frame presentation:class="title"><draw:text-box><text:p>Tides</text:p></draw:text-box></draw:frame></draw:page>"#;
+    let read_slide = read(&make::open_document("presentation", slide, ""), "tides.odp");
+    assert_eq!(read_slide.format, Format::Odp);
+    assert!(read_slide.text.contains("Tides"), "{}", read_slide.text);
+}
+
+#[test]
+fn e_book_is_read_chapter_by_chapter() {
+    let book = make::epub(
+        &["<h1>One</h1><p>It was <b>dark</b>.</p>", "<p>Before.</p><h1>Two</h1><p>Light.</p>"],
+        &[],
+    );
+    let read = read(&book, "tales.epub");
+    assert_eq!((read.format, read.title.as_deref()), (Format::Epub, Some("Short tales")));
+    assert_eq!((&*read.properties["author"], &*read.properties["language"]), ("Jo Field", "en"));
+    let mut rest = read.text.as_str();
+    for part in ["# One", "It was **dark**.", "Before.", "# Two", "Light."] {
+        let at = rest.find(part).unwrap_or_else(|| panic!("{part:?} is missing in {}", read.text));
+        rest = &rest[at + part.len()..];
+    }
+}
+
+#[test]
+fn rich_text_is_read() {
+    let rtf = br"{\rtf1\ansi\ansicpg1252{\info{\title Rope \'e0 la carte}{\author Kit}}{\b Knots}\par A knot caf\'e9 \u8211? holds.\par}";
+    let read = read(rtf, "rope.txt");
+    assert_eq!((read.format, read.title.as_deref()), (Format::Rtf, Some("Rope à la carte")));
+    assert_eq!(read.properties["author"], "Kit");
+    assert_eq!(read.text, "**Knots**\n\nA knot café – holds.");
+}
+
+#[test]
+fn mail_is_headers_as_lines_and_the_text_body() {
+    let mail = "Received: from x\r\nFrom: =?utf-8?q?Zo=C3=AB?= <zoe@harbour.example>\r\nTo: ann@harbour.example, Bob <bob@harbour.example>\r\n\
+        Date: Tue, 5 Mar 2024 08:00:00 +0100\r\nSubject: =?utf-8?b?TWHDn2U=?=\r\nMIME-Version: 1.0\r\n\
+        Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\nContent-Type: multipart/alternative; boundary=a\r\n\r\n\
+        --a\r\nContent-Type: text/plain; charset=iso-8859-1\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\nThe caf=E9 is open.\r\n\
+        --a\r\nContent-Type: text/html\r\n\r\n<p>The <b>page</b>.</p>\r\n--a--\r\n\
+        --b\r\nContent-Type: application/pdf\r\nContent-Disposition: attachment; filename=plan.pdf\r\nContent-Transfer-Encoding: base64\r\n\r\nJVBERg==\r\n--b--\r\n";
+    for name in ["mail.eml", "unnamed"] {
+        let read = read(mail.as_bytes(), name);
+        assert_eq!((read.format, read.title.as_deref()), (Format::Email, Some("Maße")));
+        assert_eq!(
+            read.text,
+            "From: Zoë <zoe@harbour.example>\nTo: ann@harbour.example, Bob <bob@harbour.example>\n\
+             Date: 2024-03-05T08:00:00+01:00\nSubject: Maße\n\nThe café is open.\n\nAttachments: plan.pdf"
+        );
+        assert_eq!(read.properties["created"], "2024-03-05T08:00:00+01:00");
+    }
+}
+
+#[test]
+fn mail_without_a_text_body_is_read_from_its_page() {
+    let mail = "From: a@b.example\nMessage-ID: <1@b>\nSubject: Hi\nContent-Type: text/html\n\n<h1>Tides</h1><p>High at <b>six</b>.</p>";
+    let read = read(mail.as_bytes(), "mail");
+    assert!(read.text.ends_with("# Tides\n\nHigh at **six**."), "{}", read.text);
+}
+
+#[test]
+fn a_letter_with_lines_like_headers_is_no_mail() {
+    let letter = "From: Ann\nTo: Bob\nSubject: tides\n\nHigh at six.";
+    let read = read(letter.as_bytes(), "letter.txt");
+    assert_eq!((read.format, read.text.as_str()), (Format::Text, letter));
+}
+
+#[test]
+fn notebook_is_prose_code_and_printed_output() {
+    let notebook = r##"{"cells":[{"cell_type":"markdown","metadata":{},"source":["# Tides_of 2024\n","Some *text*."]},
+        {"cell_type":"code","metadata":{},"source":"print('a ``` b')","outputs":[{"output_type":"stream","text":["hello\n"]},
+        {"output_type":"execute_result","data":{"text/plain":["42"],"image/png":"iVBO"}}]}],"metadata":{},"nbformat":4,"nbformat_minor":5}"##;
+    let read = read(notebook.as_bytes(), "tides.json");
+    assert_eq!((read.format, read.title.as_deref()), (Format::Notebook, Some("Tides_of 2024")));
+    assert_eq!(
+        read.text,
+        "# Tides_of 2024\nSome *text*.\n\n````python\nprint('a ``` b')\n````\n\n```\nhello\n```\n\n```\n42\n```"
+    );
+}
+
+#[test]
+fn tables_as_text_become_tables() {
+    let table = "| Name | Note |\n| --- | --- |\n| Zoë | a; \"b\" \\| c |";
+    for (text, name) in [
+        ("Name;Note\nZoë;\"a; \"\"b\"\" |\nc\"\n", "ships.csv"),
+        ("Name\tNote\nZoë\t\"a; \"\"b\"\" | c\"\n", "x/ships.tsv"),
+    ] {
+        let read = read(text.as_bytes(), name);
+        assert_eq!((read.format, read.text), (Format::Csv, format!("# ships\n\n{table}")));
+    }
+    assert_eq!(read(b"1,5;2,5\n3,5;4,5", "n.csv").text, "# n\n\n| 1,5 | 2,5 |\n| --- | --- |\n| 3,5 | 4,5 |");
+    assert_eq!(read(b"one\ntwo", "list.csv").text, "one\ntwo");
+}
+
+#[test]
+fn data_and_code_stay_as_they_are() {
+    for (text, name, format) in [
+        ("{\"a\": [1, 2]}", "x.txt", Format::Data),
+        ("a:\n  - 1\n# c", "x.yaml", Format::Data),
+        ("[a]\nb = 1", "x.toml", Format::Data),
+        ("# not a heading\nx = 1", "x.py", Format::Code),
+        ("#!/bin/sh\necho 1", "run", Format::Code),
+        ("{not json}", "x", Format::Text),
+    ] {
+        let read = read(text.as_bytes(), name);
+        assert_eq!((read.format, read.text.as_str()), (format, text), "{name}");
+    }
+}
+
+#[test]
+fn pdf_with_a_predefined_character_map_is_read() {
+    let font = "<< /Type /Font /Subtype /Type0 /BaseFont /STSong-Light /Encoding /UniGB-UCS2-H /DescendantFonts [6 0 R] >>";
+    let descendant = "<< /Type /Font /Subtype /CIDFontType0 /BaseFont /STSong-Light /CIDSystemInfo << /Registry (Adobe) /Ordering (GB1) /Supplement 4 >> >>";
+    let pdf = make::pdf_page("BT /F1 24 Tf 72 700 Td <706F5854> Tj ET", font, &[descendant]);
+    assert_eq!(read(&pdf, "lighthouse.pdf").text, "灯塔");
+}
+
+#[test]
+fn every_page_of_a_long_pdf_is_read_in_order() {
+    let count = 120;
+    let kids: String = (0..count).map(|page| format!("{} 0 R ", 4 + 2 * page)).collect();
+    let mut objects = vec![
+        "<< /Type /Catalog /Pages 2 0 R >>".to_owned(),
+        format!("<< /Type /Pages /Kids [{kids}] /Count {count} >>"),
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>".to_owned(),
+    ];
+    for page in 0..count {
+        let content = format!("BT /F1 12 Tf 72 700 Td (Page number {page} ends here.) Tj ET");
+        let own = objects.len() + 2;
+        objects.push(format!("<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents {own} 0 R /Resources << /Font << /F1 3 0 R >> >> >>"));
+        objects.push(format!("<< /Length {} >>\nstream\n{content}\nendstream", content.len()));
+    }
+    let read = read(&make::pdf(&objects), "long.pdf");
+    assert_eq!(read.properties["pageCount"], "120");
+    let places: Vec<Option<usize>> =
+        (0..count).map(|page| read.text.find(&format!("Page number {page} ends"))).collect();
+    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?}");
+}
+
+#[test]
+fn wrong_names_and_declared_types_do_not_matter() {
+    for (bytes, format) in [
+        (make::docx(&make::docx_body()), Format::Docx),
+        (make::pptx(), Format::Pptx),
+        (make::xlsx(&format!("<row>{}</row>", make::cell("A1", "x"))), Format::Xlsx),
+        (make::open_document("text", "<text:p>x</text:p>", ""), Format::Odt),
+        (make::epub(&["<p>x</p>"], &[]), Format::Epub),
+        (fixture("old.xls"), Format::Xls),
+        (fixture("two-pages.pdf"), Format::Pdf),
+    ] {
+        for (name, declared) in
+            [("a.txt", "text/html"), ("a.pdf", "application/pdf"), ("a.docx", "image/png"), ("a", "x")]
+        {
+            let source = Source { bytes: &bytes, name: Some(name), declared: Some(declared) };
+            assert_eq!(sniff(&source).unwrap(), format, "{name}");
+            assert_eq!(extract(&source).unwrap().format, format, "{name}");
+        }
+    }
+}
+
+#[test]
+fn pictures_and_recordings_are_told_apart_and_left_to_others() {
+    let webm = &[
+        &b"\x1A\x45\xDF\xA3\x01\0\0\0\0\0\0\x1F\x42\x86\x81\x01\x42\xF7\x81\x01\x42\x82\x84webm"[..],
+        &[0; 300],
+    ]
+    .concat();
+    let cases: [(&[u8], Option<&str>, Format, &str); 5] = [
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", None, Format::Image, "image/png"),
+        (b"\xFF\xD8\xFF\xE0\0\x10JFIF\0\x01", None, Format::Image, "image/jpeg"),
+        (b"ID3\x03\0\0\0\0\0\x0A\0\0", None, Format::Audio, "audio/mpeg"),
+        (webm, None, Format::Video, "video/webm"),
+        (webm, Some("audio/webm;codecs=opus"), Format::Audio, "audio/webm"),
+    ];
+    for (bytes, declared, format, kind) in cases {
+        let source = Source { bytes, name: Some("x.pdf"), declared };
+        assert_eq!((sniff(&source).unwrap(), media_type(&source)), (format, Some(kind)));
+        assert_eq!(extract(&source).unwrap_err().code, FailureCode::UnsupportedType);
+    }
+    let text = Source { bytes: b"BMW builds cars.", ..Source::default() };
+    assert_eq!((sniff(&text).unwrap(), media_type(&text)), (Format::Text, None));
+}
