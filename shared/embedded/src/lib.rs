@@ -10,6 +10,7 @@
 //! | DynamoDB | the crate `dynoxide-rs` | `dynamodb.sqlite` |
 //! | SQS | the module `sqs`, on SQLite | `sqs.sqlite` |
 //! | S3 | the protocol by the crate `s3s`, storage by the module `s3` | `s3/index.sqlite`, `s3/blobs/` |
+//! | addresses and forms for strangers | the module `s3::public` | `signing.key` |
 
 mod blocking;
 mod clock;
@@ -17,6 +18,7 @@ mod dynamodb;
 mod s3;
 mod serve;
 mod services;
+mod signing;
 mod sqlite;
 mod sqs;
 mod transport;
@@ -32,5 +34,7 @@ pub const ACCESS_KEY: &str = "embedded";
 /// The secret that belongs to [`ACCESS_KEY`]. Not a secret: the embedded services listen to their own process or to
 /// the loopback interface only.
 pub const SECRET_KEY: &str = "embedded-services-have-no-secrets";
+/// The access key id of what is handed to strangers: see [`Services::call_public`].
+pub const SIGNING_KEY: &str = "recollect-signed";
 /// The region that both sides use.
 pub const REGION: &str = "us-east-1";

@@ -10,6 +10,7 @@ use http::{Request, Response, StatusCode};
 use crate::clock::{self, Clock};
 use crate::dynamodb::{self, DynamoDb};
 use crate::s3::S3;
+use crate::signing::SigningKey;
 use crate::sqs::{self, Sqs};
 use crate::wire;
 
@@ -22,7 +23,7 @@ pub struct Services {
 struct Inner {
     dynamodb: DynamoDb,
     s3: S3,
-    sqs: Sqs,
+    sqs: Arc<Sqs>,
 }
 
 impl Services {
@@ -40,10 +41,12 @@ impl Services {
     /// As [`Services::open`].
     pub fn open_with_clock(folder: &Path, clock: Clock) -> anyhow::Result<Self> {
         std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+        let sqs = Arc::new(Sqs::open(&folder.join("sqs.sqlite"), clock.clone())?);
+        let key = SigningKey::open(&folder.join("signing.key"))?;
         let inner = Inner {
             dynamodb: DynamoDb::open(&folder.join("dynamodb.sqlite"))?,
-            s3: S3::open(&folder.join("s3"), clock.clone())?,
-            sqs: Sqs::open(&folder.join("sqs.sqlite"), clock)?,
+            s3: S3::open(&folder.join("s3"), clock, Arc::clone(&sqs), key)?,
+            sqs,
         };
         Ok(Self { inner: Arc::new(inner) })
     }
@@ -65,6 +68,18 @@ impl Services {
             StatusCode::BAD_REQUEST,
             r#"{"__type":"com.amazon.coral.service#UnknownOperationException"}"#,
         )
+    }
+
+    /// Answers one request of a stranger: GET and HEAD of one object by a pre-signed address, and POST of one object with
+    /// a pre-signed form, both signed with [`crate::SIGNING_KEY`] and [`Services::signing_secret`]. Everything else is
+    /// refused, so this may listen where anybody connects. Their times follow the clock of the services.
+    pub async fn call_public(&self, request: Request<Bytes>) -> Response<Bytes> {
+        self.inner.s3.call_public(request).await
+    }
+
+    /// The secret that belongs to [`crate::SIGNING_KEY`]: random, made with the folder and kept in it.
+    pub fn signing_secret(&self) -> &str {
+        self.inner.s3.signing_secret()
     }
 
     /// Lets the groups of FIFO queues go on whose messages are in flight, as if their visibility time-outs were over.

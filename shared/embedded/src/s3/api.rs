@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use http::Method;
 use rusqlite::params;
 use s3s::dto::*;
 use s3s::{S3, S3Error, S3Request, S3Response, S3Result, s3_error};
 
 use super::check::{self, Claims};
 use super::index::{require_bucket, timestamp};
+use super::notify::{self, Creation};
 use super::store::Store;
 use super::{list, multipart, objects};
 use crate::{REGION, blocking};
@@ -43,7 +45,9 @@ impl S3 for Api {
             },
         };
         let body = check::receive(input.body.take(), claims, request.trailing_headers).await?;
-        self.run(|store| objects::put(store, request.input, body))
+        // `s3s` hands forms to this operation, too.
+        let creation = if request.method == Method::POST { Creation::Post } else { Creation::Put };
+        self.run(|store| objects::put(store, request.input, body, creation))
     }
 
     async fn upload_part(&self, mut request: S3Request<UploadPartInput>) -> Answer<UploadPartOutput> {
@@ -147,6 +151,7 @@ impl S3 for Api {
                 if used.map_err(S3Error::internal_error)? {
                     return Err(s3_error!(BucketNotEmpty));
                 }
+                change.run("DELETE FROM notifications WHERE bucket = ?1", [&bucket])?;
                 change.run("DELETE FROM buckets WHERE name = ?1", [&bucket])
             })?;
             Ok(DeleteBucketOutput {})
@@ -168,6 +173,20 @@ impl S3 for Api {
             require_bucket(&store.read(), &request.input.bucket)?;
             Ok(GetBucketLocationOutput::default())
         })
+    }
+
+    async fn put_bucket_notification_configuration(
+        &self,
+        request: S3Request<PutBucketNotificationConfigurationInput>,
+    ) -> Answer<PutBucketNotificationConfigurationOutput> {
+        self.run(|store| notify::configure(store, request.input))
+    }
+
+    async fn get_bucket_notification_configuration(
+        &self,
+        request: S3Request<GetBucketNotificationConfigurationInput>,
+    ) -> Answer<GetBucketNotificationConfigurationOutput> {
+        self.run(|store| notify::configured(store, &request.input.bucket))
     }
 
     async fn list_buckets(&self, _: S3Request<ListBucketsInput>) -> Answer<ListBucketsOutput> {

@@ -61,7 +61,11 @@ pub(super) async fn receive(
     verify(bytes, claims, trailers.and_then(|trailers| trailers.take()).unwrap_or_default())
 }
 
-fn verify(bytes: Bytes, claims: Claims, trailers: HeaderMap) -> S3Result<Verified> {
+/// Checks bytes against what was claimed before and, in trailers, after them.
+///
+/// # Errors
+/// As [`receive`].
+pub(super) fn verify(bytes: Bytes, claims: Claims, trailers: HeaderMap) -> S3Result<Verified> {
     let md5: [u8; 16] = Md5::digest(&bytes).into();
     if let Some(claimed) = claims.md5
         && STANDARD.encode(md5) != claimed

@@ -17,7 +17,9 @@ mod check;
 mod index;
 mod list;
 mod multipart;
+mod notify;
 mod objects;
+mod public;
 mod store;
 
 use std::path::Path;
@@ -25,6 +27,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::header::HOST;
+use http::request::Parts;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::BodyExt;
 use s3s::auth::SimpleAuth;
@@ -34,6 +37,8 @@ use s3s::service::{S3Service, S3ServiceBuilder};
 use self::api::Api;
 use self::store::Store;
 use crate::clock::Clock;
+use crate::signing::SigningKey;
+use crate::sqs::Sqs;
 use crate::{ACCESS_KEY, SECRET_KEY};
 
 /// How far the time of a signature may be from now, in seconds: a week, as long as pre-signed requests may be valid
@@ -42,20 +47,31 @@ const MAX_SKEW: u32 = 7 * 24 * 60 * 60;
 
 /// One S3 in one folder.
 pub(crate) struct S3 {
+    /// Answers requests that are signed with the key of the services.
     service: S3Service,
+    /// Answers any request: others have checked it.
+    trusting: S3Service,
     store: Arc<Store>,
+    /// Signs what strangers get.
+    key: SigningKey,
 }
 
 impl S3 {
-    /// Opens or creates the buckets in `folder`.
-    pub(crate) fn open(folder: &Path, clock: Clock) -> anyhow::Result<Self> {
-        let store = Arc::new(Store::open(folder, clock)?);
+    /// Opens or creates the buckets in `folder`, which tell `queues` about new objects.
+    pub(crate) fn open(
+        folder: &Path,
+        clock: Clock,
+        queues: Arc<Sqs>,
+        key: SigningKey,
+    ) -> anyhow::Result<Self> {
+        let store = Arc::new(Store::open(folder, clock, queues)?);
+        let trusting = S3ServiceBuilder::new(Api { store: Arc::clone(&store) }).build();
         let mut builder = S3ServiceBuilder::new(Api { store: Arc::clone(&store) });
         builder.set_auth(SimpleAuth::from_single(ACCESS_KEY, SECRET_KEY));
         let mut config = S3Config::default();
         config.presigned_url_max_skew_time_secs = MAX_SKEW;
         builder.set_config(Arc::new(StaticConfigProvider::new(Arc::new(config))));
-        Ok(Self { service: builder.build(), store })
+        Ok(Self { service: builder.build(), trusting, store, key })
     }
 
     /// Answers one request; bodies are whole in memory.
@@ -63,13 +79,16 @@ impl S3 {
         let (mut parts, body) = request.into_parts();
         // An HTTP client would add this header, which signatures cover.
         if !parts.headers.contains_key(HOST)
-            && let Some(authority) = parts.uri.authority()
-            && let Ok(host) = HeaderValue::from_str(authority.as_str())
+            && let Some(Ok(host)) = host_of(&parts).map(HeaderValue::try_from)
         {
             parts.headers.insert(HOST, host);
         }
-        let is_head = parts.method == Method::HEAD;
-        match self.service.call(Request::from_parts(parts, s3s::Body::from(body))).await {
+        Self::ask(&self.service, Request::from_parts(parts, body)).await
+    }
+
+    async fn ask(service: &S3Service, request: Request<Bytes>) -> Response<Bytes> {
+        let is_head = request.method() == Method::HEAD;
+        match service.call(request.map(s3s::Body::from)).await {
             // The answer to HEAD has no body, not even an error's; an HTTP server would drop it.
             Ok(response) if is_head => response.map(|_| Bytes::new()),
             Ok(response) => whole(response).await,
@@ -77,10 +96,21 @@ impl S3 {
         }
     }
 
+    /// The secret that signs what strangers get.
+    pub(crate) fn signing_secret(&self) -> &str {
+        self.key.secret()
+    }
+
     /// Removes files that nothing names, and uploads that were never completed.
     pub(crate) fn collect_garbage(&self) -> anyhow::Result<()> {
         self.store.collect_garbage()
     }
+}
+
+/// Whom the client means to talk to.
+fn host_of(parts: &Parts) -> Option<String> {
+    let header = parts.headers.get(HOST).and_then(|host| host.to_str().ok());
+    header.or_else(|| parts.uri.authority().map(|authority| authority.as_str())).map(str::to_owned)
 }
 
 async fn whole(response: Response<s3s::Body>) -> Response<Bytes> {

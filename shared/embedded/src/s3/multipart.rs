@@ -17,6 +17,7 @@ use super::check::{Verified, write_allowed};
 use super::index::{
     Attributes, Stored, StoredPart, completed, find, parts, require_bucket, timestamp, upload,
 };
+use super::notify::{Creation, announce};
 use super::objects::discard;
 use super::store::Store;
 use crate::wire::{hex, random_id};
@@ -113,6 +114,7 @@ pub(super) fn complete(
         change.run(sql, params![id, stored.etag])
     });
     replacing.inspect_err(|_| discard(store, &stored.file))?;
+    announce(store, bucket, key, &stored, Creation::CompleteMultipartUpload)?;
     Ok(answer(input.bucket, input.key, stored.etag))
 }
 

@@ -13,13 +13,19 @@ use s3s::{Body, S3Result, s3_error};
 
 use super::check::{self, Verified, from_map, matches, to_map, write_allowed};
 use super::index::{Attributes, Stored, find, require_bucket, timestamp};
+use super::notify::{Creation, announce};
 use super::store::Store;
 use crate::wire::hex;
 
 /// Without a type, an object is bytes.
 const DEFAULT_TYPE: &str = "binary/octet-stream";
 
-pub(super) fn put(store: &Store, mut input: PutObjectInput, body: Verified) -> S3Result<PutObjectOutput> {
+pub(super) fn put(
+    store: &Store,
+    mut input: PutObjectInput,
+    body: Verified,
+    creation: Creation,
+) -> S3Result<PutObjectOutput> {
     require_bucket(&store.read(), &input.bucket)?;
     let stored = Stored {
         file: store.create_with(&body.bytes)?,
@@ -35,6 +41,7 @@ pub(super) fn put(store: &Store, mut input: PutObjectInput, body: Verified) -> S
         change.put(&input.bucket, &input.key, &stored)
     });
     replacing.inspect_err(|_| discard(store, &stored.file))?;
+    announce(store, &input.bucket, &input.key, &stored, creation)?;
     let checksum = body.checksum;
     Ok(PutObjectOutput {
         e_tag: Some(ETag::Strong(stored.etag)),
@@ -227,6 +234,7 @@ pub(super) fn copy(store: &Store, mut input: CopyObjectInput) -> S3Result<CopyOb
         change.put(&input.bucket, &input.key, &stored)
     });
     replacing.inspect_err(|_| discard(store, &stored.file))?;
+    announce(store, &input.bucket, &input.key, &stored, Creation::Copy)?;
     let copy_object_result = Some(CopyObjectResult {
         e_tag: Some(ETag::Strong(stored.etag)),
         last_modified: Some(timestamp(stored.modified_ms)),

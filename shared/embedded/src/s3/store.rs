@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::Context;
 use rusqlite::{Connection, params};
@@ -17,6 +17,7 @@ use s3s::{S3Error, S3Result, s3_error};
 use super::index::{Change, SCHEMA, Stored, find, require_bucket, strings};
 use crate::clock::Clock;
 use crate::sqlite;
+use crate::sqs::Sqs;
 
 /// A file that has been on the way for longer was left by a process that died.
 const ABANDONED_WRITE_MS: i64 = 60 * 60 * 1000;
@@ -27,14 +28,16 @@ pub(super) struct Store {
     connection: Mutex<Connection>,
     files: PathBuf,
     clock: Clock,
+    /// Whom buckets may tell about new objects.
+    pub(super) queues: Arc<Sqs>,
 }
 
 impl Store {
-    pub(super) fn open(folder: &Path, clock: Clock) -> anyhow::Result<Self> {
+    pub(super) fn open(folder: &Path, clock: Clock, queues: Arc<Sqs>) -> anyhow::Result<Self> {
         let files = folder.join("blobs");
         fs::create_dir_all(&files).with_context(|| format!("cannot create {}", files.display()))?;
         let connection = Mutex::new(sqlite::open(&folder.join("index.sqlite"), SCHEMA)?);
-        let store = Self { connection, files, clock };
+        let store = Self { connection, files, clock, queues };
         store.collect_garbage()?;
         Ok(store)
     }

@@ -30,7 +30,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use self::error::{Failure, Outcome};
-use self::store::Store;
+use self::store::{ARN_PREFIX, Store};
+use self::wire::Outgoing;
 use crate::clock::Clock;
 use crate::wire as http_wire;
 
@@ -85,6 +86,24 @@ impl Sqs {
             "DeleteQueue" => run(body, |q| queues::delete(store, q)),
             _ => Err(Failure::unsupported(format!("The embedded SQS does not implement {operation}"))),
         }
+    }
+
+    /// Whether there is a queue of that ARN.
+    pub(crate) fn has_queue(&self, arn: &str) -> anyhow::Result<bool> {
+        let Some(name) = arn.strip_prefix(ARN_PREFIX) else { return Ok(false) };
+        let queue = store::queue_named(&self.store.read(), name);
+        Ok(queue.map_err(|failure| anyhow::anyhow!("cannot find a queue: {failure}"))?.is_some())
+    }
+
+    /// Sends a message from inside to the queue of that ARN, if there is one.
+    pub(crate) fn deliver(&self, arn: &str, body: String) -> anyhow::Result<bool> {
+        if !self.has_queue(arn)? {
+            return Ok(false);
+        }
+        let message = Outgoing { message_body: Some(body), ..Outgoing::default() };
+        let queue_url = arn.rsplit(':').next().unwrap_or(arn).to_owned();
+        let sent = send::send(&self.store, wire::Send { queue_url, message });
+        sent.map(|_| true).map_err(|failure| anyhow::anyhow!("cannot send a message: {failure}"))
     }
 
     /// Lets the groups of FIFO queues go on whose messages are in flight.

@@ -36,7 +36,7 @@ impl AttributeValue {
 }
 
 /// What is sent: `SendMessage`, and an entry of `SendMessageBatch` (which has an `id`).
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub(super) struct Outgoing {
     #[serde(default)]

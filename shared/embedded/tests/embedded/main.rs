@@ -4,10 +4,13 @@
 
 mod dynamodb;
 mod folder;
+mod notifications;
 mod port;
+mod public;
 mod s3;
 mod sqs_fair;
 mod sqs_fifo;
 mod sqs_queues;
 mod sqs_standard;
+mod stranger;
 mod support;

@@ -27,7 +27,7 @@ use crate::support::{self, Fixture, config};
 
 /// An HTTP client that always goes to one address.
 #[derive(Debug, Clone)]
-struct Port(SocketAddr);
+pub(crate) struct Port(pub(crate) SocketAddr);
 
 impl HttpClient for Port {
     fn http_connector(&self, _: &HttpConnectorSettings, _: &RuntimeComponents) -> SharedHttpConnector {
@@ -48,7 +48,7 @@ impl HttpConnector for Port {
 }
 
 impl Port {
-    async fn send(&self, mut request: Request<Bytes>) -> Response<Bytes> {
+    pub(crate) async fn send(&self, mut request: Request<Bytes>) -> Response<Bytes> {
         let host = HeaderValue::try_from(self.0.to_string()).unwrap();
         request.headers_mut().entry("host").or_insert(host);
         let path = request.uri().path_and_query().unwrap().clone();
@@ -129,7 +129,7 @@ async fn pre_signed_urls_upload_and_download_and_cannot_be_changed() {
     assert_eq!(port.send(unsigned).await.status(), 403);
 }
 
-fn hmac(key: &[u8], text: &str) -> Vec<u8> {
+pub(crate) fn hmac(key: &[u8], text: &str) -> Vec<u8> {
     let mut mac = Hmac::<Sha256>::new_from_slice(key).unwrap();
     mac.update(text.as_bytes());
     mac.finalize().into_bytes().to_vec()

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
 
 use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_smithy_runtime_api::client::http::HttpClient;
@@ -22,6 +23,11 @@ impl Fixture {
         let clock = Arc::new(AtomicU64::new(1_800_000_000_000));
         let services = open(folder.path(), &clock);
         Self { folder, services, clock }
+    }
+
+    /// The time of SQS and S3.
+    pub(crate) fn now(&self) -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_millis(self.clock.load(Ordering::SeqCst))
     }
 
     /// Lets the time of SQS and S3 pass.
@@ -67,7 +73,12 @@ pub(crate) fn s3(config: &SdkConfig) -> aws_sdk_s3::Client {
 
 /// SDK settings with the dummy credentials.
 pub(crate) fn config(client: impl HttpClient + 'static) -> SdkConfig {
-    let keys = aws_sdk_s3::config::Credentials::new(ACCESS_KEY, SECRET_KEY, None, None, "embedded");
+    config_with(client, ACCESS_KEY, SECRET_KEY)
+}
+
+/// SDK settings with these credentials.
+pub(crate) fn config_with(client: impl HttpClient + 'static, key: &str, secret: &str) -> SdkConfig {
+    let keys = aws_sdk_s3::config::Credentials::new(key, secret, None, None, "embedded");
     SdkConfig::builder()
         .behavior_version(BehaviorVersion::latest())
         .region(Region::from_static(REGION))

@@ -1,0 +1,172 @@
+//! Telling queues about new objects.
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use rusqlite::{Connection, OptionalExtension, params};
+use s3s::dto::{
+    FilterRule, GetBucketNotificationConfigurationOutput, NotificationConfiguration,
+    PutBucketNotificationConfigurationInput, PutBucketNotificationConfigurationOutput, QueueConfiguration,
+};
+use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
+use serde_json::json;
+
+use super::index::{Stored, require_bucket};
+use super::store::Store;
+use crate::REGION;
+use crate::wire::random_id;
+
+/// What the names of the events that we know begin with.
+const CREATED: &str = "s3:ObjectCreated:";
+/// Everything else in the keys of notifications is escaped.
+const ESCAPED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'*').remove(b'/');
+
+/// How an object came to be, by the names of S3's events.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Creation {
+    Put,
+    Post,
+    Copy,
+    CompleteMultipartUpload,
+}
+
+/// Replaces what the queues of a bucket are told.
+pub(super) fn configure(
+    store: &Store,
+    input: PutBucketNotificationConfigurationInput,
+) -> S3Result<PutBucketNotificationConfigurationOutput> {
+    let PutBucketNotificationConfigurationInput { bucket, mut notification_configuration, .. } = input;
+    let mut queues = notification_configuration.queue_configurations.take().unwrap_or_default();
+    if notification_configuration != NotificationConfiguration::default() {
+        return Err(s3_error!(NotImplemented, "Only queues can be told about objects"));
+    }
+    for queue in &mut queues {
+        check(store, queue)?;
+        queue.id.get_or_insert_with(random_id);
+    }
+    let text = serde_json::to_string(&queues).map_err(S3Error::internal_error)?;
+    store.write(|change| {
+        require_bucket(change.tx, &bucket)?;
+        let sql = "INSERT OR REPLACE INTO notifications (bucket, queues) VALUES (?1, ?2)";
+        change.run(sql, params![bucket, text])
+    })?;
+    Ok(PutBucketNotificationConfigurationOutput::default())
+}
+
+fn check(store: &Store, queue: &QueueConfiguration) -> S3Result<()> {
+    if queue.events.iter().any(|event| !event.as_ref().starts_with(CREATED)) {
+        return Err(s3_error!(NotImplemented, "Only {CREATED}* can be told"));
+    }
+    for rule in rules(queue) {
+        let name = rule.name.as_ref().map(|name| name.as_str().to_ascii_lowercase());
+        if !matches!(name.as_deref(), Some("prefix" | "suffix")) {
+            return Err(s3_error!(InvalidArgument, "filter rule name must be either prefix or suffix"));
+        }
+    }
+    // S3 sends to standard queues only.
+    let known =
+        !queue.queue_arn.ends_with(".fifo") && store.queues.has_queue(&queue.queue_arn).map_err(internal)?;
+    if known {
+        Ok(())
+    } else {
+        Err(s3_error!(InvalidArgument, "Unable to validate the following destination configurations"))
+    }
+}
+
+/// What the queues of a bucket are told.
+pub(super) fn configured(store: &Store, bucket: &str) -> S3Result<GetBucketNotificationConfigurationOutput> {
+    let index = store.read();
+    require_bucket(&index, bucket)?;
+    let queues = queues_of(&index, bucket)?;
+    let queue_configurations = (!queues.is_empty()).then_some(queues);
+    Ok(GetBucketNotificationConfigurationOutput {
+        queue_configurations,
+        ..GetBucketNotificationConfigurationOutput::default()
+    })
+}
+
+fn queues_of(index: &Connection, bucket: &str) -> S3Result<Vec<QueueConfiguration>> {
+    let sql = "SELECT queues FROM notifications WHERE bucket = ?1";
+    let text: Option<String> = index
+        .prepare_cached(sql)
+        .and_then(|mut row| row.query_row([bucket], |row| row.get(0)).optional())
+        .map_err(S3Error::internal_error)?;
+    let Some(text) = text else { return Ok(Vec::new()) };
+    serde_json::from_str(&text).map_err(S3Error::internal_error)
+}
+
+fn rules(queue: &QueueConfiguration) -> impl Iterator<Item = &FilterRule> {
+    let key = queue.filter.as_ref().and_then(|filter| filter.key.as_ref());
+    key.and_then(|key| key.filter_rules.as_ref()).into_iter().flatten()
+}
+
+/// Whether the queue wants to know of `key`.
+fn wants(queue: &QueueConfiguration, key: &str, creation: Creation) -> bool {
+    let names = [format!("{CREATED}{creation:?}"), format!("{CREATED}*")];
+    queue.events.iter().any(|event| names.iter().any(|name| event.as_ref() == name))
+        && rules(queue).all(|rule| {
+            let value = rule.value.as_deref().unwrap_or_default();
+            let prefix = rule.name.as_ref().is_some_and(|name| name.as_str().eq_ignore_ascii_case("prefix"));
+            if prefix { key.starts_with(value) } else { key.ends_with(value) }
+        })
+}
+
+/// Tells the queues that want to know that an object has been stored. Called between the transaction that stored it and
+/// the answer: a process that dies in between has promised nothing, and whoever asked stores the object again.
+pub(super) fn announce(
+    store: &Store,
+    bucket: &str,
+    key: &str,
+    object: &Stored,
+    creation: Creation,
+) -> S3Result<()> {
+    let queues = queues_of(&store.read(), bucket)?;
+    for queue in queues.iter().filter(|queue| wants(queue, key, creation)) {
+        let message = message(queue, bucket, key, object, creation);
+        let sent = store.queues.deliver(&queue.queue_arn, message);
+        if !sent.map_err(internal)? {
+            tracing::warn!(queue = queue.queue_arn, "the queue to tell about new objects is gone");
+        }
+    }
+    Ok(())
+}
+
+/// The message as S3 composes it (user guide, "event message structure", version 2.1).
+fn message(
+    queue: &QueueConfiguration,
+    bucket: &str,
+    key: &str,
+    object: &Stored,
+    creation: Creation,
+) -> String {
+    let time = jiff::Timestamp::from_millisecond(object.modified_ms).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+    let key = utf8_percent_encode(key, &ESCAPED).to_string().replace("%20", "+");
+    json!({"Records": [{
+        "eventVersion": "2.1",
+        "eventSource": "aws:s3",
+        "awsRegion": REGION,
+        "eventTime": format!("{time:.3}"),
+        "eventName": format!("ObjectCreated:{creation:?}"),
+        "userIdentity": {"principalId": "embedded"},
+        "requestParameters": {"sourceIPAddress": "127.0.0.1"},
+        "responseElements": {"x-amz-request-id": random_id(), "x-amz-id-2": random_id()},
+        "s3": {
+            "s3SchemaVersion": "1.0",
+            "configurationId": queue.id,
+            "bucket": {
+                "name": bucket,
+                "ownerIdentity": {"principalId": "embedded"},
+                "arn": format!("arn:aws:s3:::{bucket}"),
+            },
+            "object": {
+                "key": key,
+                "size": object.size,
+                "eTag": object.etag,
+                "sequencer": format!("{:016X}", object.modified_ms),
+            },
+        },
+    }]})
+    .to_string()
+}
+
+fn internal(error: anyhow::Error) -> S3Error {
+    S3Error::with_source(S3ErrorCode::InternalError, error.into())
+}

@@ -1,0 +1,162 @@
+//! The key that signs what is handed to strangers: addresses of objects, and forms.
+//!
+//! The key of the services themselves is public knowledge. This one is random and stays in the data folder.
+
+use std::collections::BTreeMap;
+use std::fs::OpenOptions;
+use std::io::{Read, Seek, Write};
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use anyhow::Context;
+use aws_credential_types::Credentials;
+use aws_sigv4::http_request::{
+    PercentEncodingMode, SignableBody, SignableRequest, SignatureLocation, SigningSettings,
+    UriPathNormalizationMode, sign,
+};
+use aws_sigv4::sign::v4;
+use aws_smithy_runtime_api::client::identity::Identity;
+use percent_encoding::percent_decode_str;
+use s3s::{S3Error, S3Result, s3_error};
+use subtle::ConstantTimeEq;
+
+use crate::wire::hex;
+use crate::{REGION, SIGNING_KEY};
+
+/// How far the clock of whoever signed may be ahead of ours, in milliseconds: as on AWS.
+const MAX_AHEAD_MS: i64 = 15 * 60 * 1000;
+/// The digits of a secret.
+const SECRET_DIGITS: usize = 64;
+
+/// What signs and checks.
+pub(crate) struct SigningKey {
+    secret: String,
+    identity: Identity,
+}
+
+impl SigningKey {
+    /// Reads the secret in `file`, which is created when it is missing.
+    pub(crate) fn open(file: &Path) -> anyhow::Result<Self> {
+        let secret = secret_in(file).with_context(|| format!("cannot use {}", file.display()))?;
+        let identity = Credentials::new(SIGNING_KEY, &secret, None, None, "embedded").into();
+        Ok(Self { secret, identity })
+    }
+
+    pub(crate) fn secret(&self) -> &str {
+        &self.secret
+    }
+
+    /// Checks a signed address, and answers what its query says besides the signature. The address is good if we would
+    /// have signed it just so.
+    pub(crate) fn check_address(
+        &self,
+        (method, host, path, query): (&str, &str, &str, &str),
+        now: i64,
+    ) -> S3Result<String> {
+        let (signature, rest) = split(query)?;
+        let field = |name: &str| signature.get(name).map(String::as_str).ok_or_else(unsigned);
+        let signed_at = signing_time(field("X-Amz-Date")?, now)?;
+        let seconds: u32 = field("X-Amz-Expires")?.parse().map_err(|_| unsigned())?;
+        let mut settings = SigningSettings::default();
+        settings.percent_encoding_mode = PercentEncodingMode::Single;
+        settings.uri_path_normalization_mode = UriPathNormalizationMode::Disabled;
+        settings.signature_location = SignatureLocation::QueryParams;
+        settings.expires_in = Some(Duration::from_secs(seconds.into()));
+        let builder = v4::SigningParams::builder().identity(&self.identity).region(REGION).name("s3");
+        let params = builder.time(system_time(signed_at)).settings(settings).build();
+        let params = params.map_err(S3Error::internal_error)?.into();
+        let address = format!("http://{host}{path}?{rest}");
+        let headers = [("host", host)].into_iter();
+        let request = SignableRequest::new(method, address, headers, SignableBody::UnsignedPayload);
+        let expected = request.and_then(|request| sign(request, &params)).map_err(|_| unsigned())?;
+        let expected = expected.output().params();
+        let given = |name: &str, value: &str| signature.get(name).is_some_and(|given| same(given, value));
+        if signature.len() != expected.len() || !expected.iter().all(|(name, value)| given(name, value)) {
+            return Err(s3_error!(
+                SignatureDoesNotMatch,
+                "The address is not signed with the key of this server"
+            ));
+        }
+        if now > signed_at + i64::from(seconds) * 1000 {
+            return Err(s3_error!(AccessDenied, "Request has expired"));
+        }
+        Ok(rest)
+    }
+
+    /// Checks that the policy of a form is signed; what it says is not looked at.
+    pub(crate) fn check_form(&self, form: &BTreeMap<String, String>, now: i64) -> S3Result<()> {
+        let field = |name: &str| form.get(name).map(String::as_str).ok_or_else(unsigned);
+        let date = field("x-amz-date")?;
+        let signed_at = signing_time(date, now)?;
+        let credential = format!("{SIGNING_KEY}/{}/{REGION}/s3/aws4_request", date.get(..8).unwrap_or(date));
+        let key = v4::generate_signing_key(&self.secret, system_time(signed_at), REGION, "s3");
+        let signature = v4::calculate_signature(key, field("policy")?.as_bytes());
+        let good = field("x-amz-algorithm")? == "AWS4-HMAC-SHA256"
+            && field("x-amz-credential")? == credential
+            && same(field("x-amz-signature")?, &signature);
+        if good {
+            Ok(())
+        } else {
+            Err(s3_error!(SignatureDoesNotMatch, "The form is not signed with the key of this server"))
+        }
+    }
+}
+
+fn unsigned() -> S3Error {
+    s3_error!(AccessDenied, "Ask the API for a signed address or form")
+}
+
+/// Compares without telling by the time it takes how much is right.
+fn same(given: &str, expected: &str) -> bool {
+    given.as_bytes().ct_eq(expected.as_bytes()).into()
+}
+
+/// The parts of a query that are its signature, decoded, and the others as they are.
+fn split(query: &str) -> S3Result<(BTreeMap<&str, String>, String)> {
+    let mut signature = BTreeMap::new();
+    let mut rest = Vec::new();
+    for pair in query.split('&') {
+        match pair.split_once('=') {
+            Some((name, value)) if name.starts_with("X-Amz-") => {
+                let value = percent_decode_str(value).decode_utf8_lossy().into_owned();
+                if signature.insert(name, value).is_some() {
+                    return Err(unsigned());
+                }
+            }
+            _ => rest.push(pair),
+        }
+    }
+    Ok((signature, rest.join("&")))
+}
+
+/// The time of a signature in milliseconds, which is not in the future.
+fn signing_time(text: &str, now: i64) -> S3Result<i64> {
+    let time = jiff::civil::DateTime::strptime("%Y%m%dT%H%M%SZ", text);
+    let time = time.and_then(|time| jiff::tz::TimeZone::UTC.to_timestamp(time));
+    let time = time.map_err(|_| unsigned())?.as_millisecond();
+    if (0..=now.saturating_add(MAX_AHEAD_MS)).contains(&time) { Ok(time) } else { Err(unsigned()) }
+}
+
+fn system_time(ms: i64) -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_millis(ms.unsigned_abs())
+}
+
+/// The secret in `file`; a new one when there is none. Of several processes that create it at a time all get the same.
+fn secret_in(file: &Path) -> std::io::Result<String> {
+    let mut options = OpenOptions::new();
+    options.create(true).truncate(false).read(true).write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(file)?;
+    file.lock()?;
+    let mut secret = String::new();
+    file.read_to_string(&mut secret)?;
+    if secret.len() != SECRET_DIGITS {
+        secret = hex(&rand::random::<[u8; SECRET_DIGITS / 2]>());
+        file.set_len(0)?;
+        file.rewind()?;
+        file.write_all(secret.as_bytes())?;
+        file.sync_all()?;
+    }
+    Ok(secret)
+}

@@ -1,0 +1,293 @@
+//! What strangers may do, over plain HTTP as browsers speak it.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use embedded::{ACCESS_KEY, SECRET_KEY, SIGNING_KEY, Services};
+use http::{Method, Request};
+use serde_json::Value;
+
+use crate::stranger::{Form, KEY, Public, outcome};
+use crate::support::Fixture;
+
+#[tokio::test]
+async fn a_signed_form_stores_its_object_whatever_the_order_of_its_fields() {
+    let public = Public::new().await;
+    let mut form = Form::new(&public);
+    for turn in 0..form.fields.len() {
+        form.fields.rotate_left(1);
+        form.file = format!("turn {turn}").into_bytes();
+        assert_eq!(public.post(&form).await, (204, String::new()));
+        assert_eq!(public.stored(KEY).await.unwrap(), form.file);
+    }
+}
+
+#[tokio::test]
+async fn a_form_that_is_not_as_it_was_signed_is_refused() {
+    let public = Public::new().await;
+    let form = Form::new(&public);
+    let policy = String::from_utf8(STANDARD.decode(form.value("policy")).unwrap()).unwrap();
+    let tampered = STANDARD.encode(policy.replace("1,20", "1,2000"));
+    assert_ne!(tampered, form.value("policy"));
+    let earlier = form.value("x-amz-date").replace("T08", "T07");
+    let known = Form::signed(&public, (ACCESS_KEY, SECRET_KEY), 20);
+    let own_name = Form::signed(&public, (SIGNING_KEY, SECRET_KEY), 20);
+    let signature = form.value("x-amz-signature");
+    let refused = [
+        ("another key", form.with("key", "a b/other"), "AccessDenied"),
+        ("no key", form.with("key", ""), "AccessDenied"),
+        ("another bucket", form.with("bucket", "other"), "AccessDenied"),
+        ("a value without the prefix", form.with("x-amz-meta-note", "other"), "AccessDenied"),
+        ("a field without a condition", form.with("content-type", "text/html"), "AccessDenied"),
+        ("a tampered policy", form.with("policy", &tampered), "SignatureDoesNotMatch"),
+        ("no policy", form.with("policy", ""), "SignatureDoesNotMatch"),
+        ("a tampered time", form.with("x-amz-date", &earlier), "AccessDenied"),
+        ("no time", form.with("x-amz-date", "today"), "AccessDenied"),
+        ("half a signature", form.with("x-amz-signature", &signature[..32]), "SignatureDoesNotMatch"),
+        ("the key that everybody knows", known, "SignatureDoesNotMatch"),
+        ("the secret that everybody knows", own_name, "SignatureDoesNotMatch"),
+    ];
+    for (what, form, code) in refused {
+        assert_eq!(public.post(&form).await, (403, code.to_owned()), "{what}");
+    }
+    assert_eq!(public.post(&form.with_file(&[b'x'; 21])).await, (400, "EntityTooLarge".to_owned()));
+    assert_eq!(public.post(&form.with_file(b"")).await, (400, "EntityTooSmall".to_owned()));
+    assert_eq!(public.post_raw("other", form.body()).await, (403, "AccessDenied".to_owned()));
+    assert_eq!(public.stored(KEY).await, None);
+    assert_eq!(public.post(&form.with_file(&[b'x'; 20])).await.0, 204);
+}
+
+#[tokio::test]
+async fn a_form_expires_in_the_time_of_the_services() {
+    let public = Public::new().await;
+    let form = Form::new(&public);
+    public.fixture.advance_ms(599_000);
+    assert_eq!(public.post(&form).await.0, 204);
+    public.fixture.advance_ms(1000);
+    assert_eq!(public.post(&form).await, (403, "AccessDenied".to_owned()));
+}
+
+#[tokio::test]
+async fn a_body_that_is_not_a_form_is_refused() {
+    let public = Public::new().await;
+    let form = Form::new(&public);
+    let whole = form.body();
+    let file = whole.windows(11).position(|bytes| bytes == b"name=\"file\"").unwrap();
+    let mut twice = form.clone();
+    twice.fields.push(("key".to_owned(), KEY.to_owned()));
+    let mut many = form.clone();
+    many.fields.extend((0..60).map(|n| (format!("x-ignore-{n}"), String::new())));
+    let bodies = [Vec::new(), b"text".to_vec(), whole[..file].to_vec(), twice.body(), many.body()];
+    for body in bodies {
+        assert_eq!(public.post_raw("content", body).await, (400, "MalformedPOSTRequest".to_owned()));
+    }
+    let request = Request::post(format!("http://{}/content", public.port.0)).body(whole.into()).unwrap();
+    assert_eq!(outcome(&public.port.send(request).await), (403, "AccessDenied".to_owned()));
+    assert_eq!(public.stored(KEY).await, None);
+}
+
+#[tokio::test]
+async fn forms_of_unusual_clients_are_read() {
+    let public = Public::new().await;
+    let text = String::from_utf8(Form::new(&public).body()).unwrap();
+    let heads = [
+        // .NET
+        text.replace(
+            "name=\"file\"; filename=\"my file.pdf\"",
+            "name=file; filename=a.pdf; filename*=utf-8''a.pdf",
+        ),
+        // OkHttp
+        text.replace("application/pdf\r\n", "application/pdf\r\nContent-Length: 4\r\n"),
+        text.replace("my file.pdf", "\u{fc}ber \\\"uns\\\".pdf"),
+        text.replace("filename=\"my file.pdf\"", "filename=\"\""),
+    ];
+    for (number, body) in heads.into_iter().enumerate() {
+        assert_ne!(body, text);
+        let body = body.replace("\r\n\r\ntext\r\n", &format!("\r\n\r\ntext {number}\r\n"));
+        assert_eq!(public.post_raw("content", body.into_bytes()).await.0, 204, "{number}");
+        assert_eq!(public.stored(KEY).await.unwrap(), format!("text {number}").into_bytes());
+    }
+}
+
+#[tokio::test]
+async fn a_form_carries_fifty_megabytes_of_any_bytes() {
+    let public = Public::new().await;
+    let size = 50 << 20;
+    let key = (SIGNING_KEY, public.fixture.services.signing_secret());
+    let mut file = b"\r\n------edg\r\r\n--".repeat(size / 17 + 1);
+    file.truncate(size);
+    let form = Form::signed(&public, key, size as u64).with_file(&file);
+    assert_eq!(public.post(&form).await, (204, String::new()));
+    assert!(public.stored(KEY).await.unwrap() == file);
+}
+
+#[tokio::test]
+async fn a_signed_address_is_a_download() {
+    let public = Public::new().await;
+    let put = public.fixture.s3().put_object().bucket("content").key(KEY);
+    put.body(b"0123456789".to_vec().into()).send().await.unwrap();
+    let get = public.own_signer().get_object().bucket("content").key(KEY);
+    let get = get.response_content_disposition("attachment; filename=\"my file+1.pdf\"");
+    let signed = get.presigned(public.for_seconds(60)).await.unwrap();
+
+    let answer = public.ask(Method::GET, signed.uri()).await;
+    assert_eq!((answer.status().as_u16(), answer.body().as_ref()), (200, b"0123456789".as_slice()));
+    assert_eq!(answer.headers()["content-disposition"], "attachment; filename=\"my file+1.pdf\"");
+    let part = Request::get(signed.uri()).header("range", "bytes=2-4").body(Bytes::new()).unwrap();
+    let part = public.port.send(part).await;
+    assert_eq!((part.status().as_u16(), part.body().as_ref()), (206, b"234".as_slice()));
+    assert_eq!(part.headers()["content-range"], "bytes 2-4/10");
+    let known = Request::get(signed.uri()).header("if-none-match", &answer.headers()["etag"]);
+    assert_eq!(public.port.send(known.body(Bytes::new()).unwrap()).await.status(), 304);
+
+    let head = public.own_signer().head_object().bucket("content").key(KEY);
+    let head = head.presigned(public.for_seconds(60)).await.unwrap();
+    let answer = public.ask(Method::HEAD, head.uri()).await;
+    assert_eq!(
+        (answer.status().as_u16(), answer.headers()["content-length"].as_bytes()),
+        (200, b"10".as_slice())
+    );
+    let missing = public.own_signer().get_object().bucket("content").key("none");
+    let missing = missing.presigned(public.for_seconds(60)).await.unwrap();
+    assert_eq!(outcome(&public.ask(Method::GET, missing.uri()).await), (404, "NoSuchKey".to_owned()));
+}
+
+#[tokio::test]
+async fn an_address_that_is_not_as_it_was_signed_is_refused() {
+    let public = Public::new().await;
+    for key in ["a", "b"] {
+        let put = public.fixture.s3().put_object().bucket("content").key(key);
+        put.body(b"text".to_vec().into()).send().await.unwrap();
+    }
+    let get = |signer: &aws_sdk_s3::Client| signer.get_object().bucket("content").key("a");
+    let own = get(&public.own_signer()).presigned(public.for_seconds(60)).await.unwrap().uri().to_owned();
+    let known = public.signer(ACCESS_KEY, SECRET_KEY);
+    let known = get(&known).presigned(public.for_seconds(60)).await.unwrap().uri().to_owned();
+    let named = public.signer(SIGNING_KEY, SECRET_KEY);
+    let named = get(&named).presigned(public.for_seconds(60)).await.unwrap().uri().to_owned();
+    let (path, query) = own.split_once('?').unwrap();
+    assert_eq!(public.ask(Method::GET, &own).await.status(), 200);
+    let refused = [
+        path.to_owned(),
+        format!("{}?{query}", path.replace("/a", "/b")),
+        format!("{}?{query}", path.replace("/content/a", "/content")),
+        own.replace("X-Amz-Expires=60", "X-Amz-Expires=600"),
+        own.replace("X-Amz-Signature=", "X-Amz-Signature=0"),
+        own.replace("X-Amz-SignedHeaders=host", "X-Amz-SignedHeaders="),
+        own.replace(SIGNING_KEY, ACCESS_KEY),
+        format!("{own}&response-content-type=text%2Fhtml"),
+        format!("{own}&X-Amz-Expires=60"),
+        format!("{own}&acl"),
+        known,
+        named,
+    ];
+    for address in refused {
+        assert_ne!(address, own);
+        assert_eq!(public.ask(Method::GET, &address).await.status(), 403, "{address}");
+    }
+    for method in [Method::HEAD, Method::PUT, Method::DELETE, Method::POST, Method::OPTIONS] {
+        assert_eq!(public.ask(method.clone(), &own).await.status(), 403, "{method}");
+    }
+    public.fixture.advance_ms(60_000);
+    assert_eq!(public.ask(Method::GET, &own).await.status(), 200);
+    public.fixture.advance_ms(1000);
+    assert_eq!(outcome(&public.ask(Method::GET, &own).await), (403, "AccessDenied".to_owned()));
+}
+
+#[tokio::test]
+async fn nothing_else_is_done_even_with_the_right_key() {
+    let public = Public::new().await;
+    let signer = public.own_signer();
+    let put = signer.put_object().bucket("content").key("a").presigned(public.for_seconds(60)).await.unwrap();
+    let delete =
+        signer.delete_object().bucket("content").key("a").presigned(public.for_seconds(60)).await.unwrap();
+    assert_eq!(public.ask(Method::PUT, put.uri()).await.status(), 403);
+    assert_eq!(public.ask(Method::DELETE, delete.uri()).await.status(), 403);
+    // Signed in a header instead of the address.
+    let error = signer.get_object().bucket("content").key("a").send().await.unwrap_err();
+    assert_eq!(error.raw_response().unwrap().status().as_u16(), 403);
+    let error = signer.list_objects_v2().bucket("content").send().await.unwrap_err();
+    assert_eq!(error.raw_response().unwrap().status().as_u16(), 403);
+    // The other services are not there at all.
+    let request = Request::post(format!("http://{}/", public.port.0))
+        .header("x-amz-target", "DynamoDB_20120810.ListTables")
+        .header("content-type", "application/x-amz-json-1.0")
+        .body(Bytes::from_static(b"{}"))
+        .unwrap();
+    assert_eq!(public.port.send(request).await.status(), 403);
+}
+
+#[tokio::test]
+async fn the_secret_is_one_for_a_folder_and_another_for_the_next() {
+    let fixture = Fixture::new();
+    let secret = fixture.services.signing_secret().to_owned();
+    assert_eq!(secret.len(), 64);
+    assert_eq!(fixture.reopen().signing_secret(), secret);
+    assert_ne!(Fixture::new().services.signing_secret(), secret);
+    let file = fixture.folder.path().join("signing.key");
+    #[cfg(unix)]
+    {
+        let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&file).unwrap().permissions());
+        assert_eq!(mode & 0o777, 0o600);
+    }
+    // As a process leaves it that dies before it has written.
+    std::fs::write(&file, "").unwrap();
+    let renewed = fixture.reopen().signing_secret().to_owned();
+    assert_eq!((renewed.len(), fixture.reopen().signing_secret()), (64, renewed.as_str()));
+    assert_ne!(renewed, secret);
+}
+
+#[test]
+fn processes_that_open_a_new_folder_at_a_time_share_its_secret() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = || Services::open(folder.path()).unwrap().signing_secret().to_owned();
+    let secrets: Vec<String> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..6).map(|_| scope.spawn(open)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert!(secrets.iter().all(|secret| *secret == secrets[0]), "{secrets:?}");
+}
+
+#[tokio::test]
+async fn a_form_tells_the_queue_of_the_bucket() {
+    let public = Public::new().await;
+    let sqs = public.fixture.sqs();
+    let url = crate::notifications::watch(&public.fixture, "content").await;
+    assert_eq!(public.post(&Form::new(&public)).await.0, 204);
+    let got = sqs.receive_message().queue_url(&url).max_number_of_messages(10).send().await.unwrap();
+    let [message] = got.messages() else { panic!("{got:?}") };
+    let event: Value = serde_json::from_str(message.body().unwrap()).unwrap();
+    assert_eq!(event["Records"][0]["eventName"], "ObjectCreated:Post");
+    assert_eq!(event["Records"][0]["s3"]["object"]["key"], "a+b/upload");
+    assert_eq!(public.post(&Form::new(&public).with("key", "other/upload")).await.0, 403);
+    let got = sqs.receive_message().queue_url(&url).send().await.unwrap();
+    assert_eq!(got.messages().len(), 0);
+}
+
+#[tokio::test]
+async fn requests_of_any_shape_are_refused_quietly() {
+    let public = Public::new().await;
+    let get = public.own_signer().get_object().bucket("content").key("a");
+    let url = get.presigned(public.for_seconds(60)).await.unwrap().uri().to_owned();
+    let (_, query) = url.split_once('?').unwrap();
+    for host in ["", " ", "a b", "@", "a@b", "?", "a?b", "#", "a/b", "[::", "a:b:c", ":", "\u{e9}", "%"] {
+        let request = Request::get(format!("/content/a?{query}")).header("host", host.as_bytes());
+        let answer = public.fixture.services.call_public(request.body(Bytes::new()).unwrap()).await;
+        assert_eq!(answer.status(), 403, "{host}");
+    }
+    let dates = ["", "today", "19700101T000000Z", "00000101T000000Z", "99991231T235959Z", "-9990101T000000Z"];
+    let expiries = ["", "-1", "4294967295", "99999999999999999999", "1e3"];
+    let dates = dates.map(|date| format!("X-Amz-Date={date}&X-Amz-Expires=60&X-Amz-Signature=0"));
+    let day = "X-Amz-Date=20270115T080000Z";
+    let expiries = expiries.map(|expiry| format!("{day}&X-Amz-Expires={expiry}&X-Amz-Signature=0"));
+    let odd = ["&&", "=&=", "X-Amz-Date", "%", "%FF=%FF", "X-Amz-Date=%FF"].map(str::to_owned);
+    for query in dates.into_iter().chain(expiries).chain(odd) {
+        for path in
+            ["/", "//", "/content", "/content/", "/content//", "/content/%", "/content/%FF", "/content/a"]
+        {
+            let request = Request::get(format!("{path}?{query}")).header("host", "localhost");
+            let answer = public.fixture.services.call_public(request.body(Bytes::new()).unwrap()).await;
+            assert_eq!(answer.status(), 403, "{path}?{query}");
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! A bucket where strangers may connect, and what they send, made without the SDK wherever it is about signatures.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use aws_sdk_s3::presigning::PresigningConfig;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use embedded::{REGION, SIGNING_KEY, Services};
+use http::{Method, Request, Response};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use serde_json::json;
+use tokio::net::TcpListener;
+
+use crate::port::{Port, hmac};
+use crate::support::{self, Fixture, config_with};
+
+/// A bucket, and a port where strangers may connect.
+pub(crate) struct Public {
+    pub(crate) fixture: Fixture,
+    pub(crate) port: Port,
+}
+
+impl Public {
+    pub(crate) async fn new() -> Self {
+        let fixture = Fixture::new();
+        fixture.s3().create_bucket().bucket("content").send().await.unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = Port(listener.local_addr().unwrap());
+        let services = fixture.services.clone();
+        // Ends with the runtime of the test.
+        tokio::spawn(async move {
+            loop {
+                let (stream, _) = listener.accept().await.unwrap();
+                let services = services.clone();
+                let answering = service_fn(move |request| answer(services.clone(), request));
+                let http = hyper::server::conn::http1::Builder::new();
+                tokio::spawn(http.serve_connection(TokioIo::new(stream), answering));
+            }
+        });
+        Self { fixture, port }
+    }
+
+    /// A client that signs addresses for the port with `key`.
+    pub(crate) fn signer(&self, key: &str, secret: &str) -> aws_sdk_s3::Client {
+        let config = config_with(self.port.clone(), key, secret).into_builder();
+        support::s3(&config.endpoint_url(format!("http://{}", self.port.0)).build())
+    }
+
+    pub(crate) fn own_signer(&self) -> aws_sdk_s3::Client {
+        self.signer(SIGNING_KEY, self.fixture.services.signing_secret())
+    }
+
+    pub(crate) fn for_seconds(&self, seconds: u64) -> PresigningConfig {
+        let config = PresigningConfig::builder().start_time(self.fixture.now());
+        config.expires_in(Duration::from_secs(seconds)).build().unwrap()
+    }
+
+    pub(crate) async fn ask(&self, method: Method, url: &str) -> Response<Bytes> {
+        let request = Request::builder().method(method).uri(url).body(Bytes::new()).unwrap();
+        self.port.send(request).await
+    }
+
+    /// Status and, of an error, its code.
+    pub(crate) async fn post(&self, form: &Form) -> (u16, String) {
+        self.post_raw("content", form.body()).await
+    }
+
+    pub(crate) async fn post_raw(&self, bucket: &str, body: Vec<u8>) -> (u16, String) {
+        let request = Request::post(format!("http://{}/{bucket}", self.port.0))
+            .header("content-type", "multipart/form-data; boundary=----edge")
+            .body(body.into())
+            .unwrap();
+        outcome(&self.port.send(request).await)
+    }
+
+    pub(crate) async fn stored(&self, key: &str) -> Option<Vec<u8>> {
+        let object = self.fixture.s3().get_object().bucket("content").key(key).send().await.ok()?;
+        Some(object.body.collect().await.unwrap().to_vec())
+    }
+}
+
+async fn answer(services: Services, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
+    let (parts, body) = request.into_parts();
+    let body = body.collect().await.unwrap().to_bytes();
+    Ok(services.call_public(Request::from_parts(parts, body)).await.map(Full::new))
+}
+
+/// The status and, of an error, its code.
+pub(crate) fn outcome(response: &Response<Bytes>) -> (u16, String) {
+    let body = String::from_utf8_lossy(response.body());
+    let code = body.split("<Code>").nth(1).and_then(|rest| rest.split("</Code>").next());
+    (response.status().as_u16(), code.unwrap_or_default().to_owned())
+}
+
+/// A form for the key `a b/upload` of 1 to 20 bytes, good for ten minutes, signed without any help of the SDK.
+#[derive(Clone)]
+pub(crate) struct Form {
+    pub(crate) fields: Vec<(String, String)>,
+    pub(crate) file: Vec<u8>,
+}
+
+/// The key that [`Form::new`] is for.
+pub(crate) const KEY: &str = "a b/upload";
+
+impl Form {
+    pub(crate) fn new(public: &Public) -> Self {
+        Self::signed(public, (SIGNING_KEY, public.fixture.services.signing_secret()), 20)
+    }
+
+    pub(crate) fn signed(public: &Public, (key_id, secret): (&str, &str), max_bytes: u64) -> Self {
+        let time = |after: u64| {
+            jiff::Timestamp::try_from(public.fixture.now() + Duration::from_secs(after)).unwrap()
+        };
+        let date = time(0).strftime("%Y%m%dT%H%M%SZ").to_string();
+        let day = &date[..8];
+        let credential = format!("{key_id}/{day}/{REGION}/s3/aws4_request");
+        let policy = json!({
+            "expiration": format!("{:.3}", time(600)),
+            "conditions": [
+                {"bucket": "content"},
+                ["eq", "$key", KEY],
+                ["starts-with", "$x-amz-meta-note", "n"],
+                ["content-length-range", 1, max_bytes],
+                {"x-amz-algorithm": "AWS4-HMAC-SHA256"},
+                {"x-amz-credential": credential},
+                {"x-amz-date": date},
+            ],
+        });
+        let policy = STANDARD.encode(policy.to_string());
+        let start = hmac(format!("AWS4{secret}").as_bytes(), day);
+        let key = [REGION, "s3", "aws4_request"].iter().fold(start, |key, part| hmac(&key, part));
+        let signature: String = hmac(&key, &policy).iter().map(|byte| format!("{byte:02x}")).collect();
+        let fields = [
+            ("key", KEY),
+            ("x-amz-meta-note", "none"),
+            ("policy", &policy),
+            ("X-Amz-Algorithm", "AWS4-HMAC-SHA256"),
+            ("X-Amz-Credential", &credential),
+            ("X-Amz-Date", &date),
+            ("X-Amz-Signature", &signature),
+        ];
+        let fields = fields.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+        Self { fields, file: b"text".to_vec() }
+    }
+
+    pub(crate) fn with(&self, name: &str, value: &str) -> Self {
+        let mut form = self.clone();
+        form.fields.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
+        form.fields.push((name.to_owned(), value.to_owned()));
+        form
+    }
+
+    pub(crate) fn with_file(&self, file: &[u8]) -> Self {
+        Self { file: file.to_vec(), ..self.clone() }
+    }
+
+    pub(crate) fn value(&self, name: &str) -> &str {
+        &self.fields.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).unwrap().1
+    }
+
+    pub(crate) fn body(&self) -> Vec<u8> {
+        let part = |name: &str| format!("------edge\r\nContent-Disposition: form-data; name=\"{name}\"");
+        let mut body = Vec::new();
+        for (name, value) in &self.fields {
+            body.extend(format!("{}\r\n\r\n{value}\r\n", part(name)).into_bytes());
+        }
+        let head = "; filename=\"my file.pdf\"\r\nContent-Type: application/pdf\r\n\r\n";
+        body.extend(format!("{}{head}", part("file")).into_bytes());
+        body.extend(&self.file);
+        body.extend(b"\r\n------edge--\r\n");
+        body
+    }
+}
