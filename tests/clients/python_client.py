@@ -9,6 +9,7 @@ import subprocess
 import time
 import uuid
 
+import httpx
 from supermemory import APIStatusError, AuthenticationError, NotFoundError, Supermemory
 
 TEXT = "The greenhouse of the botanical garden keeps its orchids at nineteen degrees. Door code: ORCH-4471."
@@ -36,6 +37,11 @@ def main():
     check_wrong_key(args)
     for document in documents:
         check_deleted(client, tag, document)
+    if not args.work:
+        check_batch(client, f"{tag}-batch", args.seconds)
+        check_update(client, f"{tag}-update", args.seconds)
+        check_presigned(client, f"{tag}-upload", args.seconds)
+        check_conversation(client, f"{tag}-talk", args.seconds)
     step("all steps passed")
 
 
@@ -130,6 +136,76 @@ def check_deleted(client, tag, document):
         found = client.search.documents(q=query, container_tags=[tag])
         assert document not in [row.document_id for row in found.results], found
     step(f"deleted {document}: not read, listed or found any more")
+
+
+def check_batch(client, tag, seconds):
+    """Adds many at once, of which one is wrong; watches them; deletes by ids and by tag."""
+    notes = [{"content": f"Note {n}: the weir of lock {n} opens at {n + 5} o'clock.", "custom_id": f"n{n}"} for n in range(8)]
+    wrong = {"content": " ", "custom_id": "blank"}
+    added = client.documents.batch_add(documents=[*notes[:4], wrong, *notes[4:]], container_tag=tag, metadata={"kind": "note"})
+    assert (added.success, added.failed) == (8, 1), added
+    assert [row.status for row in added.results[-1:]] == ["error"] and added.results[-1].error, added.results[-1]
+    strings = client.documents.batch_add(documents=["The ferry rests on Sundays.", "The tide table hangs in the hall."], container_tag=tag)
+    assert (strings.success, strings.failed) == (2, 0), strings
+    underway = client.documents.list_processing(container_tags=tag, view="all")
+    assert underway.total_count <= 10 and all(row.status != "failed" for row in underway.documents), underway
+    ids = [row.id for row in added.results[:8]]
+    for document in ids + [row.id for row in strings.results]:
+        wait_until_done(client, document, seconds)
+    assert client.documents.list_processing(container_tags=tag, view="pending").total_count == 0
+    assert client.documents.get(ids[0]).metadata == {"kind": "note"}
+    deleted = client.documents.delete_bulk(ids=[*ids[:3], "nobody"])
+    assert deleted.deleted_count == 3 and [row.id for row in deleted.errors or []] == ["nobody"], deleted
+    assert client.documents.list(container_tags=[tag]).pagination.total_items == 7
+    deleted = client.documents.delete_bulk(container_tags=[tag])
+    assert deleted.success and deleted.deleted_count == 7 and deleted.container_tags == [tag], deleted
+    assert not client.search.documents(q="weir of the lock", container_tags=[tag]).results
+    step("a batch of ten was added, processed and deleted in bulk")
+
+
+def check_update(client, tag, seconds):
+    """Changes metadata and path in place, then the content."""
+    document = client.documents.add(content="The bakery opens at six.", container_tag=tag, filepath="/town/bakery.md").id
+    wait_until_done(client, document, seconds)
+    assert client.documents.update(document, metadata={"open": True}, filepath="/town/old/bakery.md").status == "done"
+    assert [row.id for row in client.documents.list(container_tags=[tag], filepath="/town/old/").memories] == [document]
+    filters = {"AND": [{"key": "open", "value": "true"}]}
+    assert client.search.documents(q="bakery", container_tags=[tag], filters=filters).results, "metadata must filter at once"
+    updated = client.documents.update(document, content="The bakery opens at seven.")
+    assert updated.id == document, updated
+    wait_until_done(client, document, seconds)
+    [found] = client.search.documents(q="when does the bakery open", container_tags=[tag]).results
+    assert "seven" in found.chunks[0].content and found.metadata == {"open": True}, found
+    deleted = client.documents.delete_bulk(container_tags=[tag], filepath="/town/")
+    assert deleted.deleted_count == 1, deleted
+    step("a document was changed in place and by content, and deleted by its path")
+
+
+def check_presigned(client, tag, seconds):
+    """Stores a file past the API by a pre-signed form, and reads it by a pre-signed address."""
+    sent = pdf(PAGE)
+    begun = client.post("/v3/documents/file/uploads", cast_to=object, body={"fileName": "lamp.pdf", "containerTag": tag})
+    stored = httpx.post(begun["upload"]["url"], data=begun["upload"]["fields"], files={"file": ("lamp.pdf", sent)}, timeout=30)
+    assert stored.status_code in (200, 201, 204), (stored.status_code, stored.text)
+    wait_until_done(client, begun["id"], seconds)
+    url = client.get(f"/v3/documents/{begun['id']}/file-url", cast_to=object)["url"]
+    assert httpx.get(url, timeout=30).content == sent, "the stored file must come back as it was"
+    client.documents.delete(begun["id"])
+    step("a file went to the bucket by itself, was processed, and came back")
+
+
+def check_conversation(client, tag, seconds):
+    """Sends a conversation, then only what is new, then all of it."""
+    first = [{"role": "user", "name": "Ines", "content": "My flight to Oslo is on Thursday."}, {"role": "assistant", "content": "Noted."}]
+    more = [{"role": "user", "name": "Ines", "content": "Book the window seat, please."}]
+    for messages in (first, more, first + more):
+        body = {"conversationId": "trip", "messages": messages, "containerTag": tag}
+        document = client.post("/v4/conversations", cast_to=object, body=body)["id"]
+        wait_until_done(client, document, seconds)
+    text = client.documents.get(document).content
+    assert text.count("Oslo") == 1 and text.count("window seat") == 1, text
+    client.documents.delete(document)
+    step("a conversation grew by what was new")
 
 
 def refused(kind, call):

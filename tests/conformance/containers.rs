@@ -10,6 +10,7 @@ promises!(
     the_first_to_create_decides,
     of_many_at_the_same_time_one_decides,
     tags_are_listed_in_order_and_by_organization,
+    what_a_tag_is_about_stays_until_it_is_replaced,
 );
 
 fn tag(text: &str) -> ContainerTag {
@@ -60,4 +61,29 @@ async fn tags_are_listed_in_order_and_by_organization(setting: &Setting) {
     assert_eq!(list(&setting.beta).await, std::slice::from_ref(&theirs));
     assert_ne!(get(setting, &setting.alpha, "a").await, Some(theirs));
     assert_eq!(get(setting, &setting.beta, "b").await, None);
+}
+
+async fn what_a_tag_is_about_stays_until_it_is_replaced(setting: &Setting) {
+    let set = async |tenant: &domain::Tenant, name: &str, context: &str| {
+        again(async || setting.ctx().containers.set_context(tenant, &tag(name), context).await)
+            .await
+            .expect("an answer")
+    };
+    let context =
+        async |name: &str| get(setting, &setting.alpha, name).await.and_then(|found| found.entity_context);
+    assert!(!set(&setting.alpha, "box", "Nobody has written there.").await);
+    assert_eq!(get(setting, &setting.alpha, "box").await, None, "guidance never makes a tag");
+    let (_, first) = create(setting, &setting.alpha, "box").await;
+    create(setting, &setting.alpha, "other").await;
+    create(setting, &setting.beta, "box").await;
+    assert_eq!(first.entity_context, None);
+    for text in ["Birds of the coast.", "Örter: 日本語", &"x".repeat(1500)] {
+        assert!(set(&setting.alpha, "box", text).await);
+        assert_eq!(context("box").await.as_deref(), Some(text));
+        let (_, again) = create(setting, &setting.alpha, "box").await;
+        assert_eq!((again.entity_context.as_deref(), &again.ids), (Some(text), &first.ids));
+    }
+    assert!(!set(&setting.beta, "other", "Not theirs.").await);
+    assert_eq!(context("other").await, None);
+    assert_eq!(get(setting, &setting.beta, "box").await.and_then(|found| found.entity_context), None);
 }

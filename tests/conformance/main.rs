@@ -3,7 +3,9 @@
 
 mod blobs;
 mod containers;
+mod describe;
 mod documents;
+mod files;
 mod index;
 mod jobs;
 mod keys;
@@ -12,6 +14,7 @@ mod overdue;
 mod races;
 mod repeats;
 mod setting;
+mod settings;
 
 /// States promises as tests: each function runs on plain adapters and on adapters whose calls go wrong.
 macro_rules! promises {

@@ -1,6 +1,6 @@
 //! Many at the same time: one customId, one tag.
 
-use domain::document::{BodyForm, TaskType};
+use domain::BodyForm;
 use domain::usecase::{Content, NewDocument, submit};
 use domain::{ContainerTag, CustomId, DocumentId, Error};
 use futures::future::join_all;
@@ -19,16 +19,11 @@ promises!(
 const MANY: usize = 12;
 
 fn note(text: String, custom_id: Option<&str>) -> NewDocument {
+    let content = Content::Whole { bytes: text.into(), form: BodyForm::Text };
     NewDocument {
         tag: Some(ContainerTag::parse("box").expect("a tag")),
         custom_id: custom_id.map(|id| CustomId::parse(id).expect("an id")),
-        content: Content { bytes: text.into(), form: BodyForm::Text },
-        metadata: None,
-        filepath: None,
-        title: None,
-        task_type: TaskType::Memory,
-        document_date: None,
-        idempotency_key: None,
+        ..NewDocument::new(content)
     }
 }
 

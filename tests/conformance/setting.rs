@@ -1,11 +1,13 @@
 //! Where a promise is tested: the ports of a fresh world, and records to try them with.
 
+use std::collections::BTreeMap;
+
 use bytes::Bytes;
 use domain::document::{BodyForm, Extracted};
 use domain::ports::{Claim, Committed, PortResult};
 use domain::{
-    Body, Change, ContainerId, ContainerTag, Ctx, Document, DocumentId, DocumentType, Metadata, OrgId,
-    PortError, Revision, Status, TaskType, Tenant, Timestamp,
+    Body, Change, ContainerId, ContainerTag, Ctx, Document, DocumentId, DocumentType, Dreaming, Metadata,
+    OrgId, PortError, Revision, Status, TaskType, Tenant, Timestamp,
 };
 use testkit::{Rates, TestApp};
 
@@ -85,14 +87,25 @@ impl Setting {
             failure: None,
             attempts: 0,
             lease_until: Timestamp::from_millis(0),
-            body: Body { blob, form: BodyForm::Text, hash: "00".into(), size: text.len() as u64 },
+            body: Body {
+                blob,
+                form: BodyForm::Text,
+                hash: "00".into(),
+                size: text.len() as u64,
+                awaited_until: None,
+            },
             extracted: None,
             indexed: None,
             kind: DocumentType::Text,
             title: None,
+            properties: BTreeMap::new(),
+            url: None,
             metadata: Metadata::default(),
             filepath: None,
+            edits: 0,
+            filter_by_metadata: None,
             task_type: TaskType::Memory,
+            dreaming: Dreaming::Dynamic,
             document_date: None,
             created_at: now,
             updated_at: now,
@@ -128,8 +141,7 @@ impl Setting {
         let pack = again(async || self.ctx().blobs.put(&self.alpha, &path, bytes.clone()).await)
             .await
             .expect("a blob");
-        let (revision, kind) = (document.revision.clone(), DocumentType::Text);
-        document.extracted = Some(Extracted { revision, pack, chunks: 1, kind, title: None });
+        document.extracted = Some(Extracted { revision: document.revision.clone(), pack, chunks: 1 });
         let now = self.now();
         let recorded =
             again(async || self.ctx().documents.record_extracted(&self.alpha, &document, now).await).await;

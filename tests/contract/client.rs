@@ -5,7 +5,7 @@ use domain::{Document, DocumentId, OrgId, Tenant};
 use serde_json::{Value, json};
 use testkit::{Answer, TestApp};
 
-use crate::shape::{full, ok};
+use crate::shape::{accepted, full, ok};
 
 /// An app and a key that may write everything of one organization.
 pub(crate) struct Client {
@@ -32,6 +32,15 @@ impl Client {
 
     pub(crate) async fn get(&self, path: &str) -> Answer {
         self.app.get(path, &self.key).await
+    }
+
+    pub(crate) async fn patch(&self, path: &str, body: Value) -> Answer {
+        self.app.call("PATCH", path, &self.key, &body).await
+    }
+
+    /// Changes a document; what is answered.
+    pub(crate) async fn update(&self, id: &str, body: Value) -> Value {
+        ok(self.patch(&format!("/v3/documents/{id}"), body).await, &accepted())
     }
 
     pub(crate) async fn delete(&self, path: &str) -> Answer {

@@ -106,3 +106,34 @@ async fn two_processes_see_each_others_commits_at_once() {
         assert!(!here.finds(&canary).await);
     }
 }
+
+#[tokio::test]
+async fn changed_metadata_is_found_through_compactions() {
+    let client = Client::new().await;
+    client
+        .add(json!({"content": "The heron stands still.", "customId": "bird", "containerTag": "box"}))
+        .await;
+    client
+        .add(json!({"content": "The bittern booms.", "containerTag": "box", "metadata": {"n": "other"}}))
+        .await;
+    let of = |n: usize| json!({"AND": [{"key": "n", "value": n.to_string()}]});
+    let mut last = 0;
+    while head_generation(&client).await < 2 {
+        last += 1;
+        assert!(last < 400, "the log is never folded");
+        client.update("bird", json!({"metadata": {"n": last.to_string()}})).await;
+        let found = client.found_with(json!({"q": "heron", "filters": of(last)})).await;
+        assert_eq!(found, ["The heron stands still."], "change {last}");
+        assert!(client.found_with(json!({"q": "heron", "filters": of(last - 1)})).await.is_empty());
+        client.settle().await;
+    }
+    client.app.world.clock.advance_seconds(120);
+    client.settle().await;
+    let cold = TestApp::start(&client.app.world, 0).await.expect("a second process");
+    let cold = Client { app: cold, key: client.key.clone(), tenant: client.tenant.clone() };
+    for client in [&client, &cold] {
+        let found = client.found_with(json!({"q": "heron", "filters": of(last)})).await;
+        assert_eq!(found, ["The heron stands still."]);
+        assert_eq!(client.found("heron bittern").await.len(), 2, "each once");
+    }
+}

@@ -41,8 +41,12 @@ fn naming(id: &str) -> Vec<(&'static str, String, Value)> {
     for query in ["", "?containerTag=box"] {
         requests.push(("GET", format!("/v3/documents/{id}{query}"), Value::Null));
         requests.push(("GET", format!("/v3/documents/{id}/chunks{query}"), Value::Null));
+        requests.push(("GET", format!("/v3/documents/{id}/file-url{query}"), Value::Null));
+        requests.push(("POST", format!("/v3/documents/{id}/retry{query}"), Value::Null));
         requests.push(("DELETE", format!("/v3/documents/{id}{query}"), Value::Null));
     }
+    requests.push(("PATCH", format!("/v3/documents/{id}"), json!({"metadata": {"stolen": true}})));
+    requests.push(("PATCH", format!("/v3/memories/{id}"), json!({"content": "Stolen."})));
     for tags in [json!(null), json!(["box"])] {
         let body = json!({"q": "canary", "docId": id, "containerTags": tags, "includeFullDocs": true});
         requests.push(("POST", "/v3/search".into(), body));

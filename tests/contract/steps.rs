@@ -5,7 +5,6 @@ use std::time::Duration;
 use aws::Receiver;
 use domain::{Delivery, Envelope, Job, Outcome, Worker};
 use processor::Processor;
-use sandbox::Sandbox;
 
 use crate::client::Client;
 
@@ -13,7 +12,7 @@ use crate::client::Client;
 pub(crate) async fn process_only(client: &Client) -> usize {
     let system = &client.app.system;
     let receiver = Receiver::new(system.clients.sqs.clone(), system.names.process_queue.clone());
-    let worker = Processor::new(system.ctx.clone(), Sandbox::in_process());
+    let worker = Processor::new(system.ctx.clone(), client.app.world.readers());
     let messages = receiver.receive(Duration::ZERO).await.expect("messages");
     let batch: Vec<Delivery> =
         messages.iter().map(|message| Delivery { body: message.body.clone(), dead: false }).collect();

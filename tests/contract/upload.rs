@@ -1,7 +1,13 @@
 //! `POST /v3/documents/file`.
 
+use axum::body::Body;
+use domain::usecase::Authenticator;
+use edge::App;
+use http::Request;
+use http_body_util::BodyExt;
 use serde_json::{Value, json};
-use testkit::multipart;
+use testkit::{Answer, multipart};
+use tower::ServiceExt;
 
 use crate::client::{Client, fixture};
 use crate::shape::{Faults, accepted, failure, full, ok, refused, with};
@@ -68,6 +74,9 @@ async fn a_file_that_cannot_be_read_stays_as_failed_with_the_reason() {
         let document = upload(&client, name, &bytes, &[]).await;
         assert_eq!(document["status"], "failed", "{name}: {document}");
         crate::shape::assert_shape(&document, &with(full(), &failure()));
+        if name == "picture.png" {
+            assert_eq!(document["type"], "image", "a picture that nobody describes is one all the same");
+        }
         assert_eq!(document["errorCode"], code, "{name}: {document}");
         let listed = client.post("/v3/documents/list", json!({"status": "failed"})).await.body;
         assert_eq!(listed["memories"][0]["errorCode"], code, "{listed}");
@@ -161,4 +170,29 @@ async fn a_file_over_fifty_megabytes_is_refused_and_one_below_is_taken() {
     }
     let answer = client.app.upload(&client.key, "big.txt", &vec![b'x'; 50 * MEGABYTE], &[]).await;
     ok(answer, &accepted());
+}
+
+#[tokio::test]
+async fn where_requests_are_small_a_large_file_is_shown_the_way() {
+    let client = Client::new().await;
+    let ctx = client.app.system.ctx.clone();
+    let authenticator = Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
+    let most = documents::LAMBDA_FILE_BYTES;
+    let router = edge::finish(documents::router(App { ctx, authenticator }, most));
+    for (size, status) in [(most, 200), (most + 1, 413), (most + 3 * 1024 * 1024, 413)] {
+        let (kind, body) = multipart("a.txt", &vec![b'x'; size], &[]);
+        let request =
+            Request::builder().method("POST").uri("/v3/documents/file").header("content-type", kind);
+        let request = request.header("authorization", format!("Bearer {}", client.key));
+        let request = request.body(Body::from(body)).expect("a request");
+        let response = router.clone().oneshot(request).await.expect("routes never fail");
+        let (parts, body) = response.into_parts();
+        let bytes = body.collect().await.expect("a body").to_bytes();
+        let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+        assert_eq!(parts.status.as_u16(), status, "{size}: {body}");
+        if status == 413 {
+            let answer = Answer { status: parts.status, headers: parts.headers, body };
+            refused(&answer, 413, "PayloadTooLargeError", "/v3/documents/file/uploads");
+        }
+    }
 }

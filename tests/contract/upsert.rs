@@ -37,7 +37,7 @@ async fn the_same_content_changes_nothing() {
 }
 
 #[tokio::test]
-async fn the_same_content_with_other_metadata_is_a_change_and_without_any_keeps_it() {
+async fn the_same_content_with_other_metadata_changes_it_in_place_and_without_any_keeps_it() {
     let client = Client::new().await;
     let with = |metadata: Value| {
         let mut body = note("The same.");
@@ -45,15 +45,38 @@ async fn the_same_content_with_other_metadata_is_a_change_and_without_any_keeps_
         body
     };
     let id = client.add(with(json!({"n": 1}))).await;
-    client.add(with(json!({"n": 2}))).await;
+    let answer = ok(client.post("/v3/documents", with(json!({"n": 2}))).await, &accepted());
+    assert_eq!(answer, json!({"id": id, "status": "done"}), "nothing is processed again");
+    let filter = json!({"AND": [{"key": "n", "value": "2"}]});
+    let found = json!({"q": "the same", "filters": filter});
+    assert_eq!(client.found_with(found).await, ["The same."], "search knows it at once");
     let document = client.document(&id).await;
-    assert_eq!((&document["metadata"], &document["latestRevision"]), (&json!({"n": 2}), &json!(2)));
+    assert_eq!((&document["metadata"], &document["latestRevision"]), (&json!({"n": 2}), &json!(1)));
     client.add(note("The same.")).await;
-    assert_eq!(client.document(&id).await["latestRevision"], 2, "absent metadata asks for no change");
+    assert_eq!(client.document(&id).await, document, "absent metadata asks for no change");
     client.add(note("Changed.")).await;
     assert_eq!(client.document(&id).await["metadata"], json!({"n": 2}));
     let filter = json!({"AND": [{"key": "n", "value": "2"}]});
     assert_eq!(client.found_with(json!({"q": "changed", "filters": filter})).await, ["Changed."]);
+}
+
+#[tokio::test]
+async fn the_same_content_with_another_filepath_changes_it_in_place() {
+    let client = Client::new().await;
+    let with = |path: &str| {
+        let mut body = note("The same.");
+        body["filepath"] = json!(path);
+        body
+    };
+    let id = client.add(with("/a/one.md")).await;
+    let answer = ok(client.post("/v3/documents", with("/b/two.md")).await, &accepted());
+    assert_eq!(answer, json!({"id": id, "status": "done"}));
+    for (prefix, wanted) in [("/a/", 0), ("/b/", 1)] {
+        let found = client.found_with(json!({"q": "the same", "filepath": prefix})).await;
+        assert_eq!(found.len(), wanted, "{prefix}");
+        assert_eq!(client.listed(json!({"filepath": prefix})).await.len(), wanted, "{prefix}");
+    }
+    assert_eq!(client.document(&id).await["latestRevision"], 1);
 }
 
 #[tokio::test]

@@ -118,7 +118,7 @@ async fn invoke(app: &TestApp, function: &str, event: &Value) -> Value {
     let state = App { ctx, authenticator };
     let router = match function {
         "recall" => recall::router(state, 1024 * 1024),
-        _ => documents::router(state),
+        _ => documents::router(state, documents::LAMBDA_FILE_BYTES),
     };
     let request: LambdaRequest = serde_json::from_value(event.clone()).expect("an event of API Gateway");
     let service = Adapter::from(lambda::service(edge::finish(router)));

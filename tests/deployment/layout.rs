@@ -1,5 +1,6 @@
 //! Tables, queues and their readers in the template are those of `aws::layout`, which the embedded services create.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use aws::Names;
@@ -43,8 +44,40 @@ fn functions_get_exactly_the_variables_that_are_read() {
     read.extend(["RECOLLECT_LOG", "AWS_ENDPOINT_URL"]);
     assert_eq!(given, read);
     for (id, function) in resources(&template, "AWS::Serverless::Function") {
-        assert!(function["Environment"].is_null(), "{id} has variables of its own");
+        let own = function["Environment"]["Variables"].as_object();
+        let own: BTreeSet<&str> = own.into_iter().flatten().map(|(name, _)| name.as_str()).collect();
+        let wanted = if id == "ProcessorFunction" { model_variables() } else { BTreeSet::new() };
+        assert_eq!(own, wanted.iter().map(String::as_str).collect(), "{id}");
     }
+}
+
+/// What the processor asks the environment about models.
+fn model_variables() -> BTreeSet<String> {
+    let asked = RefCell::new(BTreeSet::new());
+    remote::ModelSettings::from_environment(|name| {
+        asked.borrow_mut().insert(name.to_owned());
+        None
+    });
+    asked.into_inner()
+}
+
+#[test]
+fn the_bucket_tells_the_keeper_of_every_upload() {
+    let template = template();
+    let notified = &properties(&template, id_of(&template, BUCKET))["NotificationConfiguration"];
+    let [configuration] = notified["QueueConfigurations"].as_array().unwrap().as_slice() else {
+        panic!("one configuration: {notified}");
+    };
+    assert_eq!(target(&configuration["Queue"]), id_of(&template, KEEPER.name));
+    assert_eq!(configuration["Event"], "s3:ObjectCreated:*");
+    let rules = &configuration["Filter"]["S3Key"]["Rules"];
+    assert_eq!(rules, &serde_json::json!([{"Name": "suffix", "Value": "/upload"}]));
+    let allows = |policy: &Value| {
+        let statement = &policy["PolicyDocument"]["Statement"][0];
+        statement["Principal"]["Service"] == "s3.amazonaws.com"
+            && target(&statement["Resource"]) == id_of(&template, KEEPER.name)
+    };
+    assert!(resources(&template, "AWS::SQS::QueuePolicy").into_iter().any(|(_, policy)| allows(policy)));
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod http_events;
 mod invariants;
 mod layout;
 mod manifests;
+mod openapi;
 mod queue_events;
 mod rights;
 mod routes;

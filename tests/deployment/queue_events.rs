@@ -4,7 +4,6 @@ use domain::{Document, DocumentId, Envelope, Job, OrgId, Tenant};
 use keeper::Keeper;
 use lambda::handle_batch;
 use processor::Processor;
-use sandbox::Sandbox;
 use serde_json::{Value, json};
 use testkit::TestApp;
 
@@ -71,7 +70,7 @@ async fn state(app: &TestApp, key: &str, document: &Document) -> Value {
 async fn only_the_poison_message_of_a_batch_comes_again() {
     let app = TestApp::new().await;
     let (key, [first, second]) = two_documents(&app).await;
-    let processor = Processor::new(app.system.ctx.clone(), Sandbox::in_process());
+    let processor = Processor::new(app.system.ctx.clone(), app.world.readers());
 
     let batch = event("sqs-process", [process(&first), "poison".into(), process(&second)]);
     let answer = handle_batch(&processor, batch).await.unwrap();
@@ -94,7 +93,7 @@ async fn only_the_poison_message_of_a_batch_comes_again() {
 async fn a_batch_that_comes_twice_changes_nothing_more() {
     let app = TestApp::new().await;
     let (key, [first, second]) = two_documents(&app).await;
-    let processor = Processor::new(app.system.ctx.clone(), Sandbox::in_process());
+    let processor = Processor::new(app.system.ctx.clone(), app.world.readers());
     let mut seen = Vec::new();
     for _ in 0..2 {
         for (name, message) in [("sqs-process", process as fn(&Document) -> String), ("sqs-commit", commit)] {

@@ -5,17 +5,20 @@ use testkit::{TestApp, World};
 
 use crate::history::Client;
 
-/// Adds, replaces and deletes, with processing, commits and searches in between.
+/// Adds, replaces, changes in place and deletes, with processing, commits and searches in between.
 async fn story(app: &TestApp, client: &mut Client) {
     client.put(app, "first").await;
     app.turn().await;
-    client.put(app, "second").await;
-    client.put(app, "first").await;
+    client.mark(app, "first").await;
+    client.put_all(app, &["second", "first"]).await;
+    client.say(app).await;
     app.turn().await;
     app.turn().await;
     client.search(app).await;
+    client.mark(app, "second").await;
     client.delete(app, "second").await;
     client.put(app, "second").await;
+    client.say(app).await;
     app.turn().await;
     client.delete(app, "first").await;
     app.turn().await;

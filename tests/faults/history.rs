@@ -12,6 +12,10 @@ pub(crate) struct Client {
     org: String,
     count: usize,
     documents: BTreeMap<String, Vec<Attempt>>,
+    /// The marks of metadata that were sent, by customId.
+    marks: BTreeMap<String, Vec<Mark>>,
+    /// The canary words said in the conversation, and whether that was answered.
+    said: Vec<(String, bool)>,
 }
 
 /// A request about one customId, in the order sent.
@@ -21,24 +25,83 @@ struct Attempt {
     answered: bool,
 }
 
+/// A change of metadata.
+struct Mark {
+    value: String,
+    answered: bool,
+    /// How many requests about the content there were before it.
+    after: usize,
+}
+
 const TAG: &str = "box";
+const TALK: &str = "talk";
 
 impl Client {
     pub(crate) fn new(org: &str, key: String) -> Self {
-        Self { key, org: org.to_owned(), count: 0, documents: BTreeMap::new() }
+        let (documents, marks) = (BTreeMap::new(), BTreeMap::new());
+        Self { key, org: org.to_owned(), count: 0, documents, marks, said: Vec::new() }
+    }
+
+    /// A word that nobody has said.
+    fn canary(&mut self) -> String {
+        self.count += 1;
+        format!("{}-{:04}", self.org, self.count)
+    }
+
+    /// New content for a customId, and its canary.
+    fn note(&mut self, custom_id: &str) -> (String, Value) {
+        let canary = self.canary();
+        let content = format!("The lighthouse keeper wrote the number {canary} into the log.");
+        (canary, json!({"content": content, "containerTag": TAG, "customId": custom_id}))
     }
 
     /// Sends new content under a customId.
     pub(crate) async fn put(&mut self, app: &TestApp, custom_id: &str) {
-        self.count += 1;
-        let canary = format!("{}-{:04}", self.org, self.count);
-        let body = json!({
-            "content": format!("The lighthouse keeper wrote the number {canary} into the log."),
-            "containerTag": TAG,
-            "customId": custom_id,
-        });
+        let (canary, body) = self.note(custom_id);
         let answer = app.post("/v3/documents", &self.key, &body).await;
         self.remember(custom_id, Some(canary), &answer, StatusCode::OK);
+    }
+
+    /// Sends new content under several customIds at once.
+    pub(crate) async fn put_all(&mut self, app: &TestApp, custom_ids: &[&str]) {
+        let notes: Vec<(String, Value)> = custom_ids.iter().map(|custom_id| self.note(custom_id)).collect();
+        let documents: Vec<&Value> = notes.iter().map(|(_, body)| body).collect();
+        let answer = app.post("/v3/documents/batch", &self.key, &json!({"documents": documents})).await;
+        assert!(answer.status.is_success() || answer.status.is_server_error(), "{}", answer.body);
+        let refused = |place: usize| {
+            let results = answer.body["results"].as_array().into_iter().flatten();
+            let place = format!("documents[{place}]");
+            results.filter_map(|result| result["details"].as_str()).any(|details| details.ends_with(&place))
+        };
+        for (place, (custom_id, (canary, _))) in custom_ids.iter().zip(&notes).enumerate() {
+            let answered = answer.status.is_success() && !refused(place);
+            let attempt = Attempt { canary: Some(canary.clone()), answered };
+            self.documents.entry((*custom_id).to_owned()).or_default().push(attempt);
+        }
+    }
+
+    /// Changes the metadata of a customId, where it exists.
+    pub(crate) async fn mark(&mut self, app: &TestApp, custom_id: &str) {
+        let value = self.canary();
+        let body = json!({"metadata": {"mark": value}});
+        let answer = app.call("PATCH", &format!("/v3/documents/{custom_id}"), &self.key, &body).await;
+        if answer.status == StatusCode::NOT_FOUND {
+            return;
+        }
+        assert!(answer.status.is_success() || answer.status.is_server_error(), "{}", answer.body);
+        let after = self.documents.get(custom_id).map_or(0, Vec::len);
+        let mark = Mark { value, answered: answer.status.is_success(), after };
+        self.marks.entry(custom_id.to_owned()).or_default().push(mark);
+    }
+
+    /// Says something new in the conversation.
+    pub(crate) async fn say(&mut self, app: &TestApp) {
+        let canary = self.canary();
+        let message = json!({"role": "user", "content": format!("Remember the number {canary}.")});
+        let body = json!({"conversationId": TALK, "containerTag": TAG, "messages": [message]});
+        let answer = app.post("/v4/conversations", &self.key, &body).await;
+        assert!(answer.status.is_success() || answer.status.is_server_error(), "{}", answer.body);
+        self.said.push((canary, answer.status.is_success()));
     }
 
     /// Deletes by customId.
@@ -67,10 +130,14 @@ impl Client {
         let mut alive = Vec::new();
         for (custom_id, attempts) in &self.documents {
             let found = self.check_document(app, custom_id, attempts).await;
+            if found.is_some() {
+                self.check_mark(app, custom_id, attempts).await;
+            }
             alive.extend(found);
         }
+        let talks = usize::from(self.check_conversation(app).await);
         let listed = app.post("/v3/documents/list", &self.key, &json!({"limit": 100})).await;
-        assert_eq!(listed.body["pagination"]["totalItems"], alive.len(), "{}", listed.body);
+        assert_eq!(listed.body["pagination"]["totalItems"], alive.len() + talks, "{}", listed.body);
         for attempt in self.documents.values().flatten() {
             let Some(canary) = &attempt.canary else { continue };
             let answer = search(app, &self.key, canary).await;
@@ -101,6 +168,62 @@ impl Client {
         let content = answer.body["content"].as_str().unwrap_or_default();
         let canary = possible.iter().flatten().find(|canary| content.contains(**canary));
         Some((*canary.unwrap_or_else(|| panic!("{content:?} is none of {possible:?}"))).to_owned())
+    }
+}
+
+impl Client {
+    /// The record and the index must show the same metadata, and that of the last answered change.
+    async fn check_mark(&self, app: &TestApp, custom_id: &str, attempts: &[Attempt]) {
+        let answer = app.get(&format!("/v3/documents/{custom_id}?containerTag={TAG}"), &self.key).await;
+        let (shown, id) = (&answer.body["metadata"]["mark"], &answer.body["id"]);
+        let marks = self.marks.get(custom_id).map_or(&[][..], Vec::as_slice);
+        for mark in marks {
+            let filter = json!({"AND": [{"key": "mark", "value": mark.value}]});
+            let body = json!({"q": "lighthouse", "containerTag": TAG, "filters": filter});
+            let found = app.post("/v3/search", &self.key, &body).await.body;
+            let is_found =
+                found["results"].as_array().is_some_and(|all| all.iter().any(|one| one["documentId"] == *id));
+            assert_eq!(
+                is_found,
+                *shown == json!(mark.value),
+                "{} in {found}, but {shown} is read",
+                mark.value
+            );
+        }
+        let last = marks.iter().rposition(|mark| mark.answered);
+        let Some(last) = last else { return };
+        // A deletion takes the metadata with it, when it happened.
+        if attempts[marks[last].after..].iter().any(|attempt| attempt.canary.is_none()) {
+            return;
+        }
+        let possible: Vec<Value> = marks[last..].iter().map(|mark| json!(mark.value)).collect();
+        assert!(possible.contains(shown), "{custom_id} shows {shown}; possible were {possible:?}");
+    }
+
+    /// Everything that was said and answered is there once, in order; whether there is a conversation.
+    async fn check_conversation(&self, app: &TestApp) -> bool {
+        let answer = app.get(&format!("/v3/documents/{TALK}?containerTag={TAG}"), &self.key).await;
+        if answer.status == StatusCode::NOT_FOUND {
+            assert!(self.said.iter().all(|(_, answered)| !answered), "the conversation is lost");
+            return false;
+        }
+        assert_eq!(answer.body["status"], "done", "{}", answer.body);
+        let text = answer.body["content"].as_str().unwrap_or_default();
+        let mut behind = 0;
+        for (canary, answered) in &self.said {
+            let times = text.matches(canary.as_str()).count();
+            assert!(times == 1 || (times == 0 && !answered), "{canary} is there {times} times: {text}");
+            let Some(at) = text.find(canary.as_str()) else { continue };
+            assert!(at >= behind, "{canary} is out of order: {text}");
+            behind = at;
+            let found = search(app, &self.key, canary).await;
+            assert!(
+                found.body["results"].to_string().contains(canary.as_str()),
+                "{canary} in {}",
+                found.body
+            );
+        }
+        true
     }
 }
 

@@ -21,7 +21,10 @@ async fn run(world: &World, healthy: &TestApp, seed: u64) {
     for _ in 0..STEPS {
         let custom_id = if random.random_bool(0.6) { "a" } else { "b" };
         match random.random_range(0..20) {
-            0..7 => client.put(&app, custom_id).await,
+            0..4 => client.put(&app, custom_id).await,
+            4 => client.put_all(&app, &["a", "b", custom_id]).await,
+            5 => client.say(&app).await,
+            6 => client.mark(&app, custom_id).await,
             7..9 => client.delete(&app, custom_id).await,
             9..13 => {
                 futures::join!(app.turn(), other.turn());
@@ -38,8 +41,16 @@ async fn run(world: &World, healthy: &TestApp, seed: u64) {
             15 => {
                 futures::join!(client.put(&app, custom_id), other.turn());
             }
-            16..18 => {
+            16 => {
                 futures::join!(client.search(&app), other.turn());
+            }
+            17 => {
+                // What is said and marked while others commit.
+                let change = async {
+                    client.mark(&app, custom_id).await;
+                    client.say(&app).await;
+                };
+                futures::join!(change, other.turn());
             }
             18 => world.clock.advance_seconds(100),
             _ => {

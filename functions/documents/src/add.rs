@@ -1,23 +1,24 @@
-//! `POST /v3/documents`: text, markdown or HTML as a JSON string.
+//! `POST /v3/documents`: text, markdown, HTML or an address as a JSON string; and the fields that every way of adding
+//! content shares.
 
 use axum::extract::State;
-use domain::document::BodyForm;
 use domain::usecase::{Accepted, Content, NewDocument, submit};
-use domain::{CustomId, Error, Metadata, Result, Status, TaskType, Timestamp};
+use domain::{BodyForm, CustomId, Dreaming, Error, Metadata, Result, Status, TaskType, Timestamp};
 use edge::{ApiResult, App, Auth, Json, JsonParts, Write, tag_of};
 use http::HeaderMap;
+use remote::parse_page_url;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// The most bytes of text. Contract: 1 MB.
 pub(crate) const MAX_TEXT_BYTES: usize = 1024 * 1024;
 /// The most characters of a path.
-const MAX_FILEPATH: usize = 1024;
+pub(crate) const MAX_FILEPATH: usize = 1024;
 /// The most characters of guidance about a container. Contract.
 const MAX_ENTITY_CONTEXT: usize = 1500;
 
 /// The fields that every way of adding content shares.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Common {
     pub(crate) container_tag: Option<String>,
@@ -25,20 +26,11 @@ pub(crate) struct Common {
     pub(crate) custom_id: Option<String>,
     pub(crate) metadata: Option<Map<String, Value>>,
     pub(crate) filepath: Option<String>,
+    pub(crate) filter_by_metadata: Option<Map<String, Value>>,
     pub(crate) task_type: Option<TaskType>,
     pub(crate) document_date: Option<String>,
     pub(crate) entity_context: Option<String>,
     pub(crate) dreaming: Option<Dreaming>,
-}
-
-/// When memories are to form. Chunks are searchable as soon as the document is `done`, either way.
-#[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Dreaming {
-    /// When it suits.
-    Dynamic,
-    /// At once.
-    Instant,
 }
 
 #[derive(Debug, Deserialize)]
@@ -65,44 +57,84 @@ pub(crate) async fn add_document(
     headers: HeaderMap,
     JsonParts(request, common): JsonParts<AddRequest, Common>,
 ) -> ApiResult<Json<AddResponse>> {
-    if request.content.len() > MAX_TEXT_BYTES {
-        let size = request.content.len();
+    let (bytes, form) = text_body(request.content)?;
+    let new = common.into_document(Content::Whole { bytes, form }, idempotency_key(&headers)?)?;
+    Ok(Json(submit(&app.ctx, &tenant, new).await?.into()))
+}
+
+/// The bytes of a text, and whether it is the address of a page.
+pub(crate) fn text_body(text: String) -> Result<(bytes::Bytes, BodyForm)> {
+    if text.len() > MAX_TEXT_BYTES {
+        let size = text.len();
         let message =
             format!("content has {size} bytes, but text has at most {MAX_TEXT_BYTES}; send a file instead");
-        return Err(Error::TooLarge(message).into());
+        return Err(Error::TooLarge(message));
     }
-    let content = Content { bytes: request.content.into(), form: BodyForm::Text };
-    let new = common.into_document(content, &headers)?;
-    Ok(Json(submit(&app.ctx, &tenant, new).await?.into()))
+    let form = if parse_page_url(&text).is_some() { BodyForm::Url } else { BodyForm::Text };
+    Ok((text.into(), form))
+}
+
+/// Checks a caller's path.
+pub(crate) fn filepath(path: String) -> Result<String> {
+    within("filepath", &path, MAX_FILEPATH)?;
+    Ok(path)
+}
+
+fn within(field: &str, text: &str, max: usize) -> Result<()> {
+    if text.chars().count() > max {
+        return Err(Error::invalid_field(field, format!("at most {max} characters")));
+    }
+    Ok(())
 }
 
 impl Common {
     /// Checks every field and adds the content.
-    pub(crate) fn into_document(self, content: Content, headers: &HeaderMap) -> Result<NewDocument> {
-        let within = |field: &str, text: &Option<String>, max: usize| match text {
-            Some(text) if text.chars().count() > max => {
-                Err(Error::invalid_field(field, format!("at most {max} characters")))
-            }
-            _ => Ok(()),
-        };
-        within("filepath", &self.filepath, MAX_FILEPATH)?;
-        within("entityContext", &self.entity_context, MAX_ENTITY_CONTEXT)?;
+    pub(crate) fn into_document(
+        self,
+        content: Content,
+        idempotency_key: Option<String>,
+    ) -> Result<NewDocument> {
+        if let Some(context) = &self.entity_context {
+            within("entityContext", context, MAX_ENTITY_CONTEXT)?;
+        }
         let date = self.document_date.as_deref();
+        let object = |field: &'static str| move |object| Metadata::parse_field(field, object);
         Ok(NewDocument {
             tag: tag_of(self.container_tag.as_deref(), self.container_tags.as_deref())?,
             custom_id: self.custom_id.as_deref().map(CustomId::parse).transpose()?,
             content,
-            metadata: self.metadata.map(Metadata::parse).transpose()?,
-            filepath: self.filepath.filter(|path| !path.is_empty()),
-            title: None,
+            metadata: self.metadata.map(object("metadata")).transpose()?,
+            filepath: self.filepath.filter(|path| !path.is_empty()).map(filepath).transpose()?,
+            filter_by_metadata: self.filter_by_metadata.map(object("filterByMetadata")).transpose()?,
+            entity_context: self.entity_context,
             task_type: self.task_type.unwrap_or_default(),
+            dreaming: self.dreaming.unwrap_or_default(),
             document_date: date.map(|date| Timestamp::parse("documentDate", date)).transpose()?,
-            idempotency_key: idempotency_key(headers)?,
+            idempotency_key,
         })
+    }
+
+    /// The same with `defaults` where a field is absent. Who names a container by either field names it.
+    pub(crate) fn or(self, defaults: &Self) -> Self {
+        let names_tag = self.container_tag.is_some() || self.container_tags.is_some();
+        let tags = if names_tag { &self } else { defaults };
+        Self {
+            container_tag: tags.container_tag.clone(),
+            container_tags: tags.container_tags.clone(),
+            custom_id: self.custom_id,
+            metadata: self.metadata.or_else(|| defaults.metadata.clone()),
+            filepath: self.filepath.or_else(|| defaults.filepath.clone()),
+            filter_by_metadata: self.filter_by_metadata.or_else(|| defaults.filter_by_metadata.clone()),
+            task_type: self.task_type.or(defaults.task_type),
+            document_date: self.document_date.or_else(|| defaults.document_date.clone()),
+            entity_context: self.entity_context.or_else(|| defaults.entity_context.clone()),
+            dreaming: self.dreaming.or(defaults.dreaming),
+        }
     }
 }
 
-fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>> {
+/// The header that tells one request from another when an answer was lost.
+pub(crate) fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>> {
     let Some(value) = headers.get("idempotency-key") else {
         return Ok(None);
     };

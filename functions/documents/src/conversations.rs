@@ -1,15 +1,15 @@
 //! `POST /v4/conversations`: a chat, turn by turn.
 
 use axum::extract::State;
-use domain::document::BodyForm;
+use domain::conversation::{self, Turn};
 use domain::usecase::{Content, submit};
-use domain::{CustomId, Error, Result, Status};
+use domain::{CustomId, Error, Result, Status, Timestamp};
 use edge::{ApiResult, App, Auth, Json, JsonParts, Write};
 use http::HeaderMap;
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 
-use crate::add::{Common, MAX_TEXT_BYTES};
+use crate::add::{Common, MAX_TEXT_BYTES, idempotency_key};
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -28,7 +28,7 @@ struct Message {
     tool_calls: Option<Vec<Value>>,
 }
 
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Role {
     User,
@@ -37,14 +37,28 @@ enum Role {
     Tool,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(untagged)]
+#[derive(Debug, Default)]
 enum MessageContent {
     Text(String),
     Parts(Vec<Part>),
     /// compat: assistants that only call tools send `null`.
     #[default]
     Nothing,
+}
+
+impl<'de> Deserialize<'de> for MessageContent {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        use serde::de::Error as _;
+        match Value::deserialize(deserializer)? {
+            Value::Null => Ok(Self::Nothing),
+            Value::String(text) => Ok(Self::Text(text)),
+            Value::Array(parts) => {
+                let part = |part| serde_json::from_value(part).map_err(D::Error::custom);
+                parts.into_iter().map(part).collect::<std::result::Result<_, _>>().map(Self::Parts)
+            }
+            _ => Err(D::Error::custom("expected a text, an array of parts, or null")),
+        }
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -81,15 +95,9 @@ pub(crate) async fn add_conversation(
     JsonParts(request, common): JsonParts<ConversationRequest, Common>,
 ) -> ApiResult<Json<ConversationResponse>> {
     let custom_id = CustomId::parse_conversation(&request.conversation_id)?;
-    let turns = turns(&request.messages)?;
-    let bytes = serde_json::to_vec(&turns).map_err(|_| Error::internal("turns did not serialize"))?;
-    if bytes.len() > MAX_TEXT_BYTES {
-        return Err(
-            Error::TooLarge(format!("a conversation has at most {MAX_TEXT_BYTES} bytes of turns")).into()
-        );
-    }
-    let content = Content { bytes: bytes.into(), form: BodyForm::Conversation };
-    let mut new = common.into_document(content, &headers)?;
+    let mut new = common.into_document(Content::Turns(Vec::new()), idempotency_key(&headers)?)?;
+    let at = new.document_date.unwrap_or_else(|| app.ctx.clock.now());
+    new.content = Content::Turns(turns(request.messages, at)?);
     new.custom_id = Some(custom_id);
     let accepted = submit(&app.ctx, &tenant, new).await?;
     Ok(Json(ConversationResponse {
@@ -99,21 +107,35 @@ pub(crate) async fn add_conversation(
     }))
 }
 
-/// The stored form of the turns: `[{role, name?, text}]`. A turn without text (a bare tool call) is left out.
-fn turns(messages: &[Message]) -> Result<Vec<Value>> {
+/// The turns of messages that came at once. A message without text (an empty answer) is no turn.
+fn turns(messages: Vec<Message>, at: Timestamp) -> Result<Vec<Turn>> {
     if messages.is_empty() {
         return Err(Error::invalid_field("messages", "at least one message"));
     }
-    let turns: Vec<Value> = messages
-        .iter()
-        .map(|message| (message, message.text()))
-        .filter(|(_, text)| !text.trim().is_empty())
-        .map(|(message, text)| json!({"role": message.role, "name": message.name, "text": text}))
-        .collect();
+    let turn = |message: Message| {
+        let text = message.text();
+        Turn { role: message.role.as_str().to_owned(), name: message.name, text, at: Some(at) }
+    };
+    let turns: Vec<Turn> =
+        messages.into_iter().map(turn).filter(|turn| !turn.text.trim().is_empty()).collect();
     if turns.is_empty() {
         return Err(Error::invalid_field("messages", "no message has any text"));
     }
+    if conversation::to_bytes(&turns).len() > MAX_TEXT_BYTES {
+        return Err(Error::TooLarge(format!("messages have at most {MAX_TEXT_BYTES} bytes at a time")));
+    }
     Ok(turns)
+}
+
+impl Role {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::System => "system",
+            Self::Tool => "tool",
+        }
+    }
 }
 
 impl Message {
@@ -123,10 +145,23 @@ impl Message {
             MessageContent::Parts(parts) => parts.iter().map(Part::text).collect(),
             MessageContent::Nothing => Vec::new(),
         };
-        let called = self.tool_calls.iter().flatten().filter_map(|call| call["function"]["name"].as_str());
-        lines.extend(called.map(|name| format!("[called {name}]")));
+        lines.extend(self.tool_calls.iter().flatten().filter_map(called));
         lines.join("\n")
     }
+}
+
+/// What an assistant asked a tool for, in words that can be found.
+fn called(call: &Value) -> Option<String> {
+    /// Longer arguments are a document of their own.
+    const MAX_ARGUMENTS: usize = 500;
+    let name = call["function"]["name"].as_str()?;
+    let arguments = match &call["function"]["arguments"] {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        other => other.to_string(),
+    };
+    let arguments: String = arguments.chars().take(MAX_ARGUMENTS).collect();
+    Some(format!("[called {name} {arguments}]").replace(" ]", "]"))
 }
 
 impl Part {

@@ -1,29 +1,57 @@
 //! Ingestion and listing: `/v3/documents*` and `/v4/conversations`.
 
 mod add;
+mod batch;
+mod bulk;
 mod conversations;
+mod files;
 mod list;
 mod one;
 mod processing;
+mod update;
 mod upload;
 mod wire;
+mod with_memories;
 
-use axum::Router;
 use axum::extract::DefaultBodyLimit;
-use axum::routing::{get, post};
+use axum::routing::{delete, get, post};
+use axum::{Extension, Router};
 use edge::App;
 
-/// The routes of this function.
-pub fn router(app: App) -> Router {
-    let file = post(upload::add_file).layer(DefaultBodyLimit::max(upload::MAX_BODY_BYTES));
+pub use upload::MAX_FILE_BYTES;
+use upload::{DirectFileBytes, FORM_BYTES};
+
+/// The most bytes of a file in a request to a Lambda function: 6 MB as base64, less the form around it.
+pub const LAMBDA_FILE_BYTES: usize = 4 * 1024 * 1024;
+
+/// The routes of this function, taking files of up to `direct_file_bytes` in a request. Larger ones are uploaded.
+pub fn router(app: App, direct_file_bytes: usize) -> Router {
+    let one = || get(one::get_document).patch(update::update).delete(one::delete_document);
+    let file = || post(upload::add_file).layer(DefaultBodyLimit::max(direct_file_bytes + FORM_BYTES));
+    let batch = || post(batch::add_batch).layer(DefaultBodyLimit::max(batch::MAX_BODY_BYTES));
     Router::new()
         .route("/health", get(|| async { "ok" }))
         .route("/v3/documents", post(add::add_document))
-        .route("/v3/documents/file", file)
+        .route("/v3/documents/batch", batch())
+        .route("/v3/documents/bulk", delete(bulk::delete_bulk))
+        .route("/v3/documents/documents", post(with_memories::list))
+        .route("/v3/documents/documents/by-ids", post(with_memories::by_ids))
+        .route("/v3/documents/file", file())
+        .route("/v3/documents/file/uploads", post(files::begin))
         .route("/v3/documents/list", post(list::list_documents))
         .route("/v3/documents/processing", get(processing::list_processing))
-        .route("/v3/documents/{id}", get(one::get_document).delete(one::delete_document))
+        .route("/v3/documents/{id}", one())
         .route("/v3/documents/{id}/chunks", get(one::list_chunks))
+        .route("/v3/documents/{id}/file-url", get(files::url))
+        .route("/v3/documents/{id}/retry", post(update::retry))
+        // compat: older TypeScript clients say memories where the others say documents.
+        .route("/v3/memories", post(add::add_document))
+        .route("/v3/memories/batch", batch())
+        .route("/v3/memories/bulk", delete(bulk::delete_bulk))
+        .route("/v3/memories/file", file())
+        .route("/v3/memories/list", post(list::list_documents))
+        .route("/v3/memories/{id}", one())
         .route("/v4/conversations", post(conversations::add_conversation))
+        .layer(Extension(DirectFileBytes(direct_file_bytes)))
         .with_state(app)
 }

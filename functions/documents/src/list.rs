@@ -5,7 +5,7 @@ use domain::usecase::{self, ListQuery, Sort, read_text};
 use domain::{Error, Filter, Result, Status};
 use edge::{ApiResult, App, Auth, Json, Pagination, Read, count, flexible_bool, scope};
 use futures::future::try_join_all;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::wire::ListedDocument;
@@ -32,28 +32,46 @@ pub(crate) struct ListRequest {
     filepath: Option<String>,
     /// The connection provider that documents came from.
     source: Option<String>,
-    status: Option<Statuses>,
+    #[serde(deserialize_with = "statuses")]
+    status: Vec<Status>,
 }
 
-#[derive(Debug, Clone, Copy, Deserialize)]
+#[derive(Debug, Default, Clone, Copy, Deserialize)]
 #[serde(rename_all = "camelCase")]
-enum SortField {
+pub(crate) enum SortField {
+    #[default]
     CreatedAt,
     UpdatedAt,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
-enum Order {
+pub(crate) enum Order {
     Asc,
     Desc,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-enum Statuses {
-    One(Status),
-    Many(Vec<Status>),
+impl From<SortField> for Sort {
+    fn from(field: SortField) -> Self {
+        match field {
+            SortField::CreatedAt => Self::CreatedAt,
+            SortField::UpdatedAt => Self::UpdatedAt,
+        }
+    }
+}
+
+/// One status, or several.
+fn statuses<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Status>, D::Error> {
+    let read = |value: &Value| {
+        let status = value.as_str().and_then(Status::parse);
+        let names = "queued, extracting, chunking, embedding, indexing, done or failed";
+        status.ok_or_else(|| serde::de::Error::custom(format!("expected {names}, or an array of these")))
+    };
+    match Value::deserialize(deserializer)? {
+        Value::Null => Ok(Vec::new()),
+        Value::Array(many) => many.iter().map(read).collect(),
+        one => Ok(vec![read(&one)?]),
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -69,13 +87,8 @@ pub(crate) async fn list_documents(
     Json(request): Json<ListRequest>,
 ) -> ApiResult<Json<ListResponse>> {
     let include_content = request.include_content;
-    let from_connection = request.source.is_some();
     let query = request.into_query()?;
-    let mut page = usecase::list_documents(&app.ctx, &tenant, &query).await?;
-    if from_connection {
-        // No document has come from a connection.
-        page = usecase::Page { documents: Vec::new(), total: 0 };
-    }
+    let page = usecase::list_documents(&app.ctx, &tenant, &query).await?;
     let texts = if include_content {
         try_join_all(page.documents.iter().map(|document| read_text(&app.ctx, &tenant, document))).await?
     } else {
@@ -114,15 +127,9 @@ impl ListRequest {
                 .map(|value| Filter::parse(&value))
                 .transpose()?,
             filepath: self.filepath,
-            statuses: match self.status {
-                None => Vec::new(),
-                Some(Statuses::One(status)) => vec![status],
-                Some(Statuses::Many(statuses)) => statuses,
-            },
-            sort: match self.sort {
-                Some(SortField::UpdatedAt) => Sort::UpdatedAt,
-                Some(SortField::CreatedAt) | None => Sort::CreatedAt,
-            },
+            statuses: self.status,
+            sort: self.sort.unwrap_or_default().into(),
+            from_connection: self.source.is_some(),
             ascending: self.order == Some(Order::Asc),
             page,
             limit,

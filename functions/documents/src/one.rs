@@ -1,7 +1,7 @@
 //! One document by id or customId: read, delete, its chunks.
 
 use axum::extract::State;
-use domain::usecase::{Scope, find_document, read_chunks, read_text, remove_document};
+use domain::usecase::{Scope, find_document, read_chunks, read_text, remove_documents};
 use domain::{Pack, Timestamp};
 use edge::{ApiResult, App, Auth, Json, Path, Query, Read, Write, scope};
 use http::StatusCode;
@@ -18,7 +18,7 @@ pub(crate) struct Which {
 }
 
 impl Which {
-    fn scope(&self) -> domain::Result<Scope> {
+    pub(crate) fn scope(&self) -> domain::Result<Scope> {
         scope(self.container_tag.as_deref(), None)
     }
 }
@@ -41,7 +41,7 @@ pub(crate) async fn delete_document(
     Query(which): Query<Which>,
 ) -> ApiResult<StatusCode> {
     let document = find_document(&app.ctx, &tenant, &id, &which.scope()?).await?;
-    remove_document(&app.ctx, &tenant, document).await?;
+    remove_documents(&app.ctx, &tenant, vec![document]).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

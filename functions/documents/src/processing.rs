@@ -1,7 +1,7 @@
 //! `GET /v3/documents/processing`: what is still on its way.
 
 use axum::extract::State;
-use domain::usecase::{self, ListQuery, Sort};
+use domain::usecase::{self, ListQuery};
 use domain::{Document, Status, Timestamp};
 use edge::{ApiResult, App, Auth, Json, Pagination, Query, Read, count, scope};
 use serde::{Deserialize, Serialize};
@@ -71,16 +71,7 @@ pub(crate) async fn list_processing(
     if query.view == View::All {
         statuses.push(Status::Failed);
     }
-    let list = ListQuery {
-        scope: scope(None, tags.as_deref())?,
-        filter: None,
-        filepath: None,
-        statuses,
-        sort: Sort::CreatedAt,
-        ascending: false,
-        page: 1,
-        limit: usize::MAX,
-    };
+    let list = ListQuery { statuses, ..ListQuery::all(scope(None, tags.as_deref())?) };
     let mut found = usecase::list_documents(&app.ctx, &tenant, &list).await?.documents;
     let stuck_before = app.ctx.clock.now().plus_seconds(-STUCK_SECONDS);
     if query.view == View::Active {

@@ -1,21 +1,25 @@
 //! `POST /v3/documents/file`: a file as multipart form data.
 
+use axum::Extension;
 use axum::extract::State;
 use axum::extract::multipart::{Field, Multipart, MultipartError, MultipartRejection};
 use bytes::Bytes;
-use domain::document::BodyForm;
 use domain::usecase::{Content, submit};
-use domain::{Error, Result};
+use domain::{BodyForm, Error, Result};
 use edge::{ApiResult, App, Auth, Json, Write, object_text};
 use http::{HeaderMap, StatusCode};
 use serde::de::DeserializeOwned;
 
-use crate::add::{AddResponse, Common};
+use crate::add::{AddResponse, Common, idempotency_key};
 
 /// The most bytes of a file. Contract: 50 MB.
-const MAX_FILE_BYTES: usize = 50 * 1024 * 1024;
-/// The most bytes of the whole form: the file, the other fields and the boundaries.
-pub(crate) const MAX_BODY_BYTES: usize = MAX_FILE_BYTES + 1024 * 1024;
+pub const MAX_FILE_BYTES: usize = 50 * 1024 * 1024;
+/// The other fields of a form and its boundaries, in bytes.
+pub(crate) const FORM_BYTES: usize = 1024 * 1024;
+
+/// The most bytes of a file that this deployment takes in a request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DirectFileBytes(pub(crate) usize);
 
 /// The most characters of a file's name and of its declared type.
 const MAX_NAME_CHARS: usize = 255;
@@ -34,68 +38,78 @@ struct Form {
 pub(crate) async fn add_file(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<Write>,
+    Extension(most): Extension<DirectFileBytes>,
     headers: HeaderMap,
     multipart: std::result::Result<Multipart, MultipartRejection>,
 ) -> ApiResult<Json<AddResponse>> {
     let multipart = multipart.map_err(|_| {
         Error::UnsupportedMedia("send the file as multipart/form-data with a part named `file`".to_owned())
     })?;
-    let form = read_form(multipart).await?;
+    let form = read_form(multipart, most).await?;
     let file = form.file.ok_or_else(|| Error::invalid_field("file", "missing: add a part named `file`"))?;
     if file.is_empty() {
         return Err(Error::invalid_field("file", "the file is empty").into());
     }
-    if file.len() > MAX_FILE_BYTES {
-        return Err(too_large().into());
+    if file.len() > most.0 {
+        return Err(most.exceeded().into());
     }
     // compat: the TypeScript client declares every file as a stream of octets, which says nothing.
     let part_type = form.part_type.filter(|kind| kind != "application/octet-stream");
-    let declared = form.mime_type.or(part_type).or(form.file_type);
-    for (field, text) in [("file", &form.name), ("mimeType", &declared)] {
-        if text.as_ref().is_some_and(|text| text.chars().count() > MAX_NAME_CHARS) {
-            return Err(Error::invalid_field(
-                field,
-                format!("a name has at most {MAX_NAME_CHARS} characters"),
-            )
-            .into());
-        }
-    }
-    let content = Content { bytes: file, form: BodyForm::File { name: form.name, declared } };
-    let new = form.common.into_document(content, &headers)?;
+    let name = checked_name("file", form.name)?;
+    let declared = checked_name("mimeType", form.mime_type.or(part_type).or(form.file_type))?;
+    let content = Content::Whole { bytes: file, form: BodyForm::File { name, declared } };
+    let new = form.common.into_document(content, idempotency_key(&headers)?)?;
     Ok(Json(submit(&app.ctx, &tenant, new).await?.into()))
 }
 
-fn too_large() -> Error {
-    Error::TooLarge(format!("a file has at most {MAX_FILE_BYTES} bytes"))
+/// A file's name or declared type, unless it is longer than any real one.
+pub(crate) fn checked_name(field: &str, text: Option<String>) -> Result<Option<String>> {
+    match text {
+        Some(text) if text.chars().count() > MAX_NAME_CHARS => {
+            Err(Error::invalid_field(field, format!("a name has at most {MAX_NAME_CHARS} characters")))
+        }
+        text => Ok(text),
+    }
 }
 
-fn broken(error: &MultipartError) -> Error {
+impl DirectFileBytes {
+    fn exceeded(self) -> Error {
+        let most = self.0;
+        if most == MAX_FILE_BYTES {
+            return Error::TooLarge(format!("a file has at most {most} bytes"));
+        }
+        let larger = format!("up to {MAX_FILE_BYTES} bytes go by POST /v3/documents/file/uploads");
+        Error::TooLarge(format!("a file has at most {most} bytes on this route; {larger}"))
+    }
+}
+
+fn broken(error: &MultipartError, most: DirectFileBytes) -> Error {
     if error.status() == StatusCode::PAYLOAD_TOO_LARGE {
-        too_large()
+        most.exceeded()
     } else {
         Error::invalid("the form is broken")
     }
 }
 
-async fn read_form(mut multipart: Multipart) -> Result<Form> {
+async fn read_form(mut multipart: Multipart, most: DirectFileBytes) -> Result<Form> {
     let mut form = Form::default();
-    while let Some(field) = multipart.next_field().await.map_err(|error| broken(&error))? {
+    while let Some(field) = multipart.next_field().await.map_err(|error| broken(&error, most))? {
         let Some(name) = field.name().map(str::to_owned) else {
             continue;
         };
         if name == "file" {
             form.name = field.file_name().map(str::to_owned);
             form.part_type = field.content_type().map(str::to_owned);
-            form.file = Some(field.bytes().await.map_err(|error| broken(&error))?);
+            form.file = Some(field.bytes().await.map_err(|error| broken(&error, most))?);
             continue;
         }
-        read_field(&mut form, &name, field).await?;
+        read_field(&mut form, &name, field, most).await?;
     }
     Ok(form)
 }
 
-async fn read_field(form: &mut Form, name: &str, field: Field<'_>) -> Result<()> {
-    let bytes = field.bytes().await.map_err(|error| broken(&error))?;
+async fn read_field(form: &mut Form, name: &str, field: Field<'_>, most: DirectFileBytes) -> Result<()> {
+    let bytes = field.bytes().await.map_err(|error| broken(&error, most))?;
     let text = std::str::from_utf8(&bytes).map_err(|_| Error::invalid_field(name, "UTF-8 text"))?;
     if text.is_empty() {
         return Ok(());
@@ -107,6 +121,7 @@ async fn read_field(form: &mut Form, name: &str, field: Field<'_>) -> Result<()>
         "containerTags" => common.container_tags = Some(tags(text)),
         "customId" => common.custom_id = owned,
         "metadata" => common.metadata = Some(object_text(name, text)?),
+        "filterByMetadata" => common.filter_by_metadata = Some(object_text(name, text)?),
         "filepath" => common.filepath = owned,
         "entityContext" => common.entity_context = owned,
         "documentDate" => common.document_date = owned,

@@ -1,5 +1,7 @@
 //! The document as the contract shows it.
 
+use std::collections::BTreeMap;
+
 use domain::document::Failure;
 use domain::{Document, DocumentType, Metadata, Status, TaskType, Timestamp};
 use serde::Serialize;
@@ -22,6 +24,8 @@ pub(crate) struct ListedDocument {
     created_at: Timestamp,
     updated_at: Timestamp,
     container_tags: [String; 1],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    url: Option<String>,
     #[serde(flatten)]
     failure: Option<WireFailure>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -48,6 +52,8 @@ pub(crate) struct FullDocument {
     raw: Option<Value>,
     source: Option<String>,
     og_image: Option<String>,
+    /// What the content says about itself: author, dates, number of pages.
+    properties: BTreeMap<String, String>,
     task_type: TaskType,
     dreaming_status: &'static str,
     /// compat: the Python client requires it.
@@ -73,6 +79,7 @@ impl ListedDocument {
             created_at: document.created_at,
             updated_at: document.updated_at,
             container_tags: [document.tag.to_string()],
+            url: document.url.clone(),
             failure,
             content,
         }
@@ -86,7 +93,8 @@ impl FullDocument {
             text,
             raw: None,
             source: None,
-            og_image: None,
+            og_image: document.properties.get("ogImage").cloned(),
+            properties: document.properties.clone(),
             task_type: document.task_type,
             dreaming_status: if document.status.is_final() { "done" } else { "dreaming" },
             latest_revision: document.revision_number,

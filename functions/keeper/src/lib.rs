@@ -1,10 +1,15 @@
-//! What keeps the rest in order: purges, compaction, dead letters, and every minute a sweep of what got stuck.
+//! What keeps the rest in order: purges, compaction, files that clients have uploaded themselves, dead letters, and every
+//! minute a sweep of what got stuck.
 
 mod sweep;
 
 use async_trait::async_trait;
-use domain::ports::PortResult;
-use domain::{ContainerId, Ctx, Delivery, Envelope, Failure, FailureCode, Job, Outcome, Tenant, Worker};
+use domain::Worker;
+use domain::ports::{Arrival, PortResult};
+use domain::usecase::file_arrived;
+use domain::{
+    ContainerId, Ctx, Delivery, Envelope, Error, Failure, FailureCode, Job, Outcome, Result, Tenant,
+};
 use tracing::{error, warn};
 
 pub use sweep::{Swept, sweep};
@@ -21,7 +26,11 @@ impl Keeper {
     }
 
     async fn one(&self, delivery: &Delivery) -> Outcome {
-        let Some(envelope) = Envelope::parse(&delivery.body) else {
+        let done = if let Some(envelope) = Envelope::parse(&delivery.body) {
+            self.job(&envelope, delivery.dead).await
+        } else if let Some(arrivals) = self.ctx.blobs.arrivals(&delivery.body) {
+            self.arrived(&arrivals).await
+        } else {
             // A dead letter that cannot be read stays where it is, for a person.
             error!(
                 queue.message_bytes = delivery.body.len(),
@@ -30,34 +39,37 @@ impl Keeper {
             );
             return Outcome::Retry;
         };
+        let Err(error) = done else {
+            return Outcome::Done;
+        };
+        warn!(error = &error as &dyn std::error::Error, "could not do a keeper's job; it is tried again");
+        Outcome::Retry
+    }
+
+    async fn job(&self, envelope: &Envelope, dead: bool) -> Result<()> {
         let tenant = envelope.tenant();
-        let result = match &envelope.job {
-            Job::ProcessV1 { document, revision } | Job::CommitV1 { document, revision, .. }
-                if delivery.dead =>
-            {
+        match &envelope.job {
+            Job::ProcessV1 { document, revision } | Job::CommitV1 { document, revision, .. } if dead => {
                 let message =
                     "processing failed again and again; retry it, or send the content again".to_owned();
                 let failure = Failure { code: FailureCode::ProcessingFailed, message };
                 let now = self.ctx.clock.now();
-                self.ctx.documents.fail(&tenant, document, revision, &failure, None, now).await.map(|_| ())
+                self.ctx.documents.fail(&tenant, document, revision, &failure, None, now).await?;
             }
-            Job::PurgeV1 { container, purge } => self::purge(&self.ctx, &tenant, container, purge).await,
-            Job::CompactV1 { container } => index::compact(&self.ctx, &tenant, container).await,
+            Job::PurgeV1 { container, purge } => self::purge(&self.ctx, &tenant, container, purge).await?,
+            Job::CompactV1 { container } => index::compact(&self.ctx, &tenant, container).await?,
             Job::ProcessV1 { .. } | Job::CommitV1 { .. } => {
-                warn!("a message came to the wrong queue");
-                return Outcome::Retry;
-            }
-        };
-        match result {
-            Ok(()) => Outcome::Done,
-            Err(error) => {
-                warn!(
-                    error = &error as &dyn std::error::Error,
-                    "could not do a keeper's job; it is tried again"
-                );
-                Outcome::Retry
+                return Err(Error::internal("a message came to the wrong queue"));
             }
         }
+        Ok(())
+    }
+
+    async fn arrived(&self, arrivals: &[Arrival]) -> Result<()> {
+        for arrival in arrivals {
+            file_arrived(&self.ctx, arrival).await?;
+        }
+        Ok(())
     }
 }
 

@@ -4,6 +4,9 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use processor::Readers;
+use remote::{Fetcher, ModelSettings, Models, Network, Secret};
+use sandbox::Sandbox;
 
 /// Memory and document service for AI agents.
 ///
@@ -61,12 +64,59 @@ pub struct Serve {
     /// The address to listen on. On anything but loopback the key `local` does not work: create one with `keys create`
     #[arg(long, env = "RECOLLECT_BIND", default_value = "127.0.0.1", value_name = "ADDRESS")]
     pub bind: IpAddr,
+    /// The address at which clients reach this server, for links to files and uploads; the address it listens on when
+    /// left out
+    #[arg(long, env = "RECOLLECT_PUBLIC_URL", value_name = "URL")]
+    pub public_url: Option<String>,
+    /// Who describes pictures and transcribes recordings.
+    #[command(flatten)]
+    pub models: ModelOptions,
     /// Megabytes of search indexes to keep in memory
     #[arg(long, env = "RECOLLECT_CACHE_MB", default_value_t = 2048, value_name = "MB")]
     pub cache_mb: usize,
     /// What to log, as in `info` or `recall=debug,warn`; to standard error
     #[arg(long, env = "RECOLLECT_LOG", default_value = "warn", value_name = "FILTER")]
     pub log: String,
+}
+
+/// An endpoint that speaks OpenAI's protocol. Without it pictures, audio and video are stored and end as `failed`.
+#[derive(Debug, Default, Clone, Args)]
+#[command(next_help_heading = "Models for pictures, audio and video (an OpenAI-compatible endpoint)")]
+pub struct ModelOptions {
+    /// The endpoint's base address, as in `http://127.0.0.1:11434/v1`
+    #[arg(long, env = "RECOLLECT_MODEL_URL", value_name = "URL")]
+    pub model_url: Option<String>,
+    /// The endpoint's key, by the environment only: what stands on a command line, others can see
+    #[arg(long, env = "RECOLLECT_MODEL_KEY", hide = true, hide_env_values = true)]
+    pub model_key: Option<String>,
+    /// The model that describes pictures
+    #[arg(long, env = "RECOLLECT_VISION_MODEL", value_name = "NAME")]
+    pub vision_model: Option<String>,
+    /// The model that transcribes audio and video
+    #[arg(long, env = "RECOLLECT_TRANSCRIPTION_MODEL", value_name = "NAME")]
+    pub transcription_model: Option<String>,
+}
+
+impl ModelOptions {
+    /// What reads content on this machine: parsers in child processes of this executable, pages of the internet, and
+    /// the models.
+    ///
+    /// # Errors
+    /// When the executable cannot be found.
+    pub fn readers(&self) -> anyhow::Result<Readers> {
+        let filled = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
+        let settings = ModelSettings {
+            url: filled(&self.model_url),
+            key: filled(&self.model_key).map(Secret::from),
+            vision_model: filled(&self.vision_model),
+            transcription_model: filled(&self.transcription_model),
+        };
+        Ok(Readers {
+            sandbox: Sandbox::child(std::env::current_exe()?),
+            fetcher: Fetcher::new(Network::public()),
+            models: Models::new(settings),
+        })
+    }
 }
 
 /// `recollect demo`.
@@ -176,6 +226,9 @@ pub struct Work {
     /// Stop when nothing is left to do
     #[arg(long)]
     pub until_idle: bool,
+    /// Who describes pictures and transcribes recordings.
+    #[command(flatten)]
+    pub models: ModelOptions,
     /// What to log, as in `info` or `processor=debug,warn`; to standard error
     #[arg(long, env = "RECOLLECT_LOG", default_value = "warn", value_name = "FILTER")]
     pub log: String,

@@ -8,6 +8,6 @@ mod system;
 mod workers;
 
 pub use command::run;
-pub use routes::routes;
+pub use routes::{bucket_routes, routes};
 pub use system::System;
 pub use workers::{Queues, Workers};

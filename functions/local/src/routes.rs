@@ -1,11 +1,41 @@
 //! Every function's routes in one router: the same routers that Lambda serves.
 
+use aws::layout::BUCKET;
 use axum::Router;
+use axum::body::Bytes;
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::response::{IntoResponse, Response};
+use axum::routing::any;
 use edge::App;
+use embedded::Services;
+use http::StatusCode;
+use http_body_util::{BodyExt, Limited};
 
 /// All routes, keeping up to `cache_bytes` of search indexes warm.
 pub fn routes(app: &App, cache_bytes: usize) -> Router {
-    let documents = documents::router(app.clone());
+    let documents = documents::router(app.clone(), documents::MAX_FILE_BYTES);
     let recall = recall::router(app.clone(), cache_bytes);
-    edge::finish(documents.merge(recall))
+    edge::finish(documents.merge(recall).merge(settings::router(app.clone())))
+}
+
+/// A file of the largest size, and the fields of its form.
+const MAX_FORM_BYTES: usize = documents::MAX_FILE_BYTES + 64 * 1024;
+
+/// The bucket, for those who hold a signed address or form of it: what S3 itself serves on AWS.
+pub fn bucket_routes(services: Services) -> Router {
+    Router::new()
+        .route(&format!("/{BUCKET}"), any(bucket))
+        .route(&format!("/{BUCKET}/"), any(bucket))
+        .route(&format!("/{BUCKET}/{{*key}}"), any(bucket))
+        .layer(DefaultBodyLimit::disable())
+        .with_state(services)
+}
+
+async fn bucket(State(services): State<Services>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let Ok(body) = Limited::new(body, MAX_FORM_BYTES).collect().await else {
+        return StatusCode::PAYLOAD_TOO_LARGE.into_response();
+    };
+    let request = Request::from_parts(parts, body.to_bytes());
+    services.call_public(request).await.map(|body: Bytes| axum::body::Body::from(body)).into_response()
 }

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use aws::{Clients, Names, SystemClock};
 use domain::Ctx;
 use domain::ports::Clock;
-use embedded::{ACCESS_KEY, REGION, SECRET_KEY, Services, Transport};
+use embedded::{ACCESS_KEY, REGION, SECRET_KEY, SIGNING_KEY, Services, Transport};
 
 /// Everything that lives in a data folder.
 #[derive(Clone)]
@@ -23,22 +23,34 @@ pub struct System {
 }
 
 impl System {
-    /// Opens a data folder and creates what is missing in it.
+    /// Opens a data folder and creates what is missing in it. Links to files and uploads lead to `public`, the base
+    /// address at which [`crate::bucket_routes`] are served; without one they lead nowhere.
     ///
     /// # Errors
     /// When the folder cannot be used.
-    pub async fn open(folder: &Path) -> Result<Self> {
+    pub async fn open(folder: &Path, public: Option<&str>) -> Result<Self> {
         let services =
             Services::open(folder).with_context(|| format!("open the data folder {}", folder.display()))?;
         let config = aws::through(Transport::new(services.clone()), ACCESS_KEY, SECRET_KEY, REGION);
-        Self::over(services, &Clients::new(&config), Arc::new(SystemClock)).await
+        Self::over(services, &Clients::new(&config), Arc::new(SystemClock), public).await
     }
 
     /// The system over services that are open, reached by `clients`, in the time of `clock`.
     ///
     /// # Errors
     /// When what is missing cannot be created.
-    pub async fn over(services: Services, clients: &Clients, clock: Arc<dyn Clock>) -> Result<Self> {
+    pub async fn over(
+        services: Services,
+        clients: &Clients,
+        clock: Arc<dyn Clock>,
+        public: Option<&str>,
+    ) -> Result<Self> {
+        let secret = services.signing_secret();
+        let clients = match public {
+            Some(public) => clients.clone().with_public_endpoint(public, SIGNING_KEY, secret),
+            None => clients.clone(),
+        };
+        let clients = &clients;
         let names = aws::create_missing(clients, Names::embedded()).await?;
         let ctx = aws::ctx(clients, &names, clock);
         Ok(Self { services, clients: clients.clone(), names, ctx })

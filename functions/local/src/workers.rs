@@ -8,8 +8,7 @@ use aws::{Message, Receiver};
 use domain::ports::Overdue;
 use domain::{Delivery, Outcome, Timestamp, Worker};
 use keeper::Keeper;
-use processor::Processor;
-use sandbox::Sandbox;
+use processor::{Processor, Readers};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tracing::warn;
@@ -44,13 +43,13 @@ impl Workers {
     ///
     /// # Errors
     /// When a queue does not exist.
-    pub async fn start(system: &System, sandbox: Sandbox) -> Result<Self> {
+    pub async fn start(system: &System, readers: Readers) -> Result<Self> {
         // A process that was killed in the middle of a commit holds the container's messages back.
         system.services.release_groups()?;
         let (stop, stopped) = watch::channel(false);
         let (swept, ready) = watch::channel(false);
         let mut tasks = JoinSet::new();
-        for source in sources(system, sandbox).await? {
+        for source in sources(system, readers).await? {
             let mut ready = ready.clone();
             let stopped = stopped.clone();
             tasks.spawn(async move {
@@ -69,8 +68,8 @@ impl Workers {
     }
 }
 
-async fn sources(system: &System, sandbox: Sandbox) -> Result<Vec<Source>> {
-    let processor: Arc<dyn Worker> = Arc::new(Processor::new(system.ctx.clone(), sandbox));
+async fn sources(system: &System, readers: Readers) -> Result<Vec<Source>> {
+    let processor: Arc<dyn Worker> = Arc::new(Processor::new(system.ctx.clone(), readers));
     let keeper: Arc<dyn Worker> = Arc::new(Keeper::new(system.ctx.clone()));
     let names = &system.names;
     let source = |queue: &str, worker: &Arc<dyn Worker>, dead| Source {
@@ -160,8 +159,8 @@ impl Queues {
     ///
     /// # Errors
     /// When a queue does not exist.
-    pub async fn open(system: &System, sandbox: Sandbox) -> Result<Self> {
-        Ok(Self { sources: sources(system, sandbox).await? })
+    pub async fn open(system: &System, readers: Readers) -> Result<Self> {
+        Ok(Self { sources: sources(system, readers).await? })
     }
 
     /// Handles one batch of each queue; the number of messages.
@@ -183,10 +182,10 @@ impl Queues {
 ///
 /// # Errors
 /// When a queue does not answer.
-pub(crate) async fn work_until_idle(system: &System, sandbox: Sandbox) -> Result<()> {
+pub(crate) async fn work_until_idle(system: &System, readers: Readers) -> Result<()> {
     /// The pause of a turn that found nothing while something is unfinished: it waits for its retry.
     const PAUSE: Duration = Duration::from_millis(200);
-    let queues = Queues::open(system, sandbox).await?;
+    let queues = Queues::open(system, readers).await?;
     keeper::sweep(&system.ctx, Timestamp::from_millis(i64::MAX)).await?;
     loop {
         if queues.turn().await? > 0 {

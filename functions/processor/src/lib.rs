@@ -4,6 +4,7 @@
 mod commit;
 mod prepare;
 mod process;
+mod read;
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
@@ -14,8 +15,9 @@ use domain::{
     ContainerId, Ctx, Delivery, DocumentId, Envelope, Error, Job, OrgId, Outcome, Revision, Worker,
 };
 use futures::{FutureExt, StreamExt, stream};
-use sandbox::Sandbox;
 use tracing::{error, warn};
+
+pub use read::Readers;
 
 /// How often a document is begun before it ends as `failed`.
 pub const MAX_ATTEMPTS: u32 = 5;
@@ -23,7 +25,7 @@ pub const MAX_ATTEMPTS: u32 = 5;
 /// The worker behind the queues `process` and `commit.fifo`.
 pub struct Processor {
     ctx: Ctx,
-    sandbox: Sandbox,
+    readers: Readers,
     /// How many documents of a batch are begun at a time. A parser's time is limited by the wall clock, so it must not
     /// share its processor with many others.
     parallel: usize,
@@ -33,10 +35,10 @@ pub struct Processor {
 type Group = (OrgId, ContainerId);
 
 impl Processor {
-    /// A worker that reads content in `sandbox`.
-    pub fn new(ctx: Ctx, sandbox: Sandbox) -> Self {
+    /// A worker that reads content by these readers.
+    pub fn new(ctx: Ctx, readers: Readers) -> Self {
         let parallel = available_parallelism().map_or(1, |cores| cores.get().div_ceil(2));
-        Self { ctx, sandbox, parallel }
+        Self { ctx, readers, parallel }
     }
 }
 
@@ -63,7 +65,7 @@ impl Worker for Processor {
             }
         }
         let processed = single.into_iter().map(|(i, tenant, document, revision)| async move {
-            let work = process::process(&self.ctx, &self.sandbox, &tenant, &document, &revision);
+            let work = process::process(&self.ctx, &self.readers, &tenant, &document, &revision);
             // A panic on one document is not the others' fault; its attempts are counted, so it ends as `failed`.
             let result = AssertUnwindSafe(work).catch_unwind().await;
             (i, result.unwrap_or_else(|_| Err(Error::internal("a panic while processing a document"))))

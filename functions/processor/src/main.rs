@@ -1,13 +1,18 @@
 //! The Lambda function `processor`.
 
-use processor::Processor;
+use processor::{Processor, Readers};
+use remote::{Fetcher, ModelSettings, Models, Network};
 use sandbox::Sandbox;
 
 fn main() -> anyhow::Result<std::process::ExitCode> {
     if std::env::args().nth(1).as_deref() == Some(sandbox::CHILD_ARGUMENT) {
         return Ok(sandbox::child_main());
     }
-    let exe = std::env::current_exe()?;
-    lambda::queue(|ctx| Processor::new(ctx, Sandbox::child(exe)))?;
+    let readers = Readers {
+        sandbox: Sandbox::child(std::env::current_exe()?),
+        fetcher: Fetcher::new(Network::public()),
+        models: Models::new(ModelSettings::from_environment(lambda::variable)),
+    };
+    lambda::queue(|ctx| Processor::new(ctx, readers))?;
     Ok(std::process::ExitCode::SUCCESS)
 }

@@ -1,19 +1,19 @@
 //! Processing one revision: bytes to a pack, and the request to commit it.
 
-use content::FailureCode as Code;
 use domain::BlobRef;
+use domain::Pack;
 use domain::document::Extracted;
-use domain::ports::Claim;
+use domain::ports::{Claim, OVERDUE_AFTER_SECONDS};
 use domain::{
     Ctx, Document, DocumentId, Envelope, Failure, FailureCode, Job, PortError, Result, Revision, Status,
-    Tenant,
+    Tenant, Timestamp,
 };
-use sandbox::{Sandbox, SandboxError};
 use tracing::info;
 
 use crate::MAX_ATTEMPTS;
 use crate::commit::commit;
 use crate::prepare::{self, Prepared};
+use crate::read::{ReadError, Readers, Text};
 
 /// How long a worker has a document for itself: the 60 seconds that a parser may take, and some room.
 const LEASE_SECONDS: i64 = 90;
@@ -26,7 +26,7 @@ const VISIBLE_STAGE_CHARS: usize = 32 * 1024;
 /// What may pass: the message then comes again. What cannot pass ends the document as `failed`.
 pub(crate) async fn process(
     ctx: &Ctx,
-    sandbox: &Sandbox,
+    readers: &Readers,
     tenant: &Tenant,
     id: &DocumentId,
     revision: &Revision,
@@ -40,7 +40,7 @@ pub(crate) async fn process(
         let message = format!("processing was begun {MAX_ATTEMPTS} times and never finished");
         return fail(ctx, tenant, &document, FailureCode::ProcessingFailed, message).await;
     }
-    let result = run(ctx, sandbox, tenant, &mut document).await;
+    let result = run(ctx, readers, tenant, &mut document).await;
     if result.is_err() {
         // Another try may begin at once instead of after the lease; if this fails too, it begins after the lease.
         let soon = ctx.clock.now().plus_seconds(LEASE_SECONDS);
@@ -49,45 +49,70 @@ pub(crate) async fn process(
     result
 }
 
-async fn run(ctx: &Ctx, sandbox: &Sandbox, tenant: &Tenant, document: &mut Document) -> Result<()> {
+async fn run(ctx: &Ctx, readers: &Readers, tenant: &Tenant, document: &mut Document) -> Result<()> {
     let known = document.extracted.as_ref().is_some_and(|known| document.is_current(&known.revision));
-    if !known {
-        let Some(body) =
-            ctx.blobs.get(tenant, std::slice::from_ref(&document.body.blob)).await?.pop().flatten()
-        else {
-            // Deleted or replaced since the claim; if not, the next try finds it.
-            return Err(PortError::Unavailable("the bytes of a document are not there".into()).into());
-        };
-        let text = match prepare::read(sandbox, document, &body).await {
-            Ok(text) => text,
-            Err(SandboxError::Content(failure)) => {
-                return fail(ctx, tenant, document, code(failure.code), failure.message).await;
-            }
-            Err(SandboxError::Unavailable(error)) => {
-                return Err(PortError::Unavailable(Box::new(error)).into());
-            }
-        };
-        let visible = text.text.chars().count() > VISIBLE_STAGE_CHARS;
-        if visible && !advance(ctx, tenant, document, Status::Chunking).await? {
+    if known {
+        if !ctx.documents.record_extracted(tenant, document, ctx.clock.now()).await? {
             return Ok(());
         }
-        let chunks = prepare::cut(&text);
-        if visible && !advance(ctx, tenant, document, Status::Embedding).await? {
-            return Ok(());
-        }
-        if !store(ctx, tenant, document, prepare::embed(text, chunks)).await? {
-            return Ok(());
-        }
-        let (id, revision) = (document.id.clone(), document.revision.clone());
-        let job = Job::CommitV1 { document: id, revision, container: document.container.clone() };
-        return Ok(ctx.jobs.send(&[Envelope { org: tenant.org().clone(), job }]).await?);
+        // It was processed before and its commit got lost, perhaps with a worker whose unfinished message still holds
+        // up the container's queue. The commit is safe outside its queue, so this one does not wait there.
+        return commit(ctx, tenant.org(), &document.container, &[(&document.id, &document.revision)]).await;
     }
-    if !ctx.documents.record_extracted(tenant, document, ctx.clock.now()).await? {
+    let Some(body) = ctx.blobs.get(tenant, std::slice::from_ref(&document.body.blob)).await?.pop().flatten()
+    else {
+        if let Some(until) = document.body.awaited_until.filter(|until| *until > ctx.clock.now()) {
+            return wait_for_file(ctx, tenant, document, until).await;
+        }
+        if document.body.awaited_until.is_some() {
+            let message = "The file was not uploaded in time; ask for a new upload form.".to_owned();
+            return fail(ctx, tenant, document, FailureCode::UploadMissing, message).await;
+        }
+        // Deleted or replaced since the claim; if not, the next try finds it.
+        return Err(PortError::Unavailable("the bytes of a document are not there".into()).into());
+    };
+    let text = match readers.read(document, &body).await {
+        Ok(text) => text,
+        Err(ReadError::Failed(Failure { code, message })) => {
+            return fail(ctx, tenant, document, code, message).await;
+        }
+        Err(ReadError::Unavailable(error)) => return Err(error.into()),
+    };
+    let settings = ctx.settings.get(tenant).await?;
+    let visible = text.text.chars().count() > VISIBLE_STAGE_CHARS;
+    if visible && !advance(ctx, tenant, document, Status::Chunking).await? {
         return Ok(());
     }
-    // It was processed before and its commit got lost, perhaps with a worker whose unfinished message still holds up
-    // the container's queue. The commit is safe outside its queue, so this one does not wait there.
-    commit(ctx, tenant.org(), &document.container, &[(&document.id, &document.revision)]).await
+    let chunks = prepare::cut(&text, &settings);
+    if visible && !advance(ctx, tenant, document, Status::Embedding).await? {
+        return Ok(());
+    }
+    let known = served(ctx, tenant, document).await?;
+    let prepared = prepare::embed(&text, chunks, known.as_ref());
+    if !store(ctx, tenant, document, text, prepared).await? {
+        return Ok(());
+    }
+    let (id, revision) = (document.id.clone(), document.revision.clone());
+    let job = Job::CommitV1 { document: id, revision, container: document.container.clone() };
+    Ok(ctx.jobs.send(&[Envelope { org: tenant.org().clone(), job }]).await?)
+}
+
+/// Puts a document back whose file has not arrived yet; its arrival sends it again, or else its time does.
+async fn wait_for_file(ctx: &Ctx, tenant: &Tenant, document: &Document, until: Timestamp) -> Result<()> {
+    if advance(ctx, tenant, document, Status::Queued).await? {
+        let overdue_at = until.plus_seconds(OVERDUE_AFTER_SECONDS);
+        ctx.documents.postpone(tenant, &document.id, &document.revision, overdue_at).await?;
+    }
+    Ok(())
+}
+
+/// The pack that search serves of the document; what is unchanged in it need not be computed again.
+async fn served(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<Option<Pack>> {
+    let Some(indexed) = &document.indexed else {
+        return Ok(None);
+    };
+    let pack = ctx.blobs.get(tenant, std::slice::from_ref(&indexed.pack)).await?.pop().flatten();
+    Ok(pack.map(|bytes| Pack::decode(&bytes)).transpose()?)
 }
 
 async fn advance(ctx: &Ctx, tenant: &Tenant, document: &Document, status: Status) -> Result<bool> {
@@ -96,15 +121,20 @@ async fn advance(ctx: &Ctx, tenant: &Tenant, document: &Document, status: Status
 
 /// Stores the pack, then records it. The pack's path belongs to the revision and its content follows from the bytes, so
 /// doing it again changes nothing.
-async fn store(ctx: &Ctx, tenant: &Tenant, document: &mut Document, prepared: Prepared) -> Result<bool> {
-    let chunks = u32::try_from(prepared.pack.chunks.len()).unwrap_or(u32::MAX);
+async fn store(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    document: &mut Document,
+    text: Text,
+    prepared: Prepared,
+) -> Result<bool> {
+    let chunks = prepared.pack.chunks.len();
+    let (id, embedded) = (&document.id, prepared.embedded);
+    info!(document.id = %id, chunks, embedded, "read document {id}: {chunks} chunks, {embedded} of them new");
+    let chunks = u32::try_from(chunks).unwrap_or(u32::MAX);
     let pack = ctx.blobs.put(tenant, &document.pack_path(), prepared.pack.encode().into()).await?;
-    let revision = document.revision.clone();
-    let (kind, title) = (prepared.kind, prepared.title);
-    document.title = document.title.take().or(title);
-    document.kind = kind;
-    let found = Extracted { revision, pack: pack.clone(), chunks, kind, title: document.title.clone() };
-    document.extracted = Some(found);
+    (document.kind, document.title, document.properties) = (text.kind, text.title, text.properties);
+    document.extracted = Some(Extracted { revision: document.revision.clone(), pack: pack.clone(), chunks });
     let wanted = ctx.documents.record_extracted(tenant, document, ctx.clock.now()).await?;
     if !wanted {
         discard(ctx, tenant, document, &pack).await?;
@@ -139,14 +169,4 @@ async fn fail(
         .fail(tenant, &document.id, &document.revision, &failure, Some(document.lease_until), ctx.clock.now())
         .await?;
     Ok(())
-}
-
-fn code(code: Code) -> FailureCode {
-    match code {
-        Code::ContentLimit => FailureCode::ContentLimit,
-        Code::Encrypted => FailureCode::Encrypted,
-        Code::Corrupt => FailureCode::Corrupt,
-        Code::UnsupportedType => FailureCode::UnsupportedType,
-        Code::Empty => FailureCode::Empty,
-    }
 }

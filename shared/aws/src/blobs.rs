@@ -6,13 +6,16 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use aws_sdk_s3::operation::get_object::GetObjectError;
 use bytes::Bytes;
 use domain::BlobRef;
-use domain::ports::{Blobs, PortResult};
-use domain::{PortError, Tenant};
+use domain::ports::{Arrival, Blobs, PortResult, UploadForm};
+use domain::{PortError, Tenant, Timestamp};
 use futures::future::try_join_all;
 
+use crate::arrivals;
+use crate::clients::Clients;
 use crate::error::port_error;
 use crate::item::{Item, Table, b, key_item, n};
 use crate::keys;
+use crate::presign::Presigner;
 
 /// The most bytes of an inline blob.
 const INLINE_BYTES: usize = 8 * 1024;
@@ -24,12 +27,13 @@ const PARALLEL: usize = 16;
 pub(crate) struct AwsBlobs {
     table: Table,
     s3: aws_sdk_s3::Client,
+    presigner: Presigner,
     bucket: String,
 }
 
 impl AwsBlobs {
-    pub(crate) fn new(table: Table, s3: aws_sdk_s3::Client, bucket: String) -> Self {
-        Self { table, s3, bucket }
+    pub(crate) fn new(table: Table, clients: &Clients, bucket: String) -> Self {
+        Self { table, s3: clients.s3.clone(), presigner: clients.presigner.clone(), bucket }
     }
 
     async fn get_object(&self, tenant: &Tenant, path: &str) -> PortResult<Option<Bytes>> {
@@ -83,6 +87,10 @@ impl Blobs for AwsBlobs {
             put.send().await.map_err(port_error)?;
             return Ok(BlobRef::Inline(path.to_owned()));
         }
+        self.put_object(tenant, path, bytes).await
+    }
+
+    async fn put_object(&self, tenant: &Tenant, path: &str, bytes: Bytes) -> PortResult<BlobRef> {
         let put = self.s3.put_object().bucket(&self.bucket).key(keys::object(tenant, path));
         put.body(bytes.into()).send().await.map_err(port_error)?;
         Ok(BlobRef::Object(path.to_owned()))
@@ -132,6 +140,35 @@ impl Blobs for AwsBlobs {
             }
         }
         Ok(())
+    }
+
+    async fn upload_form(
+        &self,
+        tenant: &Tenant,
+        path: &str,
+        max_bytes: u64,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> PortResult<UploadForm> {
+        let key = keys::object(tenant, path);
+        self.presigner.form(&self.bucket, &key, max_bytes, now, until).await
+    }
+
+    async fn download_url(
+        &self,
+        tenant: &Tenant,
+        blob: &BlobRef,
+        name: Option<&str>,
+        now: Timestamp,
+        seconds: u32,
+    ) -> PortResult<Option<String>> {
+        let BlobRef::Object(path) = blob else { return Ok(None) };
+        let key = keys::object(tenant, path);
+        self.presigner.address(&self.bucket, &key, name, now, seconds).await.map(Some)
+    }
+
+    fn arrivals(&self, message: &str) -> Option<Vec<Arrival>> {
+        arrivals::parse(&self.bucket, message)
     }
 }
 

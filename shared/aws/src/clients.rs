@@ -9,6 +9,8 @@ use aws_smithy_http_client::tls::Provider;
 use aws_smithy_http_client::tls::rustls_provider::CryptoMode;
 use aws_smithy_runtime_api::client::http::HttpClient;
 
+use crate::presign::Presigner;
+
 /// A connection that is not there after this long is tried again; inside a region it takes a few milliseconds.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// An attempt without an answer after this long is tried again. Large objects stream within it.
@@ -55,6 +57,8 @@ pub struct Clients {
     pub s3: aws_sdk_s3::Client,
     /// Work.
     pub sqs: aws_sdk_sqs::Client,
+    /// Addresses of objects for others.
+    pub(crate) presigner: Presigner,
 }
 
 impl Clients {
@@ -65,6 +69,15 @@ impl Clients {
             dynamodb: aws_sdk_dynamodb::Client::new(config),
             s3: aws_sdk_s3::Client::from_conf(s3),
             sqs: aws_sdk_sqs::Client::new(config),
+            presigner: Presigner::new(config),
         }
+    }
+
+    /// Has addresses and forms for others name `endpoint` and be signed with these keys. Without this, they name the
+    /// endpoint that this process uses itself, signed with the keys that it uses itself.
+    #[must_use]
+    pub fn with_public_endpoint(mut self, endpoint: &str, access_key: &str, secret_key: &str) -> Self {
+        self.presigner = self.presigner.at(endpoint, access_key, secret_key);
+        self
     }
 }

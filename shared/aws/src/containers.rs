@@ -1,12 +1,13 @@
 //! Container tags on DynamoDB: one item a tag, in the organization's partition.
 
 use async_trait::async_trait;
+use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
 use domain::ports::{Containers, PortResult};
 use domain::{Container, ContainerId, ContainerTag, PortError, Tenant, Timestamp};
 
 use crate::error::port_error;
-use crate::item::{Item, Read, Table, json, key_item, n};
+use crate::item::{Item, Read, Table, json, key_item, n, s};
 use crate::keys;
 
 pub(crate) struct DynamoContainers(pub(crate) Table);
@@ -24,7 +25,7 @@ impl Containers for DynamoContainers {
         id: ContainerId,
         now: Timestamp,
     ) -> PortResult<Container> {
-        let container = Container { tag: tag.clone(), ids: vec![id], created_at: now };
+        let container = Container { tag: tag.clone(), ids: vec![id], created_at: now, entity_context: None };
         let mut item = key_item(&keys::tag(tenant, tag));
         item.insert("v".into(), n(1));
         item.insert("ids".into(), json(&container.ids));
@@ -49,6 +50,20 @@ impl Containers for DynamoContainers {
         let items = self.0.range(&keys::organization(tenant), keys::TAG_PREFIX, &end).await?;
         items.iter().map(read).collect()
     }
+
+    async fn set_context(&self, tenant: &Tenant, tag: &ContainerTag, context: &str) -> PortResult<bool> {
+        let update = self.0.client.update_item().table_name(&self.0.name);
+        let update = update.set_key(Some(key_item(&keys::tag(tenant, tag))));
+        let update =
+            update.update_expression("SET ectx = :context").condition_expression("attribute_exists(pk)");
+        match update.expression_attribute_values(":context", s(context)).send().await {
+            Ok(_) => Ok(true),
+            Err(error) => match error.as_service_error() {
+                Some(UpdateItemError::ConditionalCheckFailedException(_)) => Ok(false),
+                _ => Err(port_error(error)),
+            },
+        }
+    }
 }
 
 fn read(item: &Item) -> PortResult<Container> {
@@ -59,5 +74,6 @@ fn read(item: &Item) -> PortResult<Container> {
         return Err(corrupt());
     }
     let tag = ContainerTag::parse(tag).map_err(|_| corrupt())?;
-    Ok(Container { tag, ids, created_at: Timestamp::from_millis(item.number("cr")?) })
+    let entity_context = item.optional_text("ectx").map(str::to_owned);
+    Ok(Container { tag, ids, created_at: Timestamp::from_millis(item.number("cr")?), entity_context })
 }

@@ -16,7 +16,7 @@ use aws_sdk_dynamodb::types::{
     TransactWriteItem,
 };
 use domain::BlobRef;
-use domain::ports::{Claim, Documents, OVERDUE_AFTER_SECONDS, Overdue, PortResult};
+use domain::ports::{Claim, Documents, Overdue, PortResult};
 use domain::{ContainerId, Document, DocumentId, Failure, PortError, Revision, Status, Tenant, Timestamp};
 
 use tracing::error;
@@ -27,10 +27,12 @@ use crate::item::{Read, Table, collect, json, key_item, n, s};
 use crate::keys;
 use crate::layout::{BY_CONTAINER, DUE};
 
-pub(crate) use shape::read_document;
+pub(crate) use shape::{new_record, read_document, write_sent};
 
 pub(crate) struct DynamoDocuments(pub(crate) Table);
 
+/// Nobody has changed the description since it was read; a record that was never edited has no count.
+pub(crate) const EDITED_AS_OFTEN: &str = "(attribute_not_exists(ed) OR ed = :ed)";
 /// The revision is the newest and no end was reached.
 const UNFINISHED: &str = "rev = :rev AND NOT st IN (:done, :failed)";
 
@@ -55,19 +57,26 @@ impl DynamoDocuments {
 
 /// The condition of a record that replaces `expected`, and its values. What search serves belongs to it: a commit since
 /// the record was read leaves the revision as it is, but takes away the bytes that the new record would name as served.
+/// And so does the description, which the new record takes over.
 fn replacement_condition(
     expected: Option<&Revision>,
     document: &Document,
-) -> (&'static str, Option<HashMap<String, AttributeValue>>) {
+) -> (String, Option<HashMap<String, AttributeValue>>) {
     let Some(expected) = expected else {
-        return ("attribute_not_exists(pk)", None);
+        return ("attribute_not_exists(pk)".to_owned(), None);
     };
-    let mut values = HashMap::from([(":expected".to_owned(), s(expected.as_str()))]);
-    let Some(indexed) = &document.indexed else {
-        return ("rev = :expected AND attribute_not_exists(idx)", Some(values));
+    let mut values = HashMap::from([
+        (":expected".to_owned(), s(expected.as_str())),
+        (":ed".to_owned(), n(document.edits)),
+    ]);
+    let indexed = match &document.indexed {
+        None => "attribute_not_exists(idx)",
+        Some(indexed) => {
+            values.insert(":idx".to_owned(), json(indexed));
+            "idx = :idx"
+        }
     };
-    values.insert(":idx".to_owned(), json(indexed));
-    ("rev = :expected AND idx = :idx", Some(values))
+    (format!("rev = :expected AND {indexed} AND {EDITED_AS_OFTEN}"), Some(values))
 }
 
 /// Why a transaction was cancelled.
@@ -130,8 +139,8 @@ impl Documents for DynamoDocuments {
         expected: Option<&Revision>,
         garbage: &[BlobRef],
     ) -> PortResult<()> {
-        let overdue_at = document.updated_at.plus_seconds(OVERDUE_AFTER_SECONDS);
-        let item = shape::write_document(tenant, document, overdue_at);
+        let overdue_at = shape::overdue_at(document);
+        let item = new_record(tenant, document);
         let (condition, values) = replacement_condition(expected, document);
         let old = if garbage.is_empty() {
             let put = self.0.client.put_item().table_name(&self.0.name).set_item(Some(item));
@@ -181,6 +190,29 @@ impl Documents for DynamoDocuments {
         // The SDK sends again when an answer is lost, so the record that is in the way may be our own.
         let ours = old.is_some_and(|old| old.optional_text("rev") == Some(document.revision.as_str()));
         if ours { Ok(()) } else { Err(PortError::Conflict) }
+    }
+
+    async fn describe(&self, tenant: &Tenant, document: &Document, now: Timestamp) -> PortResult<bool> {
+        let update = self.0.client.update_item().table_name(&self.0.name);
+        let update = update.set_key(Some(key_item(&keys::document(tenant, &document.id))));
+        let update = update.update_expression("SET sent = :sent, ed = :next, up = :now");
+        let update = update
+            .condition_expression(format!("rev = :rev AND attribute_not_exists(idx) AND {EDITED_AS_OFTEN}"))
+            .expression_attribute_values(":sent", write_sent(document))
+            .expression_attribute_values(":next", n(document.edits))
+            .expression_attribute_values(":ed", n(document.edits - 1))
+            .expression_attribute_values(":rev", s(document.revision.as_str()))
+            .expression_attribute_values(":now", n(now.as_millis()))
+            .return_values_on_condition_check_failure(OnFailure::AllOld);
+        let Err(error) = update.send().await else {
+            return Ok(true);
+        };
+        let Some(UpdateItemError::ConditionalCheckFailedException(failed)) = error.as_service_error() else {
+            return Err(port_error(error));
+        };
+        // Our own edit whose answer was lost has written just this.
+        let ours = failed.item().is_some_and(|item| item.get("sent") == Some(&write_sent(document)));
+        Ok(ours)
     }
 
     async fn claim(
@@ -249,14 +281,15 @@ impl Documents for DynamoDocuments {
         let Some(extracted) = &document.extracted else {
             return Err(PortError::Corrupt("a document without what was found out about it".into()));
         };
-        let title = if document.title.is_some() { ", title = :title" } else { "" };
-        let set = format!("SET st = :st, up = :now, ext = :ext, kind = :kind{title}");
+        let mut set = "SET st = :st, up = :now, ext = :ext, kind = :kind, props = :props".to_owned();
+        set += if document.title.is_some() { ", title = :title" } else { " REMOVE title" };
         let update = self.update(tenant, &document.id, &document.revision, &set);
         let mut update = update
             .expression_attribute_values(":st", s(Status::Indexing.as_str()))
             .expression_attribute_values(":now", n(now.as_millis()))
             .expression_attribute_values(":ext", json(extracted))
-            .expression_attribute_values(":kind", json(&document.kind));
+            .expression_attribute_values(":kind", json(&document.kind))
+            .expression_attribute_values(":props", json(&document.properties));
         if let Some(title) = &document.title {
             update = update.expression_attribute_values(":title", s(title));
         }

@@ -1,20 +1,22 @@
 //! A container's index on DynamoDB: head, log and purge records share the container's partition.
 
+mod changes;
+
 use std::collections::HashMap;
 
 use async_trait::async_trait;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
-use aws_sdk_dynamodb::types::{CancellationReason, Delete, Put, TransactWriteItem, Update};
+use aws_sdk_dynamodb::types::{Put, TransactWriteItem, Update};
 use domain::BlobRef;
 use domain::container::LogEntry;
 use domain::ports::{Committed, Index, OVERDUE_AFTER_SECONDS, PortResult};
-use domain::{Change, ContainerId, IndexHead, LogRecord, PortError, Revision, SearchDocument, SegmentRef};
-use domain::{Status, Tenant, Timestamp};
+use domain::{Change, ContainerId, IndexHead, LogRecord, PortError, Revision, SegmentRef, Tenant, Timestamp};
 
 use crate::error::{build_error, port_error};
 use crate::item::{Item, Read, Table, json, key_item, n, s};
 use crate::keys;
+use changes::{cancelled, change_records, log_entry};
 
 pub(crate) struct DynamoIndex(pub(crate) Table);
 
@@ -67,45 +69,6 @@ impl DynamoIndex {
         put.condition_expression("attribute_not_exists(pk)").build().map_err(build_error)
     }
 
-    /// The change of the document's own record, on condition that it is as it was read.
-    fn change_record(
-        &self,
-        tenant: &Tenant,
-        change: &Change,
-        now: Timestamp,
-    ) -> PortResult<TransactWriteItem> {
-        let document = change.document();
-        let key = Some(key_item(&keys::document(tenant, &document.id)));
-        let revision = s(document.revision.as_str());
-        let item = TransactWriteItem::builder();
-        if let Change::Remove(_) = change {
-            let delete =
-                Delete::builder().table_name(&self.0.name).set_key(key).condition_expression("rev = :rev");
-            let delete = delete.expression_attribute_values(":rev", revision).build().map_err(build_error)?;
-            return Ok(item.delete(delete).build());
-        }
-        let extracted = document.extracted.as_ref().filter(|new| document.is_current(&new.revision));
-        let extracted =
-            extracted.ok_or_else(|| PortError::Corrupt("a commit without extracted content".into()))?;
-        let indexed = domain::document::Indexed {
-            revision: document.revision.clone(),
-            pack: extracted.pack.clone(),
-            body: document.body.blob.clone(),
-            chunks: extracted.chunks,
-        };
-        let update = Update::builder().table_name(&self.0.name).set_key(key);
-        let update = update
-            .update_expression("SET st = :done, idx = :idx, up = :now, lease = :zero REMOVE qs, qd, ext, err")
-            .condition_expression("rev = :rev AND st = :indexing")
-            .expression_attribute_values(":done", s(Status::Done.as_str()))
-            .expression_attribute_values(":indexing", s(Status::Indexing.as_str()))
-            .expression_attribute_values(":idx", json(&indexed))
-            .expression_attribute_values(":now", n(now.as_millis()))
-            .expression_attribute_values(":zero", n(0))
-            .expression_attribute_values(":rev", revision);
-        Ok(item.update(update.build().map_err(build_error)?).build())
-    }
-
     /// Whether the record `seq` is the one that this very commit wrote, when its answer was lost.
     async fn is_ours(
         &self,
@@ -117,35 +80,6 @@ impl DynamoIndex {
         let record = self.0.get(&(keys::container(tenant, container), keys::log_sort(seq))).await?;
         Ok(record.is_some_and(|record| record.optional_text("token") == Some(token)))
     }
-}
-
-fn log_entry(change: &Change, now: Timestamp) -> PortResult<LogEntry> {
-    match change {
-        Change::Remove(document) => Ok(LogEntry::Remove { id: document.id.clone() }),
-        Change::Publish(document) => {
-            let extracted = document.extracted.as_ref();
-            let pack = extracted.map(|new| new.pack.clone());
-            let pack = pack.ok_or_else(|| PortError::Corrupt("a commit without extracted content".into()))?;
-            let mut shown = SearchDocument::of(document);
-            shown.updated_at = now.as_millis();
-            Ok(LogEntry::Put { pack, document: Box::new(shown) })
-        }
-    }
-}
-
-/// What a cancelled commit means. The head and the log record stand before the documents in the transaction.
-fn cancelled(reasons: &[CancellationReason], changes: &[Change]) -> Option<Committed> {
-    let code = |i: usize| reasons.get(i).and_then(CancellationReason::code).unwrap_or("None");
-    let known = ["None", "ConditionalCheckFailed", "TransactionConflict"];
-    if (0..reasons.len()).any(|i| !known.contains(&code(i))) {
-        return None;
-    }
-    if (0..reasons.len()).any(|i| code(i) == "TransactionConflict") || code(0) != "None" || code(1) != "None"
-    {
-        return Some(Committed::Moved);
-    }
-    let failed = changes.iter().enumerate().filter(|(i, _)| code(i + 2) != "None");
-    Some(Committed::Stale(failed.map(|(_, change)| change.document().id.clone()).collect()))
 }
 
 #[async_trait]
@@ -192,8 +126,12 @@ impl Index for DynamoIndex {
             TransactWriteItem::builder().update(head).build(),
             TransactWriteItem::builder().put(record).build(),
         ];
-        for change in changes {
-            items.push(self.change_record(tenant, change, now)?);
+        // Which change each item belongs to.
+        let mut owners = Vec::new();
+        for (place, change) in changes.iter().enumerate() {
+            let records = change_records(&self.0, tenant, change, now)?;
+            owners.extend(records.iter().map(|_| place));
+            items.extend(records);
         }
         let mut purges = Vec::new();
         for change in changes {
@@ -214,7 +152,7 @@ impl Index for DynamoIndex {
         else {
             return Err(port_error(error));
         };
-        let outcome = cancelled(reasons.cancellation_reasons(), changes);
+        let outcome = cancelled(reasons.cancellation_reasons(), changes, &owners);
         match outcome {
             Some(Committed::Moved) if self.is_ours(tenant, container, seq, token.as_str()).await? => {
                 Ok(Committed::Done(purges))

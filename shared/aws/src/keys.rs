@@ -33,6 +33,10 @@ pub(crate) fn tag(tenant: &Tenant, tag: &ContainerTag) -> Key {
     (organization(tenant), format!("{TAG_PREFIX}{tag}"))
 }
 
+pub(crate) fn settings(tenant: &Tenant) -> Key {
+    (organization(tenant), "SET".into())
+}
+
 pub(crate) fn container(tenant: &Tenant, id: &ContainerId) -> String {
     format!("C#{}#{id}", tenant.org())
 }
@@ -61,6 +65,12 @@ pub(crate) fn blob(tenant: &Tenant, path: &str) -> Key {
 
 pub(crate) fn object(tenant: &Tenant, path: &str) -> String {
     format!("{}/{path}", tenant.org())
+}
+
+/// The organization and path in an object's key.
+pub(crate) fn parse_object(key: &str) -> Option<(OrgId, String)> {
+    let (org, path) = key.split_once('/').filter(|(_, path)| !path.is_empty())?;
+    Some((OrgId::parse(org).ok()?, path.to_owned()))
 }
 
 pub(crate) fn listing(tenant: &Tenant, id: &ContainerId) -> String {

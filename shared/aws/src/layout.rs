@@ -69,6 +69,8 @@ pub const TABLES: [TableLayout; 3] = [RECORDS, SECRETS, ACTIVITY];
 
 /// The bucket of raw bytes, packs and segments.
 pub const BUCKET: &str = "content";
+/// What the keys of objects end in that clients store themselves. The bucket tells the queue [`KEEPER`] about them.
+pub const UPLOAD_SUFFIX: &str = "/upload";
 
 /// Documents to process, read by the processor.
 pub const PROCESS: QueueLayout =

@@ -5,6 +5,7 @@
 
 pub mod layout;
 
+mod arrivals;
 mod blobs;
 mod clients;
 mod clock;
@@ -16,9 +17,11 @@ mod item;
 mod jobs;
 mod keys;
 mod names;
+mod presign;
 mod receive;
 mod repeats;
 mod secrets;
+mod settings;
 mod setup;
 
 use std::sync::Arc;
@@ -37,9 +40,10 @@ pub fn ctx(clients: &Clients, names: &Names, clock: Arc<dyn Clock>) -> Ctx {
     let records = item::Table { client: clients.dynamodb.clone(), name: names.records.clone() };
     let secrets = item::Table { client: clients.dynamodb.clone(), name: names.secrets.clone() };
     let activity = item::Table { client: clients.dynamodb.clone(), name: names.activity.clone() };
-    let blobs = blobs::AwsBlobs::new(records.clone(), clients.s3.clone(), names.bucket.clone());
+    let blobs = blobs::AwsBlobs::new(records.clone(), clients, names.bucket.clone());
     Ctx {
         containers: Arc::new(containers::DynamoContainers(records.clone())),
+        settings: Arc::new(settings::DynamoSettings(records.clone())),
         documents: Arc::new(documents::DynamoDocuments(records.clone())),
         index: Arc::new(index::DynamoIndex(records)),
         blobs: Arc::new(blobs),

@@ -5,14 +5,20 @@ use aws_sdk_dynamodb::types::{
     AttributeDefinition, BillingMode, GlobalSecondaryIndex, KeySchemaElement, KeyType, Projection,
     ProjectionType, ScalarAttributeType, TimeToLiveSpecification,
 };
+use aws_sdk_s3::types::{
+    Event, FilterRule, FilterRuleName, NotificationConfiguration, NotificationConfigurationFilter,
+    QueueConfiguration, S3KeyFilter,
+};
 use aws_sdk_sqs::types::QueueAttributeName;
 
 use crate::clients::Clients;
-use crate::layout::{IndexLayout, MAX_RECEIVE_COUNT, QUEUES, QueueLayout, TABLES, TableLayout};
+use crate::layout::{
+    IndexLayout, MAX_RECEIVE_COUNT, QUEUES, QueueLayout, TABLES, TableLayout, UPLOAD_SUFFIX,
+};
 use crate::names::Names;
 
-/// Creates the tables, the bucket and the queues that do not exist yet, and returns the names with the queues'
-/// addresses.
+/// Creates the tables, the bucket and the queues that do not exist yet, has the bucket tell of uploads, and returns the
+/// names with the queues' addresses.
 ///
 /// # Errors
 /// When a service refuses.
@@ -41,6 +47,7 @@ pub async fn create_missing(clients: &Clients, mut names: Names) -> Result<Names
         names.process_queue.clone_from(process);
         names.commit_queue.clone_from(commit);
         names.keeper_queue.clone_from(keeper);
+        tell_of_uploads(clients, &names.bucket, keeper).await.context("have the bucket tell of uploads")?;
     }
     Ok(names)
 }
@@ -94,6 +101,28 @@ async fn create_table(client: &aws_sdk_dynamodb::Client, layout: &TableLayout, n
     Ok(())
 }
 
+async fn queue_arn(client: &aws_sdk_sqs::Client, url: &str) -> Result<String> {
+    let wanted = QueueAttributeName::QueueArn;
+    let answer = client.get_queue_attributes().queue_url(url).attribute_names(wanted.clone()).send().await?;
+    let arn = answer.attributes().and_then(|all| all.get(&wanted));
+    arn.cloned().context("a queue without an ARN")
+}
+
+/// Has the bucket send a message to the queue for every object that a client has stored.
+async fn tell_of_uploads(clients: &Clients, bucket: &str, queue: &str) -> Result<()> {
+    let suffix = FilterRule::builder().name(FilterRuleName::Suffix).value(UPLOAD_SUFFIX).build();
+    let key = S3KeyFilter::builder().filter_rules(suffix).build();
+    let queue = QueueConfiguration::builder()
+        .id("uploads")
+        .queue_arn(queue_arn(&clients.sqs, queue).await?)
+        .events(Event::from("s3:ObjectCreated:*"))
+        .filter(NotificationConfigurationFilter::builder().key(key).build());
+    let wanted = NotificationConfiguration::builder().queue_configurations(queue.build()?).build();
+    let put = clients.s3.put_bucket_notification_configuration().bucket(bucket);
+    put.notification_configuration(wanted).send().await?;
+    Ok(())
+}
+
 async fn create_queue(client: &aws_sdk_sqs::Client, layout: &QueueLayout) -> Result<String> {
     let create = |name: &str| {
         let request = client.create_queue().queue_name(name);
@@ -103,10 +132,7 @@ async fn create_queue(client: &aws_sdk_sqs::Client, layout: &QueueLayout) -> Res
     let dead =
         dead.attributes(QueueAttributeName::VisibilityTimeout, layout.visibility_seconds().to_string());
     let dead = dead.send().await?.queue_url.context("a queue without an address")?;
-    let wanted = QueueAttributeName::QueueArn;
-    let answer =
-        client.get_queue_attributes().queue_url(&dead).attribute_names(wanted.clone()).send().await?;
-    let arn = answer.attributes().and_then(|all| all.get(&wanted)).context("a queue without an ARN")?;
+    let arn = queue_arn(client, &dead).await?;
     let redrive = serde_json::json!({"deadLetterTargetArn": arn, "maxReceiveCount": MAX_RECEIVE_COUNT});
     let queue = create(layout.name)
         .attributes(QueueAttributeName::RedrivePolicy, redrive.to_string())

@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::blob::BlobRef;
-use crate::document::{Document, DocumentType};
+use crate::document::{Document, DocumentType, Extracted};
 use crate::ids::{ContainerId, CustomId, DocumentId, Revision};
 use crate::tag::ContainerTag;
 use crate::time::Timestamp;
@@ -21,6 +21,8 @@ pub struct Container {
     pub ids: Vec<ContainerId>,
     /// When the tag was first used.
     pub created_at: Timestamp,
+    /// What the caller says that its content is about: guidance for extraction, never a source of facts.
+    pub entity_context: Option<String>,
 }
 
 impl Container {
@@ -54,7 +56,7 @@ impl IndexHead {
         const AFTER_RECORDS: u64 = 64;
         /// A record of this many chunks costs a reader as much as many small ones.
         const LARGE_RECORD_CHUNKS: u32 = 256;
-        let added = changes.iter().filter_map(|change| change.document().extracted.as_ref());
+        let added = changes.iter().filter_map(Change::published);
         let chunks: u32 = added.map(|new| new.chunks).sum();
         let after = if chunks >= LARGE_RECORD_CHUNKS { AFTER_RECORDS / 8 } else { AFTER_RECORDS };
         let behind = self.seq + 1 - self.through();
@@ -132,11 +134,11 @@ pub struct SearchDocument {
 }
 
 impl SearchDocument {
-    /// What the index shows of a document whose newest revision is being committed.
-    pub fn of(document: &Document) -> Self {
+    /// What the index shows of a document while it serves `revision` of it.
+    pub fn of(document: &Document, revision: &Revision) -> Self {
         Self {
             id: document.id.clone(),
-            revision: document.revision.clone(),
+            revision: revision.clone(),
             tag: document.tag.as_str().to_owned(),
             custom_id: document.custom_id.clone(),
             kind: document.kind,
@@ -154,15 +156,33 @@ impl SearchDocument {
 pub enum Change {
     /// The document's extracted revision becomes what search serves, and the document `done`.
     Publish(Box<Document>),
+    /// What the caller says about the document has changed (metadata, path); what search serves of its content stays.
+    Describe(Box<Document>),
     /// The document and its place in the index disappear.
     Remove(Box<Document>),
+    /// The document disappears here, as it was read, and begins under a new id, perhaps in another container.
+    Move {
+        /// What was read.
+        from: Box<Document>,
+        /// What it becomes: queued, its bytes stored, its id not taken.
+        to: Box<Document>,
+    },
 }
 
 impl Change {
     /// The document that is changed.
     pub fn document(&self) -> &Document {
         match self {
-            Self::Publish(document) | Self::Remove(document) => document,
+            Self::Publish(document) | Self::Describe(document) | Self::Remove(document) => document,
+            Self::Move { from, .. } => from,
+        }
+    }
+
+    /// What the change puts in place of what search served.
+    fn published(&self) -> Option<&Extracted> {
+        match self {
+            Self::Publish(document) => document.extracted.as_ref(),
+            Self::Describe(_) | Self::Remove(_) | Self::Move { .. } => None,
         }
     }
 
@@ -172,7 +192,8 @@ impl Change {
         let old = document.indexed.iter().flat_map(|old| [old.pack.clone(), old.body.clone()]);
         let mut blobs: Vec<BlobRef> = match self {
             Self::Publish(_) => old.filter(|blob| !document.uses(blob)).collect(),
-            Self::Remove(_) => old.chain(document.unserved()).collect(),
+            Self::Describe(_) => Vec::new(),
+            Self::Remove(_) | Self::Move { .. } => old.chain(document.unserved()).collect(),
         };
         blobs.sort();
         blobs.dedup();
@@ -181,6 +202,11 @@ impl Change {
 }
 
 impl Document {
+    /// Where the bytes of the newest revision are stored.
+    pub fn body_path(&self) -> String {
+        format!("{}/{}/{}/body", self.container, self.id, self.revision)
+    }
+
     /// Where the newest revision's pack lies, once it is made.
     pub fn pack_path(&self) -> String {
         format!("{}/{}/{}/pack", self.container, self.id, self.revision)
@@ -197,7 +223,7 @@ impl Document {
     }
 
     /// Whether the newest revision needs these bytes.
-    fn uses(&self, blob: &BlobRef) -> bool {
+    pub fn uses(&self, blob: &BlobRef) -> bool {
         self.body.blob == *blob || self.extracted.as_ref().is_some_and(|new| new.pack == *blob)
     }
 }

@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
-use crate::ports::{Blobs, Clock, Containers, Documents, Index, Jobs, Keys, Repeats};
+use crate::ports::{Blobs, Clock, Containers, Documents, Index, Jobs, Keys, Repeats, SettingsStore};
 
 /// The ports, as one value that is made once in a process and passed to every use case.
 #[derive(Clone)]
 pub struct Ctx {
     /// Container tags.
     pub containers: Arc<dyn Containers>,
+    /// Settings of organizations.
+    pub settings: Arc<dyn SettingsStore>,
     /// Document records.
     pub documents: Arc<dyn Documents>,
     /// Indexes.

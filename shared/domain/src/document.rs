@@ -1,5 +1,7 @@
 //! The document: what was accepted, how far its processing has come, and what search serves of it.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::blob::BlobRef;
@@ -64,15 +66,62 @@ impl Status {
 }
 
 /// What the content is, by the contract's names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DocumentType {
-    /// Plain text, markdown, conversations.
+    /// Everything else: text, markdown, office files, conversations.
+    #[default]
     Text,
     /// A PDF file.
     Pdf,
     /// A web page.
     Webpage,
+    /// A picture.
+    Image,
+    /// A sound recording.
+    Audio,
+    /// A film.
+    Video,
+}
+
+impl DocumentType {
+    /// What content probably is before anybody has looked at its bytes: by what it was declared to be, then by its name.
+    pub fn guess(form: &BodyForm) -> Self {
+        let (name, declared) = match form {
+            BodyForm::Url => return Self::Webpage,
+            BodyForm::Text | BodyForm::Conversation => return Self::Text,
+            BodyForm::File { name, declared } => (name.as_deref(), declared.as_deref()),
+        };
+        let declared = declared.unwrap_or_default().to_ascii_lowercase();
+        let extension = name.and_then(|name| name.rsplit_once('.')).map(|(_, end)| end.to_ascii_lowercase());
+        match declared.split('/').next().unwrap_or_default() {
+            "image" => return Self::Image,
+            "audio" => return Self::Audio,
+            "video" => return Self::Video,
+            _ => {}
+        }
+        match (declared.as_str(), extension.as_deref().unwrap_or_default()) {
+            ("pdf" | "application/pdf", _) | (_, "pdf") => Self::Pdf,
+            ("webpage" | "text/html", _) | (_, "html" | "htm" | "xhtml") => Self::Webpage,
+            (_, "png" | "jpg" | "jpeg" | "gif" | "webp" | "bmp" | "tif" | "tiff" | "heic" | "avif") => {
+                Self::Image
+            }
+            (_, "mp3" | "wav" | "m4a" | "ogg" | "flac" | "aac" | "opus") => Self::Audio,
+            (_, "mp4" | "mov" | "webm" | "mkv" | "avi" | "mpeg") => Self::Video,
+            _ => Self::Text,
+        }
+    }
+}
+
+/// When memories are to form. Chunks are searchable as soon as the document is `done`, either way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Dreaming {
+    /// When it suits; several documents may be looked at together.
+    #[default]
+    Dynamic,
+    /// At once.
+    Instant,
 }
 
 /// Whether memories are made of a document beside its chunks.
@@ -95,8 +144,11 @@ pub struct Body {
     pub form: BodyForm,
     /// SHA-256 of the bytes and of everything else that processing reads, in hex: equal means nothing to do.
     pub hash: String,
-    /// How many bytes.
+    /// How many bytes; 0 while nobody knows.
     pub size: u64,
+    /// Until when the client may store the bytes by a pre-signed form; none when they are there already.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub awaited_until: Option<Timestamp>,
 }
 
 /// How a body is to be read.
@@ -112,8 +164,10 @@ pub enum BodyForm {
         /// The declared MIME type or contract file type.
         declared: Option<String>,
     },
-    /// A JSON list of turns.
+    /// A JSON list of [`crate::conversation::Turn`].
     Conversation,
+    /// The address of a page; its content is fetched each time it is processed.
+    Url,
 }
 
 /// Why a document could not be processed.
@@ -130,6 +184,12 @@ pub enum FailureCode {
     UnsupportedType,
     /// No text in it.
     Empty,
+    /// The address may not be fetched: it is not on the public internet.
+    FetchBlocked,
+    /// The page could not be fetched.
+    FetchFailed,
+    /// The file was never stored by the form that was handed out for it.
+    UploadMissing,
     /// Processing gave up after repeated faults of ours.
     ProcessingFailed,
 }
@@ -143,6 +203,9 @@ impl FailureCode {
             Self::Corrupt => "corrupt",
             Self::UnsupportedType => "unsupported_type",
             Self::Empty => "empty",
+            Self::FetchBlocked => "fetch_blocked",
+            Self::FetchFailed => "fetch_failed",
+            Self::UploadMissing => "upload_missing",
             Self::ProcessingFailed => "processing_failed",
         }
     }
@@ -168,6 +231,12 @@ pub struct Indexed {
     pub body: BlobRef,
     /// How many chunks.
     pub chunks: u32,
+    /// The kind of that content.
+    #[serde(default)]
+    pub kind: DocumentType,
+    /// The title of that content.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
 }
 
 /// What processing found out, waiting for the commit or committed.
@@ -179,10 +248,6 @@ pub struct Extracted {
     pub pack: BlobRef,
     /// How many chunks.
     pub chunks: u32,
-    /// The kind that the bytes turned out to be.
-    pub kind: DocumentType,
-    /// A title found in the content.
-    pub title: Option<String>,
 }
 
 /// A document's record.
@@ -216,14 +281,24 @@ pub struct Document {
     pub indexed: Option<Indexed>,
     /// Best knowledge of the kind.
     pub kind: DocumentType,
-    /// A title given by the client or found in the content.
+    /// The title found in the content, else the file's name.
     pub title: Option<String>,
+    /// What else the content says about itself, as in `author`, `created`, `pageCount`, `ogImage`.
+    pub properties: BTreeMap<String, String>,
+    /// The address that the content is fetched from.
+    pub url: Option<String>,
     /// The caller's metadata.
     pub metadata: Metadata,
     /// The caller's path for it.
     pub filepath: Option<String>,
+    /// Counts changes of what the caller says about it (metadata, path) while the content stays: the fence of those.
+    pub edits: u64,
+    /// The metadata that other documents must have for their memories to be considered beside this one's.
+    pub filter_by_metadata: Option<Metadata>,
     /// Chunks only, or memories as well.
     pub task_type: TaskType,
+    /// When its memories are to form.
+    pub dreaming: Dreaming,
     /// When the content is from, if the caller said so.
     pub document_date: Option<Timestamp>,
     /// First acceptance.

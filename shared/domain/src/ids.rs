@@ -3,7 +3,7 @@
 use hmac::{Hmac, KeyInit, Mac};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
-use sha2::Sha256;
+use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
 
@@ -124,6 +124,15 @@ impl DocumentId {
         mac.update(&[0]);
         mac.update(custom_id.as_str().as_bytes());
         let digest = mac.finalize().into_bytes();
+        let mut half = [0; 16];
+        half.copy_from_slice(&digest[..16]);
+        Self(encode(half))
+    }
+
+    /// The id that this document has in another container. Derived, so that a move that is asked for twice is one move.
+    #[must_use]
+    pub fn moved_to(&self, container: &ContainerId) -> Self {
+        let digest = Sha256::digest(format!("{self}#{container}"));
         let mut half = [0; 16];
         half.copy_from_slice(&digest[..16]);
         Self(encode(half))

@@ -5,6 +5,7 @@
 
 pub mod blob;
 pub mod container;
+pub mod conversation;
 pub mod document;
 pub mod error;
 pub mod filter;
@@ -13,7 +14,9 @@ pub mod job;
 pub mod key;
 pub mod metadata;
 pub mod pack;
+pub mod patch;
 pub mod ports;
+pub mod settings;
 pub mod tag;
 pub mod tenant;
 pub mod time;
@@ -25,13 +28,17 @@ mod ctx;
 pub use blob::BlobRef;
 pub use container::{Change, Container, IndexHead, LogRecord, SearchDocument, SegmentRef};
 pub use ctx::Ctx;
-pub use document::{Body, Document, DocumentType, Failure, FailureCode, Status, TaskType};
+pub use document::{
+    Body, BodyForm, Document, DocumentType, Dreaming, Failure, FailureCode, Status, TaskType,
+};
 pub use error::{Error, Issue, PortError, Result};
 pub use filter::Filter;
 pub use ids::{ContainerId, CustomId, DocumentId, KeyId, OrgId, Revision};
 pub use job::{Delivery, Envelope, Job, Outcome, Worker};
 pub use metadata::Metadata;
 pub use pack::{Pack, PackedChunk};
+pub use patch::Patch;
+pub use settings::Settings;
 pub use tag::ContainerTag;
 pub use tenant::Tenant;
 pub use time::Timestamp;

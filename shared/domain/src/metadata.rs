@@ -19,16 +19,24 @@ impl Metadata {
     /// # Errors
     /// [`Error::Invalid`] with one issue for each wrong key or value, or when it is over [`MAX_BYTES`].
     pub fn parse(object: Map<String, Value>) -> Result<Self> {
-        let issues: Vec<Issue> = object.iter().filter_map(|(key, value)| fault(key, value)).collect();
+        Self::parse_field("metadata", object)
+    }
+
+    /// Checks a JSON object that `field` holds.
+    ///
+    /// # Errors
+    /// As [`Metadata::parse`], naming the field.
+    pub fn parse_field(field: &str, object: Map<String, Value>) -> Result<Self> {
+        let issues: Vec<Issue> = object.iter().filter_map(|(key, value)| fault(field, key, value)).collect();
         if let Some(first) = issues.first() {
-            let message = format!("metadata.{}: {}", first.path[1], first.message);
+            let message = format!("{field}.{}: {}", first.path[1], first.message);
             return Err(Error::Invalid { message, issues });
         }
         let metadata = Self(object);
         let size = serde_json::to_string(&metadata).map_or(0, |text| text.len());
         if size > MAX_BYTES {
             return Err(Error::invalid_field(
-                "metadata",
+                field,
                 format!("{size} bytes, but at most {MAX_BYTES} are kept"),
             ));
         }
@@ -56,9 +64,8 @@ impl Metadata {
     }
 }
 
-fn fault(key: &str, value: &Value) -> Option<Issue> {
-    let issue =
-        |message: &str| Some(Issue { path: vec!["metadata".into(), key.into()], message: message.into() });
+fn fault(field: &str, key: &str, value: &Value) -> Option<Issue> {
+    let issue = |message: &str| Some(Issue { path: vec![field.into(), key.into()], message: message.into() });
     let allowed = |b: u8| b.is_ascii_alphanumeric() || b"_.-".contains(&b);
     if !(1..=64).contains(&key.len()) || !key.bytes().all(allowed) {
         return issue("a key has 1 to 64 characters of letters, digits, underscore, full stop and hyphen");

@@ -1,5 +1,7 @@
 //! A document's processed form: canonical text, chunks and their vectors, as one immutable blob.
 
+use std::io::Read;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
@@ -68,7 +70,9 @@ impl Pack {
     /// [`PortError::Corrupt`] when it is not one that [`Pack::encode`] wrote.
     pub fn decode(blob: &[u8]) -> Result<Self, PortError> {
         let corrupt = |error: &dyn std::fmt::Display| PortError::Corrupt(format!("pack: {error}"));
-        let json = zstd::stream::decode_all(blob).map_err(|error| corrupt(&error))?;
+        let mut json = Vec::new();
+        let decoder = zstd::stream::Decoder::new(blob).map_err(|error| corrupt(&error))?;
+        decoder.take(Self::MAX_BYTES as u64 + 1).read_to_end(&mut json).map_err(|error| corrupt(&error))?;
         if json.len() > Self::MAX_BYTES {
             return Err(corrupt(&"larger than any document"));
         }

@@ -15,6 +15,7 @@ use crate::error::PortError;
 use crate::ids::{ContainerId, DocumentId, KeyId, OrgId, Revision};
 use crate::job::Envelope;
 use crate::key::ApiKey;
+use crate::settings::Settings;
 use crate::tag::ContainerTag;
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
@@ -33,6 +34,51 @@ pub trait Blobs: Send + Sync {
 
     /// Deletes blobs; one that is already gone is fine.
     async fn delete(&self, tenant: &Tenant, blobs: &[BlobRef]) -> PortResult<()>;
+
+    /// Stores bytes as an object of their own, whatever their size, so that a client can fetch them by a signed address.
+    async fn put_object(&self, tenant: &Tenant, path: &str, bytes: Bytes) -> PortResult<BlobRef>;
+
+    /// A form with which a client may store one object of 1 to `max_bytes` bytes at `path`, until `until`.
+    async fn upload_form(
+        &self,
+        tenant: &Tenant,
+        path: &str,
+        max_bytes: u64,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> PortResult<UploadForm>;
+
+    /// An address from which anybody can read the object for `seconds` from `now`, as a download named `name`; `None`
+    /// for bytes that are not an object.
+    async fn download_url(
+        &self,
+        tenant: &Tenant,
+        blob: &BlobRef,
+        name: Option<&str>,
+        now: Timestamp,
+        seconds: u32,
+    ) -> PortResult<Option<String>>;
+
+    /// What a notification of the object store says has arrived; `None` when the message is none. Pure.
+    fn arrivals(&self, message: &str) -> Option<Vec<Arrival>>;
+}
+
+/// Where and with which fields a client posts a file; the part `file` comes last.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UploadForm {
+    /// The address to post to.
+    pub url: String,
+    /// The fields of the form, in order.
+    pub fields: Vec<(String, String)>,
+}
+
+/// An object that a client has stored by an [`UploadForm`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Arrival {
+    /// Whose.
+    pub org: OrgId,
+    /// Where, as [`Blobs::upload_form`] was told.
+    pub path: String,
 }
 
 /// Container tags.
@@ -52,6 +98,19 @@ pub trait Containers: Send + Sync {
 
     /// All containers of the organization, by tag.
     async fn list(&self, tenant: &Tenant) -> PortResult<Vec<Container>>;
+
+    /// Replaces what the caller says that the tag's content is about; the last one stays. `false` without such a tag.
+    async fn set_context(&self, tenant: &Tenant, tag: &ContainerTag, context: &str) -> PortResult<bool>;
+}
+
+/// Settings of organizations.
+#[async_trait]
+pub trait SettingsStore: Send + Sync {
+    /// The organization's settings; the default ones before anything was set.
+    async fn get(&self, tenant: &Tenant) -> PortResult<Settings>;
+
+    /// Stores settings whose `version` is one more than what is stored; [`PortError::Conflict`] when somebody was first.
+    async fn put(&self, tenant: &Tenant, settings: &Settings) -> PortResult<()>;
 }
 
 /// What happened when a worker wanted a document for itself.
@@ -93,9 +152,9 @@ pub trait Documents: Send + Sync {
     async fn get(&self, tenant: &Tenant, ids: &[DocumentId]) -> PortResult<Vec<Option<Document>>>;
 
     /// Writes a whole record with a new revision, atomically with a purge record for `garbage` where there is any.
-    /// Fails with [`PortError::Conflict`] unless the stored revision is `expected` (`None`: there is no record) and
-    /// search serves what `document` says it does. Our
-    /// own earlier write of the same revision counts as success, because a lost answer is sent again.
+    /// Fails with [`PortError::Conflict`] unless the stored revision is `expected` (`None`: there is no record), search
+    /// serves what `document` says it does, and it was edited as often as `document` says. Our own earlier write of the
+    /// same revision counts as success, because a lost answer is sent again.
     async fn accept(
         &self,
         tenant: &Tenant,
@@ -103,6 +162,11 @@ pub trait Documents: Send + Sync {
         expected: Option<&Revision>,
         garbage: &[BlobRef],
     ) -> PortResult<()>;
+
+    /// Replaces what the caller says about a document (metadata, path) and counts the edit, if the stored record still
+    /// has its revision and one edit less than `document`; `false` when it has not. For documents that search does not
+    /// serve; those that it serves change by a commit.
+    async fn describe(&self, tenant: &Tenant, document: &Document, now: Timestamp) -> PortResult<bool>;
 
     /// Takes a lease on an unfinished revision, moves it to `extracting` and counts the attempt.
     /// The document turns up as overdue after `lease_until`.
@@ -125,7 +189,7 @@ pub trait Documents: Send + Sync {
         now: Timestamp,
     ) -> PortResult<bool>;
 
-    /// Records what processing found out and moves to `indexing`; `false` when the revision is no longer wanted.
+    /// Records what processing found out (kind, title, properties, pack) and moves to `indexing`; `false` when the revision is no longer wanted.
     async fn record_extracted(
         &self,
         tenant: &Tenant,
@@ -186,7 +250,7 @@ pub trait Index: Send + Sync {
     async fn log(&self, tenant: &Tenant, container: &ContainerId, after: u64) -> PortResult<Vec<LogRecord>>;
 
     /// Appends one log record and changes the documents it is about, all or nothing, if the newest record is still
-    /// `expected_seq` and every document is as given. This condition is the fence: whoever is late gets
+    /// `expected_seq` and every document is as given (a [`Change::Describe`] comes with its edit counted). This condition is the fence: whoever is late gets
     /// [`Committed::Moved`] or [`Committed::Stale`] and has changed nothing. The bytes that the changes leave behind
     /// get purge records in the same transaction. Our own earlier commit whose answer was lost counts as `Done`.
     async fn commit(

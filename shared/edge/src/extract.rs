@@ -13,7 +13,6 @@ use serde_json::Value;
 use serde_path_to_error::Segment;
 
 use crate::error::ApiError;
-use crate::router::MAX_JSON_BYTES;
 
 /// A JSON body, whatever its declared type; an empty body counts as `{}`, because clients send none where every field
 /// is optional.
@@ -47,7 +46,9 @@ async fn read<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, Erro
     Bytes::from_request(request, state).await.map_err(|rejection| {
         let too_large = rejection.into_response().status() == http::StatusCode::PAYLOAD_TOO_LARGE;
         if too_large {
-            Error::TooLarge(format!("a JSON body has at most {MAX_JSON_BYTES} bytes"))
+            Error::TooLarge(
+                "the body has more bytes than this route takes; send less at a time, or a file".into(),
+            )
         } else {
             Error::invalid("the body ended early")
         }
@@ -62,6 +63,14 @@ fn parse(bytes: &[u8]) -> Result<Value, Error> {
         .map_err(|error| Error::invalid(format!("the body is not valid JSON: {error}")))?;
     deserializer.end().map_err(|_| Error::invalid("the body goes on after the JSON value"))?;
     if value.is_object() { Ok(value) } else { Err(Error::invalid("the body is not a JSON object")) }
+}
+
+/// Reads a JSON value that is part of a request.
+///
+/// # Errors
+/// [`Error::Invalid`] that names the place of a wrong value in it.
+pub fn parse_fields<'de, T: Deserialize<'de>>(value: &'de Value) -> Result<T, Error> {
+    fields(value)
 }
 
 fn fields<'de, T: Deserialize<'de>>(

@@ -94,10 +94,11 @@ async fn connect() -> Result<Ctx> {
     Ok(aws::ctx(&clients, &names, Arc::new(SystemClock)))
 }
 
+/// A variable of the function's environment.
 #[expect(
     clippy::disallowed_methods,
     reason = "the environment is read here, once at the start of a function"
 )]
-fn variable(name: &str) -> Option<String> {
+pub fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }

@@ -16,6 +16,8 @@ use embedded::{ACCESS_KEY, REGION, SECRET_KEY, Services};
 use http::{HeaderMap, Request, StatusCode};
 use http_body_util::BodyExt;
 use local::{Queues, System};
+use processor::Readers;
+use remote::{Fetcher, ModelSettings, Models};
 use sandbox::Sandbox;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -23,6 +25,8 @@ use tower::ServiceExt;
 
 use crate::clock::TestClock;
 use crate::faults::Faults;
+use crate::internet::Internet;
+use crate::openapi;
 use crate::sleep::NoSleep;
 
 /// Services in a temporary folder, and the time they live in. Several apps may share one, as processes share AWS.
@@ -32,6 +36,10 @@ pub struct World {
     pub services: Services,
     /// The time.
     pub clock: TestClock,
+    /// Where pages are fetched from.
+    pub internet: Internet,
+    /// Who describes pictures and transcribes recordings: nobody, unless a test says so before it starts an app.
+    pub models: ModelSettings,
     _folder: Arc<TempDir>,
 }
 
@@ -44,7 +52,8 @@ impl World {
         let folder = tempfile::tempdir()?;
         let clock = TestClock::default();
         let services = Services::open_with_clock(folder.path(), clock.for_services())?;
-        Ok(Self { services, clock, _folder: Arc::new(folder) })
+        let (internet, models) = (Internet::default(), ModelSettings::default());
+        Ok(Self { services, clock, internet, models, _folder: Arc::new(folder) })
     }
 }
 
@@ -71,6 +80,8 @@ pub struct Answer {
     pub body: Value,
 }
 
+/// The base of links to files and uploads. Its path leads to the routes of the app as any other does.
+pub const PUBLIC_URL: &str = "http://recollect.test";
 /// Bytes of warm indexes in tests.
 const CACHE_BYTES: usize = 64 * 1024 * 1024;
 
@@ -93,10 +104,14 @@ impl TestApp {
         let config = aws::through(faults.clone(), ACCESS_KEY, SECRET_KEY, REGION);
         let config = config.into_builder().sleep_impl(SharedAsyncSleep::new(NoSleep)).build();
         let clock = Arc::new(world.clock.clone());
-        let system = System::over(world.services.clone(), &Clients::new(&config), clock).await?;
-        let queues = Queues::open(&system, Sandbox::in_process()).await?;
+        let clients = Clients::new(&config);
+        let system = System::over(world.services.clone(), &clients, clock, Some(PUBLIC_URL)).await?;
+        let readers = world.readers();
+        let queues = Queues::open(&system, readers).await?;
         let authenticator = Authenticator::new(system.ctx.keys.clone(), system.ctx.clock.clone());
-        let router = local::routes(&App { ctx: system.ctx.clone(), authenticator }, CACHE_BYTES);
+        let routes = local::routes(&App { ctx: system.ctx.clone(), authenticator }, CACHE_BYTES);
+        let router = openapi::checked(routes);
+        let router = router.merge(local::bucket_routes(world.services.clone()));
         Ok(Self { world: world.clone(), faults, system, router, queues })
     }
 
@@ -200,6 +215,15 @@ impl TestApp {
 }
 
 impl World {
+    /// What reads content: parsers in this process, the internet of this world, its models.
+    pub fn readers(&self) -> Readers {
+        Readers {
+            sandbox: Sandbox::in_process(),
+            fetcher: Fetcher::new(self.internet.network()),
+            models: Models::new(self.models.clone()),
+        }
+    }
+
     fn clock_now(&self) -> Timestamp {
         domain::ports::Clock::now(&self.clock)
     }

@@ -4,8 +4,11 @@
 mod app;
 mod clock;
 mod faults;
+mod internet;
+mod openapi;
 mod sleep;
 
-pub use app::{Answer, TestApp, World, multipart};
+pub use app::{Answer, PUBLIC_URL, TestApp, World, multipart};
 pub use clock::TestClock;
 pub use faults::{Faults, Rates};
+pub use internet::Internet;

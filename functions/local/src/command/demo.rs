@@ -10,13 +10,12 @@ use edge::LoopbackPeer;
 use http::Request;
 use http_body_util::BodyExt;
 use indicatif::{ProgressBar, ProgressStyle};
-use sandbox::Sandbox;
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
 use super::log_to_stderr;
 use super::serve::service;
-use crate::cli::Demo;
+use crate::cli::{Demo, ModelOptions};
 use crate::system::System;
 use crate::workers::Workers;
 
@@ -45,8 +44,8 @@ pub(super) async fn demo(options: Demo) -> Result<()> {
     let temporary = std::env::temp_dir().join(format!("recollect-demo-{}", std::process::id()));
     let folder = options.data.clone().unwrap_or_else(|| temporary.clone());
     let cleanup = Cleanup(options.data.is_none().then_some(temporary));
-    let system = System::open(&folder).await?;
-    let workers = Workers::start(&system, Sandbox::child(std::env::current_exe()?)).await?;
+    let system = System::open(&folder, None).await?;
+    let workers = Workers::start(&system, ModelOptions::default().readers()?).await?;
     let routes = service(&system, CACHE_BYTES, true)?;
 
     println!("Sending {} files and a conversation to the container {TAG}:", FILES.len());

@@ -66,7 +66,7 @@ async fn toggle(store: &KeyStore, id: &str, enabled: bool) -> Result<()> {
 async fn open(store: &KeyStore) -> Result<(Ctx, Tenant)> {
     let tenant = Tenant::of_operator(OrgId::parse(&store.org)?);
     if !store.aws {
-        return Ok((System::open(&store.data.data).await?.ctx, tenant));
+        return Ok((System::open(&store.data.data, None).await?.ctx, tenant));
     }
     #[expect(clippy::disallowed_methods, reason = "a command reads its environment where it needs it, once")]
     let Ok(secrets) = std::env::var("RECOLLECT_SECRETS_TABLE") else {

@@ -11,13 +11,12 @@ use axum::response::Response;
 use domain::OrgId;
 use domain::usecase::Authenticator;
 use edge::{App, LoopbackPeer};
-use sandbox::Sandbox;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use super::{interrupted, log_to_stderr};
 use crate::cli::Serve;
-use crate::routes::routes;
+use crate::routes::{bucket_routes, routes};
 use crate::system::System;
 use crate::workers::Workers;
 
@@ -32,9 +31,9 @@ pub(super) async fn serve(options: Serve) -> Result<()> {
     let listener = TcpListener::bind(address).await.with_context(|| {
         format!("listen on {address}; another server may run there: choose another with --port")
     })?;
-    let system = System::open(&options.data.data).await?;
-    let sandbox = Sandbox::child(std::env::current_exe()?);
-    let workers = Workers::start(&system, sandbox).await?;
+    let public = options.public_url.clone().unwrap_or_else(|| own_address(&listener, options.port));
+    let system = System::open(&options.data.data, Some(public.trim_end_matches('/'))).await?;
+    let workers = Workers::start(&system, options.models.readers()?).await?;
     let service = service(&system, options.cache_mb * 1024 * 1024, is_loopback(options.bind))?;
     greet(listener.local_addr()?, &options);
     let service = service.into_make_service_with_connect_info::<SocketAddr>();
@@ -51,6 +50,17 @@ pub(super) async fn serve(options: Serve) -> Result<()> {
     Ok(())
 }
 
+/// The address at which this machine reaches the server.
+fn own_address(listener: &TcpListener, port: u16) -> String {
+    let address = listener.local_addr().unwrap_or_else(|_| SocketAddr::from(([127, 0, 0, 1], port)));
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::from([127, 0, 0, 1]),
+        IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::from([127, 0, 0, 1]),
+        ip => ip,
+    };
+    format!("http://{}", SocketAddr::new(ip, address.port()))
+}
+
 /// All routes, with `local_key` also for the key `local` of peers on this machine: only where nobody else can connect,
 /// or a proxy on this machine would let everybody in.
 pub(super) fn service(system: &System, cache_bytes: usize, local_key: bool) -> Result<Router> {
@@ -58,7 +68,8 @@ pub(super) fn service(system: &System, cache_bytes: usize, local_key: bool) -> R
     let authenticator = Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
     let authenticator =
         if local_key { authenticator.with_local_key(OrgId::parse(LOCAL_ORG)?) } else { authenticator };
-    Ok(routes(&App { ctx, authenticator }, cache_bytes).layer(from_fn(mark_loopback)))
+    let bucket = bucket_routes(system.services.clone());
+    Ok(routes(&App { ctx, authenticator }, cache_bytes).merge(bucket).layer(from_fn(mark_loopback)))
 }
 
 /// Marks requests from this machine to this machine. The name that the client used counts as well: a web page whose

@@ -1,7 +1,6 @@
 //! `recollect work`.
 
 use anyhow::Result;
-use sandbox::Sandbox;
 
 use super::{interrupted, log_to_stderr};
 use crate::cli::Work;
@@ -10,12 +9,12 @@ use crate::workers::{Workers, work_until_idle};
 
 pub(super) async fn work(options: Work) -> Result<()> {
     log_to_stderr(&options.log)?;
-    let system = System::open(&options.data.data).await?;
-    let sandbox = Sandbox::child(std::env::current_exe()?);
+    let system = System::open(&options.data.data, None).await?;
+    let readers = options.models.readers()?;
     if options.until_idle {
-        return work_until_idle(&system, sandbox).await;
+        return work_until_idle(&system, readers).await;
     }
-    let workers = Workers::start(&system, sandbox).await?;
+    let workers = Workers::start(&system, readers).await?;
     interrupted().await;
     workers.stop().await;
     Ok(())

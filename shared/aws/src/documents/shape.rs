@@ -1,15 +1,16 @@
 //! The stored shape of a document, version 1.
 
-use domain::ports::PortResult;
+use aws_sdk_dynamodb::types::AttributeValue;
+use domain::ports::{OVERDUE_AFTER_SECONDS, PortResult};
 use domain::{ContainerId, ContainerTag, CustomId, Document, DocumentId, Metadata, PortError, Revision};
-use domain::{Status, TaskType, Tenant, Timestamp};
+use domain::{Dreaming, Status, TaskType, Tenant, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::item::{Item, Read, json, key_item, n, s};
 use crate::keys;
 
-/// What does not change while a revision is processed.
+/// What processing does not change.
 #[derive(Serialize, Deserialize)]
 struct Sent {
     id: DocumentId,
@@ -22,13 +23,23 @@ struct Sent {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     filepath: Option<String>,
     task_type: TaskType,
+    #[serde(default, skip_serializing_if = "is_default")]
+    dreaming: Dreaming,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    filter_by_metadata: Option<Map<String, Value>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    url: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     document_date: Option<i64>,
 }
 
-/// The whole item of a document that was just accepted.
-pub(super) fn write_document(tenant: &Tenant, document: &Document, overdue_at: Timestamp) -> Item {
-    let sent = Sent {
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+/// The attribute `sent`: what the client has said about a document.
+pub(crate) fn write_sent(document: &Document) -> AttributeValue {
+    json(&Sent {
         id: document.id.clone(),
         container: document.container.clone(),
         tag: document.tag.as_str().to_owned(),
@@ -36,12 +47,25 @@ pub(super) fn write_document(tenant: &Tenant, document: &Document, overdue_at: T
         metadata: document.metadata.as_object().clone(),
         filepath: document.filepath.clone(),
         task_type: document.task_type,
+        dreaming: document.dreaming,
+        filter_by_metadata: document.filter_by_metadata.as_ref().map(|filter| filter.as_object().clone()),
+        url: document.url.clone(),
         document_date: document.document_date.map(Timestamp::as_millis),
-    };
+    })
+}
+
+/// When a document that was just accepted has waited too long for its message, or for its file.
+pub(super) fn overdue_at(document: &Document) -> Timestamp {
+    let begun = document.body.awaited_until.unwrap_or(document.updated_at);
+    begun.plus_seconds(OVERDUE_AFTER_SECONDS)
+}
+
+/// The whole item of a document that was just accepted.
+pub(crate) fn new_record(tenant: &Tenant, document: &Document) -> Item {
     let mut item = key_item(&keys::document(tenant, &document.id));
     let mut set = |name: &str, value| item.insert(name.to_owned(), value);
     set("v", n(1));
-    set("sent", json(&sent));
+    set("sent", write_sent(document));
     set("rev", s(document.revision.as_str()));
     set("num", n(document.revision_number));
     set("st", s(document.status.as_str()));
@@ -54,9 +78,15 @@ pub(super) fn write_document(tenant: &Tenant, document: &Document, overdue_at: T
     set("gl", s(keys::listing(tenant, &document.container)));
     set("gs", s(keys::listing_sort(document.created_at, &document.id)));
     set("qs", s(keys::due_shard(document.id.as_str())));
-    set("qd", s(keys::due_sort(overdue_at)));
+    set("qd", s(keys::due_sort(overdue_at(document))));
+    if document.edits > 0 {
+        set("ed", n(document.edits));
+    }
     if let Some(title) = &document.title {
         set("title", s(title));
+    }
+    if !document.properties.is_empty() {
+        set("props", json(&document.properties));
     }
     if let Some(indexed) = &document.indexed {
         set("idx", json(indexed));
@@ -85,9 +115,14 @@ pub(crate) fn read_document(item: &Item) -> PortResult<Document> {
         indexed: item.optional_parsed("idx")?,
         kind: item.parsed("kind")?,
         title: item.optional_text("title").map(str::to_owned),
+        properties: item.optional_parsed("props")?.unwrap_or_default(),
+        url: sent.url,
         metadata: Metadata::from_stored(sent.metadata),
         filepath: sent.filepath,
+        edits: if item.contains_key("ed") { item.number("ed")? } else { 0 },
+        filter_by_metadata: sent.filter_by_metadata.map(Metadata::from_stored),
         task_type: sent.task_type,
+        dreaming: sent.dreaming,
         document_date: sent.document_date.map(Timestamp::from_millis),
         created_at: time("cr")?,
         updated_at: time("up")?,

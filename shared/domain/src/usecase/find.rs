@@ -1,5 +1,7 @@
 //! From what a caller names to the records behind it.
 
+use futures::stream::{self, StreamExt};
+
 use crate::blob::BlobRef;
 use crate::container::Container;
 use crate::ctx::Ctx;
@@ -38,21 +40,78 @@ pub async fn containers(ctx: &Ctx, tenant: &Tenant, scope: &Scope) -> Result<Vec
     Ok(found)
 }
 
-/// The document with this id or customId.
+/// What a caller calls a document by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Naming {
+    /// Its id, or else its customId.
+    #[default]
+    Either,
+    /// Its id.
+    Id,
+    /// Its customId.
+    CustomId,
+}
+
+/// The document with this id or customId, in the containers that `scope` names.
 ///
 /// # Errors
 /// [`Error::NotFound`]; [`Error::Conflict`] when the customId exists in several containers and `scope` names none.
 pub async fn find_document(ctx: &Ctx, tenant: &Tenant, name: &str, scope: &Scope) -> Result<Document> {
-    if let Some(id) = DocumentId::parse(name)
+    find_named(ctx, tenant, name, Naming::Either, scope).await
+}
+
+/// How many documents are looked for at the same time.
+const PARALLEL: usize = 16;
+
+/// The documents with these names, each with its own result, in the order given.
+pub async fn find_documents(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    names: &[String],
+    naming: Naming,
+    scope: &Scope,
+) -> Vec<Result<Document>> {
+    let find = |name: &String| {
+        let name = name.clone();
+        async move { find_named(ctx, tenant, &name, naming, scope).await }
+    };
+    stream::iter(names.iter().map(find)).buffered(PARALLEL).collect().await
+}
+
+async fn find_named(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    name: &str,
+    naming: Naming,
+    scope: &Scope,
+) -> Result<Document> {
+    for tag in &scope.tags {
+        tenant.check_reach(tag)?;
+    }
+    if naming != Naming::CustomId
+        && let Some(id) = DocumentId::parse(name)
         && let Some(document) = get(ctx, tenant, &id).await?
         && tenant.reaches(&document.tag)
+        && (scope.tags.is_empty() || scope.tags.contains(&document.tag))
     {
         return Ok(document);
     }
+    if naming == Naming::Id {
+        return Err(Error::NotFound("Document"));
+    }
     let custom_id = CustomId::parse_conversation(name).map_err(|_| Error::NotFound("Document"))?;
+    find_by_custom_id(ctx, tenant, &custom_id, scope).await
+}
+
+async fn find_by_custom_id(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    custom_id: &CustomId,
+    scope: &Scope,
+) -> Result<Document> {
     let mut ids = Vec::new();
     for container in containers(ctx, tenant, scope).await? {
-        ids.extend(container.ids.iter().map(|id| DocumentId::derived(tenant.org(), id, &custom_id)));
+        ids.extend(container.ids.iter().map(|id| DocumentId::derived(tenant.org(), id, custom_id)));
     }
     let mut found = Vec::new();
     for batch in ids.chunks(100) {
@@ -71,7 +130,7 @@ async fn get(ctx: &Ctx, tenant: &Tenant, id: &DocumentId) -> Result<Option<Docum
     Ok(ctx.documents.get(tenant, std::slice::from_ref(id)).await?.pop().flatten())
 }
 
-/// The document's canonical text: of the newest revision when that is processed, else what was sent as text.
+/// The document's canonical text: of the newest revision when that is processed, else what was sent as text or address.
 ///
 /// # Errors
 /// Those of the ports.
@@ -80,7 +139,7 @@ pub async fn read_text(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Resul
         return Ok(Some(read_pack(ctx, tenant, pack).await?.text));
     }
     if document.body.form != BodyForm::Text {
-        return Ok(None);
+        return Ok(document.url.clone());
     }
     let bytes = ctx.blobs.get(tenant, std::slice::from_ref(&document.body.blob)).await?.pop().flatten();
     Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))

@@ -28,6 +28,8 @@ pub struct ListQuery {
     pub filepath: Option<String>,
     /// Only these states; empty means all.
     pub statuses: Vec<Status>,
+    /// Only what came from a connection, which nothing does.
+    pub from_connection: bool,
     /// The order.
     pub sort: Sort,
     /// Oldest first.
@@ -36,6 +38,23 @@ pub struct ListQuery {
     pub page: usize,
     /// Documents a page, at least 1.
     pub limit: usize,
+}
+
+impl ListQuery {
+    /// All documents of `scope`, newest first.
+    pub fn all(scope: Scope) -> Self {
+        Self {
+            scope,
+            filter: None,
+            filepath: None,
+            statuses: Vec::new(),
+            from_connection: false,
+            sort: Sort::CreatedAt,
+            ascending: false,
+            page: 1,
+            limit: usize::MAX,
+        }
+    }
 }
 
 /// One page, and how many there are in all.
@@ -54,7 +73,11 @@ pub struct Page {
 /// [`crate::Error::Forbidden`] for a tag out of reach, and those of the ports.
 pub async fn list_documents(ctx: &Ctx, tenant: &Tenant, query: &ListQuery) -> Result<Page> {
     let mut documents = Vec::new();
-    for container in containers(ctx, tenant, &query.scope).await? {
+    let containers = containers(ctx, tenant, &query.scope).await?;
+    if query.from_connection {
+        return Ok(Page { documents, total: 0 });
+    }
+    for container in containers {
         for id in &container.ids {
             documents.extend(ctx.documents.list(tenant, id).await?);
         }

@@ -1,46 +1,80 @@
-//! Deleting a document, in any state, at once.
+//! Deleting documents, in any state, at once.
 
-use crate::container::Change;
+use crate::container::{Change, IndexHead};
 use crate::ctx::Ctx;
 use crate::document::Document;
 use crate::error::{PortError, Result};
+use crate::ids::ContainerId;
 use crate::job::{Envelope, Job};
-use crate::ports::Committed;
+use crate::ports::{Committed, MAX_CHANGES};
 use crate::tenant::Tenant;
 
-/// How often the deletion is tried against concurrent commits of the container.
+/// How often a deletion is tried against concurrent commits of the container.
 const ATTEMPTS: usize = 50;
 
-/// Deletes a document: its record and its place in the index go in one transaction, so no search that starts after the
-/// answer can find it and no worker can bring it back; its bytes follow by a purge record of the same transaction.
+/// Deletes documents: their records and their places in the index go in one transaction for each twenty of a container,
+/// so no search that starts after the answer can find them and no worker can bring them back; their bytes follow by
+/// purge records of the same transactions.
 ///
-/// Deleting a document that is already gone succeeds: the caller found it a moment ago.
+/// Deleting a document that is already gone succeeds: the caller found it a moment ago. After an error some may be
+/// deleted, and the rest is as it was.
 ///
 /// # Errors
 /// Those of the ports.
-pub async fn remove_document(ctx: &Ctx, tenant: &Tenant, mut document: Document) -> Result<()> {
-    for _ in 0..ATTEMPTS {
-        let head = ctx.index.head(tenant, &document.container).await?;
-        let change = [Change::Remove(Box::new(document.clone()))];
-        match ctx.index.commit(tenant, &document.container, head.seq, &change, ctx.clock.now()).await? {
-            Committed::Done(purges) => {
-                let container = || document.container.clone();
-                let mut jobs: Vec<Job> =
-                    purges.into_iter().map(|purge| Job::PurgeV1 { container: container(), purge }).collect();
-                if head.wants_compaction(&change) {
-                    jobs.push(Job::CompactV1 { container: container() });
-                }
-                // A lost purge is found by the sweeper, and a compaction is asked for again after some more records.
-                let messages = jobs.into_iter().map(|job| Envelope { org: tenant.org().clone(), job });
-                ctx.jobs.send(&messages.collect::<Vec<_>>()).await.ok();
-                return Ok(());
-            }
-            Committed::Moved | Committed::Stale(_) => {}
+pub async fn remove_documents(ctx: &Ctx, tenant: &Tenant, mut documents: Vec<Document>) -> Result<()> {
+    documents.sort_by(|a, b| (&a.container, &a.id).cmp(&(&b.container, &b.id)));
+    documents.dedup_by(|a, b| a.id == b.id);
+    for of_container in documents.chunk_by(|a, b| a.container == b.container) {
+        for batch in of_container.chunks(MAX_CHANGES) {
+            remove_batch(ctx, tenant, &of_container[0].container, batch.to_vec()).await?;
         }
-        match ctx.documents.get(tenant, std::slice::from_ref(&document.id)).await?.pop().flatten() {
-            Some(newer) => document = newer,
-            None => return Ok(()),
+    }
+    Ok(())
+}
+
+async fn remove_batch(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &ContainerId,
+    mut documents: Vec<Document>,
+) -> Result<()> {
+    for _ in 0..ATTEMPTS {
+        let head = ctx.index.head(tenant, container).await?;
+        let changes: Vec<Change> =
+            documents.iter().map(|document| Change::Remove(Box::new(document.clone()))).collect();
+        let committed = ctx.index.commit(tenant, container, head.seq, &changes, ctx.clock.now()).await?;
+        if let Committed::Done(purges) = committed {
+            after_commit(ctx, tenant, container, &head, &changes, purges).await;
+            return Ok(());
+        }
+        let ids: Vec<_> = documents.iter().map(|document| document.id.clone()).collect();
+        documents = ctx.documents.get(tenant, &ids).await?.into_iter().flatten().collect();
+        if documents.is_empty() {
+            return Ok(());
         }
     }
     Err(PortError::Conflict.into())
+}
+
+/// Asks the keeper for what a commit leaves to do. A lost purge is found by the sweeper, and a compaction is asked for
+/// again after some more records.
+pub(crate) async fn after_commit(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &ContainerId,
+    head: &IndexHead,
+    changes: &[Change],
+    purges: Vec<String>,
+) {
+    let container = || container.clone();
+    let mut jobs: Vec<Job> =
+        purges.into_iter().map(|purge| Job::PurgeV1 { container: container(), purge }).collect();
+    if head.wants_compaction(changes) {
+        jobs.push(Job::CompactV1 { container: container() });
+    }
+    let messages: Vec<Envelope> =
+        jobs.into_iter().map(|job| Envelope { org: tenant.org().clone(), job }).collect();
+    if !messages.is_empty() {
+        ctx.jobs.send(&messages).await.ok();
+    }
 }

@@ -1,21 +1,26 @@
 //! Accepting a document: bytes first, then the record, then the message. A crash between any two leaves nothing wrong:
 //! bytes without a record are invisible, and a record without a message is found by the sweeper.
 
+use std::collections::BTreeMap;
+
 use bytes::Bytes;
+use futures::stream::{self, StreamExt};
 use sha2::{Digest, Sha256};
-use tracing::warn;
 
 use crate::container::Container;
+use crate::conversation::{self, Turn};
 use crate::ctx::Ctx;
-use crate::document::{Body, BodyForm, Document, DocumentType, Status, TaskType};
+use crate::document::{BodyForm, Document, Dreaming, Status, TaskType};
 use crate::error::{Error, PortError, Result};
-use crate::ids::{ContainerId, CustomId, DocumentId, Revision};
-use crate::job::{Envelope, Job};
+use crate::ids::{ContainerId, CustomId, DocumentId};
+use crate::job::Envelope;
 use crate::metadata::Metadata;
 use crate::ports::Repeat;
 use crate::tag::ContainerTag;
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
+use crate::usecase::describe::{Description, describe};
+use crate::usecase::revise::{NewBody, Said, announce, compose, hex, message, record};
 
 /// The same content from the same key within this time is a client's retry. Contract: 2 minutes.
 const REPEAT_SECONDS: i64 = 120;
@@ -23,6 +28,8 @@ const REPEAT_SECONDS: i64 = 120;
 const IDEMPOTENCY_SECONDS: i64 = 24 * 3600;
 /// How often an upsert is tried against concurrent upserts of the same document.
 const UPSERT_ATTEMPTS: usize = 12;
+/// How many documents of a batch are accepted at the same time.
+const PARALLEL: usize = 16;
 
 /// What a client sends.
 #[derive(Debug, Clone)]
@@ -33,27 +40,36 @@ pub struct NewDocument {
     pub custom_id: Option<CustomId>,
     /// The content.
     pub content: Content,
-    /// Metadata; absent keeps what an earlier content had.
+    /// Metadata; absent keeps what the document had.
     pub metadata: Option<Metadata>,
-    /// The caller's path.
+    /// The caller's path; absent keeps what the document had.
     pub filepath: Option<String>,
-    /// A title that wins over one found in the content.
-    pub title: Option<String>,
+    /// What other documents must have for their memories to be considered beside this one's.
+    pub filter_by_metadata: Option<Metadata>,
+    /// What the container is about; persists on its tag.
+    pub entity_context: Option<String>,
     /// Chunks only, or memories as well.
     pub task_type: TaskType,
+    /// When memories are to form.
+    pub dreaming: Dreaming,
     /// When the content is from.
     pub document_date: Option<Timestamp>,
     /// The request's `Idempotency-Key`.
     pub idempotency_key: Option<String>,
 }
 
-/// Bytes and how to read them.
+/// What there is to process.
 #[derive(Debug, Clone)]
-pub struct Content {
-    /// The bytes.
-    pub bytes: Bytes,
-    /// How to read them.
-    pub form: BodyForm,
+pub enum Content {
+    /// Bytes that replace what the document had.
+    Whole {
+        /// The bytes.
+        bytes: Bytes,
+        /// How to read them.
+        form: BodyForm,
+    },
+    /// Turns that are added to those that the conversation has.
+    Turns(Vec<Turn>),
 }
 
 /// The answer to an accepted document.
@@ -68,73 +84,150 @@ pub struct Accepted {
 /// Accepts a document for processing.
 ///
 /// Sent twice (same customId and content, same idempotency key, or the same content within two minutes) it is one
-/// document, and the second answer tells the present state. Concurrent contents of one customId are accepted in some
-/// order, each fully; the last one stays.
+/// document, and the second answer tells the present state. Content that is the same with other metadata or another
+/// path changes those in place. Concurrent contents of one customId are accepted in some order, each fully; the last
+/// one stays.
 ///
 /// # Errors
 /// [`Error::Invalid`] for empty content, [`Error::Forbidden`], [`Error::Conflict`] when an idempotency key comes with
-/// another content, and those of the ports.
+/// another content, [`Error::TooLarge`] for a conversation that has grown too large, and those of the ports.
 pub async fn submit(ctx: &Ctx, tenant: &Tenant, new: NewDocument) -> Result<Accepted> {
-    if new.content.bytes.iter().all(u8::is_ascii_whitespace) {
+    let (accepted, message) = accept(ctx, tenant, new).await?;
+    announce(ctx, message.as_slice()).await;
+    Ok(accepted)
+}
+
+/// Documents of a batch that are accepted one after another.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Lane {
+    /// They have the same customId.
+    Same(Option<ContainerTag>, CustomId),
+    /// The place of a document in the batch.
+    Alone(usize),
+}
+
+/// Accepts many documents; each has its own result, in the order given, and none harms another. Those with the same
+/// customId are accepted in their order. They are sent to be processed with the oldest document date first, those
+/// without one last.
+pub async fn submit_all(ctx: &Ctx, tenant: &Tenant, all: Vec<NewDocument>) -> Vec<Result<Accepted>> {
+    let mut lanes: BTreeMap<Lane, Vec<(usize, NewDocument)>> = BTreeMap::new();
+    for (place, new) in all.into_iter().enumerate() {
+        let lane = match &new.custom_id {
+            Some(custom_id) => Lane::Same(tenant.writable_tag(new.tag.clone()).ok(), custom_id.clone()),
+            None => Lane::Alone(place),
+        };
+        lanes.entry(lane).or_default().push((place, new));
+    }
+    let accept_lane = |lane: Vec<(usize, NewDocument)>| async move {
+        let mut accepted = Vec::with_capacity(lane.len());
+        for (place, new) in lane {
+            let date = new.document_date;
+            accepted.push((place, date, accept(ctx, tenant, new).await));
+        }
+        accepted
+    };
+    let lanes = stream::iter(lanes.into_values());
+    let done: Vec<_> = lanes.map(accept_lane).buffer_unordered(PARALLEL).collect().await;
+    let (mut results, mut messages) = (Vec::new(), Vec::new());
+    for (place, date, result) in done.into_iter().flatten() {
+        let result = result.map(|(accepted, message)| {
+            messages.extend(message.map(|message| ((date.is_none(), date, place), message)));
+            accepted
+        });
+        results.push((place, result));
+    }
+    messages.sort_by_key(|(age, _)| *age);
+    announce(ctx, &messages.into_iter().map(|(_, message)| message).collect::<Vec<_>>()).await;
+    results.sort_by_key(|(place, _)| *place);
+    results.into_iter().map(|(_, result)| result).collect()
+}
+
+/// Writes the record, or finds that there is nothing to write; and what is to be sent after that.
+async fn accept(ctx: &Ctx, tenant: &Tenant, new: NewDocument) -> Result<(Accepted, Option<Envelope>)> {
+    if new.content.is_blank() {
         return Err(Error::invalid_field("content", "there is nothing in it"));
     }
-    let tag = tenant.writable_tag(new.tag.clone())?;
-    let container = container_of(ctx, tenant, &tag).await?;
-    let (id, mut known_new) = identify(ctx, tenant, container.primary(), &tag, &new).await?;
+    let container = open_container(ctx, tenant, new.tag.clone(), new.entity_context.as_deref()).await?;
+    let (id, mut known_new) = identify(ctx, tenant, &container, &new).await?;
     for _ in 0..UPSERT_ATTEMPTS {
         let old = if std::mem::take(&mut known_new) {
             None
         } else {
             ctx.documents.get(tenant, std::slice::from_ref(&id)).await?.pop().flatten()
         };
-        let hash = digest(&new, old.as_ref());
-        if let Some(old) = old.as_ref().filter(|old| old.body.hash == hash && old.status != Status::Failed) {
-            return Ok(Accepted { id, status: old.status });
+        let Some(bytes) = new.content.over(ctx, tenant, old.as_ref()).await? else {
+            // Another content was first and has taken away the bytes; the next read shows it.
+            continue;
+        };
+        let said = new.said();
+        let body = NewBody::Bytes { bytes, form: new.content.form() };
+        if let Some(old) = old.as_ref().filter(|old| is_unchanged(old, &body, &said, ctx.clock.now())) {
+            let Some(now) = describe(ctx, tenant, old.clone(), &said.description).await? else {
+                continue;
+            };
+            return Ok((Accepted { id, status: now.status }, None));
         }
-        let document = compose(ctx, tenant, &new, &container, &tag, id.clone(), hash, old.as_ref()).await?;
-        let garbage = old.as_ref().map(Document::unserved).unwrap_or_default();
-        let expected = old.as_ref().map(|old| &old.revision);
-        match ctx.documents.accept(tenant, &document, expected, &garbage).await {
-            Ok(()) => {
-                announce(ctx, tenant, &document).await;
-                return Ok(Accepted { id, status: Status::Queued });
-            }
-            Err(PortError::Conflict) => {
-                // Another content was first; ours is put on top of it. Our bytes get a new path with the new revision.
-                let orphan = [document.body.blob.clone()];
-                ctx.blobs.delete(tenant, &orphan).await.ok();
-            }
-            Err(error) => return Err(error.into()),
+        let identity = (id.clone(), new.custom_id.clone());
+        let document = compose(ctx, tenant, &container, identity, &said, body, old.as_ref()).await?;
+        if record(ctx, tenant, &document, old.as_ref()).await? {
+            return Ok((Accepted { id, status: Status::Queued }, Some(message(tenant, &document))));
         }
     }
     Err(PortError::Conflict.into())
 }
 
-async fn container_of(ctx: &Ctx, tenant: &Tenant, tag: &ContainerTag) -> Result<Container> {
-    if let Some(container) = ctx.containers.get(tenant, tag).await? {
-        return Ok(container);
+/// Whether there is nothing to process: the same content, and not one that failed. A page may have changed behind the
+/// same address, so an address is only the same while it may be a client's retry.
+fn is_unchanged(old: &Document, body: &NewBody, said: &Said, now: Timestamp) -> bool {
+    let may_be_retry = old.updated_at.plus_seconds(REPEAT_SECONDS) > now || !old.status.is_final();
+    let date = match old.body.form {
+        // Each turn has a date of its own.
+        BodyForm::Conversation => None,
+        BodyForm::Text | BodyForm::File { .. } | BodyForm::Url => said.document_date,
+    };
+    old.body.hash == body.hash()
+        && old.status != Status::Failed
+        && (may_be_retry || old.body.form != BodyForm::Url)
+        && old.task_type == said.task_type
+        && date.is_none_or(|date| old.document_date == Some(date))
+}
+
+/// The container behind a tag, made if need be, with what the caller says about it.
+pub(crate) async fn open_container(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    tag: Option<ContainerTag>,
+    context: Option<&str>,
+) -> Result<Container> {
+    let tag = tenant.writable_tag(tag)?;
+    let container = match ctx.containers.get(tenant, &tag).await? {
+        Some(container) => container,
+        None => ctx.containers.create(tenant, &tag, ContainerId::random(), ctx.clock.now()).await?,
+    };
+    if let Some(context) = context.filter(|context| container.entity_context.as_deref() != Some(context)) {
+        ctx.containers.set_context(tenant, &tag, context).await?;
     }
-    Ok(ctx.containers.create(tenant, tag, ContainerId::random(), ctx.clock.now()).await?)
+    Ok(container)
 }
 
 /// Decides which document this request is about, and whether its id was made just now.
-async fn identify(
+pub(crate) async fn identify(
     ctx: &Ctx,
     tenant: &Tenant,
-    container: &ContainerId,
-    tag: &ContainerTag,
+    container: &Container,
     new: &NewDocument,
 ) -> Result<(DocumentId, bool)> {
+    let primary = container.primary();
     if let Some(custom_id) = &new.custom_id {
-        return Ok((DocumentId::derived(tenant.org(), container, custom_id), false));
+        return Ok((DocumentId::derived(tenant.org(), primary, custom_id), false));
     }
     // The tag belongs to it: under one idempotency key the same content for another container is another request.
-    let digest = format!("{tag}#{}", digest(new, None));
+    let digest = format!("{}#{}", container.tag, new.digest());
     let now = ctx.clock.now();
     let key = tenant.key().map_or("local", |key| key.as_str());
     let (name, seconds) = match &new.idempotency_key {
         Some(sent) => (format!("key#{key}#{}", hex(&Sha256::digest(sent))), IDEMPOTENCY_SECONDS),
-        None => (format!("same#{key}#{container}#{digest}"), REPEAT_SECONDS),
+        None => (format!("same#{key}#{primary}#{digest}"), REPEAT_SECONDS),
     };
     let fresh = DocumentId::random();
     let mine = Repeat { document: fresh.clone(), digest: digest.clone() };
@@ -146,75 +239,95 @@ async fn identify(
     Ok((first.document, is_fresh))
 }
 
-/// SHA-256 over everything that processing reads and listings show, in hex.
-fn digest(new: &NewDocument, old: Option<&Document>) -> String {
-    let metadata = new.metadata.as_ref().or(old.map(|old| &old.metadata));
-    let filepath = new.filepath.as_ref().or(old.and_then(|old| old.filepath.as_ref()));
-    let parts = serde_json::json!([
-        new.content.form,
-        metadata.filter(|metadata| !metadata.is_empty()),
-        filepath,
-        new.title,
-        new.task_type,
-        new.document_date,
-    ]);
-    let mut hasher = Sha256::new();
-    hasher.update(parts.to_string());
-    hasher.update([0]);
-    hasher.update(&new.content.bytes);
-    hex(&hasher.finalize())
+impl NewDocument {
+    /// Content about which nothing else is said.
+    pub fn new(content: Content) -> Self {
+        Self {
+            tag: None,
+            custom_id: None,
+            content,
+            metadata: None,
+            filepath: None,
+            filter_by_metadata: None,
+            entity_context: None,
+            task_type: TaskType::default(),
+            dreaming: Dreaming::default(),
+            document_date: None,
+            idempotency_key: None,
+        }
+    }
+
+    /// What the client says, beside the content.
+    pub(crate) fn said(&self) -> Said {
+        Said {
+            description: Description {
+                metadata: self.metadata.clone().into(),
+                filepath: self.filepath.clone().into(),
+                filter_by_metadata: self.filter_by_metadata.clone().into(),
+            },
+            task_type: self.task_type,
+            dreaming: self.dreaming,
+            document_date: self.document_date,
+        }
+    }
+
+    /// SHA-256 over everything that was sent about a new document, in hex.
+    fn digest(&self) -> String {
+        let mut hasher = Sha256::new();
+        let parts = serde_json::json!([
+            self.content.form(),
+            self.metadata,
+            self.filepath,
+            self.task_type,
+            self.document_date,
+            self.filter_by_metadata,
+        ]);
+        hasher.update(parts.to_string());
+        hasher.update([0]);
+        match &self.content {
+            Content::Whole { bytes, .. } => hasher.update(bytes),
+            Content::Turns(turns) => hasher.update(conversation::to_bytes(turns)),
+        }
+        hex(&hasher.finalize())
+    }
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
+impl Content {
+    fn form(&self) -> BodyForm {
+        match self {
+            Self::Whole { form, .. } => form.clone(),
+            Self::Turns(_) => BodyForm::Conversation,
+        }
+    }
 
-#[expect(clippy::too_many_arguments, reason = "the parts of one record, named once")]
-async fn compose(
-    ctx: &Ctx,
-    tenant: &Tenant,
-    new: &NewDocument,
-    container: &Container,
-    tag: &ContainerTag,
-    id: DocumentId,
-    hash: String,
-    old: Option<&Document>,
-) -> Result<Document> {
-    let revision = Revision::random();
-    let path = format!("{}/{id}/{revision}/body", container.primary());
-    let blob = ctx.blobs.put(tenant, &path, new.content.bytes.clone()).await?;
-    let now = ctx.clock.now();
-    let body = Body { blob, form: new.content.form.clone(), hash, size: new.content.bytes.len() as u64 };
-    Ok(Document {
-        id,
-        container: container.primary().clone(),
-        tag: tag.clone(),
-        custom_id: new.custom_id.clone(),
-        revision,
-        revision_number: old.map_or(0, |old| old.revision_number) + 1,
-        status: Status::Queued,
-        failure: None,
-        attempts: 0,
-        lease_until: Timestamp::from_millis(0),
-        body,
-        extracted: None,
-        indexed: old.and_then(|old| old.indexed.clone()),
-        kind: DocumentType::Text,
-        title: new.title.clone(),
-        metadata: new.metadata.clone().or(old.map(|old| old.metadata.clone())).unwrap_or_default(),
-        filepath: new.filepath.clone().or(old.and_then(|old| old.filepath.clone())),
-        task_type: new.task_type,
-        document_date: new.document_date,
-        created_at: old.map_or(now, |old| old.created_at),
-        updated_at: now,
-    })
-}
+    fn is_blank(&self) -> bool {
+        match self {
+            Self::Whole { bytes, .. } => bytes.iter().all(u8::is_ascii_whitespace),
+            Self::Turns(turns) => turns.is_empty(),
+        }
+    }
 
-async fn announce(ctx: &Ctx, tenant: &Tenant, document: &Document) {
-    let job = Job::ProcessV1 { document: document.id.clone(), revision: document.revision.clone() };
-    let message = Envelope { org: tenant.org().clone(), job };
-    if let Err(error) = ctx.jobs.send(&[message]).await {
-        // The record is durable and overdue in a minute: the sweeper sends the message then.
-        warn!(document.id = %document.id, error = &error as &dyn std::error::Error, "left a message to the sweeper");
+    /// The bytes of the document once this has come to it; `None` when those it had are just being replaced.
+    async fn over(&self, ctx: &Ctx, tenant: &Tenant, old: Option<&Document>) -> Result<Option<Bytes>> {
+        let turns = match self {
+            Self::Whole { bytes, .. } => return Ok(Some(bytes.clone())),
+            Self::Turns(turns) => turns.clone(),
+        };
+        let stored = match old.filter(|old| old.body.form == BodyForm::Conversation) {
+            None => Vec::new(),
+            Some(old) => {
+                let blob = std::slice::from_ref(&old.body.blob);
+                let Some(bytes) = ctx.blobs.get(tenant, blob).await?.pop().flatten() else {
+                    return Ok(None);
+                };
+                conversation::from_bytes(&bytes)?
+            }
+        };
+        let bytes = conversation::to_bytes(&conversation::merge(stored, turns));
+        if bytes.len() > conversation::MAX_BYTES {
+            let message = "the conversation has grown too large; go on under another conversationId";
+            return Err(Error::TooLarge(format!("{message} (at most {} bytes)", conversation::MAX_BYTES)));
+        }
+        Ok(Some(bytes.into()))
     }
 }

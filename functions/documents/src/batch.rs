@@ -1,0 +1,123 @@
+//! `POST /v3/documents/batch`: up to 600 texts or addresses, each with its own result.
+
+use axum::extract::State;
+use domain::usecase::{Accepted, Content, NewDocument, submit_all};
+use domain::{Error, Result};
+use edge::{ApiResult, App, Auth, Json, JsonParts, Write, parse_fields};
+use http::HeaderMap;
+use remote::parse_page_url;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::add::{Common, idempotency_key, text_body};
+
+/// The most documents of a batch. Contract.
+const MAX_DOCUMENTS: usize = 600;
+/// The most bytes of the body. Behind an HTTP API it is less: see the README.
+pub(crate) const MAX_BODY_BYTES: usize = 64 * 1024 * 1024;
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct BatchRequest {
+    /// Objects with the fields of one document, or texts.
+    documents: Vec<Value>,
+}
+
+/// The content of one document, beside [`Common`].
+#[derive(Debug, Deserialize)]
+struct Item {
+    content: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct BatchResponse {
+    results: Vec<BatchResult>,
+    success: usize,
+    failed: usize,
+}
+
+#[derive(Debug, Serialize)]
+struct BatchResult {
+    id: String,
+    status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    /// The kind of the error, and the place in the request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    details: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    url: Option<String>,
+}
+
+pub(crate) async fn add_batch(
+    State(app): State<App>,
+    Auth { tenant, .. }: Auth<Write>,
+    headers: HeaderMap,
+    JsonParts(request, defaults): JsonParts<BatchRequest, Common>,
+) -> ApiResult<Json<BatchResponse>> {
+    let count = request.documents.len();
+    if !(1..=MAX_DOCUMENTS).contains(&count) {
+        return Err(Error::invalid_field(
+            "documents",
+            format!("1 to {MAX_DOCUMENTS} documents, not {count}"),
+        )
+        .into());
+    }
+    let key = idempotency_key(&headers)?;
+    let urls: Vec<Option<String>> = request.documents.iter().map(url_of).collect();
+    let (mut documents, mut places) = (Vec::new(), Vec::new());
+    let mut refused: Vec<(usize, Error)> = Vec::new();
+    for (place, item) in request.documents.into_iter().enumerate() {
+        // One key for the batch is one key for each of its documents.
+        let key = key.as_ref().map(|key| format!("{key}#{place}"));
+        match read_item(item, &defaults, key) {
+            Ok(new) => {
+                documents.push(new);
+                places.push(place);
+            }
+            Err(error) => refused.push((place, error)),
+        }
+    }
+    let mut results = Vec::new();
+    for (place, result) in places.into_iter().zip(submit_all(&app.ctx, &tenant, documents).await) {
+        match result {
+            Ok(accepted) => results.push(BatchResult::accepted(&accepted, urls[place].clone())),
+            Err(error) => refused.push((place, error)),
+        }
+    }
+    refused.sort_by_key(|(place, _)| *place);
+    let (success, failed) = (results.len(), refused.len());
+    results.extend(
+        refused.iter().map(|(place, error)| BatchResult::refused(*place, error, urls[*place].clone())),
+    );
+    Ok(Json(BatchResponse { results, success, failed }))
+}
+
+/// The address that a document of a batch is, if it is one.
+fn url_of(item: &Value) -> Option<String> {
+    let content = item.as_str().or(item["content"].as_str())?;
+    parse_page_url(content).map(|_| content.trim().to_owned())
+}
+
+fn read_item(item: Value, defaults: &Common, key: Option<String>) -> Result<NewDocument> {
+    let (content, common) = match item {
+        Value::String(text) => (Some(text), Common::default()),
+        Value::Object(_) => (parse_fields::<Item>(&item)?.content, parse_fields(&item)?),
+        _ => return Err(Error::invalid("a document is an object with `content`, or a text")),
+    };
+    let content = content.ok_or_else(|| Error::invalid_field("content", "there is nothing in it"))?;
+    let (bytes, form) = text_body(content)?;
+    common.or(defaults).into_document(Content::Whole { bytes, form }, key)
+}
+
+impl BatchResult {
+    fn accepted(accepted: &Accepted, url: Option<String>) -> Self {
+        let (id, status) = (accepted.id.to_string(), accepted.status.as_str());
+        Self { id, status, error: None, details: None, url }
+    }
+
+    fn refused(place: usize, error: &Error, url: Option<String>) -> Self {
+        let details = Some(format!("{} in documents[{place}]", error.kind()));
+        // compat: the clients' types demand an id; the contract says it is empty then.
+        Self { id: String::new(), status: "error", error: Some(error.to_string()), details, url }
+    }
+}

@@ -1,0 +1,96 @@
+//! `DELETE /v3/documents/bulk`: by ids, by container tags, or by tags and path.
+
+use axum::extract::State;
+use domain::usecase::{ListQuery, Naming, Scope, find_documents, list_documents, remove_documents};
+use domain::{Document, Error, Result, Tenant};
+use edge::{ApiResult, App, Auth, Json, Write, scope};
+use serde::{Deserialize, Serialize};
+
+/// The most ids of one request. Contract.
+const MAX_IDS: usize = 100;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct BulkRequest {
+    /// Ids or customIds.
+    ids: Option<Vec<String>>,
+    container_tag: Option<String>,
+    container_tags: Option<Vec<String>>,
+    /// Exact, or a prefix when it ends with `/`.
+    filepath: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct BulkResponse {
+    success: bool,
+    deleted_count: usize,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    errors: Vec<BulkError>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    container_tags: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct BulkError {
+    id: String,
+    error: String,
+}
+
+pub(crate) async fn delete_bulk(
+    State(app): State<App>,
+    Auth { tenant, .. }: Auth<Write>,
+    Json(request): Json<BulkRequest>,
+) -> ApiResult<Json<BulkResponse>> {
+    let scope = scope(request.container_tag.as_deref(), request.container_tags.as_deref())?;
+    let container_tags: Vec<String> = scope.tags.iter().map(ToString::to_string).collect();
+    let (documents, errors) = match request.ids.as_deref() {
+        Some(_) if request.filepath.is_some() => {
+            return Err(Error::invalid_field("filepath", "goes with containerTags, not with ids").into());
+        }
+        Some(ids) => by_ids(&app, &tenant, ids, &scope).await?,
+        None if scope.tags.is_empty() => {
+            return Err(Error::invalid(
+                "say what to delete: `ids`, or `containerTags` with or without `filepath`",
+            )
+            .into());
+        }
+        None => (by_tags(&app, &tenant, scope, request.filepath).await?, Vec::new()),
+    };
+    let deleted_count = documents.len();
+    remove_documents(&app.ctx, &tenant, documents).await?;
+    Ok(Json(BulkResponse { success: errors.is_empty(), deleted_count, errors, container_tags }))
+}
+
+async fn by_ids(
+    app: &App,
+    tenant: &Tenant,
+    ids: &[String],
+    scope: &Scope,
+) -> Result<(Vec<Document>, Vec<BulkError>)> {
+    if !(1..=MAX_IDS).contains(&ids.len()) {
+        return Err(Error::invalid_field("ids", format!("1 to {MAX_IDS} ids")));
+    }
+    let (mut documents, mut errors) = (Vec::<Document>::new(), Vec::new());
+    for (id, found) in ids.iter().zip(find_documents(&app.ctx, tenant, ids, Naming::Either, scope).await) {
+        match found {
+            Ok(document) if documents.iter().any(|known| known.id == document.id) => {}
+            Ok(document) => documents.push(document),
+            Err(error @ (Error::NotFound(_) | Error::Conflict(_))) => {
+                errors.push(BulkError { id: id.clone(), error: error.to_string() });
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok((documents, errors))
+}
+
+async fn by_tags(
+    app: &App,
+    tenant: &Tenant,
+    scope: Scope,
+    filepath: Option<String>,
+) -> Result<Vec<Document>> {
+    let query = ListQuery { filepath, ..ListQuery::all(scope) };
+    Ok(list_documents(&app.ctx, tenant, &query).await?.documents)
+}

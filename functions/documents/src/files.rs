@@ -1,0 +1,83 @@
+//! Files beside the API: `POST /v3/documents/file/uploads` and `GET /v3/documents/{id}/file-url`.
+
+use axum::extract::State;
+use bytes::Bytes;
+use domain::usecase::{Content, begin_upload, file_url, find_document};
+use domain::{BodyForm, Status, Timestamp};
+use edge::{ApiResult, App, Auth, Json, JsonParts, Path, Query, Read, Write};
+use http::HeaderMap;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::add::{Common, idempotency_key};
+use crate::one::Which;
+use crate::upload::{MAX_FILE_BYTES, checked_name};
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct UploadRequest {
+    /// The file's name, which says what it is.
+    #[serde(alias = "filename")]
+    file_name: Option<String>,
+    mime_type: Option<String>,
+    file_type: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct UploadResponse {
+    id: String,
+    status: Status,
+    upload: UploadTarget,
+}
+
+/// Where to send the file: one form with these fields, then the part `file`.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct UploadTarget {
+    method: &'static str,
+    url: String,
+    fields: Map<String, Value>,
+    max_bytes: usize,
+    expires_at: Timestamp,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct FileUrlResponse {
+    url: String,
+}
+
+pub(crate) async fn begin(
+    State(app): State<App>,
+    Auth { tenant, .. }: Auth<Write>,
+    headers: HeaderMap,
+    JsonParts(request, common): JsonParts<UploadRequest, Common>,
+) -> ApiResult<Json<UploadResponse>> {
+    let name = checked_name("fileName", request.file_name)?;
+    let declared = checked_name("mimeType", request.mime_type.or(request.file_type))?;
+    let content = Content::Whole { bytes: Bytes::new(), form: BodyForm::File { name, declared } };
+    let new = common.into_document(content, idempotency_key(&headers)?)?;
+    let upload = begin_upload(&app.ctx, &tenant, new, MAX_FILE_BYTES as u64).await?;
+    let fields = upload.form.fields.into_iter().map(|(name, value)| (name, value.into())).collect();
+    Ok(Json(UploadResponse {
+        id: upload.accepted.id.to_string(),
+        status: upload.accepted.status,
+        upload: UploadTarget {
+            method: "POST",
+            url: upload.form.url,
+            fields,
+            max_bytes: MAX_FILE_BYTES,
+            expires_at: upload.until,
+        },
+    }))
+}
+
+pub(crate) async fn url(
+    State(app): State<App>,
+    Auth { tenant, .. }: Auth<Read>,
+    Path(id): Path<String>,
+    Query(which): Query<Which>,
+) -> ApiResult<Json<FileUrlResponse>> {
+    let document = find_document(&app.ctx, &tenant, &id, &which.scope()?).await?;
+    Ok(Json(FileUrlResponse { url: file_url(&app.ctx, &tenant, &document).await? }))
+}

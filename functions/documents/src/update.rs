@@ -1,0 +1,73 @@
+//! `PATCH /v3/documents/{id}` and `POST /v3/documents/{id}/retry`.
+
+use axum::extract::State;
+use domain::usecase::{Description, Update, find_document, retry_document, update_document};
+use domain::{CustomId, Metadata, Patch, Result, TaskType, Timestamp};
+use edge::{ApiResult, App, Auth, Json, Path, Query, Write, tag_of};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::add::{AddResponse, filepath, text_body};
+use crate::one::Which;
+
+/// Whatever is absent stays; `null` clears metadata, path and filter.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct UpdateRequest {
+    content: Option<String>,
+    metadata: Patch<Map<String, Value>>,
+    filepath: Patch<String>,
+    filter_by_metadata: Patch<Map<String, Value>>,
+    custom_id: Option<String>,
+    container_tag: Option<String>,
+    container_tags: Option<Vec<String>>,
+    task_type: Option<TaskType>,
+    document_date: Option<String>,
+}
+
+pub(crate) async fn update(
+    State(app): State<App>,
+    Auth { tenant, .. }: Auth<Write>,
+    Path(id): Path<String>,
+    Query(which): Query<Which>,
+    Json(request): Json<UpdateRequest>,
+) -> ApiResult<Json<AddResponse>> {
+    let update = request.into_update()?;
+    // The tag in the body says where the document is to be; only the one in the query tells equal customIds apart.
+    let document = find_document(&app.ctx, &tenant, &id, &which.scope()?).await?;
+    Ok(Json(update_document(&app.ctx, &tenant, document, update).await?.into()))
+}
+
+pub(crate) async fn retry(
+    State(app): State<App>,
+    Auth { tenant, .. }: Auth<Write>,
+    Path(id): Path<String>,
+    Query(which): Query<Which>,
+) -> ApiResult<Json<AddResponse>> {
+    let document = find_document(&app.ctx, &tenant, &id, &which.scope()?).await?;
+    Ok(Json(retry_document(&app.ctx, &tenant, document).await?.into()))
+}
+
+impl UpdateRequest {
+    fn into_update(self) -> Result<Update> {
+        let object = |field: &'static str| move |object| Metadata::parse_field(field, object);
+        let path = match self.filepath {
+            Patch::Set(path) if path.is_empty() => Patch::Clear,
+            path => path.try_map(filepath)?,
+        };
+        let description = Description {
+            metadata: self.metadata.try_map(object("metadata"))?,
+            filepath: path,
+            filter_by_metadata: self.filter_by_metadata.try_map(object("filterByMetadata"))?,
+        };
+        let date = self.document_date.as_deref();
+        Ok(Update {
+            content: self.content.map(text_body).transpose()?,
+            description,
+            custom_id: self.custom_id.as_deref().map(CustomId::parse).transpose()?,
+            tag: tag_of(self.container_tag.as_deref(), self.container_tags.as_deref())?,
+            task_type: self.task_type,
+            document_date: date.map(|date| Timestamp::parse("documentDate", date)).transpose()?,
+        })
+    }
+}

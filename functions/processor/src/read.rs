@@ -1,0 +1,204 @@
+//! From a document's body to its canonical text, by whatever reads that kind of content.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use bytes::Bytes;
+use content::{Format, Source};
+use domain::conversation::{self, Turn};
+use domain::{BodyForm, Document, DocumentType, Failure, FailureCode, PortError};
+use remote::{FetchError, FetchErrorKind, Fetcher, ModelError, Models};
+use sandbox::{Sandbox, SandboxError};
+
+/// What reads content: parsers behind a wall, pages of the internet, models for pictures and sound.
+#[derive(Clone)]
+pub struct Readers {
+    /// Runs the parsers.
+    pub sandbox: Sandbox,
+    /// Fetches pages.
+    pub fetcher: Fetcher,
+    /// Describes pictures and transcribes recordings.
+    pub models: Models,
+}
+
+/// A document's canonical text, what shapes its chunks, and what it says about itself.
+pub(crate) struct Text {
+    pub(crate) text: String,
+    pub(crate) format: Format,
+    pub(crate) kind: DocumentType,
+    pub(crate) title: Option<String>,
+    pub(crate) properties: BTreeMap<String, String>,
+    /// The turns of a conversation and their places in the text, in characters.
+    pub(crate) turns: Vec<(Turn, Range<usize>)>,
+}
+
+/// Why there is no text.
+pub(crate) enum ReadError {
+    /// For good: the document has failed.
+    Failed(Failure),
+    /// Perhaps next time.
+    Unavailable(PortError),
+}
+
+impl ReadError {
+    fn failed(code: FailureCode, message: impl Into<String>) -> Self {
+        Self::Failed(Failure { code, message: message.into() })
+    }
+
+    fn unavailable(error: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self::Unavailable(PortError::Unavailable(Box::new(error)))
+    }
+}
+
+impl Readers {
+    /// Reads a body.
+    pub(crate) async fn read(&self, document: &Document, body: &Bytes) -> Result<Text, ReadError> {
+        match &document.body.form {
+            BodyForm::Conversation => read_turns(body),
+            BodyForm::Text => self.extract(&marked(body), None, None).await,
+            BodyForm::Url => self.read_page(document.url.as_deref().unwrap_or_default()).await,
+            BodyForm::File { name, declared } => {
+                self.read_bytes(body, name.as_deref(), declared.as_deref()).await
+            }
+        }
+    }
+
+    async fn read_page(&self, url: &str) -> Result<Text, ReadError> {
+        let page = self.fetcher.fetch(url).await.map_err(|error| of_fetch(&error))?;
+        let name = page.url.split(['?', '#']).next().and_then(|path| path.rsplit('/').next());
+        let name = name.filter(|name| !name.is_empty());
+        let mut text = self.read_bytes(&page.bytes, name, page.media_type.as_deref()).await?;
+        if text.format == Format::Html || text.format.is_plain() {
+            text.kind = DocumentType::Webpage;
+        }
+        if text.title.as_deref() == name {
+            text.title = None;
+        }
+        Ok(text)
+    }
+
+    /// Reads a file of any kind.
+    async fn read_bytes(
+        &self,
+        bytes: &Bytes,
+        name: Option<&str>,
+        declared: Option<&str>,
+    ) -> Result<Text, ReadError> {
+        let source = Source { bytes, name, declared };
+        let format = content::sniff(&source).map_err(of_content)?;
+        let media_type = content::media_type(&source).unwrap_or("application/octet-stream");
+        let mut text = match format {
+            Format::Image => {
+                self.models.describe_image(bytes, media_type).await.map(|said| (said, DocumentType::Image))
+            }
+            Format::Audio => {
+                self.transcribe(bytes, name, media_type).await.map(|said| (said, DocumentType::Audio))
+            }
+            Format::Video => {
+                self.transcribe(bytes, name, media_type).await.map(|said| (said, DocumentType::Video))
+            }
+            _ => return self.extract(bytes, name, declared).await,
+        }
+        .map_err(of_model)
+        .and_then(|(said, kind)| of_words(&said, kind))?;
+        text.title = name.map(str::to_owned);
+        Ok(text)
+    }
+
+    async fn transcribe(
+        &self,
+        bytes: &Bytes,
+        name: Option<&str>,
+        media_type: &str,
+    ) -> Result<String, ModelError> {
+        self.models.transcribe(bytes.clone(), name.unwrap_or("recording"), media_type).await
+    }
+
+    async fn extract(
+        &self,
+        bytes: &[u8],
+        name: Option<&str>,
+        declared: Option<&str>,
+    ) -> Result<Text, ReadError> {
+        let found = self.sandbox.extract(bytes, name, declared).await.map_err(|error| match error {
+            SandboxError::Content(failure) => of_content(failure),
+            SandboxError::Unavailable(error) => ReadError::unavailable(error),
+        })?;
+        let kind = match found.format {
+            Format::Pdf => DocumentType::Pdf,
+            Format::Html => DocumentType::Webpage,
+            _ => DocumentType::Text,
+        };
+        Ok(Text {
+            title: found.title.or_else(|| name.map(str::to_owned)),
+            text: found.text,
+            format: found.format,
+            kind,
+            properties: found.properties,
+            turns: Vec::new(),
+        })
+    }
+}
+
+/// A text of a JSON field with what says that it is one: the byte order mark of UTF-8 in front, which keeps a text that
+/// begins like some file from being read as one, and no control characters, which would make it look like a binary file
+/// and are dropped from every text.
+fn marked(text: &[u8]) -> Vec<u8> {
+    const MARK: &[u8] = b"\xEF\xBB\xBF";
+    let kept = |byte: &u8| !byte.is_ascii_control() || byte.is_ascii_whitespace();
+    MARK.iter().chain(text.iter().filter(|byte| kept(byte))).copied().collect()
+}
+
+fn read_turns(body: &[u8]) -> Result<Text, ReadError> {
+    let stored = conversation::from_bytes(body).map_err(|_| {
+        ReadError::failed(FailureCode::Corrupt, "the stored turns of the conversation cannot be read")
+    })?;
+    let turn = |turn: &Turn| content::Turn {
+        role: turn.role.clone(),
+        speaker: turn.name.clone(),
+        text: turn.text.clone(),
+        date: None,
+    };
+    let (text, places) = content::render_conversation(&stored.iter().map(turn).collect::<Vec<_>>());
+    let turns = stored.into_iter().zip(places).collect();
+    let (kind, properties) = (DocumentType::Text, BTreeMap::new());
+    Ok(Text { text, format: Format::Text, kind, title: None, properties, turns })
+}
+
+/// What a model has said, as a document.
+fn of_words(said: &str, kind: DocumentType) -> Result<Text, ReadError> {
+    let source = Source { bytes: said.as_bytes(), name: Some("description.md"), declared: None };
+    let found = content::extract(&source).map_err(of_content)?;
+    let (format, properties) = (found.format, BTreeMap::new());
+    Ok(Text { text: found.text, format, kind, title: None, properties, turns: Vec::new() })
+}
+
+fn of_content(failure: content::Failure) -> ReadError {
+    use content::FailureCode as Code;
+    let code = match failure.code {
+        Code::ContentLimit => FailureCode::ContentLimit,
+        Code::Encrypted => FailureCode::Encrypted,
+        Code::Corrupt => FailureCode::Corrupt,
+        Code::UnsupportedType => FailureCode::UnsupportedType,
+        Code::Empty => FailureCode::Empty,
+    };
+    ReadError::failed(code, failure.message)
+}
+
+fn of_fetch(error: &FetchError) -> ReadError {
+    let code = match error.kind {
+        FetchErrorKind::Blocked => FailureCode::FetchBlocked,
+        FetchErrorKind::Failed => FailureCode::FetchFailed,
+        FetchErrorKind::TooLarge => FailureCode::ContentLimit,
+    };
+    ReadError::failed(code, error.message.clone())
+}
+
+fn of_model(error: ModelError) -> ReadError {
+    match error {
+        ModelError::Unavailable => ReadError::unavailable(error),
+        ModelError::NotConfigured { .. } | ModelError::Refused(_) | ModelError::Invalid => {
+            ReadError::failed(FailureCode::UnsupportedType, error.to_string())
+        }
+    }
+}

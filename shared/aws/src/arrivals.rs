@@ -1,0 +1,137 @@
+//! What S3 tells about new objects (user guide, "event message structure").
+
+use domain::ports::Arrival;
+use percent_encoding::percent_decode_str;
+use serde::Deserialize;
+
+use crate::keys;
+
+/// A message: about objects, or the one that S3 sends when notifications are set up.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Message {
+    Records {
+        #[serde(rename = "Records")]
+        records: Vec<Record>,
+    },
+    Test {
+        #[serde(rename = "Event")]
+        event: String,
+    },
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Record {
+    event_name: String,
+    s3: About,
+}
+
+#[derive(Deserialize)]
+struct About {
+    bucket: Bucket,
+    object: Object,
+}
+
+#[derive(Deserialize)]
+struct Bucket {
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct Object {
+    key: String,
+}
+
+/// The objects of `bucket` that a message says are new; `None` when it is no message of S3.
+pub(crate) fn parse(bucket: &str, message: &str) -> Option<Vec<Arrival>> {
+    match serde_json::from_str(message).ok()? {
+        Message::Test { event } => (event == "s3:TestEvent").then(Vec::new),
+        Message::Records { records } => {
+            let here = records.iter().filter(|record| {
+                record.event_name.starts_with("ObjectCreated:") && record.s3.bucket.name == bucket
+            });
+            Some(here.filter_map(|record| arrival(&record.s3.object.key)).collect())
+        }
+    }
+}
+
+/// Keys come as in forms: `+` for a space, other bytes escaped.
+fn arrival(key: &str) -> Option<Arrival> {
+    let key = key.replace('+', " ");
+    let key = percent_decode_str(&key).decode_utf8().ok()?;
+    keys::parse_object(&key).map(|(org, path)| Arrival { org, path })
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::OrgId;
+
+    use super::*;
+
+    fn record(event: &str, bucket: &str, key: &str) -> String {
+        format!(
+            r#"{{"eventVersion":"2.1","eventSource":"aws:s3","awsRegion":"eu-central-1",
+            "eventTime":"2026-01-01T00:00:00.000Z","eventName":"{event}","userIdentity":{{"principalId":"AWS:x"}},
+            "requestParameters":{{"sourceIPAddress":"127.0.0.1"}},"responseElements":{{"x-amz-request-id":"x"}},
+            "s3":{{"s3SchemaVersion":"1.0","configurationId":"uploads","bucket":{{"name":"{bucket}",
+            "ownerIdentity":{{"principalId":"x"}},"arn":"arn:aws:s3:::{bucket}"}},
+            "object":{{"key":"{key}","size":4,"eTag":"x","sequencer":"0055AED6DCD90281E5"}}}}}}"#
+        )
+    }
+
+    fn parsed(records: &[String]) -> Vec<(String, String)> {
+        let message = format!(r#"{{"Records":[{}]}}"#, records.join(","));
+        let arrivals = parse("content", &message).unwrap();
+        arrivals.into_iter().map(|arrival| (arrival.org.as_str().to_owned(), arrival.path)).collect()
+    }
+
+    #[test]
+    fn all_records_of_a_message_are_read_and_their_keys_decoded() {
+        let records = [
+            record("ObjectCreated:Post", "content", "acme/d/one+two%2Bthree/upload"),
+            record("ObjectCreated:Put", "content", "beta%2Fd%2F%C3%BC/upload"),
+        ];
+        let wanted = [("acme", "d/one two+three/upload"), ("beta", "d/\u{fc}/upload")];
+        assert_eq!(parsed(&records), wanted.map(|(org, path)| (org.to_owned(), path.to_owned())));
+    }
+
+    #[test]
+    fn what_is_not_about_a_new_object_of_ours_is_left_out() {
+        let records = [
+            record("ObjectCreated:Put", "other", "acme/d/upload"),
+            record("ObjectRemoved:Delete", "content", "acme/d/upload"),
+            record("ObjectCreated:Put", "content", "upload"),
+            record("ObjectCreated:Put", "content", "acme/"),
+            record("ObjectCreated:Put", "content", "Not+An+Org/d/upload"),
+            record("ObjectCreated:Put", "content", "acme/%FF/upload"),
+        ];
+        assert_eq!(parsed(&records), []);
+        assert_eq!(parsed(&[]), []);
+    }
+
+    #[test]
+    fn the_message_that_comes_first_is_about_nothing() {
+        let message = r#"{"Service":"Amazon S3","Event":"s3:TestEvent","Time":"2026-01-01T00:00:00.000Z",
+            "Bucket":"content","RequestId":"x","HostId":"x"}"#;
+        assert_eq!(parse("content", message), Some(Vec::new()));
+    }
+
+    #[test]
+    fn other_messages_are_none() {
+        let org = OrgId::parse("acme").unwrap();
+        let others = [
+            String::new(),
+            "text".into(),
+            "[]".into(),
+            "{}".into(),
+            r#"{"Records":"none"}"#.into(),
+            r#"{"Records":[{"eventName":"ObjectCreated:Put"}]}"#.into(),
+            r#"{"Event":"other"}"#.into(),
+            format!(r#"{{"org":"{org}","job":{{"type":"purge.v1"}}}}"#),
+        ];
+        for message in others {
+            assert_eq!(parse("content", &message), None, "{message}");
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! What a change of a commit does to the log and to the records of documents.
+
+use aws_sdk_dynamodb::types::{CancellationReason, Delete, Put, TransactWriteItem, Update};
+use domain::container::LogEntry;
+use domain::document::Indexed;
+use domain::ports::{Committed, PortResult};
+use domain::{Change, Document, PortError, SearchDocument, Status, Tenant, Timestamp};
+
+use crate::documents::{EDITED_AS_OFTEN, new_record, write_sent};
+use crate::error::build_error;
+use crate::item::{Table, json, key_item, n, s};
+use crate::keys;
+
+/// What the log says about a change.
+pub(super) fn log_entry(change: &Change, now: Timestamp) -> PortResult<LogEntry> {
+    let (pack, mut shown) = match change {
+        Change::Remove(document) | Change::Move { from: document, .. } => {
+            return Ok(LogEntry::Remove { id: document.id.clone() });
+        }
+        Change::Publish(document) => {
+            let extracted = document.extracted.as_ref().ok_or_else(missing)?;
+            (&extracted.pack, SearchDocument::of(document, &document.revision))
+        }
+        Change::Describe(document) => {
+            let served = document.indexed.as_ref().ok_or_else(missing)?;
+            let (kind, title) = (served.kind, served.title.clone());
+            (&served.pack, SearchDocument { kind, title, ..SearchDocument::of(document, &served.revision) })
+        }
+    };
+    shown.updated_at = now.as_millis();
+    Ok(LogEntry::Put { pack: pack.clone(), document: Box::new(shown) })
+}
+
+fn missing() -> PortError {
+    PortError::Corrupt("a commit without content".into())
+}
+
+/// The changes of documents' records, each on condition that its document is as it was read.
+pub(super) fn change_records(
+    table: &Table,
+    tenant: &Tenant,
+    change: &Change,
+    now: Timestamp,
+) -> PortResult<Vec<TransactWriteItem>> {
+    let update = |update: Update| TransactWriteItem::builder().update(update).build();
+    match change {
+        Change::Publish(document) => Ok(vec![update(publish(table, tenant, document, now)?)]),
+        Change::Describe(document) => Ok(vec![update(describe(table, tenant, document, now)?)]),
+        // Whatever has been said about it meanwhile goes with it.
+        Change::Remove(document) => Ok(vec![delete(table, tenant, document, false)?]),
+        Change::Move { from, to } => {
+            let put = Put::builder().table_name(&table.name).set_item(Some(new_record(tenant, to)));
+            let put = put.condition_expression("attribute_not_exists(pk)").build().map_err(build_error)?;
+            let put = TransactWriteItem::builder().put(put).build();
+            Ok(vec![delete(table, tenant, from, true)?, put])
+        }
+    }
+}
+
+fn delete(
+    table: &Table,
+    tenant: &Tenant,
+    document: &Document,
+    unedited: bool,
+) -> PortResult<TransactWriteItem> {
+    let delete = Delete::builder().table_name(&table.name);
+    let delete = delete.set_key(Some(key_item(&keys::document(tenant, &document.id))));
+    let delete = delete.expression_attribute_values(":rev", s(document.revision.as_str()));
+    let delete = if unedited {
+        let delete = delete.condition_expression(format!("rev = :rev AND {EDITED_AS_OFTEN}"));
+        delete.expression_attribute_values(":ed", n(document.edits))
+    } else {
+        delete.condition_expression("rev = :rev")
+    };
+    Ok(TransactWriteItem::builder().delete(delete.build().map_err(build_error)?).build())
+}
+
+fn describe(table: &Table, tenant: &Tenant, document: &Document, now: Timestamp) -> PortResult<Update> {
+    let update = Update::builder().table_name(&table.name);
+    let update = update.set_key(Some(key_item(&keys::document(tenant, &document.id))));
+    let update = update
+        .update_expression("SET sent = :sent, ed = :next, up = :now")
+        .condition_expression(format!("rev = :rev AND {EDITED_AS_OFTEN}"))
+        .expression_attribute_values(":sent", write_sent(document))
+        .expression_attribute_values(":next", n(document.edits))
+        .expression_attribute_values(":ed", n(document.edits.saturating_sub(1)))
+        .expression_attribute_values(":now", n(now.as_millis()))
+        .expression_attribute_values(":rev", s(document.revision.as_str()));
+    update.build().map_err(build_error)
+}
+
+fn publish(table: &Table, tenant: &Tenant, document: &Document, now: Timestamp) -> PortResult<Update> {
+    let extracted = document.extracted.as_ref().filter(|new| document.is_current(&new.revision));
+    let extracted = extracted.ok_or_else(missing)?;
+    let indexed = Indexed {
+        revision: document.revision.clone(),
+        pack: extracted.pack.clone(),
+        body: document.body.blob.clone(),
+        chunks: extracted.chunks,
+        kind: document.kind,
+        title: document.title.clone(),
+    };
+    let update = Update::builder().table_name(&table.name);
+    let update = update.set_key(Some(key_item(&keys::document(tenant, &document.id))));
+    let update = update
+        .update_expression("SET st = :done, idx = :idx, up = :now, lease = :zero REMOVE qs, qd, ext, err")
+        .condition_expression(format!("rev = :rev AND st = :indexing AND {EDITED_AS_OFTEN}"))
+        .expression_attribute_values(":ed", n(document.edits))
+        .expression_attribute_values(":done", s(Status::Done.as_str()))
+        .expression_attribute_values(":indexing", s(Status::Indexing.as_str()))
+        .expression_attribute_values(":idx", json(&indexed))
+        .expression_attribute_values(":now", n(now.as_millis()))
+        .expression_attribute_values(":zero", n(0))
+        .expression_attribute_values(":rev", s(document.revision.as_str()));
+    update.build().map_err(build_error)
+}
+
+/// What a cancelled commit means. The head and the log record stand before the documents in the transaction, whose
+/// items belong to the changes at `owners`; purge records, which come last, have no condition.
+pub(super) fn cancelled(
+    reasons: &[CancellationReason],
+    changes: &[Change],
+    owners: &[usize],
+) -> Option<Committed> {
+    let code = |i: usize| reasons.get(i).and_then(CancellationReason::code).unwrap_or("None");
+    let known = ["None", "ConditionalCheckFailed", "TransactionConflict"];
+    if (0..reasons.len()).any(|i| !known.contains(&code(i))) {
+        return None;
+    }
+    if (0..reasons.len()).any(|i| code(i) == "TransactionConflict") || code(0) != "None" || code(1) != "None"
+    {
+        return Some(Committed::Moved);
+    }
+    let failed = owners.iter().enumerate().filter(|(i, _)| code(i + 2) != "None");
+    let mut stale: Vec<_> = failed.map(|(_, owner)| changes[*owner].document().id.clone()).collect();
+    stale.dedup();
+    Some(Committed::Stale(stale))
+}

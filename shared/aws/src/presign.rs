@@ -1,0 +1,166 @@
+//! What others may do with one object: an address to read it, a form to store it.
+
+use std::time::{Duration, SystemTime};
+
+use aws_config::{Region, SdkConfig};
+use aws_credential_types::Credentials;
+use aws_credential_types::provider::{ProvideCredentials, SharedCredentialsProvider};
+use aws_sdk_s3::presigning::PresigningConfig;
+use aws_sigv4::sign::v4;
+use aws_smithy_types::DateTime;
+use aws_smithy_types::date_time::Format;
+use domain::ports::{PortResult, UploadForm};
+use domain::{PortError, Timestamp};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::json;
+
+use crate::error::port_error;
+
+/// The longest time that S3 accepts, in seconds.
+const MAX_SECONDS: u32 = 7 * 24 * 60 * 60;
+/// The longest file name in an address, in characters.
+const MAX_NAME: usize = 200;
+/// What a file name needs escaped in a header (RFC 5987, `attr-char`).
+const ESCAPED: AsciiSet = NON_ALPHANUMERIC
+    .remove(b'!')
+    .remove(b'#')
+    .remove(b'$')
+    .remove(b'&')
+    .remove(b'+')
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'^')
+    .remove(b'_')
+    .remove(b'`')
+    .remove(b'|')
+    .remove(b'~');
+
+/// Signs with the keys of one configuration for one endpoint.
+#[derive(Debug, Clone)]
+pub(crate) struct Presigner {
+    s3: aws_sdk_s3::Client,
+    credentials: Option<SharedCredentialsProvider>,
+    region: Option<Region>,
+}
+
+impl Presigner {
+    /// For the endpoint and with the keys of `config`. S3 itself is addressed by the bucket's own host, as it demands of
+    /// new buckets; another endpoint by path, which every endpoint understands.
+    pub(crate) fn new(config: &SdkConfig) -> Self {
+        let by_path = config.endpoint_url().is_some();
+        let s3 = aws_sdk_s3::config::Builder::from(config).force_path_style(by_path).build();
+        Self {
+            s3: aws_sdk_s3::Client::from_conf(s3),
+            credentials: config.credentials_provider(),
+            region: config.region().cloned(),
+        }
+    }
+
+    /// The same for another endpoint and with other keys.
+    pub(crate) fn at(&self, endpoint: &str, access_key: &str, secret_key: &str) -> Self {
+        let keys = Credentials::new(access_key, secret_key, None, None, "fixed");
+        let credentials = SharedCredentialsProvider::new(keys);
+        let config = self.s3.config().to_builder().endpoint_url(endpoint).force_path_style(true);
+        let s3 = config.credentials_provider(credentials.clone()).build();
+        Self {
+            s3: aws_sdk_s3::Client::from_conf(s3),
+            credentials: Some(credentials),
+            region: self.region.clone(),
+        }
+    }
+
+    /// An address that downloads the object.
+    pub(crate) async fn address(
+        &self,
+        bucket: &str,
+        key: &str,
+        name: Option<&str>,
+        now: Timestamp,
+        seconds: u32,
+    ) -> PortResult<String> {
+        let config = PresigningConfig::builder().start_time(system_time(now));
+        let config = config.expires_in(Duration::from_secs(seconds.clamp(1, MAX_SECONDS).into())).build();
+        let get = self.s3.get_object().bucket(bucket).key(key);
+        let get = get.response_content_disposition(disposition(name));
+        let signed = get.presigned(config.map_err(internal)?).await.map_err(port_error)?;
+        Ok(signed.uri().to_owned())
+    }
+
+    /// A form that stores the object.
+    pub(crate) async fn form(
+        &self,
+        bucket: &str,
+        key: &str,
+        max_bytes: u64,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> PortResult<UploadForm> {
+        let region = self.region.as_ref().ok_or_else(|| internal("no AWS region is configured"))?.as_ref();
+        let provider =
+            self.credentials.as_ref().ok_or_else(|| internal("no AWS credentials are configured"))?;
+        let keys = provider.provide_credentials().await;
+        let keys = keys.map_err(|error| PortError::Unavailable(Box::new(error)))?;
+        let date = text(now)?.replace(['-', ':'], "");
+        let day = date.split('T').next().unwrap_or_default();
+        let credential = format!("{}/{day}/{region}/s3/aws4_request", keys.access_key_id());
+        let mut fields = vec![
+            ("key", key.to_owned()),
+            ("x-amz-algorithm", "AWS4-HMAC-SHA256".to_owned()),
+            ("x-amz-credential", credential),
+            ("x-amz-date", date.clone()),
+        ];
+        fields.extend(keys.session_token().map(|token| ("x-amz-security-token", token.to_owned())));
+        let mut conditions = vec![json!({"bucket": bucket}), json!(["content-length-range", 1, max_bytes])];
+        conditions.extend(fields.iter().map(|(name, value)| json!({*name: value})));
+        let policy = json!({"expiration": text(until)?, "conditions": conditions});
+        let policy = aws_smithy_types::base64::encode(policy.to_string());
+        let signing_key = v4::generate_signing_key(keys.secret_access_key(), system_time(now), region, "s3");
+        fields.push(("x-amz-signature", v4::calculate_signature(signing_key, policy.as_bytes())));
+        fields.push(("policy", policy));
+        let url = self.bucket_address(bucket, now).await?;
+        Ok(UploadForm {
+            url,
+            fields: fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+        })
+    }
+
+    /// Where the SDK itself would send a request about the bucket.
+    async fn bucket_address(&self, bucket: &str, now: Timestamp) -> PortResult<String> {
+        let object = self.address(bucket, "o", None, now, 1).await?;
+        let address = object.split('?').next().and_then(|address| address.strip_suffix("/o"));
+        let address = address.ok_or_else(|| internal("the SDK has composed an unknown address"))?;
+        let has_path = address.split_once("://").is_some_and(|(_, rest)| rest.contains('/'));
+        Ok(if has_path { address.to_owned() } else { format!("{address}/") })
+    }
+}
+
+fn internal(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> PortError {
+    PortError::Internal(error.into())
+}
+
+fn system_time(at: Timestamp) -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_millis(at.as_millis().unsigned_abs())
+}
+
+/// A time in whole seconds, as in `2026-01-01T00:00:00Z`.
+fn text(at: Timestamp) -> PortResult<String> {
+    DateTime::from_secs(at.as_millis().div_euclid(1000)).fmt(Format::DateTime).map_err(internal)
+}
+
+/// The header `Content-Disposition` of a download (RFC 6266): the name in letters that every client reads and, if these
+/// are not all of it, as it is.
+fn disposition(name: Option<&str>) -> String {
+    let Some(name) = name else { return "attachment".to_owned() };
+    let name: String = name.chars().take(MAX_NAME).collect();
+    let is_plain = |letter: char| (letter.is_ascii_graphic() && !r#""%\/"#.contains(letter)) || letter == ' ';
+    let plain: String = name.chars().map(|letter| if is_plain(letter) { letter } else { '_' }).collect();
+    let escaped = utf8_percent_encode(&name, &ESCAPED);
+    if plain == name {
+        format!("attachment; filename=\"{plain}\"")
+    } else {
+        format!("attachment; filename=\"{plain}\"; filename*=UTF-8''{escaped}")
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,184 @@
+//! Conversations: the stored form of their turns, and what sending a conversation again adds to it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::PortError;
+use crate::time::Timestamp;
+
+/// The most bytes of a stored conversation. It is processed as a whole each time it grows.
+pub const MAX_BYTES: usize = 8 * 1024 * 1024;
+
+/// How many turns at the start of a message list must be those of the stored conversation to be taken for its history.
+/// One alone may be a greeting that was said again.
+const HISTORY_TURNS: usize = 2;
+
+/// What one side said at once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Turn {
+    /// `user`, `assistant`, `system` or `tool`.
+    pub role: String,
+    /// Who spoke, if it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// What was said.
+    pub text: String,
+    /// When, as far as the client or the time of its arrival tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
+}
+
+impl Turn {
+    /// Whether both say the same. When they were sent does not matter.
+    fn repeats(&self, other: &Self) -> bool {
+        (&self.role, &self.name, &self.text) == (&other.role, &other.name, &other.text)
+    }
+}
+
+/// Writes turns as a document's bytes.
+pub fn to_bytes(turns: &[Turn]) -> Vec<u8> {
+    serde_json::to_vec(turns).expect("strings serialize")
+}
+
+/// Reads a document's bytes.
+///
+/// # Errors
+/// [`PortError::Corrupt`] when they are not what [`to_bytes`] wrote.
+pub fn from_bytes(bytes: &[u8]) -> Result<Vec<Turn>, PortError> {
+    serde_json::from_slice(bytes).map_err(|_| PortError::Corrupt("the turns of a conversation".into()))
+}
+
+/// The conversation after `sent` has arrived: the stored turns, and behind them those that are new. A client may send
+/// the full history each time, the latest part of it, or only what is new; nothing that is stored is ever dropped.
+///
+/// What counts as known at the start of `sent`: the whole stored conversation, else as much as its end repeats, or a
+/// common beginning of at least two turns (a history that was changed, or is older than the stored one).
+pub fn merge(stored: Vec<Turn>, sent: Vec<Turn>) -> Vec<Turn> {
+    let known = known_turns(&stored, &sent);
+    stored.into_iter().chain(sent.into_iter().skip(known)).collect()
+}
+
+fn known_turns(stored: &[Turn], sent: &[Turn]) -> usize {
+    let common = stored.iter().zip(sent).take_while(|(old, new)| old.repeats(new)).count();
+    if common == stored.len() {
+        return common;
+    }
+    let history = if common >= HISTORY_TURNS { common } else { 0 };
+    // A changed history that comes again.
+    let is_repeat = history > 0 && overlap(stored, &sent[history..]) == sent.len() - history;
+    if is_repeat { sent.len() } else { history.max(overlap(stored, sent)) }
+}
+
+/// The length of the longest beginning of `sent` that `stored` ends with, in linear time (Knuth, Morris, Pratt 1977).
+fn overlap(stored: &[Turn], sent: &[Turn]) -> usize {
+    let mut borders = vec![0; sent.len()];
+    let mut length = 0;
+    for i in 1..sent.len() {
+        length = extended(sent, &borders, length, &sent[i]);
+        borders[i] = length;
+    }
+    let tail = &stored[stored.len().saturating_sub(sent.len())..];
+    let mut matched = 0;
+    for turn in tail {
+        if matched == sent.len() {
+            matched = borders[matched - 1];
+        }
+        matched = extended(sent, &borders, matched, turn);
+    }
+    matched
+}
+
+/// How much of the beginning of `pattern` a text ends with, once `turn` is appended to one that ends with `matched`.
+fn extended(pattern: &[Turn], borders: &[usize], mut matched: usize, turn: &Turn) -> usize {
+    while matched > 0 && !pattern[matched].repeats(turn) {
+        matched = borders[matched - 1];
+    }
+    match pattern.get(matched) {
+        Some(next) if next.repeats(turn) => matched + 1,
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Turns of users and assistants in turn, from words.
+    fn turns(words: &str) -> Vec<Turn> {
+        let turn = |text: &str| {
+            let role = if text.starts_with('a') { "assistant" } else { "user" };
+            Turn { role: role.into(), name: None, text: text.into(), at: None }
+        };
+        words.split_whitespace().map(turn).collect()
+    }
+
+    fn merged(stored: &str, sent: &str) -> String {
+        let merged = merge(turns(stored), turns(sent));
+        merged.iter().map(|turn| turn.text.as_str()).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn full_history_and_new_messages_come_to_the_same() {
+        assert_eq!(merged("", "u1 a1"), "u1 a1");
+        assert_eq!(merged("u1 a1", "u1 a1 u2 a2"), "u1 a1 u2 a2", "full history");
+        assert_eq!(merged("u1 a1", "u2 a2"), "u1 a1 u2 a2", "only what is new");
+        assert_eq!(merged("u1 a1 u2 a2", "u2 a2 u3"), "u1 a1 u2 a2 u3", "the latest part");
+    }
+
+    #[test]
+    fn the_same_again_adds_nothing() {
+        assert_eq!(merged("u1 a1 u2", "u1 a1 u2"), "u1 a1 u2");
+        assert_eq!(merged("u1 a1 u2", "u2"), "u1 a1 u2", "the retry of a single message");
+        assert_eq!(merged("u1 a1 u2 a2", "u1 a1"), "u1 a1 u2 a2", "an older history that comes late");
+    }
+
+    #[test]
+    fn nothing_stored_is_dropped() {
+        assert_eq!(merged("u1 a1 u2 a2", "u1 a1 u2b a2b"), "u1 a1 u2 a2 u2b a2b", "a changed history");
+        assert_eq!(merged("hi a1 u2 a2", "hi a3"), "hi a1 u2 a2 hi a3", "a greeting that is said again");
+        assert_eq!(merged("u1 ok a1", "ok"), "u1 ok a1 ok", "a short answer that is given again");
+    }
+
+    #[test]
+    fn the_time_of_arrival_does_not_make_a_turn_new() {
+        let at = |millis, mut turns: Vec<Turn>| {
+            turns.iter_mut().for_each(|turn| turn.at = Some(Timestamp::from_millis(millis)));
+            turns
+        };
+        let grown = merge(at(1000, turns("u1 a1")), at(2000, turns("u1 a1 u2")));
+        let times: Vec<_> = grown.iter().map(|turn| turn.at.expect("a time").as_millis()).collect();
+        assert_eq!(times, [1000, 1000, 2000]);
+    }
+
+    #[test]
+    fn the_stored_shape_of_version_1_stays_readable() {
+        let golden = br#"[{"role":"user","name":"Ann","text":"hi","at":"2025-04-15T09:30:00.000Z"},{"role":"tool","text":"x"}]"#;
+        let turns = from_bytes(golden).unwrap();
+        assert_eq!(turns[0].at.unwrap().as_millis(), 1_744_709_400_000);
+        assert_eq!(turns[1].name, None);
+        assert_eq!(from_bytes(&to_bytes(&turns)).unwrap(), turns);
+        assert!(from_bytes(b"{").is_err());
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn overlaps_are_those_that_trying_finds(stored in "[ab]{0,12}", sent in "[ab]{0,12}") {
+            let spaced = |text: &str| turns(&text.chars().map(|c| format!("{c} ")).collect::<String>());
+            let (stored, sent) = (spaced(&stored), spaced(&sent));
+            let ends_with = |length: &usize| stored.ends_with(&sent[..*length]);
+            let tried = (0..=stored.len().min(sent.len())).rev().find(ends_with).unwrap_or(0);
+            proptest::prop_assert_eq!(overlap(&stored, &sent), tried);
+        }
+
+        #[test]
+        fn what_was_stored_stays_in_front_and_sending_again_changes_nothing(
+            stored in proptest::collection::vec("[uax][12]", 0..8),
+            sent in proptest::collection::vec("[uax][12]", 0..8),
+        ) {
+            let (stored, sent) = (turns(&stored.join(" ")), turns(&sent.join(" ")));
+            let once = merge(stored.clone(), sent.clone());
+            proptest::prop_assert_eq!(&once[..stored.len()], &stored[..]);
+            let twice = merge(once.clone(), sent);
+            proptest::prop_assert_eq!(twice, once);
+        }
+    }
+}

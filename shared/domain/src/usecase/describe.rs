@@ -1,0 +1,82 @@
+//! Changing what the caller says about a document while its content stays.
+
+use crate::container::Change;
+use crate::ctx::Ctx;
+use crate::document::Document;
+use crate::error::{PortError, Result};
+use crate::metadata::Metadata;
+use crate::patch::Patch;
+use crate::ports::Committed;
+use crate::tenant::Tenant;
+use crate::usecase::remove::after_commit;
+
+/// How often a change is tried against concurrent changes of the document and commits of its container.
+const ATTEMPTS: usize = 50;
+
+/// What a caller says about a document beside its content.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Description {
+    /// Metadata, replaced as a whole.
+    pub metadata: Patch<Metadata>,
+    /// The caller's path.
+    pub filepath: Patch<String>,
+    /// What other documents must have for their memories to be considered beside this one's.
+    pub filter_by_metadata: Patch<Metadata>,
+}
+
+impl Description {
+    /// Changes the document; whether that made a difference.
+    pub(crate) fn apply(&self, document: &mut Document) -> bool {
+        let mut metadata = Some(document.metadata.clone()).filter(|metadata| !metadata.is_empty());
+        let changed = [
+            self.metadata.apply(&mut metadata),
+            self.filepath.apply(&mut document.filepath),
+            self.filter_by_metadata.apply(&mut document.filter_by_metadata),
+        ];
+        document.metadata = metadata.unwrap_or_default();
+        changed.contains(&true)
+    }
+}
+
+/// Changes a document's description in place: its record and, where search serves the document, its place in the index,
+/// in one transaction. Nothing is processed again. The document as it is then; `None` when it was deleted meanwhile.
+///
+/// # Errors
+/// Those of the ports.
+pub(crate) async fn describe(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    mut document: Document,
+    description: &Description,
+) -> Result<Option<Document>> {
+    for _ in 0..ATTEMPTS {
+        let mut edited = document.clone();
+        if !description.apply(&mut edited) {
+            return Ok(Some(document));
+        }
+        edited.edits += 1;
+        edited.updated_at = ctx.clock.now();
+        if write(ctx, tenant, &edited).await? {
+            return Ok(Some(edited));
+        }
+        match ctx.documents.get(tenant, std::slice::from_ref(&document.id)).await?.pop().flatten() {
+            Some(newer) => document = newer,
+            None => return Ok(None),
+        }
+    }
+    Err(PortError::Conflict.into())
+}
+
+async fn write(ctx: &Ctx, tenant: &Tenant, edited: &Document) -> Result<bool> {
+    if edited.indexed.is_none() {
+        return Ok(ctx.documents.describe(tenant, edited, edited.updated_at).await?);
+    }
+    let head = ctx.index.head(tenant, &edited.container).await?;
+    let change = [Change::Describe(Box::new(edited.clone()))];
+    let committed = ctx.index.commit(tenant, &edited.container, head.seq, &change, edited.updated_at).await?;
+    if let Committed::Done(purges) = committed {
+        after_commit(ctx, tenant, &edited.container, &head, &change, purges).await;
+        return Ok(true);
+    }
+    Ok(false)
+}

@@ -1,0 +1,141 @@
+//! Files beside the API: uploads by a pre-signed form, and addresses to download what was stored.
+
+use crate::blob::BlobRef;
+use crate::ctx::Ctx;
+use crate::document::{BodyForm, Document, FailureCode, Status};
+use crate::error::{Error, PortError, Result};
+use crate::ids::DocumentId;
+use crate::ports::{Arrival, UploadForm};
+use crate::tenant::Tenant;
+use crate::time::Timestamp;
+use crate::usecase::revise::{NewBody, Said, UPLOAD, announce, compose, message, record};
+use crate::usecase::submit::{Accepted, Content, NewDocument, identify, open_container};
+
+/// How long a form may be used. An upload of 50 MB over a slow line takes minutes.
+const UPLOAD_SECONDS: i64 = 15 * 60;
+/// How long an address works. Contract: 24 hours.
+const DOWNLOAD_SECONDS: u32 = 24 * 3600;
+/// How often an upload is begun against concurrent changes of the same document.
+const ATTEMPTS: usize = 12;
+
+/// A document whose file is still to come.
+#[derive(Debug, Clone)]
+pub struct Upload {
+    /// The document.
+    pub accepted: Accepted,
+    /// Where its file goes.
+    pub form: UploadForm,
+    /// Until when.
+    pub until: Timestamp,
+}
+
+/// Makes a document whose file the client stores by a pre-signed form, of at most `max_bytes`. It is `queued` until the
+/// file has arrived, and `failed` with `upload_missing` when it does not come in time. What `new` has as its content are
+/// no bytes, only the form.
+///
+/// # Errors
+/// [`Error::Forbidden`], [`Error::Conflict`] when an idempotency key comes with another request, and those of the ports.
+pub async fn begin_upload(ctx: &Ctx, tenant: &Tenant, new: NewDocument, max_bytes: u64) -> Result<Upload> {
+    let container = open_container(ctx, tenant, new.tag.clone(), new.entity_context.as_deref()).await?;
+    // Without a name for the request, two requests are two files: nobody knows yet whether they are the same.
+    let is_named = new.custom_id.is_some() || new.idempotency_key.is_some();
+    let id = if is_named { identify(ctx, tenant, &container, &new).await?.0 } else { DocumentId::random() };
+    let now = ctx.clock.now();
+    let until = now.plus_seconds(UPLOAD_SECONDS);
+    let Content::Whole { form, .. } = &new.content else {
+        return Err(Error::internal("a conversation is no file"));
+    };
+    for _ in 0..ATTEMPTS {
+        let old = ctx.documents.get(tenant, std::slice::from_ref(&id)).await?.pop().flatten();
+        let (identity, said): (_, Said) = ((id.clone(), new.custom_id.clone()), new.said());
+        let body = NewBody::Awaited { form: form.clone(), until };
+        let document = compose(ctx, tenant, &container, identity, &said, body, old.as_ref()).await?;
+        let path = upload_path(&document);
+        let form = ctx.blobs.upload_form(tenant, &path, max_bytes, now, until).await?;
+        if record(ctx, tenant, &document, old.as_ref()).await? {
+            return Ok(Upload { accepted: Accepted { id, status: Status::Queued }, form, until });
+        }
+    }
+    Err(PortError::Conflict.into())
+}
+
+fn upload_path(document: &Document) -> String {
+    format!("{}/{}/{}/{UPLOAD}", document.container, document.id, document.revision)
+}
+
+/// The document in a path that [`upload_path`] made.
+fn parse_upload_path(path: &str) -> Option<DocumentId> {
+    let mut parts = path.split('/').skip(1);
+    let (id, _revision, name) = (parts.next()?, parts.next()?, parts.next()?);
+    if name == UPLOAD && parts.next().is_none() { DocumentId::parse(id) } else { None }
+}
+
+/// Sends a document whose file has arrived to be processed; a file that no document has is deleted. Safe to repeat: a
+/// document that is processed already is left alone.
+///
+/// # Errors
+/// Those of the ports.
+pub async fn file_arrived(ctx: &Ctx, arrival: &Arrival) -> Result<()> {
+    let tenant = Tenant::of_work(arrival.org.clone());
+    let Some(id) = parse_upload_path(&arrival.path) else {
+        return Ok(());
+    };
+    let blob = BlobRef::Object(arrival.path.clone());
+    let document = ctx.documents.get(&tenant, std::slice::from_ref(&id)).await?.pop().flatten();
+    match document {
+        // Perhaps of a later revision than the form: what the client says beside the file may have changed.
+        Some(document) if document.body.blob == blob => {
+            if !document.status.is_final() {
+                announce(ctx, &[message(&tenant, &document)]).await;
+            }
+            Ok(())
+        }
+        // A second use of a form whose file is served.
+        Some(document) if document.indexed.as_ref().is_some_and(|served| served.body == blob) => Ok(()),
+        _ => Ok(ctx.blobs.delete(&tenant, &[blob]).await?),
+    }
+}
+
+/// An address from which anybody can read the document's file for 24 hours; that of the content before it while the
+/// newest has not arrived.
+///
+/// # Errors
+/// [`Error::NotFound`] when it was no file or none has arrived, and those of the ports.
+pub async fn file_url(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<String> {
+    let missing = Error::NotFound("File");
+    let BodyForm::File { name, .. } = &document.body.form else {
+        return Err(missing);
+    };
+    let blob = match &document.indexed {
+        _ if has_arrived(document) => &document.body.blob,
+        Some(served) => &served.body,
+        None => return Err(missing),
+    };
+    let now = ctx.clock.now();
+    let url = ctx.blobs.download_url(tenant, blob, name.as_deref(), now, DOWNLOAD_SECONDS).await?;
+    url.ok_or(missing)
+}
+
+/// Whether the newest bytes are there: a document waits for its file as `queued`.
+fn has_arrived(document: &Document) -> bool {
+    let is_missing =
+        document.failure.as_ref().is_some_and(|failure| failure.code == FailureCode::UploadMissing);
+    document.body.awaited_until.is_none() || !(document.status == Status::Queued || is_missing)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::Revision;
+
+    #[test]
+    fn only_paths_of_uploads_name_a_document() {
+        let (id, revision) = (DocumentId::random(), Revision::random());
+        let parsed = parse_upload_path(&format!("container/{id}/{revision}/upload"));
+        assert_eq!(parsed, Some(id.clone()));
+        for other in ["body", "upload/x", "uploads", ""] {
+            assert_eq!(parse_upload_path(&format!("container/{id}/{revision}/{other}")), None, "{other}");
+        }
+        assert_eq!(parse_upload_path("upload"), None);
+    }
+}

@@ -1,0 +1,187 @@
+//! Writing a new revision of a document: the common end of accepting, updating, moving and retrying one.
+
+use bytes::Bytes;
+use sha2::{Digest, Sha256};
+use tracing::warn;
+
+use crate::blob::BlobRef;
+use crate::container::Container;
+use crate::ctx::Ctx;
+use crate::document::{Body, BodyForm, Document, DocumentType, Dreaming, Status, TaskType};
+use crate::error::{PortError, Result};
+use crate::ids::{CustomId, DocumentId, Revision};
+use crate::job::{Envelope, Job};
+use crate::tenant::Tenant;
+use crate::time::Timestamp;
+use crate::usecase::describe::Description;
+
+/// The last part of the path of bytes that a client stores itself; the object store tells when they have arrived.
+pub(crate) const UPLOAD: &str = "upload";
+
+/// What the client says about a content and its document.
+#[derive(Debug, Clone)]
+pub(crate) struct Said {
+    pub(crate) description: Description,
+    pub(crate) task_type: TaskType,
+    pub(crate) dreaming: Dreaming,
+    /// Absent keeps what was said about the content before.
+    pub(crate) document_date: Option<Timestamp>,
+}
+
+/// Where a new revision has its bytes from.
+pub(crate) enum NewBody {
+    /// The client has sent them.
+    Bytes { bytes: Bytes, form: BodyForm },
+    /// They are those of the revision before.
+    Same(Body),
+    /// The client stores them by a pre-signed form until then.
+    Awaited { form: BodyForm, until: Timestamp },
+}
+
+impl NewBody {
+    /// SHA-256 over the form and the bytes, in hex; of bytes that are still awaited, something that equals nothing.
+    pub(crate) fn hash(&self) -> String {
+        match self {
+            Self::Same(body) => body.hash.clone(),
+            Self::Awaited { .. } => Revision::random().to_string(),
+            Self::Bytes { bytes, form } => {
+                let mut hasher = Sha256::new();
+                hasher.update(serde_json::json!(form).to_string());
+                hasher.update([0]);
+                hasher.update(bytes);
+                hex(&hasher.finalize())
+            }
+        }
+    }
+
+    fn form(&self) -> &BodyForm {
+        match self {
+            Self::Same(body) => &body.form,
+            Self::Bytes { form, .. } | Self::Awaited { form, .. } => form,
+        }
+    }
+
+    /// The address that is fetched, when that is what the bytes are.
+    fn url(&self, old: Option<&Document>) -> Option<String> {
+        match self {
+            Self::Same(_) => old.and_then(|old| old.url.clone()),
+            Self::Bytes { bytes, form: BodyForm::Url } => {
+                Some(String::from_utf8_lossy(bytes).trim().to_owned())
+            }
+            Self::Bytes { .. } | Self::Awaited { .. } => None,
+        }
+    }
+
+    /// Stores the bytes where `path` says. Files are objects of their own, so that they can be handed out as files.
+    async fn store(self, ctx: &Ctx, tenant: &Tenant, path: &str) -> Result<Body> {
+        let hash = self.hash();
+        Ok(match self {
+            Self::Same(body) => body,
+            Self::Bytes { bytes, form } => {
+                let size = bytes.len() as u64;
+                let blob = match form {
+                    BodyForm::File { .. } => ctx.blobs.put_object(tenant, path, bytes).await?,
+                    BodyForm::Text | BodyForm::Conversation | BodyForm::Url => {
+                        ctx.blobs.put(tenant, path, bytes).await?
+                    }
+                };
+                Body { blob, form, hash, size, awaited_until: None }
+            }
+            Self::Awaited { form, until } => {
+                let blob = BlobRef::Object(path.to_owned());
+                Body { blob, form, hash, size: 0, awaited_until: Some(until) }
+            }
+        })
+    }
+}
+
+/// The next revision of the document `old`, or the first one; its bytes are stored, its record is not.
+pub(crate) async fn compose(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &Container,
+    (id, custom_id): (DocumentId, Option<CustomId>),
+    said: &Said,
+    body: NewBody,
+    old: Option<&Document>,
+) -> Result<Document> {
+    let revision = Revision::random();
+    let (kind, url) = (DocumentType::guess(body.form()), body.url(old));
+    let name = if matches!(body, NewBody::Awaited { .. }) { UPLOAD } else { "body" };
+    let body = body.store(ctx, tenant, &format!("{}/{id}/{revision}/{name}", container.primary())).await?;
+    let now = ctx.clock.now();
+    let mut document = Document {
+        id,
+        container: container.primary().clone(),
+        tag: container.tag.clone(),
+        custom_id,
+        revision,
+        revision_number: old.map_or(0, |old| old.revision_number) + 1,
+        status: Status::Queued,
+        failure: None,
+        attempts: 0,
+        lease_until: Timestamp::from_millis(0),
+        body,
+        extracted: None,
+        indexed: old.and_then(|old| old.indexed.clone()),
+        kind,
+        title: old.and_then(|old| old.title.clone()),
+        properties: old.map(|old| old.properties.clone()).unwrap_or_default(),
+        url,
+        metadata: old.map(|old| old.metadata.clone()).unwrap_or_default(),
+        filepath: old.and_then(|old| old.filepath.clone()),
+        edits: old.map_or(0, |old| old.edits),
+        filter_by_metadata: old.and_then(|old| old.filter_by_metadata.clone()),
+        task_type: said.task_type,
+        dreaming: said.dreaming,
+        document_date: said.document_date.or(old.and_then(|old| old.document_date)),
+        created_at: old.map_or(now, |old| old.created_at),
+        updated_at: now,
+    };
+    said.description.apply(&mut document);
+    Ok(document)
+}
+
+/// Writes the record of a new revision in place of `old`; `false` when somebody was first, and the new bytes are gone.
+pub(crate) async fn record(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    document: &Document,
+    old: Option<&Document>,
+) -> Result<bool> {
+    let mut garbage = old.map(Document::unserved).unwrap_or_default();
+    garbage.retain(|blob| !document.uses(blob));
+    match ctx.documents.accept(tenant, document, old.map(|old| &old.revision), &garbage).await {
+        Ok(()) => Ok(true),
+        Err(PortError::Conflict) => {
+            let is_new = old.is_none_or(|old| !old.uses(&document.body.blob));
+            if is_new && document.body.awaited_until.is_none() {
+                ctx.blobs.delete(tenant, std::slice::from_ref(&document.body.blob)).await.ok();
+            }
+            Ok(false)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The message that an accepted revision waits to be processed.
+pub(crate) fn message(tenant: &Tenant, document: &Document) -> Envelope {
+    let job = Job::ProcessV1 { document: document.id.clone(), revision: document.revision.clone() };
+    Envelope { org: tenant.org().clone(), job }
+}
+
+/// Sends messages about records that are written. A message that cannot be sent costs a minute, not the document.
+pub(crate) async fn announce(ctx: &Ctx, messages: &[Envelope]) {
+    if messages.is_empty() {
+        return;
+    }
+    if let Err(error) = ctx.jobs.send(messages).await {
+        // The records are durable and overdue in a minute: the sweeper sends the messages then.
+        let count = messages.len();
+        warn!(count, error = &error as &dyn std::error::Error, "left {count} messages to the sweeper");
+    }
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,40 @@
+//! An internet of names that tests make up: each claims to be on a public address, and is a server on loopback.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use remote::Network;
+
+/// Which names there are. A clone is the same internet.
+#[derive(Debug, Clone, Default)]
+pub struct Internet {
+    hosts: Arc<Mutex<HashMap<String, Host>>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Host {
+    claimed: IpAddr,
+    server: SocketAddr,
+}
+
+impl Internet {
+    /// Has `name` answer with the address `claimed`, behind whose ports 80 and 443 is `server`.
+    pub fn put(&self, name: &str, claimed: IpAddr, server: SocketAddr) {
+        self.lock().insert(name.to_owned(), Host { claimed, server });
+    }
+
+    /// How this internet is reached.
+    pub fn network(&self) -> Network {
+        let (names, servers) = (self.clone(), self.clone());
+        let resolve = move |name: &str| names.lock().get(name).map(|host| host.claimed).into_iter().collect();
+        let dial = move |ip: IpAddr, _port: u16| {
+            servers.lock().values().find(|host| host.claimed == ip).map(|host| host.server)
+        };
+        Network::simulated(resolve, dial)
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Host>> {
+        self.hosts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,272 @@
+//! Holds every answer of the app, and every request that it took, against `openapi.yaml`.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{MatchedPath, Request};
+use axum::middleware::{Next, from_fn};
+use axum::response::Response;
+use bytes::Bytes;
+use futures::stream;
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, Method, StatusCode};
+use http_body_util::BodyExt;
+use jsonschema::{Draft, Registry, Validator};
+use serde_json::{Map, Value, json};
+
+const TEXT: &str = include_str!("../../../openapi.yaml");
+/// What schemas refer to the document by.
+const URI: &str = "urn:recollect:openapi";
+
+static CONTRACT: LazyLock<Contract> = LazyLock::new(Contract::read);
+
+/// The document, and the schemas of its request bodies and responses, by reference.
+struct Contract {
+    document: Value,
+    schemas: HashMap<String, Validator>,
+}
+
+/// A request and its answer.
+struct Exchange {
+    method: Method,
+    /// The path as the router knows it.
+    path: String,
+    headers: HeaderMap,
+    sent: Bytes,
+    status: StatusCode,
+    answer_headers: HeaderMap,
+    answer: Bytes,
+}
+
+/// The same routes. They panic when an answer, or a request that was taken, is not what the document says.
+pub(crate) fn checked(routes: Router) -> Router {
+    routes.layer(from_fn(check))
+}
+
+async fn check(request: Request, next: Next) -> Response {
+    let Some(path) = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned()) else {
+        return next.run(request).await;
+    };
+    let (parts, body) = request.into_parts();
+    let (method, headers) = (parts.method.clone(), parts.headers.clone());
+    let sent = whole(body).await;
+    let response = next.run(Request::from_parts(parts, Body::from(sent.clone()))).await;
+    let (parts, body) = response.into_parts();
+    let answer = whole(body).await;
+    let (status, answer_headers) = (parts.status, parts.headers.clone());
+    let exchange = Exchange { method, path, headers, sent, status, answer_headers, answer: answer.clone() };
+    if let Err(fault) = CONTRACT.check(&exchange).await {
+        let Exchange { method, path, answer, .. } = &exchange;
+        let answer = short(&String::from_utf8_lossy(answer));
+        panic!(
+            "openapi.yaml and the service differ at {method} {path}, answered {status}: {fault}\n{answer}"
+        );
+    }
+    Response::from_parts(parts, Body::from(answer))
+}
+
+async fn whole(body: Body) -> Bytes {
+    body.collect().await.expect("bodies in tests are in memory").to_bytes()
+}
+
+fn short(text: &str) -> String {
+    const CHARS: usize = 500;
+    let mut short: String = text.chars().take(CHARS).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    short
+}
+
+impl Contract {
+    fn read() -> Self {
+        let document: Value = serde_norway::from_str(TEXT).expect("openapi.yaml is YAML");
+        let registry = Registry::new().add(URI, document.clone()).expect("a document to refer to");
+        let registry = registry.prepare().expect("references within the document");
+        let options = jsonschema::options().with_draft(Draft::Draft202012).with_registry(&registry);
+        let mut schemas = HashMap::new();
+        for kind in ["requestBodies", "responses"] {
+            for (name, component) in entries(&document["components"][kind]) {
+                let Some(media) = media(component) else {
+                    continue;
+                };
+                let place = format!("#/components/{kind}/{name}");
+                let pointer = format!("{place}/content/{}/schema", media.replace('/', "~1"));
+                let schema = options.build(&json!({"$ref": format!("{URI}{pointer}")}));
+                schemas.insert(place, schema.unwrap_or_else(|error| panic!("{pointer}: {error}")));
+            }
+        }
+        Self { document, schemas }
+    }
+
+    /// Checks the answer, and the request if it was taken.
+    async fn check(&self, exchange: &Exchange) -> Result<(), String> {
+        let method = exchange.method.as_str().to_lowercase();
+        let operation = &self.document["paths"][&exchange.path][method];
+        if operation.is_null() {
+            let refused = exchange.status == StatusCode::METHOD_NOT_ALLOWED;
+            return if refused { Ok(()) } else { Err("the document has no such operation".into()) };
+        }
+        let response = &operation["responses"][exchange.status.as_str()];
+        let response = response["$ref"].as_str().ok_or("the document has no such status")?;
+        let answer = self.answer(response, exchange)?;
+        self.satisfies(response, &answer)?;
+        let Some(body) = operation["requestBody"]["$ref"].as_str() else {
+            return Ok(());
+        };
+        // A batch is taken with documents that are refused one by one.
+        let is_partial = answer["failed"].as_u64().is_some_and(|failed| failed > 0);
+        if !exchange.status.is_success() || is_partial {
+            return Ok(());
+        }
+        let sent = match media(self.component(body)) {
+            Some("multipart/form-data") => form(exchange).await?,
+            _ if exchange.sent.is_empty() => json!({}),
+            _ => serde_json::from_slice(&exchange.sent).map_err(|error| format!("the request: {error}"))?,
+        };
+        self.satisfies(body, &sent).map_err(|fault| format!("the request was taken, but {fault}"))
+    }
+
+    /// The body of an answer in the form and with the headers that the document names.
+    fn answer(&self, response: &str, exchange: &Exchange) -> Result<Value, String> {
+        let (component, headers) = (self.component(response), &exchange.answer_headers);
+        let missing = entries(&component["headers"]).find(|(name, _)| !headers.contains_key(*name));
+        if let Some((name, _)) = missing {
+            return Err(format!("the answer lacks the header {name}"));
+        }
+        let declared = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        match media(component) {
+            None if exchange.answer.is_empty() => Ok(Value::Null),
+            None => Err("the answer should be empty".into()),
+            Some(media) if !declared.starts_with(media) => {
+                Err(format!("the answer is {declared}, not {media}"))
+            }
+            Some("application/json") => {
+                serde_json::from_slice(&exchange.answer).map_err(|error| format!("the answer: {error}"))
+            }
+            Some(_) => Ok(String::from_utf8_lossy(&exchange.answer).into()),
+        }
+    }
+
+    fn component(&self, reference: &str) -> &Value {
+        let component = self.document.pointer(reference.trim_start_matches('#'));
+        component.unwrap_or_else(|| panic!("openapi.yaml has no {reference}"))
+    }
+
+    /// Whether `value` has the schema of a request body or a response; one without content has none.
+    fn satisfies(&self, reference: &str, value: &Value) -> Result<(), String> {
+        let Some(schema) = self.schemas.get(reference).filter(|schema| !schema.is_valid(value)) else {
+            return Ok(());
+        };
+        let faults = schema.iter_errors(value).take(3);
+        let faults: Vec<String> = faults
+            .map(|fault| short(&format!("at `{}` {}", fault.instance_path(), fault.masked())))
+            .collect();
+        Err(format!("{reference} does not hold: {}", faults.join("; ")))
+    }
+}
+
+/// The properties of what may be an object.
+fn entries(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    value.as_object().into_iter().flatten()
+}
+
+/// The one media type of a request body or a response.
+fn media(component: &Value) -> Option<&str> {
+    entries(&component["content"]).next().map(|(media, _)| media.as_str())
+}
+
+/// The fields of a form as texts, with nothing in the place of the file.
+async fn form(exchange: &Exchange) -> Result<Value, String> {
+    let broken = |error: multer::Error| format!("the form: {error}");
+    let kind = exchange.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let boundary = multer::parse_boundary(kind).map_err(broken)?;
+    let bytes = stream::iter([Ok::<_, std::io::Error>(exchange.sent.clone())]);
+    let mut parts = multer::Multipart::new(bytes, boundary);
+    let mut fields = Map::new();
+    while let Some(part) = parts.next_field().await.map_err(broken)? {
+        let name = part.name().unwrap_or_default().to_owned();
+        let text = if name == "file" { String::new() } else { part.text().await.map_err(broken)? };
+        fields.insert(name, text.into());
+    }
+    Ok(fields.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::routing::post;
+    use tower::ServiceExt;
+
+    use super::*;
+
+    /// What is wrong with an answer to this request.
+    async fn fault(request: (&str, &str, &Value), status: u16, answer: &Value) -> String {
+        let (method, path, sent) = request;
+        let mut answer_headers = HeaderMap::new();
+        answer_headers.insert(CONTENT_TYPE, "application/json".parse().unwrap());
+        let exchange = Exchange {
+            method: method.parse().unwrap(),
+            path: path.into(),
+            headers: HeaderMap::new(),
+            sent: sent.to_string().into(),
+            status: StatusCode::from_u16(status).unwrap(),
+            answer_headers,
+            answer: answer.to_string().into(),
+        };
+        CONTRACT.check(&exchange).await.err().unwrap_or_default()
+    }
+
+    #[tokio::test]
+    async fn what_the_document_does_not_say_is_a_fault() {
+        let add = ("POST", "/v3/documents", &json!({"content": "Words."}));
+        let id = "acxV5LHMEsG2hMSNb4umbn";
+        let good = json!({"id": id, "status": "queued"});
+        assert_eq!(fault(add, 200, &good).await, "");
+        let refusal = json!({"error": "no", "type": "ValidationError", "requestId": id});
+        assert_eq!(fault(add, 400, &refusal).await, "");
+        let cases = [
+            (add, 200, json!({"id": id}), "status"),
+            (add, 200, json!({"id": id, "status": "ready"}), "status"),
+            (add, 200, json!({"id": "short", "status": "done"}), "id"),
+            (add, 200, json!({"id": id, "status": "done", "more": 1}), "more"),
+            (add, 201, good.clone(), "no such status"),
+            (add, 401, refusal.clone(), "www-authenticate"),
+            (add, 403, refusal, "type"),
+            (("PUT", "/v3/documents", &json!({})), 200, good.clone(), "no such operation"),
+            (("POST", "/v3/document", &json!({})), 200, good.clone(), "no such operation"),
+            (("POST", "/v3/documents", &json!({"content": 1})), 200, good.clone(), "content"),
+            (("POST", "/v3/documents", &json!({})), 200, good, "content"),
+        ];
+        for (request, status, answer, place) in cases {
+            let fault = fault(request, status, &answer).await;
+            assert!(fault.contains(place), "{request:?} {status} {answer}: {fault:?} does not name {place}");
+        }
+    }
+
+    #[tokio::test]
+    #[should_panic(expected = "differ at POST /v3/documents, answered 200 OK")]
+    async fn a_route_that_answers_something_else_fails_the_test() {
+        let routes = Router::new().route("/v3/documents", post(async || "nonsense"));
+        let request = Request::post("/v3/documents").body(Body::from("{}")).unwrap();
+        checked(edge::finish(routes)).oneshot(request).await.ok();
+    }
+
+    #[test]
+    fn every_example_has_its_schema() {
+        let mut seen = 0;
+        for kind in ["requestBodies", "responses"] {
+            for (name, component) in entries(&CONTRACT.document["components"][kind]) {
+                for (_, content) in entries(&component["content"]) {
+                    if let Some(example) = content.get("example") {
+                        let place = format!("#/components/{kind}/{name}");
+                        assert_eq!(CONTRACT.satisfies(&place, example), Ok(()), "{place}");
+                        seen += 1;
+                    }
+                }
+            }
+        }
+        assert!(seen > 15, "only {seen} examples");
+    }
+}

@@ -1,0 +1,155 @@
+//! Changes of one document at the same time: what was answered with success has happened.
+
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::future::join_all;
+use serde_json::{Value, json};
+use testkit::{Answer, TestApp, World};
+
+use crate::client::Client;
+
+const NOTE: &str = "/v3/documents/note";
+
+fn note() -> Value {
+    json!({"content": "The old words.", "customId": "note", "containerTag": "a", "metadata": {"n": "old"}})
+}
+
+/// Two processes of one world, with a document.
+async fn two() -> (Client, Client) {
+    let world = World::new().expect("a folder");
+    let slow = Client::of(TestApp::start(&world, 0).await.expect("an app"), "acme").await;
+    let quick = Client::of(TestApp::start(&world, 1).await.expect("an app"), "acme").await;
+    quick.add(note()).await;
+    // The key is known from now on, so that each call that follows is about the document.
+    slow.document("note").await;
+    (slow, quick)
+}
+
+/// One client asks for `first` and stands still before its call number `call`; meanwhile the other one asks for
+/// `second`, by the document's name. Both answers, and whether the first one came as far as that call.
+async fn meanwhile(
+    (slow, quick): (&Client, &Client),
+    call: u64,
+    first: Value,
+    second: Value,
+) -> (Answer, Answer, bool) {
+    let begun = slow.app.faults.calls();
+    slow.app.faults.pause_at(begun + call);
+    let mut asked = std::pin::pin!(slow.patch(NOTE, first));
+    let mut early = (&mut asked).now_or_never();
+    while early.is_none() && slow.app.faults.calls() < begun + call {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        early = (&mut asked).now_or_never();
+    }
+    let second = quick.patch(NOTE, second).await;
+    slow.app.faults.resume();
+    let first = match early {
+        Some(answer) => answer,
+        None => asked.await,
+    };
+    (first, second, slow.app.faults.calls() > begun + call)
+}
+
+/// The only document that there is.
+async fn only(client: &Client) -> Value {
+    client.settle().await;
+    let listed = client.listed(json!({})).await;
+    assert_eq!(listed.len(), 1, "{listed:?}");
+    client.document(&listed[0]).await
+}
+
+#[tokio::test]
+async fn a_change_during_another_change_is_not_lost() {
+    for second in
+        [json!({"metadata": {"n": "new"}}), json!({"content": "The new words."}), json!({"filepath": "/b"})]
+    {
+        for call in 0.. {
+            let (slow, quick) = two().await;
+            let first = json!({"taskType": "superrag"});
+            let (one, two, stood_still) = meanwhile((&slow, &quick), call, first, second.clone()).await;
+            assert_eq!(
+                (one.status.as_u16(), two.status.as_u16()),
+                (200, 200),
+                "{call}: {} {}",
+                one.body,
+                two.body
+            );
+            let document = only(&quick).await;
+            assert_eq!(document["taskType"], "superrag", "call {call} beside {second}");
+            for (field, value) in second.as_object().expect("fields") {
+                assert_eq!(document[field], *value, "call {call} beside {second}");
+            }
+            if !stood_still {
+                break;
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_change_during_a_move_is_not_lost() {
+    for (field, value) in [("metadata", json!({"n": "new"})), ("content", json!("The new words."))] {
+        let mut lost = Vec::new();
+        for call in 0.. {
+            let (slow, quick) = two().await;
+            let first = json!({"containerTag": "b"});
+            let (_, second, stood_still) =
+                meanwhile((&slow, &quick), call, first, json!({field: value})).await;
+            // It may be told that the document is gone, or being moved, but not that it is changed and then lose it.
+            quick.settle().await;
+            for id in quick.listed(json!({})).await {
+                let document = quick.document(&id).await;
+                if second.status == 200 && document[field] != value {
+                    lost.push(call);
+                }
+            }
+            if !stood_still {
+                break;
+            }
+        }
+        assert!(lost.is_empty(), "{field}: lost when the move stood still before its calls {lost:?}");
+    }
+}
+
+#[tokio::test]
+async fn two_moves_at_the_same_time_leave_one_document() {
+    for call in 0.. {
+        let (slow, quick) = two().await;
+        let moves = (json!({"containerTag": "b"}), json!({"containerTag": "c"}));
+        let (_, _, stood_still) = meanwhile((&slow, &quick), call, moves.0, moves.1).await;
+        quick.settle().await;
+        let listed = quick.listed(json!({})).await;
+        assert_eq!(
+            listed.len(),
+            1,
+            "it is in two containers when the first move stands still before call {call}"
+        );
+        assert_eq!(quick.found("words").await, ["The old words."], "call {call}");
+        if !stood_still {
+            break;
+        }
+    }
+}
+
+#[tokio::test]
+async fn many_changes_at_the_same_time_all_hold_or_say_that_they_do_not() {
+    let client = Client::new().await;
+    client.add(note()).await;
+    let contents = (0..4).map(|i| json!({"content": format!("The words {i}.")}));
+    let paths = (0..4).map(|i| json!({"filepath": format!("/{i}")}));
+    let changes: Vec<Value> = contents.chain(paths).chain([json!({"metadata": {"n": "new"}})]).collect();
+    for answer in join_all(changes.iter().map(|change| client.patch(NOTE, change.clone()))).await {
+        assert_eq!(answer.status, 200, "{}", answer.body);
+    }
+    let document = only(&client).await;
+    assert_eq!(document["metadata"], json!({"n": "new"}));
+    for field in ["content", "filepath"] {
+        assert!(changes.iter().any(|change| change[field] == document[field]), "{document}");
+    }
+    assert_eq!(document["latestRevision"], 5, "four contents came after the first");
+    let filter = json!({"AND": [{"key": "n", "value": "new"}]});
+    let found =
+        client.found_with(json!({"q": "words", "filters": filter, "filepath": document["filepath"]})).await;
+    assert_eq!(found, [document["content"].as_str().expect("text")], "search agrees with GET");
+}

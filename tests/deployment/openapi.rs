@@ -1,0 +1,193 @@
+//! `openapi.yaml` is one document, and has the routes of the template and of the routers, all of them and no other. That
+//! requests and answers are as it says is checked by every test that sends any, in the crate `testkit`.
+
+use std::collections::BTreeSet;
+
+use domain::usecase::Authenticator;
+use edge::App;
+use lambda_http::Body;
+use lambda_http::tower::ServiceExt;
+use serde_json::Value;
+use testkit::{Answer, TestApp, multipart};
+
+use crate::template::{events, resources, template};
+use crate::tree::{folders, read};
+
+const JSON: &str = "application/json";
+const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
+
+fn document() -> Value {
+    serde_norway::from_str(&read("openapi.yaml")).expect("openapi.yaml is YAML with texts as keys")
+}
+
+/// The properties of an object.
+fn entries(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    value.as_object().expect("an object").iter()
+}
+
+/// Every operation: method, path, and what the document says about it.
+fn operations(document: &Value) -> Vec<(String, &str, &Value)> {
+    let paths = entries(&document["paths"]);
+    let operations = paths.flat_map(|(path, item)| {
+        entries(item).map(move |(method, operation)| (method.to_uppercase(), path.as_str(), operation))
+    });
+    operations.collect()
+}
+
+fn routes(document: &Value) -> BTreeSet<(String, String)> {
+    operations(document).into_iter().map(|(method, path, _)| (method, path.to_owned())).collect()
+}
+
+/// Calls `visit` with every value of the tree and its name.
+fn walk<'a>(name: &'a str, value: &'a Value, visit: &mut impl FnMut(&'a str, &'a Value)) {
+    visit(name, value);
+    match value {
+        Value::Object(object) => object.iter().for_each(|(name, value)| walk(name, value, visit)),
+        Value::Array(items) => items.iter().for_each(|item| walk("", item, visit)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_reference_leads_to_a_component_and_every_component_is_used() {
+    let document = document();
+    let mut references = BTreeSet::new();
+    walk("", &document, &mut |name, value| {
+        references.extend(value.as_str().filter(|_| name == "$ref").map(str::to_owned));
+    });
+    let components = entries(&document["components"]).filter(|(kind, _)| *kind != "securitySchemes");
+    let components = components
+        .flat_map(|(kind, all)| entries(all).map(move |(name, _)| format!("#/components/{kind}/{name}")));
+    assert_eq!(references, components.collect());
+}
+
+#[test]
+fn its_routes_are_those_of_the_template() {
+    let template = template();
+    let functions = resources(&template, "AWS::Serverless::Function");
+    let events = functions.iter().flat_map(|(_, function)| events(function, "HttpApi"));
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    let deployed: BTreeSet<_> = events.map(|event| (text(&event["Method"]), text(&event["Path"]))).collect();
+    assert_eq!(routes(&document()), deployed);
+}
+
+#[test]
+fn its_paths_are_those_of_the_routers() {
+    let mut paths = BTreeSet::new();
+    for function in folders("functions").iter().filter(|name| *name != "local") {
+        let text = read(&format!("functions/{function}/src/lib.rs"));
+        let routes = text.split(".route(").skip(1);
+        paths.extend(routes.map(|rest| rest.split('"').nth(1).expect("a path").to_owned()));
+    }
+    let documented = routes(&document()).into_iter().map(|(_, path)| path).collect();
+    assert_eq!(paths, documented);
+}
+
+/// Whether any route of one machine takes this method on this path.
+async fn is_taken(app: &App, method: &str, path: &str) -> bool {
+    let request = http::Request::builder().method(method).uri(path.replace("{id}", "x"));
+    let response = local::routes(app, 1024 * 1024).oneshot(request.body(Body::Empty).unwrap()).await.unwrap();
+    let status = response.status().as_u16();
+    // Without a key a route answers 401, and no route 404 or 405.
+    assert!([200, 401, 404, 405].contains(&status), "{method} {path} is answered with {status}");
+    matches!(status, 200 | 401)
+}
+
+#[tokio::test]
+async fn its_methods_are_those_that_the_routers_take() {
+    let test = TestApp::new().await;
+    let ctx = test.system.ctx.clone();
+    let app = App { authenticator: Authenticator::new(ctx.keys.clone(), ctx.clock.clone()), ctx };
+    let routes = routes(&document());
+    for (_, path) in &routes {
+        for method in METHODS {
+            let wanted = routes.contains(&(method.to_owned(), path.clone()));
+            assert_eq!(is_taken(&app, method, path).await, wanted, "{method} {path}");
+        }
+    }
+}
+
+#[test]
+fn every_operation_has_a_name_a_group_and_every_kind_of_answer_that_any_route_has() {
+    let document = document();
+    let groups: BTreeSet<&str> =
+        document["tags"].as_array().unwrap().iter().filter_map(|group| group["name"].as_str()).collect();
+    let (mut names, mut used) = (BTreeSet::new(), BTreeSet::new());
+    for (method, path, operation) in operations(&document) {
+        let name = operation["operationId"].as_str().unwrap_or_default();
+        assert!(names.insert(name) && name.contains('_'), "{method} {path} has no name of its own: {name:?}");
+        assert!(operation["summary"].as_str().is_some_and(|text| text.ends_with('.')), "{name}");
+        let is_open = operation["security"].as_array().is_some_and(Vec::is_empty);
+        assert_eq!(is_open, path == "/health", "{name} asks for a key");
+        let responses: BTreeSet<&str> =
+            entries(&operation["responses"]).map(|(status, _)| status.as_str()).collect();
+        for status in ["401", "500", "503"] {
+            assert_eq!(responses.contains(status), !is_open, "{name} answers {status}");
+        }
+        assert_eq!(operation["requestBody"].is_object(), responses.contains("413"), "{name} has a body");
+        let group = operation["tags"][0].as_str();
+        assert!(is_open || group.is_some_and(|group| groups.contains(group)), "{name} is in {group:?}");
+        used.extend(group);
+    }
+    assert_eq!(used, groups);
+}
+
+#[test]
+fn aliases_are_what_they_stand_for() {
+    let document = document();
+    let mut aliases = 0;
+    for (method, path, alias) in operations(&document) {
+        let Some(rest) = path.strip_prefix("/v3/memories") else {
+            continue;
+        };
+        let original = &document["paths"][format!("/v3/documents{rest}")][method.to_lowercase()];
+        for part in ["parameters", "requestBody", "responses", "tags"] {
+            assert_eq!(alias[part], original[part], "{part} of {method} {path}");
+        }
+        let name = original["operationId"].as_str().expect("a name");
+        assert_eq!(alias["operationId"], format!("{name}_alias"));
+        assert_eq!(alias["deprecated"], true, "{method} {path}");
+        aliases += 1;
+    }
+    assert_eq!(aliases, 8);
+}
+
+/// Does what the example of an operation says, on documents that are there for it.
+async fn try_out(
+    test: &TestApp,
+    key: &str,
+    document: &Value,
+    (method, path, operation): (&str, &str, &Value),
+) -> Answer {
+    let body = operation["requestBody"]["$ref"].as_str().unwrap_or("#");
+    let content = &document.pointer(&body[1..]).expect("a request body")["content"];
+    if content["multipart/form-data"].is_object() {
+        let (kind, body) = multipart("notes.txt", b"The mill stands still.", &[("customId", "file-1")]);
+        let request = http::Request::builder().method(method).uri(path).header("content-type", kind);
+        let request = request.header("x-api-key", key).body(body.into()).expect("a request");
+        return test.send(request).await;
+    }
+    let id = match path.rsplit('/').next() {
+        Some("file-url") => "file-1",
+        Some("retry") => "broken-1",
+        _ => "note-17",
+    };
+    test.call(method, &path.replace("{id}", id), key, &content[JSON]["example"]).await
+}
+
+#[tokio::test]
+async fn every_operation_takes_its_example_and_answers_as_it_says() {
+    let test = TestApp::new().await;
+    let key = test.key("acme").await;
+    let document = document();
+    let note = &document["components"]["requestBodies"]["AddDocument"]["content"][JSON]["example"];
+    test.upload(&key, "notes.txt", b"The mill stands still.", &[("customId", "file-1")]).await;
+    test.upload(&key, "notes.pdf", b"%PDF-1.7 and no more", &[("customId", "broken-1")]).await;
+    for (method, path, operation) in operations(&document) {
+        // Operations before this one may have deleted it.
+        test.add(&key, note).await;
+        let answer = try_out(&test, &key, &document, (&method, path, operation)).await;
+        // The crate `testkit` has compared the rest with the document.
+        assert!(answer.status.is_success(), "{method} {path}: {} {}", answer.status, answer.body);
+    }
+}
