@@ -4,19 +4,30 @@
 //! cargo run --release -p bench -- speed                 latency, rates, memory
 //! cargo run --release -p bench -- cost                  request units and dollars per million operations
 //! cargo run --release -p bench -- recall FOLDER         LoCoMo evidence recall; FOLDER holds conversations.json
+//! cargo run --release -p bench -- formats FOLDER        extraction of the files that tests/bench/fixtures.py fetched
+//! cargo run --release -p bench -- batch                 ingest rate of full batches
+//! cargo run --release -p bench -- reuse                 what one changed paragraph of a long document costs
 //! ```
 
+mod batch;
 mod cost;
+mod formats;
 mod meter;
 mod recall;
+mod reuse;
 mod rig;
 mod speed;
 mod text;
 
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
+use tracing_subscriber::Layer;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 /// Measures Recollect.
 #[derive(Debug, Parser)]
@@ -43,18 +54,42 @@ enum What {
         #[arg(long, default_value_t = 10)]
         limit: usize,
     },
+    /// Extraction of real files: outcome, rate, memory, recall of another extractor's text
+    Formats {
+        /// The folder that fixtures.py filled
+        folder: PathBuf,
+        /// Extract in children of this executable, such as recollect, instead of in this one's; their memory and
+        /// panics are then not known
+        #[arg(long)]
+        exe: Option<PathBuf>,
+    },
+    /// Ingest rate of full batches
+    Batch,
+    /// Embeddings and time that one changed paragraph of a long document costs
+    Reuse,
+}
+
+fn main() -> Result<ExitCode> {
+    if std::env::args().nth(1).as_deref() == Some(sandbox::CHILD_ARGUMENT) {
+        return Ok(formats::child_main());
+    }
+    let processed = Targets::new().with_target("processor", LevelFilter::INFO);
+    // Warnings of the product would explain a figure.
+    let warnings =
+        tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_filter(LevelFilter::WARN);
+    tracing_subscriber::registry().with(warnings).with(reuse::Counter.with_filter(processed)).init();
+    run(Cli::parse().what)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 #[tokio::main]
-async fn main() -> Result<()> {
-    // Warnings of the product would explain a figure.
-    tracing_subscriber::fmt()
-        .with_max_level(tracing_subscriber::filter::LevelFilter::WARN)
-        .with_writer(std::io::stderr)
-        .init();
-    match Cli::parse().what {
+async fn run(what: What) -> Result<()> {
+    match what {
         What::Speed { chunks } => speed::run(&chunks).await,
         What::Cost => cost::run().await,
         What::Recall { folder, limit } => recall::run(&folder, limit).await,
+        What::Formats { folder, exe } => formats::run(&folder, exe).await,
+        What::Batch => batch::run().await,
+        What::Reuse => reuse::run().await,
     }
 }

@@ -15,6 +15,8 @@ use embedded::{ACCESS_KEY, REGION, SECRET_KEY, Services, Transport};
 use http::Request;
 use http_body_util::BodyExt;
 use local::{System, Workers};
+use processor::Readers;
+use remote::{Fetcher, ModelSettings, Models, Network};
 use sandbox::Sandbox;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -41,7 +43,7 @@ impl Rig {
         let services = Services::open(folder.path())?;
         let meter = Meter::new(Transport::new(services.clone()));
         let config = aws::through(meter.clone(), ACCESS_KEY, SECRET_KEY, REGION);
-        let system = System::over(services, &Clients::new(&config), Arc::new(SystemClock)).await?;
+        let system = System::over(services, &Clients::new(&config), Arc::new(SystemClock), None).await?;
         let ctx = system.ctx.clone();
         let authenticator = Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
         let authenticator = authenticator.with_local_key(OrgId::parse("local")?);
@@ -51,7 +53,7 @@ impl Rig {
 
     /// Starts the workers.
     pub(crate) async fn work(&mut self) -> Result<()> {
-        self.workers = Some(Workers::start(&self.system, Sandbox::in_process()).await?);
+        self.workers = Some(Workers::start(&self.system, readers()).await?);
         Ok(())
     }
 
@@ -138,4 +140,14 @@ pub(crate) fn percentiles(times: &mut [Duration]) -> (f64, f64, f64) {
         times.get(place).map_or(0.0, |time| time.as_secs_f64() * 1000.0)
     };
     (at(0.5), at(0.99), at(1.0))
+}
+
+/// Parsers in this process; nothing is fetched, and there is no model.
+fn readers() -> Readers {
+    let nowhere = Network::simulated(|_| Vec::new(), |_, _| None);
+    Readers {
+        sandbox: Sandbox::in_process(),
+        fetcher: Fetcher::new(nowhere),
+        models: Models::new(ModelSettings::default()),
+    }
 }
