@@ -1,0 +1,7 @@
+//! A mail message.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(init: fuzz::let_parsers_panic(), |input: &[u8]| fuzz::read(input, Some("a.eml"), None));

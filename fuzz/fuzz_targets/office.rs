@@ -1,0 +1,7 @@
+//! Documents, presentations and workbooks: a file as it is, or a package described by its parts.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(init: fuzz::let_parsers_panic(), |input: &[u8]| fuzz::read_package(input));

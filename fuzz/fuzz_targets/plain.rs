@@ -1,0 +1,27 @@
+//! Text in every encoding, markdown, tables, data and code. The first byte chooses what the file is said to be.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+const NAMES: [Option<&str>; 8] = [
+    None,
+    Some("a.txt"),
+    Some("a.md"),
+    Some("a.csv"),
+    Some("a.tsv"),
+    Some("a.json"),
+    Some("a.yaml"),
+    Some("a.rs"),
+];
+const DECLARED: [Option<&str>; 4] = [
+    None,
+    Some("text/plain; charset=koi8-r"),
+    Some("text/html; charset=shift_jis"),
+    Some("text/csv; charset=utf-16le"),
+];
+
+fuzz_target!(init: fuzz::let_parsers_panic(), |input: &[u8]| {
+    let (choice, bytes) = fuzz::choice(input);
+    fuzz::read(bytes, NAMES[choice % 8], DECLARED[choice / 8 % 4]);
+});

@@ -1,0 +1,7 @@
+//! A rich text.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(init: fuzz::let_parsers_panic(), |input: &[u8]| fuzz::read(input, Some("a.rtf"), None));

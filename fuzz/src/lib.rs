@@ -1,0 +1,86 @@
+//! What the fuzz targets share: files made of the input, and the promises that every result keeps.
+
+#[cfg(feature = "app")]
+pub mod app;
+pub mod promises;
+
+use std::io::{Cursor, Write};
+use std::panic;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use content::{ChunkOptions, Source, chunk, extract};
+use tokio::runtime::{Builder, Runtime};
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipWriter};
+
+/// What begins a part of a package in an input: `@@ name`, on a line of its own.
+const PART: &str = "@@ ";
+/// More parts say nothing new and take time.
+const MAX_PARTS: usize = 64;
+
+static RUNTIME: LazyLock<Runtime> =
+    LazyLock::new(|| Builder::new_current_thread().enable_all().build().expect("a runtime"));
+
+static EXTRACTING: AtomicBool = AtomicBool::new(false);
+
+/// Lets the reader catch panics of its parsers, as in production; any other panic ends the run as before.
+pub fn let_parsers_panic() {
+    let abort = panic::take_hook();
+    panic::set_hook(Box::new(move |info| {
+        if !EXTRACTING.load(Ordering::SeqCst) {
+            abort(info);
+        }
+    }));
+}
+
+/// Reads a file that calls itself `name`, and cuts what was read.
+pub fn read(bytes: &[u8], name: Option<&str>, declared: Option<&str>) {
+    EXTRACTING.store(true, Ordering::SeqCst);
+    let result = extract(&Source { bytes, name, declared });
+    EXTRACTING.store(false, Ordering::SeqCst);
+    match result {
+        Ok(extracted) => {
+            promises::extracted(&extracted);
+            let options = ChunkOptions::default();
+            let chunks = chunk(&extracted.text, extracted.format, &options);
+            promises::chunks(&extracted.text, &chunks, options.target_chars);
+        }
+        Err(failure) => assert!(!failure.message.is_empty(), "a failure says what is wrong"),
+    }
+}
+
+/// Reads an input as it is, or as the package that it describes: the fuzzer does not learn to write checksums.
+pub fn read_package(input: &[u8]) {
+    match package(input) {
+        Some(bytes) => read(&bytes, None, None),
+        None => read(input, None, None),
+    }
+}
+
+/// The zip file of the parts that an input describes; `None` if it does not begin with one.
+fn package(input: &[u8]) -> Option<Vec<u8>> {
+    let text = String::from_utf8_lossy(input);
+    let next = format!("\n{PART}");
+    let parts = text.strip_prefix(PART)?.split(&next).take(MAX_PARTS);
+    let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+    for part in parts {
+        let (name, content) = part.split_once('\n').unwrap_or((part, ""));
+        let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
+        // A name that is there already is left out.
+        if writer.start_file(name, options).is_ok() {
+            writer.write_all(content.as_bytes()).ok()?;
+        }
+    }
+    Some(writer.finish().ok()?.into_inner())
+}
+
+/// The input's first byte, to choose by, and the rest.
+pub fn choice(input: &[u8]) -> (usize, &[u8]) {
+    input.split_first().map_or((0, input), |(first, rest)| (usize::from(*first), rest))
+}
+
+/// What requests and fetches run in.
+pub fn runtime() -> &'static Runtime {
+    &RUNTIME
+}
