@@ -107,8 +107,13 @@ pub(crate) async fn compose(
 ) -> Result<Document> {
     let revision = Revision::random();
     let (kind, url) = (DocumentType::guess(body.form()), body.url(old));
-    let name = if matches!(body, NewBody::Awaited { .. }) { UPLOAD } else { "body" };
-    let body = body.store(ctx, tenant, &format!("{}/{id}/{revision}/{name}", container.primary())).await?;
+    // Until its content tells a better one.
+    let name = match body.form() {
+        BodyForm::File { name, .. } => name.clone(),
+        BodyForm::Text | BodyForm::Conversation | BodyForm::Url => None,
+    };
+    let last = if matches!(body, NewBody::Awaited { .. }) { UPLOAD } else { "body" };
+    let body = body.store(ctx, tenant, &format!("{}/{id}/{revision}/{last}", container.primary())).await?;
     let now = ctx.clock.now();
     let mut document = Document {
         id,
@@ -125,7 +130,7 @@ pub(crate) async fn compose(
         extracted: None,
         indexed: old.and_then(|old| old.indexed.clone()),
         kind,
-        title: old.and_then(|old| old.title.clone()),
+        title: old.and_then(|old| old.title.clone()).or(name),
         properties: old.map(|old| old.properties.clone()).unwrap_or_default(),
         url,
         metadata: old.map(|old| old.metadata.clone()).unwrap_or_default(),
