@@ -12,16 +12,27 @@ use crate::package;
 struct Notebook {
     #[serde(rename = "nbformat")]
     _version: u32,
-    cells: Vec<Cell>,
+    cells: Option<Vec<Cell>>,
+    /// What held the cells until version 3.
+    worksheets: Option<Vec<Worksheet>>,
     #[serde(default)]
     metadata: Metadata,
+}
+
+#[derive(Deserialize)]
+struct Worksheet {
+    cells: Vec<Cell>,
 }
 
 #[derive(Deserialize)]
 struct Cell {
     #[serde(rename = "cell_type")]
     kind: String,
+    /// Called input in code until version 3.
+    #[serde(alias = "input")]
     source: Lines,
+    /// Of a heading, which is a cell of its own until version 3.
+    level: Option<usize>,
     #[serde(default)]
     outputs: Vec<Output>,
 }
@@ -82,10 +93,12 @@ pub(crate) fn read(text: &str) -> Result<Extracted, Failure> {
     let notebook: Notebook = serde_json::from_str(text).map_err(|_| package::corrupt())?;
     let language = notebook.metadata.kernelspec.language.unwrap_or_else(|| "python".to_owned());
     let mut parts = Vec::new();
-    for cell in notebook.cells {
+    let on_sheets = || Some(notebook.worksheets?.into_iter().flat_map(|sheet| sheet.cells).collect());
+    for cell in notebook.cells.or_else(on_sheets).ok_or_else(package::corrupt)? {
         let source = cell.source.text();
-        match cell.kind.as_str() {
-            "code" => parts.push(fenced(&source, &language)),
+        match (cell.kind.as_str(), cell.level) {
+            ("code", _) => parts.push(fenced(&source, &language)),
+            ("heading", Some(level)) => parts.push(format!("{} {source}", "#".repeat(level.clamp(1, 6)))),
             _ => parts.push(source),
         }
         for output in cell.outputs {

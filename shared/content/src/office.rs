@@ -20,7 +20,8 @@ pub(crate) fn read(format: Format, bytes: &[u8]) -> Result<Extracted, Failure> {
     if package.is_none() && is_always_package(format) {
         return Err(package::corrupt());
     }
-    let source = SourceDocument::from_bytes("document", input, bytes.to_vec());
+    let readable = if format == Format::Rtf { rtf::simplified(bytes) } else { bytes.to_vec() };
+    let source = SourceDocument::from_bytes("document", input, readable);
     let converter = DocumentConverter::with_allowed_formats([input]).strict(true).compact_tables(true);
     let metadata = converter.document_metadata(&source);
     let document = converter.convert(source).map_err(failure)?.document;

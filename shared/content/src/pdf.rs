@@ -21,6 +21,14 @@ pub const MAX_PAGES: usize = 5_000;
 const PART_PAGES: usize = 50;
 
 pub(crate) fn read(bytes: &[u8]) -> Result<Extracted, Failure> {
+    parse(bytes).map_err(|failure| {
+        // Written by producers whose encryption the reader does not know; the key stands in clear text.
+        let is_encrypted = || bytes.windows(8).any(|window| window == b"/Encrypt");
+        if failure.code == FailureCode::Corrupt && is_encrypted() { unknown_encryption() } else { failure }
+    })
+}
+
+fn parse(bytes: &[u8]) -> Result<Extracted, Failure> {
     let pages = count_pages(bytes)?;
     let mut markdown = text_layer(bytes, pages)?;
     if markdown.trim().is_empty() {
@@ -69,7 +77,7 @@ fn text_layer(bytes: &[u8], pages: usize) -> Result<String, Failure> {
 }
 
 fn count_pages(bytes: &[u8]) -> Result<usize, Failure> {
-    let meta = PdfMeta::open_with_password(bytes, None).map_err(failure)?.ok_or_else(|| unreadable(bytes))?;
+    let meta = PdfMeta::open_with_password(bytes, None).map_err(failure)?.ok_or_else(corrupt)?;
     match meta.page_count() {
         0 => Err(corrupt()),
         pages if pages > MAX_PAGES => {
@@ -78,12 +86,6 @@ fn count_pages(bytes: &[u8]) -> Result<usize, Failure> {
         }
         pages => Ok(pages),
     }
-}
-
-/// The failure of a file that opens neither with nor without a password.
-fn unreadable(bytes: &[u8]) -> Failure {
-    // Written by producers whose encryption the reader does not know; the key stands in clear text.
-    if bytes.windows(8).any(|window| window == b"/Encrypt") { unknown_encryption() } else { corrupt() }
 }
 
 fn unknown_encryption() -> Failure {
@@ -99,9 +101,7 @@ fn failure(error: PdfError) -> Failure {
         PdfError::Encrypted(reason) if reason.needs_password() => {
             Failure::new(FailureCode::Encrypted, "The PDF is encrypted: it opens only with a password.")
         }
-        PdfError::Encrypted(_) => {
-            Failure::new(FailureCode::Encrypted, "The PDF is encrypted in a way that cannot be read here.")
-        }
+        PdfError::Encrypted(_) => unknown_encryption(),
         _ => corrupt(),
     }
 }

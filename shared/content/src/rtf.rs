@@ -1,4 +1,4 @@
-//! What a rich text says about itself; its text is read by the reader of office documents.
+//! What a rich text says about itself, and its text as the reader of office documents understands it.
 
 use encoding_rs::WINDOWS_1252;
 
@@ -6,6 +6,49 @@ use crate::extract::Extracted;
 
 /// How far from the start the information group is looked for.
 const LOOK_BYTES: usize = 256 * 1024;
+
+/// Returns the text in control words that the reader knows: a backslash before the end of a line ends a paragraph, and
+/// a footnote stands where it is referred to. Binary data, which it would take for text, is left out.
+pub(crate) fn simplified(bytes: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut rest = bytes;
+    while let Some(at) = rest.iter().position(|byte| *byte == b'\\') {
+        out.extend_from_slice(&rest[..at]);
+        rest = &rest[at..];
+        let length = control_length(rest);
+        match &rest[..length] {
+            b"\\\n" | b"\\\r" => out.extend_from_slice(b"\\par "),
+            b"\\footnote" => out.push(b' '),
+            control if is_binary(control) => {}
+            control => out.extend_from_slice(control),
+        }
+        rest = &rest[length..];
+    }
+    out.extend_from_slice(rest);
+    out
+}
+
+/// Whether a control announces bytes, which belong to it.
+fn is_binary(control: &[u8]) -> bool {
+    control.strip_prefix(b"\\bin").is_some_and(|rest| !rest.first().is_some_and(u8::is_ascii_alphabetic))
+}
+
+/// Returns how long the control at the start is: a symbol, or a word with its number and the bytes it announces.
+fn control_length(control: &[u8]) -> usize {
+    let letters = control[1..].iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+    if letters == 0 {
+        return control.len().min(2);
+    }
+    let word = 1 + letters;
+    if !is_binary(&control[..word]) {
+        return word;
+    }
+    let digits = control[word..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let count = str::from_utf8(&control[word..word + digits]).ok().and_then(|count| count.parse().ok());
+    // A blank parts the number from the bytes.
+    let blank = usize::from(control.get(word + digits) == Some(&b' '));
+    (word + digits + blank).saturating_add(count.unwrap_or(0_usize)).min(control.len())
+}
 
 /// Fills in title, author and subject from the information group.
 pub(crate) fn describe(bytes: &[u8], extracted: &mut Extracted) {

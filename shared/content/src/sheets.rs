@@ -1,5 +1,8 @@
 //! Workbooks: a heading and a table for each sheet.
 
+mod ods;
+
+use std::borrow::Cow;
 use std::io::Cursor;
 
 use calamine::{Data, ExcelDateTime, OdsError, Reader, Sheets, XlsError, open_workbook_auto_from_rs};
@@ -18,10 +21,12 @@ type Workbook<'a> = Sheets<Cursor<&'a [u8]>>;
 type Cell = (u32, u32, String);
 
 pub(crate) fn read(format: Format, bytes: &[u8]) -> Result<Extracted, Failure> {
-    if format != Format::Xls {
-        package::check(bytes)?;
-    }
-    let mut workbook = open(format, bytes)?;
+    let package = if format == Format::Xls { None } else { Some(package::check(bytes)?) };
+    let readable = match package {
+        Some(mut package) if format == Format::Ods => ods::readable(bytes, &mut package)?,
+        _ => Cow::Borrowed(bytes),
+    };
+    let mut workbook = open(format, &readable)?;
     let names = workbook.sheet_names();
     let mut tables = Tables::default();
     let mut room = MAX_CELLS;
@@ -122,8 +127,17 @@ fn shown(value: &Data) -> String {
         Data::Bool(true) => "TRUE".to_owned(),
         Data::Bool(false) => "FALSE".to_owned(),
         Data::DateTimeIso(text) => text.trim_end_matches("T00:00:00").to_owned(),
+        Data::DurationIso(text) => clock(text).unwrap_or_else(|| text.clone()),
         other => other.to_string(),
     }
+}
+
+/// Returns the time that `PT12H30M00S` means.
+fn clock(duration: &str) -> Option<String> {
+    let (hours, rest) = duration.strip_prefix("PT")?.split_once('H')?;
+    let (minutes, rest) = rest.split_once('M')?;
+    let seconds = rest.strip_suffix('S')?.split(['.', ',']).next()?;
+    Some(format!("{hours}:{minutes:0>2}:{seconds:0>2}"))
 }
 
 /// Fifteen digits, as sheets show them: what comes after is an artefact of binary numbers.

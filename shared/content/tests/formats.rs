@@ -94,6 +94,14 @@ fn open_documents_are_read() {
     assert_eq!(read_sheet.text, "# Fees\n\n| Berth | Fee |\n| --- | --- |\n| A1 | 5 |");
     assert_eq!(read_sheet.properties["author"], "Mira Osei");
 
+    let cells = r#"<table:table table:name="Rates"><table:table-row>
+        <table:table-cell office:value-type="percentage" office:value="0.0617"><text:p>6.2%</text:p></table:table-cell>
+        <table:table-cell office:value-type="percentage" office:value="2"/>
+        <table:table-cell office:value-type="time" office:time-value="PT288H00M05.5S"><text:p>00:00:05</text:p></table:table-cell>
+        <table:table-cell office:value-type="unknown"><text:p>abcd</text:p></table:table-cell></table:table-row></table:table>"#;
+    let rates = read(&make::open_document("spreadsheet", &cells.replace("\n        ", ""), ""), "rates.ods");
+    assert_eq!(rates.text, "# Rates\n\n| 6.17% | 200% | 288:00:05 | abcd |\n| --- | --- | --- | --- |");
+
     let slide = r#"<draw:page draw:name="one"><draw:frame presentation:class="title"><draw:text-box><text:p>Tides</text:p></draw:text-box></draw:frame></draw:page>"#;
     let read_slide = read(&make::open_document("presentation", slide, ""), "tides.odp");
     assert_eq!(read_slide.format, Format::Odp);
@@ -123,6 +131,14 @@ fn rich_text_is_read() {
     assert_eq!((read.format, read.title.as_deref()), (Format::Rtf, Some("Rope à la carte")));
     assert_eq!(read.properties["author"], "Kit");
     assert_eq!(read.text, "**Knots**\n\nA knot café – holds.");
+}
+
+#[test]
+fn rich_text_ends_paragraphs_with_a_backslash_and_keeps_footnotes() {
+    let rtf = b"{\\rtf1\\ansi {\\listtext\t\\uc0\\u8226 \t}one\\\n{\\listtext\t\\uc0\\u8226 \t}two\\\r\n\\pard Back\\\\\nslash.{\\footnote\\pard By decree.}\\par}";
+    assert_eq!(read(rtf, "list.rtf").text, "- one\n- two\n\nBack\\slash. By decree.");
+    let picture = b"{\\rtf1 {\\*\\x\\bin3 \\\n\\}Seen\\\nagain\\";
+    assert_eq!(read(picture, "picture.rtf").text, "Seen\n\nagain");
 }
 
 #[test]
@@ -170,6 +186,20 @@ fn notebook_is_prose_code_and_printed_output() {
         read.text,
         "# Tides_of 2024\nSome *text*.\n\n````python\nprint('a ``` b')\n````\n\n```\nhello\n```\n\n```\n42\n```"
     );
+}
+
+#[test]
+fn old_notebook_is_read_from_its_worksheets() {
+    let notebook = r#"{"metadata":{"name":""},"nbformat":3,"worksheets":[{"cells":[
+        {"cell_type":"heading","level":2,"source":["Tides"]},
+        {"cell_type":"code","input":["1+1"],"outputs":[{"output_type":"pyout","text":["2"],"png":"iVBO"}]}]}]}"#;
+    let old = read(notebook.as_bytes(), "old.ipynb");
+    assert_eq!((old.format, old.title.as_deref()), (Format::Notebook, Some("Tides")));
+    assert_eq!(old.text, "## Tides\n\n```python\n1+1\n```\n\n```\n2\n```");
+    let broken = notebook.replace("worksheets", "sheets");
+    let failure =
+        extract(&Source { bytes: broken.as_bytes(), name: Some("old.ipynb"), declared: None }).unwrap_err();
+    assert_eq!(failure.code, FailureCode::Corrupt);
 }
 
 #[test]

@@ -98,6 +98,11 @@ fn encrypted_files_are_named_so() {
     let office = make::compound(&["Root Entry", "EncryptionInfo", "EncryptedPackage"]);
     assert_eq!(code(&office, "a.docx"), FailureCode::Encrypted);
     assert_eq!(code(&fixture("encrypted.pdf"), "a.pdf"), FailureCode::Encrypted);
+    let mut unread = make::pdf(&["<< /Type /Catalog >>".to_owned()]);
+    assert_eq!(code(&unread, "a.pdf"), FailureCode::Corrupt);
+    let root = unread.windows(11).rposition(|window| window == b"/Root 1 0 R").expect("it has a trailer");
+    unread.splice(root..root, *b"/Encrypt << /Filter /Standard /V 4 /R 4 >> ");
+    assert_eq!(code(&unread, "a.pdf"), FailureCode::Encrypted);
     let manifest = r#"<manifest:file-entry manifest:full-path="content.xml"><manifest:encryption-data/></manifest:file-entry>"#;
     assert_eq!(code(&make::open_document("text", "", manifest), "a.odt"), FailureCode::Encrypted);
     let parts = br#"<encryption><CipherReference URI="c1.xhtml"/></encryption>"#;
