@@ -2,6 +2,7 @@
 //! does; no change that read before another one holds.
 
 use domain::container::LogEntry;
+use domain::document::Extracted;
 use domain::ports::Committed;
 use domain::{Change, ContainerId, Document, Metadata, PortError, Revision, Status};
 use futures::future::{join_all, join3};
@@ -18,6 +19,7 @@ promises!(
     a_commit_that_read_before_a_description_is_stale,
     a_replacement_that_read_before_a_description_is_refused,
     a_description_that_was_told_to_hold_is_never_lost,
+    a_description_that_read_before_a_publication_is_stale,
 );
 
 /// The document with other metadata and another path, its edit counted.
@@ -225,4 +227,25 @@ async fn a_description_that_was_told_to_hold_is_never_lost(setting: &Setting) {
         let served = stored.indexed.as_ref().expect("served");
         assert_eq!(document.revision, served.revision, "the index serves what the record says");
     }
+}
+
+/// The log must not name a pack again that a publication has just replaced, not even behind that publication.
+async fn a_description_that_read_before_a_publication_is_stale(setting: &Setting) {
+    let container = ContainerId::random();
+    let old = served(setting, &container).await;
+    let new = Document { status: Status::Queued, ..replaced(&old) };
+    setting.accept(&new, Some(&old.revision)).await.expect("a replacement");
+    let path = new.pack_path();
+    let put = async || setting.ctx().blobs.put(&setting.alpha, &path, "Pack.".into()).await;
+    let pack = again(put).await.expect("a blob");
+    let found = Extracted { revision: new.revision.clone(), pack, chunks: 1 };
+    let new = Document { extracted: Some(found), ..new };
+    let now = setting.now();
+    let record = async || setting.ctx().documents.record_extracted(&setting.alpha, &new, now).await;
+    assert!(again(record).await.expect("an answer"));
+    let read = setting.record(&old.id).await.expect("a record");
+    let published = setting.commit(&container, 1, &publish(&read)).await;
+    assert!(matches!(published, Committed::Done(_)), "{published:?}");
+    let committed = setting.commit(&container, 2, &change(&edited(&read, 1))).await;
+    assert_eq!(committed, Committed::Stale(vec![old.id]));
 }

@@ -1,7 +1,9 @@
 //! `DELETE /v3/documents/bulk`: by ids, by container tags, or by tags and path.
 
 use axum::extract::State;
-use domain::usecase::{ListQuery, Naming, Scope, find_documents, list_documents, remove_documents};
+use domain::usecase::{
+    ListQuery, Naming, Scope, find_documents, list_documents, path_matches, remove_documents,
+};
 use domain::{Document, Error, Result, Tenant};
 use edge::{ApiResult, App, Auth, Json, Write, scope};
 use serde::{Deserialize, Serialize};
@@ -55,10 +57,12 @@ pub(crate) async fn delete_bulk(
             )
             .into());
         }
-        None => (by_tags(&app, &tenant, scope, request.filepath).await?, Vec::new()),
+        None => (by_tags(&app, &tenant, scope, request.filepath.clone()).await?, Vec::new()),
     };
-    let deleted_count = documents.len();
-    remove_documents(&app.ctx, &tenant, documents).await?;
+    let is_meant = |document: &Document| {
+        request.filepath.as_ref().is_none_or(|path| path_matches(path, document.filepath.as_deref()))
+    };
+    let deleted_count = remove_documents(&app.ctx, &tenant, documents, is_meant).await?;
     Ok(Json(BulkResponse { success: errors.is_empty(), deleted_count, errors, container_tags }))
 }
 
@@ -72,7 +76,7 @@ async fn by_ids(
         return Err(Error::invalid_field("ids", format!("1 to {MAX_IDS} ids")));
     }
     let (mut documents, mut errors) = (Vec::<Document>::new(), Vec::new());
-    for (id, found) in ids.iter().zip(find_documents(&app.ctx, tenant, ids, Naming::Either, scope).await) {
+    for (id, found) in ids.iter().zip(find_documents(&app.ctx, tenant, ids, Naming::Either, scope).await?) {
         match found {
             Ok(document) if documents.iter().any(|known| known.id == document.id) => {}
             Ok(document) => documents.push(document),
@@ -85,12 +89,20 @@ async fn by_ids(
     Ok((documents, errors))
 }
 
+/// The documents of some containers, below a path. The listing may be a moment behind, and what was just moved out of the
+/// path must stay: a path is looked at again in the records themselves.
 async fn by_tags(
     app: &App,
     tenant: &Tenant,
     scope: Scope,
     filepath: Option<String>,
 ) -> Result<Vec<Document>> {
-    let query = ListQuery { filepath, ..ListQuery::all(scope) };
-    Ok(list_documents(&app.ctx, tenant, &query).await?.documents)
+    let query = ListQuery { filepath: filepath.clone(), ..ListQuery::all(scope) };
+    let listed = list_documents(&app.ctx, tenant, &query).await?.documents;
+    let Some(path) = filepath else { return Ok(listed) };
+    let ids: Vec<_> = listed.into_iter().map(|document| document.id).collect();
+    let mut documents: Vec<Document> =
+        app.ctx.documents.get(tenant, &ids).await?.into_iter().flatten().collect();
+    documents.retain(|document| path_matches(&path, document.filepath.as_deref()));
+    Ok(documents)
 }

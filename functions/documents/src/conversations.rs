@@ -11,6 +11,9 @@ use serde_json::Value;
 
 use crate::add::{Common, MAX_TEXT_BYTES, idempotency_key};
 
+/// The most characters of a speaker's name: it stands on every chunk.
+const MAX_NAME: usize = 255;
+
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ConversationRequest {
@@ -111,6 +114,10 @@ pub(crate) async fn add_conversation(
 fn turns(messages: Vec<Message>, at: Timestamp) -> Result<Vec<Turn>> {
     if messages.is_empty() {
         return Err(Error::invalid_field("messages", "at least one message"));
+    }
+    if messages.iter().filter_map(|message| message.name.as_ref()).any(|name| name.chars().count() > MAX_NAME)
+    {
+        return Err(Error::invalid_field("messages", format!("a name has at most {MAX_NAME} characters")));
     }
     let turn = |message: Message| {
         let text = message.text();

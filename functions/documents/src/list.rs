@@ -2,14 +2,16 @@
 
 use axum::extract::State;
 use domain::usecase::{self, ListQuery, Sort, read_text};
-use domain::{Error, Filter, Result, Status};
+use domain::{Ctx, Document, Error, Filter, Result, Status, Tenant};
 use edge::{ApiResult, App, Auth, Json, Pagination, Read, count, flexible_bool, scope};
-use futures::future::try_join_all;
+use futures::stream::{self, StreamExt, TryStreamExt};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::wire::ListedDocument;
 
+/// How many texts are read at the same time.
+const PARALLEL: usize = 16;
 /// Documents a page, when the request does not say.
 const DEFAULT_LIMIT: usize = 10;
 /// The most documents a page. Contract.
@@ -90,7 +92,13 @@ pub(crate) async fn list_documents(
     let query = request.into_query()?;
     let page = usecase::list_documents(&app.ctx, &tenant, &query).await?;
     let texts = if include_content {
-        try_join_all(page.documents.iter().map(|document| read_text(&app.ctx, &tenant, document))).await?
+        let (ctx, tenant) = (&app.ctx, &tenant);
+        let read = page
+            .documents
+            .iter()
+            .cloned()
+            .map(|document| async move { text_of(ctx, tenant, &document).await });
+        stream::iter(read).buffered(PARALLEL).try_collect().await?
     } else {
         vec![None; page.documents.len()]
     };
@@ -98,6 +106,14 @@ pub(crate) async fn list_documents(
         page.documents.iter().zip(texts).map(|(document, text)| ListedDocument::new(document, text));
     let pagination = Pagination::new(query.page, query.limit, page.total);
     Ok(Json(ListResponse { memories: memories.collect(), pagination }))
+}
+
+/// The text of a listed document; none while it is just being replaced.
+async fn text_of(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<Option<String>> {
+    match read_text(ctx, tenant, document).await {
+        Err(Error::Unavailable(_)) => Ok(None),
+        text => text,
+    }
 }
 
 /// Checks the place of a page.

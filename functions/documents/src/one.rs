@@ -41,7 +41,7 @@ pub(crate) async fn delete_document(
     Query(which): Query<Which>,
 ) -> ApiResult<StatusCode> {
     let document = find_document(&app.ctx, &tenant, &id, &which.scope()?).await?;
-    remove_documents(&app.ctx, &tenant, vec![document]).await?;
+    remove_documents(&app.ctx, &tenant, vec![document], |_| true).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

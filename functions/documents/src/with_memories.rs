@@ -101,12 +101,12 @@ pub(crate) async fn by_ids(
         By::CustomId => Naming::CustomId,
     };
     let mut documents: Vec<Document> = Vec::new();
-    for found in find_documents(&app.ctx, &tenant, &request.ids, naming, &scope).await {
+    for found in find_documents(&app.ctx, &tenant, &request.ids, naming, &scope).await? {
         match found {
             Ok(document) if documents.iter().any(|known| known.id == document.id) => {}
             Ok(document) => documents.push(document),
-            // What is not there is left out.
-            Err(Error::NotFound(_)) => {}
+            // What is not there is left out, and so is what only a tag can tell apart.
+            Err(Error::NotFound(_) | Error::Conflict(_)) => {}
             Err(error) => return Err(error.into()),
         }
     }

@@ -61,11 +61,12 @@ fn date_of(turns: &[(Turn, Range<usize>)]) -> Option<String> {
     turns.iter().find_map(|(turn, _)| turn.at).map(|at| at.long_date())
 }
 
-/// The names of those who speak, in the order of their first turn.
+/// The names of those who speak, in the order of their first turn: on every chunk, so not more than a few.
 fn speakers(turns: &[(Turn, Range<usize>)]) -> Option<String> {
+    const MOST: usize = 12;
     let mut names: Vec<&str> = Vec::new();
     for name in turns.iter().filter_map(|(turn, _)| turn.name.as_deref()) {
-        if !names.contains(&name) {
+        if names.len() < MOST && !names.contains(&name) {
             names.push(name);
         }
     }

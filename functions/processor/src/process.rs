@@ -15,8 +15,11 @@ use crate::commit::commit;
 use crate::prepare::{self, Prepared};
 use crate::read::{ReadError, Readers, Text};
 
-/// How long a worker has a document for itself: the 60 seconds that a parser may take, and some room.
-const LEASE_SECONDS: i64 = 90;
+/// How long a worker has a document for itself: longer than the 120 seconds after which its function is ended, so that a
+/// slow page and a slow parser are not begun twice.
+const LEASE_SECONDS: i64 = 150;
+/// The most chunks of a document: far more than any book, and few enough for the memory of a function.
+const MAX_CHUNKS: usize = 100_000;
 /// Stages that would last less than a few milliseconds are not written: each write costs, and nobody could see them.
 const VISIBLE_STAGE_CHARS: usize = 32 * 1024;
 
@@ -84,6 +87,10 @@ async fn run(ctx: &Ctx, readers: &Readers, tenant: &Tenant, document: &mut Docum
         return Ok(());
     }
     let chunks = prepare::cut(&text, &settings);
+    if chunks.len() > MAX_CHUNKS {
+        let message = format!("The document has more than {MAX_CHUNKS} chunks; set a larger chunkSize.");
+        return fail(ctx, tenant, document, FailureCode::ContentLimit, message).await;
+    }
     if visible && !advance(ctx, tenant, document, Status::Embedding).await? {
         return Ok(());
     }
@@ -102,6 +109,13 @@ async fn wait_for_file(ctx: &Ctx, tenant: &Tenant, document: &Document, until: T
     if advance(ctx, tenant, document, Status::Queued).await? {
         let overdue_at = until.plus_seconds(OVERDUE_AFTER_SECONDS);
         ctx.documents.postpone(tenant, &document.id, &document.revision, overdue_at).await?;
+    }
+    // It may have arrived while this worker held the document, and its message found it taken.
+    let body = ctx.blobs.get(tenant, std::slice::from_ref(&document.body.blob)).await?.pop().flatten();
+    if body.is_some() {
+        let (document, revision) = (document.id.clone(), document.revision.clone());
+        let job = Job::ProcessV1 { document, revision };
+        ctx.jobs.send(&[Envelope { org: tenant.org().clone(), job }]).await?;
     }
     Ok(())
 }

@@ -87,22 +87,16 @@ impl Readers {
         let source = Source { bytes, name, declared };
         let format = content::sniff(&source).map_err(of_content)?;
         let media_type = content::media_type(&source).unwrap_or("application/octet-stream");
-        let mut text = match format {
-            Format::Image => {
-                self.models.describe_image(bytes, media_type).await.map(|said| (said, DocumentType::Image))
-            }
-            Format::Audio => {
-                self.transcribe(bytes, name, media_type).await.map(|said| (said, DocumentType::Audio))
-            }
-            Format::Video => {
-                self.transcribe(bytes, name, media_type).await.map(|said| (said, DocumentType::Video))
-            }
+        let (said, kind) = match format {
+            Format::Image => (self.models.describe_image(bytes, media_type).await, DocumentType::Image),
+            Format::Audio => (self.transcribe(bytes, name, media_type).await, DocumentType::Audio),
+            Format::Video => (self.transcribe(bytes, name, media_type).await, DocumentType::Video),
             _ => return self.extract(bytes, name, declared).await,
-        }
-        .map_err(of_model)
-        .and_then(|(said, kind)| of_words(&said, kind))?;
-        text.title = name.map(str::to_owned);
-        Ok(text)
+        };
+        // What a model says is content from outside as well.
+        let said = marked(said.map_err(of_model)?.as_bytes());
+        let text = self.extract(&said, Some("description.md"), None).await?;
+        Ok(Text { kind, title: name.map(str::to_owned), properties: BTreeMap::new(), ..text })
     }
 
     async fn transcribe(
@@ -165,14 +159,6 @@ fn read_turns(body: &[u8]) -> Result<Text, ReadError> {
     Ok(Text { text, format: Format::Text, kind, title: None, properties, turns })
 }
 
-/// What a model has said, as a document.
-fn of_words(said: &str, kind: DocumentType) -> Result<Text, ReadError> {
-    let source = Source { bytes: said.as_bytes(), name: Some("description.md"), declared: None };
-    let found = content::extract(&source).map_err(of_content)?;
-    let (format, properties) = (found.format, BTreeMap::new());
-    Ok(Text { text: found.text, format, kind, title: None, properties, turns: Vec::new() })
-}
-
 fn of_content(failure: content::Failure) -> ReadError {
     use content::FailureCode as Code;
     let code = match failure.code {
@@ -197,6 +183,12 @@ fn of_fetch(error: &FetchError) -> ReadError {
 fn of_model(error: ModelError) -> ReadError {
     match error {
         ModelError::Unavailable => ReadError::unavailable(error),
+        // An expired key or a wrong name of a model says nothing about the picture.
+        ModelError::Refused(401 | 403 | 404) => {
+            let message =
+                format!("{error}; check RECOLLECT_MODEL_KEY and the names of the models, then retry");
+            ReadError::failed(FailureCode::ProcessingFailed, message)
+        }
         ModelError::NotConfigured { .. } | ModelError::Refused(_) | ModelError::Invalid => {
             ReadError::failed(FailureCode::UnsupportedType, error.to_string())
         }

@@ -22,10 +22,10 @@ use domain::{ContainerId, Document, DocumentId, Failure, PortError, Revision, St
 use tracing::error;
 
 use crate::error::{build_error, port_error};
-use crate::index::purge_put;
 use crate::item::{Read, Table, collect, json, key_item, n, s};
 use crate::keys;
 use crate::layout::{BY_CONTAINER, DUE};
+use crate::purge::purge_put;
 
 pub(crate) use shape::{new_record, read_document, write_sent};
 

@@ -16,26 +16,10 @@ use domain::{Change, ContainerId, IndexHead, LogRecord, PortError, Revision, Seg
 use crate::error::{build_error, port_error};
 use crate::item::{Item, Read, Table, json, key_item, n, s};
 use crate::keys;
+use crate::purge::purge_put;
 use changes::{cancelled, change_records, log_entry};
 
 pub(crate) struct DynamoIndex(pub(crate) Table);
-
-/// The write of a purge record; it is found as overdue from `overdue_at` on.
-pub(crate) fn purge_put(
-    table: &Table,
-    tenant: &Tenant,
-    container: &ContainerId,
-    purge: &str,
-    blobs: &[BlobRef],
-    overdue_at: Timestamp,
-) -> PortResult<Put> {
-    let mut item = key_item(&keys::purge(tenant, container, purge));
-    item.insert("v".into(), n(1));
-    item.insert("blobs".into(), json(&blobs));
-    item.insert("qs".into(), s(keys::due_shard(purge)));
-    item.insert("qd".into(), s(keys::due_sort(overdue_at)));
-    Put::builder().table_name(&table.name).set_item(Some(item)).build().map_err(build_error)
-}
 
 impl DynamoIndex {
     /// Moves the head from `expected` to the next number: the fence of every commit.

@@ -18,6 +18,7 @@ mod jobs;
 mod keys;
 mod names;
 mod presign;
+mod purge;
 mod receive;
 mod repeats;
 mod secrets;

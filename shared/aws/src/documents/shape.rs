@@ -88,6 +88,9 @@ pub(crate) fn new_record(tenant: &Tenant, document: &Document) -> Item {
     if !document.properties.is_empty() {
         set("props", json(&document.properties));
     }
+    if let Some(extracted) = &document.extracted {
+        set("ext", json(extracted));
+    }
     if let Some(indexed) = &document.indexed {
         set("idx", json(indexed));
     }

@@ -46,32 +46,23 @@ pub(super) fn change_records(
     match change {
         Change::Publish(document) => Ok(vec![update(publish(table, tenant, document, now)?)]),
         Change::Describe(document) => Ok(vec![update(describe(table, tenant, document, now)?)]),
-        // Whatever has been said about it meanwhile goes with it.
-        Change::Remove(document) => Ok(vec![delete(table, tenant, document, false)?]),
+        Change::Remove(document) => Ok(vec![delete(table, tenant, document)?]),
         Change::Move { from, to } => {
             let put = Put::builder().table_name(&table.name).set_item(Some(new_record(tenant, to)));
             let put = put.condition_expression("attribute_not_exists(pk)").build().map_err(build_error)?;
             let put = TransactWriteItem::builder().put(put).build();
-            Ok(vec![delete(table, tenant, from, true)?, put])
+            Ok(vec![delete(table, tenant, from)?, put])
         }
     }
 }
 
-fn delete(
-    table: &Table,
-    tenant: &Tenant,
-    document: &Document,
-    unedited: bool,
-) -> PortResult<TransactWriteItem> {
+fn delete(table: &Table, tenant: &Tenant, document: &Document) -> PortResult<TransactWriteItem> {
     let delete = Delete::builder().table_name(&table.name);
     let delete = delete.set_key(Some(key_item(&keys::document(tenant, &document.id))));
-    let delete = delete.expression_attribute_values(":rev", s(document.revision.as_str()));
-    let delete = if unedited {
-        let delete = delete.condition_expression(format!("rev = :rev AND {EDITED_AS_OFTEN}"));
-        delete.expression_attribute_values(":ed", n(document.edits))
-    } else {
-        delete.condition_expression("rev = :rev")
-    };
+    let delete = delete
+        .condition_expression(format!("rev = :rev AND {EDITED_AS_OFTEN}"))
+        .expression_attribute_values(":rev", s(document.revision.as_str()))
+        .expression_attribute_values(":ed", n(document.edits));
     Ok(TransactWriteItem::builder().delete(delete.build().map_err(build_error)?).build())
 }
 
@@ -80,7 +71,9 @@ fn describe(table: &Table, tenant: &Tenant, document: &Document, now: Timestamp)
     let update = update.set_key(Some(key_item(&keys::document(tenant, &document.id))));
     let update = update
         .update_expression("SET sent = :sent, ed = :next, up = :now")
-        .condition_expression(format!("rev = :rev AND {EDITED_AS_OFTEN}"))
+        // The log names the pack that was read; a commit since then serves another, and this one is on its way out.
+        .condition_expression(format!("rev = :rev AND idx = :idx AND {EDITED_AS_OFTEN}"))
+        .expression_attribute_values(":idx", json(&document.indexed))
         .expression_attribute_values(":sent", write_sent(document))
         .expression_attribute_values(":next", n(document.edits))
         .expression_attribute_values(":ed", n(document.edits.saturating_sub(1)))

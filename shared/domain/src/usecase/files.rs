@@ -10,6 +10,7 @@ use crate::tenant::Tenant;
 use crate::time::Timestamp;
 use crate::usecase::revise::{NewBody, Said, UPLOAD, announce, compose, message, record};
 use crate::usecase::submit::{Accepted, Content, NewDocument, identify, open_container};
+use crate::usecase::update::retry_document;
 
 /// How long a form may be used. An upload of 50 MB over a slow line takes minutes.
 const UPLOAD_SECONDS: i64 = 15 * 60;
@@ -34,7 +35,8 @@ pub struct Upload {
 /// no bytes, only the form.
 ///
 /// # Errors
-/// [`Error::Forbidden`], [`Error::Conflict`] when an idempotency key comes with another request, and those of the ports.
+/// [`Error::Forbidden`], [`Error::Conflict`] when an idempotency key comes with another request or again after its file,
+/// or while other content of the same customId is being processed, and those of the ports.
 pub async fn begin_upload(ctx: &Ctx, tenant: &Tenant, new: NewDocument, max_bytes: u64) -> Result<Upload> {
     let container = open_container(ctx, tenant, new.tag.clone(), new.entity_context.as_deref()).await?;
     // Without a name for the request, two requests are two files: nobody knows yet whether they are the same.
@@ -47,6 +49,9 @@ pub async fn begin_upload(ctx: &Ctx, tenant: &Tenant, new: NewDocument, max_byte
     };
     for _ in 0..ATTEMPTS {
         let old = ctx.documents.get(tenant, std::slice::from_ref(&id)).await?.pop().flatten();
+        if let Some(old) = old.as_ref().filter(|old| has_arrived(old)) {
+            check_replaceable(old, new.custom_id.is_none())?;
+        }
         let (identity, said): (_, Said) = ((id.clone(), new.custom_id.clone()), new.said());
         let body = NewBody::Awaited { form: form.clone(), until };
         let document = compose(ctx, tenant, &container, identity, &said, body, old.as_ref()).await?;
@@ -57,6 +62,20 @@ pub async fn begin_upload(ctx: &Ctx, tenant: &Tenant, new: NewDocument, max_byte
         }
     }
     Err(PortError::Conflict.into())
+}
+
+/// Whether a file that may never come may take the place of what a document has. What is accepted and not yet searchable
+/// would be lost; and the file of a repeated request is here already.
+fn check_replaceable(old: &Document, is_repeat: bool) -> Result<()> {
+    if is_repeat {
+        return Err(Error::Conflict("the file of this Idempotency-Key has arrived".into()));
+    }
+    if !old.status.is_final() {
+        return Err(Error::Conflict(
+            "this document is being processed; begin the upload when it is done".into(),
+        ));
+    }
+    Ok(())
 }
 
 fn upload_path(document: &Document) -> String {
@@ -85,7 +104,10 @@ pub async fn file_arrived(ctx: &Ctx, arrival: &Arrival) -> Result<()> {
     match document {
         // Perhaps of a later revision than the form: what the client says beside the file may have changed.
         Some(document) if document.body.blob == blob => {
-            if !document.status.is_final() {
+            if is_missing(&document) {
+                // It began in time and took longer than anybody waited.
+                retry_document(ctx, &tenant, document).await?;
+            } else if !document.status.is_final() {
                 announce(ctx, &[message(&tenant, &document)]).await;
             }
             Ok(())
@@ -96,8 +118,8 @@ pub async fn file_arrived(ctx: &Ctx, arrival: &Arrival) -> Result<()> {
     }
 }
 
-/// An address from which anybody can read the document's file for 24 hours; that of the content before it while the
-/// newest has not arrived.
+/// An address from which anybody can read the document's file for 24 hours, or until the credentials that signed it
+/// expire if that is sooner.
 ///
 /// # Errors
 /// [`Error::NotFound`] when it was no file or none has arrived, and those of the ports.
@@ -106,21 +128,21 @@ pub async fn file_url(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result
     let BodyForm::File { name, .. } = &document.body.form else {
         return Err(missing);
     };
-    let blob = match &document.indexed {
-        _ if has_arrived(document) => &document.body.blob,
-        Some(served) => &served.body,
-        None => return Err(missing),
-    };
-    let now = ctx.clock.now();
+    if !has_arrived(document) {
+        return Err(missing);
+    }
+    let (blob, now) = (&document.body.blob, ctx.clock.now());
     let url = ctx.blobs.download_url(tenant, blob, name.as_deref(), now, DOWNLOAD_SECONDS).await?;
     url.ok_or(missing)
 }
 
 /// Whether the newest bytes are there: a document waits for its file as `queued`.
 fn has_arrived(document: &Document) -> bool {
-    let is_missing =
-        document.failure.as_ref().is_some_and(|failure| failure.code == FailureCode::UploadMissing);
-    document.body.awaited_until.is_none() || !(document.status == Status::Queued || is_missing)
+    document.body.awaited_until.is_none() || !(document.status == Status::Queued || is_missing(document))
+}
+
+fn is_missing(document: &Document) -> bool {
+    document.failure.as_ref().is_some_and(|failure| failure.code == FailureCode::UploadMissing)
 }
 
 #[cfg(test)]

@@ -57,25 +57,31 @@ pub enum Naming {
 /// # Errors
 /// [`Error::NotFound`]; [`Error::Conflict`] when the customId exists in several containers and `scope` names none.
 pub async fn find_document(ctx: &Ctx, tenant: &Tenant, name: &str, scope: &Scope) -> Result<Document> {
-    find_named(ctx, tenant, name, Naming::Either, scope).await
+    find_named(ctx, tenant, name, Naming::Either, scope, None).await
 }
 
 /// How many documents are looked for at the same time.
 const PARALLEL: usize = 16;
 
 /// The documents with these names, each with its own result, in the order given.
+///
+/// # Errors
+/// [`Error::Forbidden`] for a named tag out of reach, and those of the ports.
 pub async fn find_documents(
     ctx: &Ctx,
     tenant: &Tenant,
     names: &[String],
     naming: Naming,
     scope: &Scope,
-) -> Vec<Result<Document>> {
+) -> Result<Vec<Result<Document>>> {
+    // Listed once for all names.
+    let known = if naming == Naming::Id { Vec::new() } else { containers(ctx, tenant, scope).await? };
+    let known = known.as_slice();
     let find = |name: &String| {
         let name = name.clone();
-        async move { find_named(ctx, tenant, &name, naming, scope).await }
+        async move { find_named(ctx, tenant, &name, naming, scope, Some(known)).await }
     };
-    stream::iter(names.iter().map(find)).buffered(PARALLEL).collect().await
+    Ok(stream::iter(names.iter().map(find)).buffered(PARALLEL).collect().await)
 }
 
 async fn find_named(
@@ -84,6 +90,7 @@ async fn find_named(
     name: &str,
     naming: Naming,
     scope: &Scope,
+    known: Option<&[Container]>,
 ) -> Result<Document> {
     for tag in &scope.tags {
         tenant.check_reach(tag)?;
@@ -100,17 +107,20 @@ async fn find_named(
         return Err(Error::NotFound("Document"));
     }
     let custom_id = CustomId::parse_conversation(name).map_err(|_| Error::NotFound("Document"))?;
-    find_by_custom_id(ctx, tenant, &custom_id, scope).await
+    match known {
+        Some(known) => find_by_custom_id(ctx, tenant, &custom_id, known).await,
+        None => find_by_custom_id(ctx, tenant, &custom_id, &containers(ctx, tenant, scope).await?).await,
+    }
 }
 
 async fn find_by_custom_id(
     ctx: &Ctx,
     tenant: &Tenant,
     custom_id: &CustomId,
-    scope: &Scope,
+    containers: &[Container],
 ) -> Result<Document> {
     let mut ids = Vec::new();
-    for container in containers(ctx, tenant, scope).await? {
+    for container in containers {
         ids.extend(container.ids.iter().map(|id| DocumentId::derived(tenant.org(), id, custom_id)));
     }
     let mut found = Vec::new();

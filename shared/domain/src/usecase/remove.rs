@@ -16,20 +16,28 @@ const ATTEMPTS: usize = 50;
 /// so no search that starts after the answer can find them and no worker can bring them back; their bytes follow by
 /// purge records of the same transactions.
 ///
-/// Deleting a document that is already gone succeeds: the caller found it a moment ago. After an error some may be
-/// deleted, and the rest is as it was.
+/// Deleting a document that is already gone succeeds: the caller found it a moment ago. One that has changed since it was
+/// read is read again, and stays when it is no longer meant. After an error some may be deleted, and the rest is as it
+/// was. Returns how many were deleted.
 ///
 /// # Errors
 /// Those of the ports.
-pub async fn remove_documents(ctx: &Ctx, tenant: &Tenant, mut documents: Vec<Document>) -> Result<()> {
+pub async fn remove_documents(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    mut documents: Vec<Document>,
+    is_meant: impl Fn(&Document) -> bool,
+) -> Result<usize> {
+    let mut removed = 0;
     documents.sort_by(|a, b| (&a.container, &a.id).cmp(&(&b.container, &b.id)));
     documents.dedup_by(|a, b| a.id == b.id);
     for of_container in documents.chunk_by(|a, b| a.container == b.container) {
         for batch in of_container.chunks(MAX_CHANGES) {
-            remove_batch(ctx, tenant, &of_container[0].container, batch.to_vec()).await?;
+            removed +=
+                remove_batch(ctx, tenant, &of_container[0].container, batch.to_vec(), &is_meant).await?;
         }
     }
-    Ok(())
+    Ok(removed)
 }
 
 async fn remove_batch(
@@ -37,21 +45,23 @@ async fn remove_batch(
     tenant: &Tenant,
     container: &ContainerId,
     mut documents: Vec<Document>,
-) -> Result<()> {
+    is_meant: &impl Fn(&Document) -> bool,
+) -> Result<usize> {
     for _ in 0..ATTEMPTS {
+        if documents.is_empty() {
+            return Ok(0);
+        }
         let head = ctx.index.head(tenant, container).await?;
         let changes: Vec<Change> =
             documents.iter().map(|document| Change::Remove(Box::new(document.clone()))).collect();
         let committed = ctx.index.commit(tenant, container, head.seq, &changes, ctx.clock.now()).await?;
         if let Committed::Done(purges) = committed {
             after_commit(ctx, tenant, container, &head, &changes, purges).await;
-            return Ok(());
+            return Ok(changes.len());
         }
         let ids: Vec<_> = documents.iter().map(|document| document.id.clone()).collect();
         documents = ctx.documents.get(tenant, &ids).await?.into_iter().flatten().collect();
-        if documents.is_empty() {
-            return Ok(());
-        }
+        documents.retain(is_meant);
     }
     Err(PortError::Conflict.into())
 }

@@ -159,9 +159,14 @@ pub(crate) async fn record(
     match ctx.documents.accept(tenant, document, old.map(|old| &old.revision), &garbage).await {
         Ok(()) => Ok(true),
         Err(PortError::Conflict) => {
-            let is_new = old.is_none_or(|old| !old.uses(&document.body.blob));
-            if is_new && document.body.awaited_until.is_none() {
-                ctx.blobs.delete(tenant, std::slice::from_ref(&document.body.blob)).await.ok();
+            // Our write may have happened, and a later revision may have taken the bytes over.
+            let blob = &document.body.blob;
+            let now = ctx.documents.get(tenant, std::slice::from_ref(&document.id)).await?.pop().flatten();
+            let served = now.as_ref().and_then(|now| now.indexed.as_ref());
+            let is_used =
+                now.as_ref().is_some_and(|now| now.uses(blob)) || served.is_some_and(|old| old.body == *blob);
+            if !is_used {
+                ctx.blobs.delete(tenant, std::slice::from_ref(blob)).await.ok();
             }
             Ok(false)
         }

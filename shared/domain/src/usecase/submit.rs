@@ -155,6 +155,12 @@ async fn accept(ctx: &Ctx, tenant: &Tenant, new: NewDocument) -> Result<(Accepte
         } else {
             ctx.documents.get(tenant, std::slice::from_ref(&id)).await?.pop().flatten()
         };
+        // A repeated request tells the present state; what has been done to the document since stays.
+        if new.custom_id.is_none()
+            && let Some(old) = old.as_ref().filter(|old| old.status != Status::Failed)
+        {
+            return Ok((Accepted { id, status: old.status }, None));
+        }
         let Some(bytes) = new.content.over(ctx, tenant, old.as_ref()).await? else {
             // Another content was first and has taken away the bytes; the next read shows it.
             continue;

@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use crate::container::Change;
 use crate::ctx::Ctx;
-use crate::document::{BodyForm, Document, Status, TaskType};
+use crate::document::{BodyForm, Document, Extracted, Status, TaskType};
 use crate::error::{Error, PortError, Result};
 use crate::ids::{CustomId, DocumentId};
 use crate::ports::Committed;
@@ -134,7 +134,7 @@ async fn relocate(ctx: &Ctx, tenant: &Tenant, mut from: Document, update: Update
             announce(ctx, &[message(tenant, &to)]).await;
             return Ok(Accepted { id: to.id, status: Status::Queued });
         }
-        ctx.blobs.delete(tenant, std::slice::from_ref(&to.body.blob)).await.ok();
+        ctx.blobs.delete(tenant, &to.unserved()).await.ok();
         from = reread(ctx, tenant, &from.id).await?;
     }
     Err(PortError::Conflict.into())
@@ -150,7 +150,11 @@ async fn relocated(ctx: &Ctx, tenant: &Tenant, from: &Document, update: &Update)
         None => from.id.moved_to(container.primary()),
     };
     if !ctx.documents.get(tenant, std::slice::from_ref(&id)).await?.iter().all(Option::is_none) {
-        return Err(Error::Conflict("another document has this customId in this container".into()));
+        let taken = match &custom_id {
+            Some(_) => "another document has this customId in this container",
+            None => "this document was moved there before; that one is still there",
+        };
+        return Err(Error::Conflict(taken.into()));
     }
     let (bytes, form) = match &update.content {
         Some(content) => content.clone(),
@@ -165,7 +169,24 @@ async fn relocated(ctx: &Ctx, tenant: &Tenant, from: &Document, update: &Update)
     let mut to =
         compose(ctx, tenant, &container, (id, custom_id), &update.said(from), body, Some(from)).await?;
     to.indexed = None;
+    if update.content.is_none() && from.status == Status::Done {
+        take_over(ctx, tenant, from, &mut to).await?;
+    }
     Ok(to)
+}
+
+/// Gives a moved document what was made of its content: a page may be gone by now, and a model costs.
+async fn take_over(ctx: &Ctx, tenant: &Tenant, from: &Document, to: &mut Document) -> Result<()> {
+    let Some(served) = from.indexed.as_ref().filter(|served| from.is_current(&served.revision)) else {
+        return Ok(());
+    };
+    // It is processed like a new one when the pack is just being taken away.
+    if let Some(pack) = ctx.blobs.get(tenant, std::slice::from_ref(&served.pack)).await?.pop().flatten() {
+        let pack = ctx.blobs.put(tenant, &to.pack_path(), pack).await?;
+        (to.kind, to.title) = (served.kind, served.title.clone());
+        to.extracted = Some(Extracted { revision: to.revision.clone(), pack, chunks: served.chunks });
+    }
+    Ok(())
 }
 
 /// Commits the move; `false` when a document has changed since it was read.

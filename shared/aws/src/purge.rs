@@ -1,0 +1,26 @@
+//! Purge records: bytes that nobody needs any more, written in the transaction that leaves them behind.
+
+use aws_sdk_dynamodb::types::Put;
+use domain::ports::PortResult;
+use domain::{BlobRef, ContainerId, Tenant, Timestamp};
+
+use crate::error::build_error;
+use crate::item::{Table, json, key_item, n, s};
+use crate::keys;
+
+/// The write of a purge record; it is found as overdue from `overdue_at` on.
+pub(crate) fn purge_put(
+    table: &Table,
+    tenant: &Tenant,
+    container: &ContainerId,
+    purge: &str,
+    blobs: &[BlobRef],
+    overdue_at: Timestamp,
+) -> PortResult<Put> {
+    let mut item = key_item(&keys::purge(tenant, container, purge));
+    item.insert("v".into(), n(1));
+    item.insert("blobs".into(), json(&blobs));
+    item.insert("qs".into(), s(keys::due_shard(purge)));
+    item.insert("qd".into(), s(keys::due_sort(overdue_at)));
+    Put::builder().table_name(&table.name).set_item(Some(item)).build().map_err(build_error)
+}
