@@ -122,7 +122,10 @@ impl HttpConnector for Meter {
                 this.lock().s3_puts += 1;
             }
             let mut request = http::Request::from_parts(parts, SdkBody::from(body));
-            request.headers_mut().remove(http::header::CONTENT_LENGTH);
+            if operation.is_some() {
+                // The body has grown. Of S3's requests the length is signed.
+                request.headers_mut().remove(http::header::CONTENT_LENGTH);
+            }
             let response = this.inner.call(HttpRequest::try_from(request).map_err(user)?).await?;
             let response = response.try_into_http1x().map_err(user)?;
             let (parts, body) = response.into_parts();
