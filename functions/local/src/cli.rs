@@ -68,15 +68,15 @@ pub struct Serve {
     /// left out
     #[arg(long, env = "RECOLLECT_PUBLIC_URL", value_name = "URL")]
     pub public_url: Option<String>,
-    /// Who describes pictures and transcribes recordings.
-    #[command(flatten)]
-    pub models: ModelOptions,
     /// Megabytes of search indexes to keep in memory
     #[arg(long, env = "RECOLLECT_CACHE_MB", default_value_t = 2048, value_name = "MB")]
     pub cache_mb: usize,
     /// What to log, as in `info` or `recall=debug,warn`; to standard error
     #[arg(long, env = "RECOLLECT_LOG", default_value = "warn", value_name = "FILTER")]
     pub log: String,
+    /// Who describes pictures and transcribes recordings.
+    #[command(flatten)]
+    pub models: ModelOptions,
 }
 
 /// An endpoint that speaks OpenAI's protocol. Without it pictures, audio and video are stored and end as `failed`.
@@ -226,10 +226,10 @@ pub struct Work {
     /// Stop when nothing is left to do
     #[arg(long)]
     pub until_idle: bool,
-    /// Who describes pictures and transcribes recordings.
-    #[command(flatten)]
-    pub models: ModelOptions,
     /// What to log, as in `info` or `processor=debug,warn`; to standard error
     #[arg(long, env = "RECOLLECT_LOG", default_value = "warn", value_name = "FILTER")]
     pub log: String,
+    /// Who describes pictures and transcribes recordings.
+    #[command(flatten)]
+    pub models: ModelOptions,
 }
