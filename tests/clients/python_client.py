@@ -41,6 +41,7 @@ def main():
         check_batch(client, f"{tag}-batch", args.seconds)
         check_update(client, f"{tag}-update", args.seconds)
         check_presigned(client, f"{tag}-upload", args.seconds)
+        check_memories(client, f"{tag}-memories", args.seconds)
         check_conversation(client, f"{tag}-talk", args.seconds)
     step("all steps passed")
 
@@ -206,6 +207,33 @@ def check_conversation(client, tag, seconds):
     assert text.count("Oslo") == 1 and text.count("window seat") == 1, text
     client.documents.delete(document)
     step("a conversation grew by what was new")
+
+
+def check_memories(client, tag, seconds):
+    for number, text in enumerate(("I live in Bonn. I prefer tea over coffee.", "I moved from Bonn to Lisbon.")):
+        body = {
+            "conversationId": f"moves-{number}",
+            "containerTags": [tag],
+            "messages": [{"role": "user", "content": text}],
+        }
+        document = client.post("/v4/conversations", cast_to=object, body=body)["id"]
+        wait_until_done(client, document, seconds)
+    found = client.search.memories(q="Where do I live?", container_tag=tag, include={"related_memories": True})
+    assert "Lisbon" in found.results[0].memory, found
+    assert any("Bonn" in parent.memory for parent in found.results[0].context.parents), found
+    profile = client.profile(container_tag=tag, q="What do I drink?").profile
+    lines = profile.static + profile.dynamic
+    assert any("Lisbon" in line for line in lines) and any("tea" in line for line in lines), lines
+    assert not any("lives in Bonn" in line for line in lines), lines
+    changed = client.memories.update_memory(
+        container_tag=tag, id=found.results[0].id, new_content="User lives in Lisbon, near the river."
+    )
+    assert changed.version == found.results[0].version + 1 and changed.parent_memory_id == found.results[0].id, changed
+    forgotten = client.memories.forget(container_tag=tag, id=changed.id)
+    assert forgotten.forgotten, forgotten
+    refused(NotFoundError, lambda: client.memories.forget(container_tag=tag, id="A" * 22))
+    assert not client.search.memories(q="Where do I live?", container_tag=tag).results
+    step("memories are learned, found, corrected and forgotten")
 
 
 def refused(kind, call):

@@ -1,6 +1,6 @@
 //! [`domain::ports::Containers`].
 
-use domain::{Container, ContainerId, ContainerTag};
+use domain::{Bucket, Container, ContainerChange, ContainerId, ContainerTag, Patch, Tenant};
 use futures::future::join_all;
 
 use crate::promises;
@@ -11,6 +11,8 @@ promises!(
     of_many_at_the_same_time_one_decides,
     tags_are_listed_in_order_and_by_organization,
     what_a_tag_is_about_stays_until_it_is_replaced,
+    a_description_makes_the_tag_and_changes_what_it_names,
+    descriptions_of_different_fields_at_the_same_time_all_hold,
 );
 
 fn tag(text: &str) -> ContainerTag {
@@ -86,4 +88,70 @@ async fn what_a_tag_is_about_stays_until_it_is_replaced(setting: &Setting) {
     assert!(!set(&setting.beta, "other", "Not theirs.").await);
     assert_eq!(context("other").await, None);
     assert_eq!(get(setting, &setting.beta, "box").await.and_then(|found| found.entity_context), None);
+}
+
+async fn describe(setting: &Setting, tenant: &Tenant, name: &str, change: &ContainerChange) -> Container {
+    let (id, now) = (ContainerId::random(), setting.now());
+    let describe =
+        async || setting.ctx().containers.describe(tenant, &tag(name), change, id.clone(), now).await;
+    again(describe).await.expect("a container")
+}
+
+fn full() -> ContainerChange {
+    let bucket = |key: &str| Bucket { key: key.into(), description: "Örter: 日本語 \"quoted\"".into() };
+    ContainerChange {
+        name: Patch::Set("A box".into()),
+        entity_context: Patch::Set("Birds.".into()),
+        profile_buckets: Patch::Set((0..50).map(|i| bucket(&format!("k{i}"))).collect()),
+        memory_paths: Patch::Set(vec!["/notes/".into()]),
+    }
+}
+
+async fn a_description_makes_the_tag_and_changes_what_it_names(setting: &Setting) {
+    let made = describe(setting, &setting.alpha, "box", &full()).await;
+    assert_eq!(get(setting, &setting.alpha, "box").await.as_ref(), Some(&made));
+    assert_eq!((made.ids.len(), made.name.as_deref(), made.profile_buckets.len()), (1, Some("A box"), 50));
+    assert_eq!(made.memory_paths.as_deref(), Some(["/notes/".to_owned()].as_slice()));
+    assert_eq!(create(setting, &setting.alpha, "box").await.1, made, "it was made by being described");
+    let kept = describe(setting, &setting.alpha, "box", &ContainerChange::default()).await;
+    assert!(kept.updated_at > made.updated_at);
+    assert_eq!(kept, Container { updated_at: kept.updated_at, ..made.clone() });
+    let one =
+        ContainerChange { name: Patch::Clear, memory_paths: Patch::Set(Vec::new()), ..Default::default() };
+    let changed = describe(setting, &setting.alpha, "box", &one).await;
+    let wanted = Container {
+        name: None,
+        memory_paths: Some(Vec::new()),
+        updated_at: changed.updated_at,
+        ..made.clone()
+    };
+    assert_eq!(changed, wanted);
+    let (entity_context, profile_buckets, memory_paths) = (Patch::Clear, Patch::Clear, Patch::Clear);
+    let none = ContainerChange { entity_context, profile_buckets, memory_paths, name: Patch::Keep };
+    let cleared = describe(setting, &setting.alpha, "box", &none).await;
+    assert_eq!(
+        (cleared.entity_context, cleared.profile_buckets, cleared.memory_paths),
+        (None, Vec::new(), None)
+    );
+    let (_, plain) = create(setting, &setting.alpha, "other").await;
+    let named = ContainerChange { name: Patch::Set("Other".into()), ..Default::default() };
+    let described = describe(setting, &setting.alpha, "other", &named).await;
+    assert_eq!((described.ids, described.created_at), (plain.ids, plain.created_at));
+    assert_eq!(get(setting, &setting.beta, "box").await, None);
+}
+
+async fn descriptions_of_different_fields_at_the_same_time_all_hold(setting: &Setting) {
+    let full = full();
+    let kept = ContainerChange::default();
+    let parts = [
+        ContainerChange { name: full.name, ..kept.clone() },
+        ContainerChange { entity_context: full.entity_context, ..kept.clone() },
+        ContainerChange { profile_buckets: full.profile_buckets, ..kept.clone() },
+        ContainerChange { memory_paths: full.memory_paths, ..kept },
+    ];
+    let all = join_all(parts.iter().map(|part| describe(setting, &setting.alpha, "box", part))).await;
+    let stored = get(setting, &setting.alpha, "box").await.expect("a container");
+    assert!(all.iter().all(|container| container.ids == stored.ids));
+    assert_eq!((stored.name.as_deref(), stored.entity_context.as_deref()), (Some("A box"), Some("Birds.")));
+    assert_eq!((stored.profile_buckets.len(), stored.memory_paths.map(|paths| paths.len())), (50, Some(1)));
 }

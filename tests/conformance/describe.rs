@@ -127,7 +127,7 @@ async fn what_search_serves_is_described_by_a_commit(setting: &Setting) {
     assert_eq!((stored.status, &stored.indexed), (Status::Done, &done.indexed), "its content stays");
     let log = async || setting.ctx().index.log(&setting.alpha, &container, 1).await;
     let records = again(log).await.expect("a log");
-    let LogEntry::Put { pack, document } = &records[0].entries[0] else { panic!("{records:?}") };
+    let LogEntry::Put { pack, document, .. } = &records[0].entries[0] else { panic!("{records:?}") };
     let indexed = done.indexed.as_ref().expect("served");
     assert_eq!((pack, &document.revision), (&indexed.pack, &indexed.revision));
     assert_eq!((document.metadata.get("n"), document.filepath.as_deref()), (Some(&json!(1)), Some("/1.md")));
@@ -190,6 +190,7 @@ async fn a_description_that_was_told_to_hold_is_never_lost(setting: &Setting) {
             revision: queued.revision.clone(),
             pack: queued.body.blob.clone(),
             chunks: 1,
+            learned: None,
         };
         let extracted = Document { extracted: Some(found), ..queued };
         let now = setting.now();
@@ -238,7 +239,7 @@ async fn a_description_that_read_before_a_publication_is_stale(setting: &Setting
     let path = new.pack_path();
     let put = async || setting.ctx().blobs.put(&setting.alpha, &path, "Pack.".into()).await;
     let pack = again(put).await.expect("a blob");
-    let found = Extracted { revision: new.revision.clone(), pack, chunks: 1 };
+    let found = Extracted { revision: new.revision.clone(), pack, chunks: 1, learned: None };
     let new = Document { extracted: Some(found), ..new };
     let now = setting.now();
     let record = async || setting.ctx().documents.record_extracted(&setting.alpha, &new, now).await;

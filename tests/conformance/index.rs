@@ -54,7 +54,7 @@ async fn a_commit_does_all_of_it(setting: &Setting) {
     let records = log(setting, &container, 0).await;
     let [LogRecord { seq: 1, entries }] = records.as_slice() else { panic!("{records:?}") };
     let is_put = |entry: &LogEntry, of: &Document| {
-        matches!(entry, LogEntry::Put { document, pack } if document.id == of.id
+        matches!(entry, LogEntry::Put { document, pack, .. } if document.id == of.id
             && document.revision == of.revision && Some(pack) == of.extracted.as_ref().map(|found| &found.pack))
     };
     assert!(is_put(&entries[0], &a) && is_put(&entries[2], &b));
@@ -147,7 +147,13 @@ async fn what_a_commit_leaves_behind_is_recorded_for_purging(setting: &Setting) 
 }
 
 fn segment(name: &str, through: u64) -> SegmentRef {
-    SegmentRef { blob: BlobRef::Object(format!("c/segments/{name}")), through, chunks: 3, bytes: 99 }
+    SegmentRef {
+        blob: BlobRef::Object(format!("c/segments/{name}")),
+        through,
+        chunks: 3,
+        bytes: 99,
+        memories: None,
+    }
 }
 
 async fn segments_are_replaced_only_over_the_expected_generation(setting: &Setting) {

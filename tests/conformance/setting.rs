@@ -93,6 +93,7 @@ impl Setting {
                 hash: "00".into(),
                 size: text.len() as u64,
                 awaited_until: None,
+                sent_at: None,
             },
             extracted: None,
             indexed: None,
@@ -141,7 +142,8 @@ impl Setting {
         let pack = again(async || self.ctx().blobs.put(&self.alpha, &path, bytes.clone()).await)
             .await
             .expect("a blob");
-        document.extracted = Some(Extracted { revision: document.revision.clone(), pack, chunks: 1 });
+        document.extracted =
+            Some(Extracted { revision: document.revision.clone(), pack, chunks: 1, learned: None });
         let now = self.now();
         let recorded =
             again(async || self.ctx().documents.record_extracted(&self.alpha, &document, now).await).await;

@@ -1,7 +1,7 @@
 //! [`domain::ports::SettingsStore`].
 
 use domain::ports::PortResult;
-use domain::{PortError, Settings, Tenant};
+use domain::{Bucket, PortError, Settings, Tenant};
 use futures::future::join_all;
 
 use crate::promises;
@@ -14,7 +14,8 @@ promises!(
 );
 
 fn settings(version: u64, size: u32) -> Settings {
-    Settings { version, chunk_size: Some(size) }
+    let bucket = Bucket { key: "food".into(), description: format!("Meals, \"{size}\" – 食") };
+    Settings { version, chunk_size: Some(size), profile_buckets: Some(vec![bucket]) }
 }
 
 async fn get(setting: &Setting, tenant: &Tenant) -> Settings {
@@ -34,7 +35,7 @@ async fn settings_are_the_default_until_they_are_set(setting: &Setting) {
     put(setting, &settings(1, 500)).await.expect("the first settings");
     assert_eq!(get(setting, &setting.alpha).await, settings(1, 500));
     assert_eq!(get(setting, &setting.beta).await, Settings::default(), "another organization has its own");
-    let cleared = Settings { version: 2, chunk_size: None };
+    let cleared = Settings { version: 2, ..Settings::default() };
     put(setting, &cleared).await.expect("the next settings");
     assert_eq!(get(setting, &setting.alpha).await, cleared);
 }

@@ -7,7 +7,8 @@ use crate::shape::{Faults, ok, with};
 
 fn shape(more: &Value) -> Value {
     let result = json!({
-        "id": "string", "chunk": "string", "metadata": "object|null", "updatedAt": "time", "similarity": "unit",
+        "id": "string", "metadata": "object|null", "updatedAt": "time", "similarity": "unit",
+        "chunk?": "string", "memory?": "string", "version?": "int", "rootMemoryId?": "id",
     });
     json!({"results": [with(result, more)], "timing": "int", "total": "int"})
 }
@@ -36,7 +37,9 @@ async fn results_are_chunks_most_similar_first() {
         let mut body = ask("Where does the heron wait?");
         body["searchMode"] = json!(mode);
         let results = search(&client, body, &json!({})).await;
-        assert_eq!(results[0]["chunk"], "The heron waits in the reeds.");
+        let text = |result: &Value| result.get("memory").or(result.get("chunk")).cloned();
+        assert_eq!(text(&results[0]), Some(json!("The heron waits in the reeds.")));
+        assert!(mode == "hybrid" || results.iter().all(|result| result.get("memory").is_none()));
         assert_eq!(results[0]["metadata"], json!({"n": 1}));
         let similarity = |result: &Value| result["similarity"].as_f64().expect("a number");
         assert!(results.is_sorted_by(|a, b| similarity(a) >= similarity(b)), "{results:#?}");
@@ -61,8 +64,8 @@ async fn optional_parts_come_when_asked_for() {
         json!({"content": "# Birds\n\nThe heron waits.", "filepath": "/birds.md", "metadata": {"n": 1}});
     let id = client.add(body).await;
     let document = json!({
-        "id": "id", "title": "string|null", "type": "string", "metadata": "object|null", "createdAt": "time",
-        "updatedAt": "time",
+        "id": "id", "title": "string|null", "type": "string", "metadata": "object|null", "summary": "null",
+        "createdAt": "time", "updatedAt": "time",
     });
     let explain = json!({
         "documentId": "id", "position": "int", "span": {"start": "int", "end": "int"}, "headings": ["string"],

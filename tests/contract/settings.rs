@@ -11,7 +11,7 @@ use crate::shape::{Faults, ok, refused};
 const PATH: &str = "/v3/settings";
 
 async fn chunk_size(client: &Client) -> Value {
-    ok(client.get(PATH).await, &json!({"chunkSize": "number"}))["chunkSize"].clone()
+    ok(client.get(PATH).await, &json!({"chunkSize": "number", "profileBuckets": "null"}))["chunkSize"].clone()
 }
 
 async fn set(client: &Client, size: Value) -> Value {
@@ -72,13 +72,13 @@ async fn settings_are_one_organizations_own() {
     let client = Client::new().await;
     set(&client, json!(500)).await;
     let other = client.app.key("other").await;
-    assert_eq!(client.app.get(PATH, &other).await.body, json!({"chunkSize": -1}));
+    assert_eq!(client.app.get(PATH, &other).await.body, json!({"chunkSize": -1, "profileBuckets": null}));
     let scoped = client.app.key_with("acme", Permission::Write, Some(&["mine"])).await;
     let reader = client.app.key_with("acme", Permission::Read, None).await;
     for key in [&scoped, &reader] {
         let answer = client.app.call("PATCH", PATH, key, &json!({"chunkSize": 600})).await;
         refused(&answer, 403, "PermissionError", "");
-        assert_eq!(client.app.get(PATH, key).await.body, json!({"chunkSize": 500}));
+        assert_eq!(client.app.get(PATH, key).await.body, json!({"chunkSize": 500, "profileBuckets": null}));
     }
     refused(&client.app.get(PATH, "").await, 401, "AuthenticationError", "key");
 }

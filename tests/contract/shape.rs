@@ -1,6 +1,6 @@
 //! Shapes of answers, written as JSON with type names in the place of values.
 //!
-//! An object has exactly the keys of its shape; `[shape]` is an array of any length whose items all have it. Type names:
+//! An object has exactly the keys of its shape, of which those that end with `?` may be missing; `[shape]` is an array of any length whose items all have it. Type names:
 //! `null`, `bool`, `int`, `number`, `string`, `object`, `id` (22 letters and digits), `time` (ISO 8601, UTC,
 //! milliseconds), `unit` (a number from 0 to 1); alternatives are joined by `|`.
 
@@ -92,12 +92,14 @@ fn check(value: &Value, shape: &Value, place: &str) -> Result<(), String> {
             if fits { Ok(()) } else { Err(format!("{place} is not {types}: {value}")) }
         }
         (Value::Object(wanted), Value::Object(found)) => {
-            let extra = found.keys().find(|key| !wanted.contains_key(*key));
+            let is_known = |key: &String| wanted.contains_key(key) || wanted.contains_key(&format!("{key}?"));
+            let extra = found.keys().find(|key| !is_known(key));
             if let Some(extra) = extra {
                 return Err(format!("{place} has {extra}, which the contract does not name"));
             }
-            wanted.iter().try_for_each(|(key, shape)| match found.get(key) {
+            wanted.iter().try_for_each(|(key, shape)| match found.get(key.trim_end_matches('?')) {
                 Some(value) => check(value, shape, &format!("{place}.{key}")),
+                None if key.ends_with('?') => Ok(()),
                 None => Err(format!("{place} lacks {key}")),
             })
         }
@@ -167,8 +169,29 @@ pub(crate) fn full() -> Value {
         "taskType": "string",
         "dreamingStatus": "string",
         "latestRevision": "int",
+        "memories?": [memory_version()],
+        "memoryExtraction?": {"extractor": "string", "count": "int", "reason?": "string"},
     });
     with(listed(), &more)
+}
+
+/// One version of a memory.
+pub(crate) fn memory_version() -> Value {
+    json!({
+        "id": "id",
+        "memory": "string",
+        "version": "int",
+        "isLatest": "bool",
+        "isForgotten": "bool",
+        "isStatic": "bool",
+        "isInference": "bool",
+        "createdAt": "time",
+        "updatedAt": "time",
+        "sourceCount": "int",
+        "parentMemoryId": "id|null",
+        "rootMemoryId": "id",
+        "metadata": "object|null",
+    })
 }
 
 /// What a failed document has besides.

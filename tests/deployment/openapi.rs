@@ -7,7 +7,7 @@ use domain::usecase::Authenticator;
 use edge::App;
 use lambda_http::Body;
 use lambda_http::tower::ServiceExt;
-use serde_json::Value;
+use serde_json::{Value, json};
 use testkit::{Answer, TestApp, multipart};
 
 use crate::template::{events, resources, template};
@@ -85,7 +85,9 @@ fn its_paths_are_those_of_the_routers() {
 
 /// Whether any route of one machine takes this method on this path.
 async fn is_taken(app: &App, method: &str, path: &str) -> bool {
-    let request = http::Request::builder().method(method).uri(path.replace("{id}", "x"));
+    let path =
+        ["{id}", "{tag}", "{memoryId}"].iter().fold(path.to_owned(), |path, name| path.replace(name, "x"));
+    let request = http::Request::builder().method(method).uri(&path);
     let response = local::routes(app, 1024 * 1024).oneshot(request.body(Body::Empty).unwrap()).await.unwrap();
     let status = response.status().as_u16();
     // Without a key a route answers 401, and no route 404 or 405.
@@ -172,7 +174,10 @@ async fn try_out(
         Some("retry") => "broken-1",
         _ => "note-17",
     };
-    test.call(method, &path.replace("{id}", id), key, &content[JSON]["example"]).await
+    let inferred = test.get("/v3/container-tags/user_42/inferred", key).await.body;
+    let conclusion = inferred["memories"][0]["id"].as_str().unwrap_or("none");
+    let path = path.replace("{id}", id).replace("{tag}", "user_42").replace("{memoryId}", conclusion);
+    test.call(method, &path, key, &content[JSON]["example"]).await
 }
 
 #[tokio::test]
@@ -183,6 +188,12 @@ async fn every_operation_takes_its_example_and_answers_as_it_says() {
     let note = &document["components"]["requestBodies"]["AddDocument"]["content"][JSON]["example"];
     test.upload(&key, "notes.txt", b"The mill stands still.", &[("customId", "file-1")]).await;
     test.upload(&key, "notes.pdf", b"%PDF-1.7 and no more", &[("customId", "broken-1")]).await;
+    let turns = json!([
+        {"role": "user", "content": "My sister is Anna."},
+        {"role": "user", "content": "Anna lives in Bonn."},
+    ]);
+    let talk = json!({"conversationId": "talk-1", "containerTags": ["user_42"], "messages": turns});
+    test.post("/v4/conversations", &key, &talk).await;
     for (method, path, operation) in operations(&document) {
         // Operations before this one may have deleted it.
         test.add(&key, note).await;

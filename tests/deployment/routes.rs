@@ -13,7 +13,7 @@ use crate::template::{events, resources, target, template};
 use crate::tree::read;
 
 /// Every route: function, method, path.
-const ROUTES: [(&str, &str, &str); 29] = [
+const ROUTES: [(&str, &str, &str); 40] = [
     ("documents", "GET", "/health"),
     ("documents", "POST", "/v3/documents"),
     ("documents", "POST", "/v3/documents/batch"),
@@ -39,8 +39,19 @@ const ROUTES: [(&str, &str, &str); 29] = [
     ("documents", "PATCH", "/v3/memories/{id}"),
     ("documents", "DELETE", "/v3/memories/{id}"),
     ("documents", "POST", "/v4/conversations"),
+    ("memories", "POST", "/v4/memories"),
+    ("memories", "PATCH", "/v4/memories"),
+    ("memories", "DELETE", "/v4/memories"),
+    ("memories", "POST", "/v4/memories/forget-matching"),
+    ("memories", "POST", "/v4/memories/list"),
+    ("memories", "GET", "/v3/container-tags/{tag}/inferred"),
+    ("memories", "POST", "/v3/container-tags/{tag}/inferred/{memoryId}/review"),
     ("recall", "POST", "/v4/search"),
     ("recall", "POST", "/v3/search"),
+    ("recall", "POST", "/v4/profile"),
+    ("recall", "POST", "/v4/profile/buckets"),
+    ("container-tags", "GET", "/v3/container-tags/{tag}"),
+    ("container-tags", "PATCH", "/v3/container-tags/{tag}"),
     ("settings", "GET", "/v3/settings"),
     ("settings", "PATCH", "/v3/settings"),
 ];
@@ -51,11 +62,15 @@ async fn ask(app: &App, function: &str, method: &str, path: &str) -> (u16, bool)
     let router = match function {
         "documents" => documents::router(app.clone(), documents::LAMBDA_FILE_BYTES),
         "settings" => settings::router(app.clone()),
+        "container-tags" => container_tags::router(app.clone()),
+        "memories" => memories::router(app.clone(), 1024 * 1024),
         "recall" => recall::router(app.clone(), 1024 * 1024),
         _ => local::routes(app, 1024 * 1024),
     };
     let router = if function == "local" { router } else { edge::finish(router) };
-    let request = http::Request::builder().method(method).uri(path.replace("{id}", "x"));
+    let path =
+        ["{id}", "{tag}", "{memoryId}"].iter().fold(path.to_owned(), |path, name| path.replace(name, "x"));
+    let request = http::Request::builder().method(method).uri(path);
     let response = router.oneshot(request.body(Body::Empty).unwrap()).await.unwrap();
     let status = response.status().as_u16();
     let body = lambda_http::IntoResponse::into_response(response).await.into_body();
@@ -118,7 +133,7 @@ async fn no_path_takes_a_method_that_the_table_does_not_have() {
 
 #[test]
 fn no_router_has_a_path_that_the_table_does_not_have() {
-    for function in ["documents", "recall", "settings"] {
+    for function in ["container-tags", "documents", "memories", "recall", "settings"] {
         let text = read(&format!("functions/{function}/src/lib.rs"));
         let paths: BTreeSet<&str> = text
             .split(".route(")

@@ -11,3 +11,4 @@ mod http;
 mod idle;
 mod server;
 mod stopping;
+mod transfer;

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 /// The most bytes of text. Contract: 1 MB.
 pub(crate) const MAX_TEXT_BYTES: usize = 1024 * 1024;
 /// The most characters of a path.
-pub(crate) const MAX_FILEPATH: usize = 1024;
+const MAX_FILEPATH: usize = 1024;
 /// The most characters of guidance about a container. Contract.
 const MAX_ENTITY_CONTEXT: usize = 1500;
 

@@ -75,10 +75,9 @@ async fn by_ids(
     if !(1..=MAX_IDS).contains(&ids.len()) {
         return Err(Error::invalid_field("ids", format!("1 to {MAX_IDS} ids")));
     }
-    let (mut documents, mut errors) = (Vec::<Document>::new(), Vec::new());
+    let (mut documents, mut errors) = (Vec::new(), Vec::new());
     for (id, found) in ids.iter().zip(find_documents(&app.ctx, tenant, ids, Naming::Either, scope).await?) {
         match found {
-            Ok(document) if documents.iter().any(|known| known.id == document.id) => {}
             Ok(document) => documents.push(document),
             Err(error @ (Error::NotFound(_) | Error::Conflict(_))) => {
                 errors.push(BulkError { id: id.clone(), error: error.to_string() });
@@ -90,7 +89,7 @@ async fn by_ids(
 }
 
 /// The documents of some containers, below a path. The listing may be a moment behind, and what was just moved out of the
-/// path must stay: a path is looked at again in the records themselves.
+/// path must stay: with a path, the records themselves are read.
 async fn by_tags(
     app: &App,
     tenant: &Tenant,
@@ -99,10 +98,9 @@ async fn by_tags(
 ) -> Result<Vec<Document>> {
     let query = ListQuery { filepath: filepath.clone(), ..ListQuery::all(scope) };
     let listed = list_documents(&app.ctx, tenant, &query).await?.documents;
-    let Some(path) = filepath else { return Ok(listed) };
+    if filepath.is_none() {
+        return Ok(listed);
+    }
     let ids: Vec<_> = listed.into_iter().map(|document| document.id).collect();
-    let mut documents: Vec<Document> =
-        app.ctx.documents.get(tenant, &ids).await?.into_iter().flatten().collect();
-    documents.retain(|document| path_matches(&path, document.filepath.as_deref()));
-    Ok(documents)
+    Ok(app.ctx.documents.get(tenant, &ids).await?.into_iter().flatten().collect())
 }

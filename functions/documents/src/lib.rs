@@ -13,16 +13,34 @@ mod upload;
 mod wire;
 mod with_memories;
 
-use axum::extract::DefaultBodyLimit;
+use std::sync::Arc;
+
+use axum::extract::{DefaultBodyLimit, FromRef};
 use axum::routing::{delete, get, post};
 use axum::{Extension, Router};
 use edge::App;
+use index::{Cache, Memories};
 
 pub use upload::MAX_FILE_BYTES;
 use upload::{DirectFileBytes, FORM_BYTES};
 
 /// The most bytes of a file in a request to a Lambda function: 6 MB as base64, less the form around it.
 pub const LAMBDA_FILE_BYTES: usize = 4 * 1024 * 1024;
+/// The bytes of warm memories that fit a function of 512 MB beside everything else.
+const LEDGER_BYTES: usize = 192 * 1024 * 1024;
+
+/// The state of these routes: the ports, and the warm memories that documents are shown with.
+#[derive(Clone)]
+struct Service {
+    app: App,
+    ledgers: Arc<Cache<Memories<()>>>,
+}
+
+impl FromRef<Service> for App {
+    fn from_ref(service: &Service) -> Self {
+        service.app.clone()
+    }
+}
 
 /// The routes of this function, taking files of up to `direct_file_bytes` in a request. Larger ones are uploaded.
 pub fn router(app: App, direct_file_bytes: usize) -> Router {
@@ -53,5 +71,5 @@ pub fn router(app: App, direct_file_bytes: usize) -> Router {
         .route("/v3/memories/{id}", one())
         .route("/v4/conversations", post(conversations::add_conversation))
         .layer(Extension(DirectFileBytes(direct_file_bytes)))
-        .with_state(app)
+        .with_state(Service { app, ledgers: Arc::new(Cache::new(LEDGER_BYTES)) })
 }

@@ -13,7 +13,7 @@ use crate::wire::ListedDocument;
 /// How many texts are read at the same time.
 const PARALLEL: usize = 16;
 /// Documents a page, when the request does not say.
-const DEFAULT_LIMIT: usize = 10;
+pub(crate) const DEFAULT_LIMIT: usize = 10;
 /// The most documents a page. Contract.
 const MAX_LIMIT: usize = 1100;
 

@@ -2,12 +2,13 @@
 
 use axum::extract::State;
 use domain::usecase::{Scope, find_document, read_chunks, read_text, remove_documents};
-use domain::{Pack, Timestamp};
-use edge::{ApiResult, App, Auth, Json, Path, Query, Read, Write, scope};
+use domain::{Document, Pack, Result, TaskType, Tenant, Timestamp};
+use edge::{ApiResult, App, Auth, Json, MemoryVersion, Path, Query, Read, Write, scope};
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::Service;
 use crate::wire::FullDocument;
 
 /// Tells apart equal customIds of several containers.
@@ -24,14 +25,35 @@ impl Which {
 }
 
 pub(crate) async fn get_document(
-    State(app): State<App>,
+    State(service): State<Service>,
     Auth { tenant, .. }: Auth<Read>,
     Path(id): Path<String>,
     Query(which): Query<Which>,
 ) -> ApiResult<Json<FullDocument>> {
-    let document = find_document(&app.ctx, &tenant, &id, &which.scope()?).await?;
-    let text = read_text(&app.ctx, &tenant, &document).await?;
-    Ok(Json(FullDocument::new(&document, text)))
+    let ctx = &service.app.ctx;
+    let document = find_document(ctx, &tenant, &id, &which.scope()?).await?;
+    let text = read_text(ctx, &tenant, &document).await?;
+    let memories = memories(&service, &tenant, &document).await?;
+    Ok(Json(FullDocument::new(&document, text, memories)))
+}
+
+/// What the document states at present. The container's memories are not read for one that has none to show.
+async fn memories(service: &Service, tenant: &Tenant, document: &Document) -> Result<Vec<MemoryVersion>> {
+    if !shows_memories(document) {
+        return Ok(Vec::new());
+    }
+    let ctx = &service.app.ctx;
+    let memories = service.ledgers.open(ctx, tenant, &document.container).await?;
+    let now = ctx.clock.now();
+    let stated = memories.ledger().of_document(&document.id);
+    Ok(stated.into_iter().map(|memory| MemoryVersion::new(memory, now)).collect())
+}
+
+/// Whether what search serves of the document states anything; one that is for chunks only shows no memories, whatever
+/// it was before.
+pub(crate) fn shows_memories(document: &Document) -> bool {
+    let states = document.indexed.as_ref().is_some_and(|indexed| indexed.statements().is_some());
+    states && document.task_type == TaskType::Memory
 }
 
 pub(crate) async fn delete_document(

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use domain::document::Failure;
+use domain::document::{Failure, Learned};
 use domain::{Document, DocumentType, Metadata, Status, TaskType, Timestamp};
+use edge::MemoryVersion;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -58,6 +59,31 @@ pub(crate) struct FullDocument {
     dreaming_status: &'static str,
     /// compat: the Python client requires it.
     latest_revision: u64,
+    /// What it states, in the order of its text; absent for what is chunks only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memories: Option<Vec<MemoryVersion>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory_extraction: Option<MemoryExtraction>,
+}
+
+/// Who looked for memories in the content that is served, and how many statements were found.
+#[derive(Debug, Serialize)]
+struct MemoryExtraction {
+    extractor: String,
+    count: u32,
+    /// Why the built-in extractor did what a model was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
+
+impl MemoryExtraction {
+    fn new(learned: &Learned) -> Self {
+        Self {
+            extractor: learned.extractor.clone(),
+            count: learned.count,
+            reason: learned.fallback_reason.clone(),
+        }
+    }
 }
 
 impl ListedDocument {
@@ -87,7 +113,9 @@ impl ListedDocument {
 }
 
 impl FullDocument {
-    pub(crate) fn new(document: &Document, text: Option<String>) -> Self {
+    pub(crate) fn new(document: &Document, text: Option<String>, memories: Vec<MemoryVersion>) -> Self {
+        let learns = document.task_type == TaskType::Memory;
+        let learned = document.indexed.as_ref().and_then(|indexed| indexed.learned.as_ref());
         Self {
             listed: ListedDocument::new(document, None),
             text,
@@ -98,6 +126,8 @@ impl FullDocument {
             task_type: document.task_type,
             dreaming_status: if document.status.is_final() { "done" } else { "dreaming" },
             latest_revision: document.revision_number,
+            memories: learns.then_some(memories),
+            memory_extraction: learned.filter(|_| learns).map(MemoryExtraction::new),
         }
     }
 }

@@ -1,17 +1,20 @@
 //! `POST /v3/documents/documents` and `/by-ids`: documents with the memories that came from them.
 
+use std::collections::HashMap;
+
 use axum::extract::State;
 use domain::usecase::{ListQuery, Naming, find_documents, list_documents};
-use domain::{Document, Error};
-use edge::{ApiResult, App, Auth, Json, Pagination, Read, count, scope};
+use domain::{ContainerId, Document, Error, Metadata, Result, Tenant, Timestamp};
+use edge::{ApiResult, Auth, Json, MemoryEntry, Pagination, Read, count, scope};
+use index::Memories;
+use memory::{Ledger, Memory};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use crate::list::{Order, SortField, place};
+use crate::Service;
+use crate::list::{DEFAULT_LIMIT, Order, SortField, place};
+use crate::one::shows_memories;
 use crate::wire::ListedDocument;
 
-/// Documents a page, when the request does not say.
-const DEFAULT_LIMIT: usize = 10;
 /// The most ids of one request.
 const MAX_IDS: usize = 200;
 
@@ -57,18 +60,66 @@ pub(crate) struct DocumentsResponse {
 struct DocumentWithMemories {
     #[serde(flatten)]
     document: ListedDocument,
-    /// No memory has been extracted from anything.
-    memory_entries: [Value; 0],
+    /// What it states, in the order of its text.
+    memory_entries: Vec<SourcedEntry>,
 }
 
-impl DocumentWithMemories {
-    fn new(document: &Document) -> Self {
-        Self { document: ListedDocument::new(document, None), memory_entries: [] }
+/// A memory with what is known of the document that it is shown with.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SourcedEntry {
+    #[serde(flatten)]
+    entry: MemoryEntry,
+    source_added_at: Timestamp,
+    source_relevance_score: f32,
+    source_metadata: Option<Metadata>,
+    space_container_tag: String,
+}
+
+impl SourcedEntry {
+    fn new(document: &Document, ledger: &Ledger, memory: &Memory, tenant: &Tenant, now: Timestamp) -> Self {
+        Self {
+            entry: MemoryEntry::new(ledger, memory, &document.container, tenant.org(), now),
+            source_added_at: document.created_at,
+            source_relevance_score: memory.confidence,
+            source_metadata: (!document.metadata.is_empty()).then(|| document.metadata.clone()),
+            space_container_tag: document.tag.to_string(),
+        }
     }
 }
 
+/// Adds their memories to documents. The memories of a container are opened once for all of its documents.
+async fn with_memories(
+    service: &Service,
+    tenant: &Tenant,
+    documents: &[Document],
+) -> Result<Vec<DocumentWithMemories>> {
+    let ctx = &service.app.ctx;
+    let mut opened: HashMap<ContainerId, Memories<()>> = HashMap::new();
+    for document in documents.iter().filter(|document| shows_memories(document)) {
+        if !opened.contains_key(&document.container) {
+            let memories = service.ledgers.open(ctx, tenant, &document.container).await?;
+            opened.insert(document.container.clone(), memories);
+        }
+    }
+    let now = ctx.clock.now();
+    let show = |document: &Document| {
+        let memories = opened.get(&document.container).filter(|_| shows_memories(document));
+        let ledger = memories.map(Memories::ledger);
+        let entries = ledger.into_iter().flat_map(|ledger| {
+            let stated = ledger.of_document(&document.id).into_iter();
+            stated.map(move |memory| SourcedEntry::new(document, ledger, memory, tenant, now))
+        });
+        DocumentWithMemories {
+            document: ListedDocument::new(document, None),
+            memory_entries: entries.collect(),
+        }
+    };
+    Ok(documents.iter().map(show).collect())
+}
+
 pub(crate) async fn list(
-    State(app): State<App>,
+    State(service): State<Service>,
     Auth { tenant, .. }: Auth<Read>,
     Json(request): Json<DocumentsRequest>,
 ) -> ApiResult<Json<DocumentsResponse>> {
@@ -82,13 +133,13 @@ pub(crate) async fn list(
         limit,
         ..ListQuery::all(scope)
     };
-    let found = list_documents(&app.ctx, &tenant, &query).await?;
-    let documents = found.documents.iter().map(DocumentWithMemories::new).collect();
+    let found = list_documents(&service.app.ctx, &tenant, &query).await?;
+    let documents = with_memories(&service, &tenant, &found.documents).await?;
     Ok(Json(DocumentsResponse { documents, pagination: Pagination::new(page, limit, found.total) }))
 }
 
 pub(crate) async fn by_ids(
-    State(app): State<App>,
+    State(service): State<Service>,
     Auth { tenant, .. }: Auth<Read>,
     Json(request): Json<ByIdsRequest>,
 ) -> ApiResult<Json<DocumentsResponse>> {
@@ -101,7 +152,7 @@ pub(crate) async fn by_ids(
         By::CustomId => Naming::CustomId,
     };
     let mut documents: Vec<Document> = Vec::new();
-    for found in find_documents(&app.ctx, &tenant, &request.ids, naming, &scope).await? {
+    for found in find_documents(&service.app.ctx, &tenant, &request.ids, naming, &scope).await? {
         match found {
             Ok(document) if documents.iter().any(|known| known.id == document.id) => {}
             Ok(document) => documents.push(document),
@@ -111,6 +162,6 @@ pub(crate) async fn by_ids(
         }
     }
     let count = documents.len();
-    let documents = documents.iter().map(DocumentWithMemories::new).collect();
+    let documents = with_memories(&service, &tenant, &documents).await?;
     Ok(Json(DocumentsResponse { documents, pagination: Pagination::new(1, count.max(1), count) }))
 }

@@ -1,7 +1,7 @@
 //! The sweep: whatever a crash or a lost message left unfinished is picked up again.
 
 use domain::ports::{Overdue, PortResult};
-use domain::{Ctx, Envelope, Job, Timestamp};
+use domain::{Ctx, Envelope, Timestamp};
 use tracing::{info, warn};
 
 /// The most pieces of work that one sweep picks up; the next one follows in a minute.
@@ -65,8 +65,7 @@ async fn pick_up(ctx: &Ctx, overdue: &Overdue, before: Timestamp) -> PortResult<
             if !ctx.documents.postpone(&tenant, id, &document.revision, again).await? {
                 return Ok(false);
             }
-            let job = Job::ProcessV1 { document: id.clone(), revision: document.revision };
-            ctx.jobs.send(&[Envelope { org: org.clone(), job }]).await?;
+            ctx.jobs.send(&[Envelope::to_process(org, &document)]).await?;
             Ok(true)
         }
     }

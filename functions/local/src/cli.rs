@@ -1,5 +1,7 @@
 //! The command line.
 
+mod transfer;
+
 use std::net::IpAddr;
 use std::path::PathBuf;
 
@@ -7,6 +9,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use processor::Readers;
 use remote::{Fetcher, ModelSettings, Models, Network, Secret};
 use sandbox::Sandbox;
+
+pub use transfer::{Export, FileFormat, Import, Owner};
 
 /// Memory and document service for AI agents.
 ///
@@ -36,6 +40,16 @@ pub enum Command {
     Demo(Demo),
     /// Create, list, disable and enable API keys
     Keys(Keys),
+    /// Write a container down, with documents, chunks and memories, as JSON lines
+    ///
+    /// The file has everything that is stored of the container. `import` makes the same container of it again, under
+    /// the same ids, on this machine or another one. It may run while a server runs on the same data folder.
+    Export(Export),
+    /// Read an export back, or memories of mem0, or threads and facts of Zep
+    ///
+    /// What is there already is left as it is: doing it again changes nothing, and goes on where an import was broken
+    /// off. Conversations, and documents that were not done, are queued for a running server or `recollect work`.
+    Import(Import),
     /// Serve the embedded DynamoDB, S3 and SQS to the AWS CLI, `sam local` or any SDK
     ///
     /// Prints the environment variables that clients need. Several processes may use one data folder at a time.
@@ -74,14 +88,16 @@ pub struct Serve {
     /// What to log, as in `info` or `recall=debug,warn`; to standard error
     #[arg(long, env = "RECOLLECT_LOG", default_value = "warn", value_name = "FILTER")]
     pub log: String,
-    /// Who describes pictures and transcribes recordings.
+    /// Who describes pictures, transcribes recordings and proposes memories.
     #[command(flatten)]
     pub models: ModelOptions,
 }
 
 /// An endpoint that speaks OpenAI's protocol. Without it pictures, audio and video are stored and end as `failed`.
 #[derive(Debug, Default, Clone, Args)]
-#[command(next_help_heading = "Models for pictures, audio and video (an OpenAI-compatible endpoint)")]
+#[command(
+    next_help_heading = "Models for pictures, audio, video and memories (an OpenAI-compatible endpoint)"
+)]
 pub struct ModelOptions {
     /// The endpoint's base address, as in `http://127.0.0.1:11434/v1`
     #[arg(long, env = "RECOLLECT_MODEL_URL", value_name = "URL")]
@@ -95,6 +111,9 @@ pub struct ModelOptions {
     /// The model that transcribes audio and video
     #[arg(long, env = "RECOLLECT_TRANSCRIPTION_MODEL", value_name = "NAME")]
     pub transcription_model: Option<String>,
+    /// The model that proposes memories; without it the built-in rules find them
+    #[arg(long, env = "RECOLLECT_MEMORY_MODEL", value_name = "NAME")]
+    pub memory_model: Option<String>,
 }
 
 impl ModelOptions {
@@ -110,6 +129,7 @@ impl ModelOptions {
             key: filled(&self.model_key).map(Secret::from),
             vision_model: filled(&self.vision_model),
             transcription_model: filled(&self.transcription_model),
+            memory_model: filled(&self.memory_model),
         };
         Ok(Readers {
             sandbox: Sandbox::child(std::env::current_exe()?),
@@ -229,7 +249,7 @@ pub struct Work {
     /// What to log, as in `info` or `processor=debug,warn`; to standard error
     #[arg(long, env = "RECOLLECT_LOG", default_value = "warn", value_name = "FILTER")]
     pub log: String,
-    /// Who describes pictures and transcribes recordings.
+    /// Who describes pictures, transcribes recordings and proposes memories.
     #[command(flatten)]
     pub models: ModelOptions,
 }

@@ -4,6 +4,7 @@ mod aws_endpoints;
 mod demo;
 mod keys;
 mod serve;
+mod transfer;
 mod work;
 
 use std::process::ExitCode;
@@ -23,6 +24,8 @@ pub fn run(cli: Cli) -> ExitCode {
                 Some(Command::Serve(serve)) => serve::serve(serve).await,
                 Some(Command::Demo(demo)) => demo::demo(demo).await,
                 Some(Command::Keys(keys)) => keys::keys(keys.action).await,
+                Some(Command::Export(export)) => transfer::export(export).await,
+                Some(Command::Import(import)) => transfer::import(import).await,
                 Some(Command::AwsEndpoints(endpoints)) => aws_endpoints::aws_endpoints(endpoints).await,
                 Some(Command::Work(work)) => work::work(work).await,
             }

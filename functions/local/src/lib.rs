@@ -5,6 +5,7 @@ pub mod cli;
 mod command;
 mod routes;
 mod system;
+pub mod transfer;
 mod workers;
 
 pub use command::run;

@@ -11,11 +11,15 @@ use embedded::Services;
 use http::StatusCode;
 use http_body_util::{BodyExt, Limited};
 
-/// All routes, keeping up to `cache_bytes` of search indexes warm.
+/// All routes, keeping up to `cache_bytes` of search indexes and memories warm.
 pub fn routes(app: &App, cache_bytes: usize) -> Router {
     let documents = documents::router(app.clone(), documents::MAX_FILE_BYTES);
-    let recall = recall::router(app.clone(), cache_bytes);
-    edge::finish(documents.merge(recall).merge(settings::router(app.clone())))
+    let of_memories = cache_bytes / 4;
+    let memories = memories::router(app.clone(), of_memories);
+    let recall = recall::router(app.clone(), cache_bytes - of_memories);
+    let settings = settings::router(app.clone());
+    let tags = container_tags::router(app.clone());
+    edge::finish(documents.merge(memories).merge(recall).merge(settings).merge(tags))
 }
 
 /// A file of the largest size, and the fields of its form.

@@ -1,9 +1,8 @@
 //! The commit: processed documents of one container enter its index together, in one transaction.
 
 use domain::ports::Committed;
-use domain::{
-    Change, ContainerId, Ctx, DocumentId, Envelope, Job, OrgId, PortError, Result, Revision, Status, Tenant,
-};
+use domain::usecase::after_commit;
+use domain::{Change, ContainerId, Ctx, DocumentId, PortError, Result, Revision, Status, Tenant};
 
 /// How often a commit is tried against concurrent ones. The queue delivers one batch of a container at a time, so only
 /// deletions and messages that came twice compete.
@@ -18,31 +17,19 @@ const ATTEMPTS: usize = 20;
 /// What may pass; nothing was committed then.
 pub(crate) async fn commit(
     ctx: &Ctx,
-    org: &OrgId,
+    tenant: &Tenant,
     container: &ContainerId,
     members: &[(&DocumentId, &Revision)],
 ) -> Result<()> {
-    let job = Job::CompactV1 { container: container.clone() };
-    let compact = Envelope { org: org.clone(), job };
-    let tenant = compact.tenant();
     for _ in 0..ATTEMPTS {
-        let changes = changes(ctx, &tenant, container, members).await?;
+        let changes = changes(ctx, tenant, container, members).await?;
         if changes.is_empty() {
             return Ok(());
         }
-        let head = ctx.index.head(&tenant, container).await?;
-        let committed = ctx.index.commit(&tenant, container, head.seq, &changes, ctx.clock.now()).await?;
+        let head = ctx.index.head(tenant, container).await?;
+        let committed = ctx.index.commit(tenant, container, head.seq, &changes, ctx.clock.now()).await?;
         if let Committed::Done(purges) = committed {
-            let purge = |purge| Job::PurgeV1 { container: container.clone(), purge };
-            let mut messages: Vec<Envelope> =
-                purges.into_iter().map(|id| Envelope { org: org.clone(), job: purge(id) }).collect();
-            if head.wants_compaction(&changes) {
-                messages.push(compact);
-            }
-            // Purges are found by the sweeper as well, and a compaction is asked for again after some more commits.
-            if !messages.is_empty() {
-                ctx.jobs.send(&messages).await.ok();
-            }
+            after_commit(ctx, tenant, container, &head, &changes, purges).await;
             return Ok(());
         }
     }

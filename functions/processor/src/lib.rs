@@ -2,6 +2,7 @@
 //! processing, many in parallel, and the commit, one batch at a time per container.
 
 mod commit;
+mod learn;
 mod prepare;
 mod process;
 mod read;
@@ -12,11 +13,12 @@ use std::thread::available_parallelism;
 
 use async_trait::async_trait;
 use domain::{
-    ContainerId, Ctx, Delivery, DocumentId, Envelope, Error, Job, OrgId, Outcome, Revision, Worker,
+    ContainerId, Ctx, Delivery, DocumentId, Envelope, Error, Job, OrgId, Outcome, Revision, Tenant, Worker,
 };
 use futures::{FutureExt, StreamExt, stream};
 use tracing::{error, warn};
 
+pub use prepare::WINDOW_CHARS;
 pub use read::Readers;
 
 /// How often a document is begun before it ends as `failed`.
@@ -33,6 +35,8 @@ pub struct Processor {
 
 /// The commits of one container in a batch.
 type Group = (OrgId, ContainerId);
+/// A commit of a batch: the place of its message, and what it is about.
+type Member = (usize, DocumentId, Revision);
 
 impl Processor {
     /// A worker that reads content by these readers.
@@ -46,20 +50,19 @@ impl Processor {
 impl Worker for Processor {
     async fn handle(&self, batch: &[Delivery]) -> Vec<Outcome> {
         let mut outcomes = vec![Outcome::Retry; batch.len()];
-        let (mut single, mut groups) =
-            (Vec::new(), BTreeMap::<Group, Vec<(usize, DocumentId, Revision)>>::new());
+        let (mut single, mut groups) = (Vec::new(), BTreeMap::<Group, (Tenant, Vec<Member>)>::new());
         for (i, delivery) in batch.iter().enumerate() {
             let Some(envelope) = Envelope::parse(&delivery.body) else {
                 // It stays until it ends in the dead-letter queue, where a person can look at it.
                 error!(queue.message_bytes = delivery.body.len(), "a message is not one of ours");
                 continue;
             };
+            let tenant = envelope.tenant();
             match envelope.job {
-                Job::ProcessV1 { ref document, ref revision } => {
-                    single.push((i, envelope.tenant(), document.clone(), revision.clone()));
-                }
+                Job::ProcessV1 { document, revision } => single.push((i, tenant, document, revision)),
                 Job::CommitV1 { document, revision, container } => {
-                    groups.entry((envelope.org, container)).or_default().push((i, document, revision));
+                    let group = groups.entry((envelope.org, container)).or_insert((tenant, Vec::new()));
+                    group.1.push((i, document, revision));
                 }
                 Job::PurgeV1 { .. } | Job::CompactV1 { .. } => warn!("a message came to the wrong queue"),
             }
@@ -74,10 +77,10 @@ impl Worker for Processor {
         while let Some((i, result)) = processed.next().await {
             outcomes[i] = outcome(result, "process a document");
         }
-        for ((org, container), members) in groups {
+        for ((_, container), (tenant, members)) in groups {
             let documents: Vec<_> =
                 members.iter().map(|(_, document, revision)| (document, revision)).collect();
-            let committed = commit::commit(&self.ctx, &org, &container, &documents).await;
+            let committed = commit::commit(&self.ctx, &tenant, &container, &documents).await;
             let result = outcome(committed, "commit to a container");
             members.iter().for_each(|(i, ..)| outcomes[*i] = result);
         }

@@ -12,7 +12,7 @@ use crate::read::Text;
 
 /// The most characters of a window of turns: six turns of a chat mostly fit. Smaller windows lose evidence, larger ones
 /// return more than 2,000 tokens in ten results (`bench recall`).
-const WINDOW_CHARS: usize = 1200;
+pub const WINDOW_CHARS: usize = 1200;
 
 /// Canonical text to chunks. The size that the organization has set applies to every kind of content.
 pub(crate) fn cut(text: &Text, settings: &Settings) -> Vec<Chunk> {

@@ -2,16 +2,17 @@
 
 use domain::BlobRef;
 use domain::Pack;
-use domain::document::Extracted;
+use domain::document::{Extracted, Learned};
 use domain::ports::{Claim, OVERDUE_AFTER_SECONDS};
 use domain::{
-    Ctx, Document, DocumentId, Envelope, Failure, FailureCode, Job, PortError, Result, Revision, Status,
-    Tenant, Timestamp,
+    Ctx, Document, DocumentId, Envelope, Failure, FailureCode, Job, PortError, Result, Revision, Statements,
+    Status, Tenant, Timestamp,
 };
 use tracing::info;
 
 use crate::MAX_ATTEMPTS;
 use crate::commit::commit;
+use crate::learn::{Lesson, learn};
 use crate::prepare::{self, Prepared};
 use crate::read::{ReadError, Readers, Text};
 
@@ -60,7 +61,7 @@ async fn run(ctx: &Ctx, readers: &Readers, tenant: &Tenant, document: &mut Docum
         }
         // It was processed before and its commit got lost, perhaps with a worker whose unfinished message still holds
         // up the container's queue. The commit is safe outside its queue, so this one does not wait there.
-        return commit(ctx, tenant.org(), &document.container, &[(&document.id, &document.revision)]).await;
+        return commit(ctx, tenant, &document.container, &[(&document.id, &document.revision)]).await;
     }
     let Some(body) = ctx.blobs.get(tenant, std::slice::from_ref(&document.body.blob)).await?.pop().flatten()
     else {
@@ -94,9 +95,10 @@ async fn run(ctx: &Ctx, readers: &Readers, tenant: &Tenant, document: &mut Docum
     if visible && !advance(ctx, tenant, document, Status::Embedding).await? {
         return Ok(());
     }
-    let known = served(ctx, tenant, document).await?;
-    let prepared = prepare::embed(&text, chunks, known.as_ref());
-    if !store(ctx, tenant, document, text, prepared).await? {
+    let (pack, statements) = served(ctx, tenant, document).await?;
+    let prepared = prepare::embed(&text, chunks, pack.as_ref());
+    let lesson = learn(ctx, &readers.models, tenant, document, &text, statements.as_ref()).await?;
+    if !store(ctx, tenant, document, text, prepared, lesson).await? {
         return Ok(());
     }
     let (id, revision) = (document.id.clone(), document.revision.clone());
@@ -113,59 +115,82 @@ async fn wait_for_file(ctx: &Ctx, tenant: &Tenant, document: &Document, until: T
     // It may have arrived while this worker held the document, and its message found it taken.
     let body = ctx.blobs.get(tenant, std::slice::from_ref(&document.body.blob)).await?.pop().flatten();
     if body.is_some() {
-        let (document, revision) = (document.id.clone(), document.revision.clone());
-        let job = Job::ProcessV1 { document, revision };
-        ctx.jobs.send(&[Envelope { org: tenant.org().clone(), job }]).await?;
+        ctx.jobs.send(&[Envelope::to_process(tenant.org(), document)]).await?;
     }
     Ok(())
 }
 
-/// The pack that search serves of the document; what is unchanged in it need not be computed again.
-async fn served(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<Option<Pack>> {
+/// The pack and the statements that search serves of the document; what is unchanged in them is taken over.
+async fn served(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    document: &Document,
+) -> Result<(Option<Pack>, Option<Statements>)> {
     let Some(indexed) = &document.indexed else {
-        return Ok(None);
+        return Ok((None, None));
     };
-    let pack = ctx.blobs.get(tenant, std::slice::from_ref(&indexed.pack)).await?.pop().flatten();
-    Ok(pack.map(|bytes| Pack::decode(&bytes)).transpose()?)
+    let blobs: Vec<BlobRef> = [&indexed.pack].into_iter().chain(indexed.statements()).cloned().collect();
+    let mut bytes = ctx.blobs.get(tenant, &blobs).await?.into_iter();
+    let pack = bytes.next().flatten().map(|bytes| Pack::decode(&bytes)).transpose()?;
+    let statements = bytes.next().flatten().map(|bytes| Statements::decode(&bytes)).transpose()?;
+    Ok((pack, statements))
 }
 
 async fn advance(ctx: &Ctx, tenant: &Tenant, document: &Document, status: Status) -> Result<bool> {
     Ok(ctx.documents.advance(tenant, &document.id, &document.revision, status, ctx.clock.now()).await?)
 }
 
-/// Stores the pack, then records it. The pack's path belongs to the revision and its content follows from the bytes, so
-/// doing it again changes nothing.
+/// Stores what was made of the document, then records it. The paths belong to the revision and the content follows from
+/// the bytes, so doing it again changes nothing.
 async fn store(
     ctx: &Ctx,
     tenant: &Tenant,
     document: &mut Document,
     text: Text,
     prepared: Prepared,
+    lesson: Option<Lesson>,
 ) -> Result<bool> {
     let chunks = prepared.pack.chunks.len();
+    let stated = lesson.as_ref().map_or(0, |lesson| lesson.statements.len());
     let (id, embedded) = (&document.id, prepared.embedded);
-    info!(document.id = %id, chunks, embedded, "read document {id}: {chunks} chunks, {embedded} of them new");
+    info!(document.id = %id, chunks, embedded, stated,
+        "read document {id}: {chunks} chunks, {embedded} of them new, {stated} statements");
     let chunks = u32::try_from(chunks).unwrap_or(u32::MAX);
+    let learned = match lesson {
+        Some(lesson) => Some(store_lesson(ctx, tenant, document, lesson).await?),
+        None => None,
+    };
     let pack = ctx.blobs.put(tenant, &document.pack_path(), prepared.pack.encode().into()).await?;
     (document.kind, document.title, document.properties) = (text.kind, text.title, text.properties);
-    document.extracted = Some(Extracted { revision: document.revision.clone(), pack: pack.clone(), chunks });
+    let extracted = Extracted { revision: document.revision.clone(), pack, chunks, learned };
+    document.extracted = Some(extracted.clone());
     let wanted = ctx.documents.record_extracted(tenant, document, ctx.clock.now()).await?;
     if !wanted {
-        discard(ctx, tenant, document, &pack).await?;
+        discard(ctx, tenant, document, &extracted).await?;
     }
     Ok(wanted)
 }
 
-/// Deletes a pack whose revision nobody wants any more: the document was deleted or replaced meanwhile, and whoever did
-/// that may have purged before this pack was stored. A pack that the document names, or may still come to name, stays:
+async fn store_lesson(ctx: &Ctx, tenant: &Tenant, document: &Document, lesson: Lesson) -> Result<Learned> {
+    let Lesson { statements, mut learned } = lesson;
+    if !statements.is_empty() {
+        let bytes = Statements::new(statements).encode();
+        learned.statements = Some(ctx.blobs.put(tenant, &document.statements_path(), bytes.into()).await?);
+    }
+    Ok(learned)
+}
+
+/// Deletes what was made of a revision that nobody wants any more: the document was deleted or replaced meanwhile, and
+/// whoever did that may have purged before this was stored. What the document names, or may still come to name, stays:
 /// a worker that was delivered the same message, only faster, has recorded it.
-async fn discard(ctx: &Ctx, tenant: &Tenant, document: &Document, pack: &BlobRef) -> Result<()> {
+async fn discard(ctx: &Ctx, tenant: &Tenant, document: &Document, made: &Extracted) -> Result<()> {
     let now = ctx.documents.get(tenant, std::slice::from_ref(&document.id)).await?.pop().flatten();
     let used = now.is_some_and(|now| {
-        now.is_current(&document.revision) || now.indexed.is_some_and(|indexed| indexed.pack == *pack)
+        now.is_current(&document.revision) || now.indexed.is_some_and(|indexed| indexed.pack == made.pack)
     });
     if !used {
-        ctx.blobs.delete(tenant, std::slice::from_ref(pack)).await?;
+        let blobs: Vec<BlobRef> = made.blobs().cloned().collect();
+        ctx.blobs.delete(tenant, &blobs).await?;
     }
     Ok(())
 }

@@ -87,25 +87,22 @@ impl Readers {
         let source = Source { bytes, name, declared };
         let format = content::sniff(&source).map_err(of_content)?;
         let media_type = content::media_type(&source).unwrap_or("application/octet-stream");
-        let (said, kind) = match format {
-            Format::Image => (self.models.describe_image(bytes, media_type).await, DocumentType::Image),
-            Format::Audio => (self.transcribe(bytes, name, media_type).await, DocumentType::Audio),
-            Format::Video => (self.transcribe(bytes, name, media_type).await, DocumentType::Video),
+        let said = match format {
+            Format::Image => self.models.describe_image(bytes, media_type).await,
+            Format::Audio | Format::Video => {
+                self.models.transcribe(bytes.clone(), name.unwrap_or("recording"), media_type).await
+            }
             _ => return self.extract(bytes, name, declared).await,
         };
         // What a model says is content from outside as well.
         let said = marked(said.map_err(of_model)?.as_bytes());
         let text = self.extract(&said, Some("description.md"), None).await?;
-        Ok(Text { kind, title: name.map(str::to_owned), properties: BTreeMap::new(), ..text })
-    }
-
-    async fn transcribe(
-        &self,
-        bytes: &Bytes,
-        name: Option<&str>,
-        media_type: &str,
-    ) -> Result<String, ModelError> {
-        self.models.transcribe(bytes.clone(), name.unwrap_or("recording"), media_type).await
+        Ok(Text {
+            kind: kind_of(format),
+            title: name.map(str::to_owned),
+            properties: BTreeMap::new(),
+            ..text
+        })
     }
 
     async fn extract(
@@ -118,19 +115,25 @@ impl Readers {
             SandboxError::Content(failure) => of_content(failure),
             SandboxError::Unavailable(error) => ReadError::unavailable(error),
         })?;
-        let kind = match found.format {
-            Format::Pdf => DocumentType::Pdf,
-            Format::Html => DocumentType::Webpage,
-            _ => DocumentType::Text,
-        };
         Ok(Text {
             title: found.title.or_else(|| name.map(str::to_owned)),
             text: found.text,
             format: found.format,
-            kind,
+            kind: kind_of(found.format),
             properties: found.properties,
             turns: Vec::new(),
         })
+    }
+}
+
+fn kind_of(format: Format) -> DocumentType {
+    match format {
+        Format::Pdf => DocumentType::Pdf,
+        Format::Html => DocumentType::Webpage,
+        Format::Image => DocumentType::Image,
+        Format::Audio => DocumentType::Audio,
+        Format::Video => DocumentType::Video,
+        _ => DocumentType::Text,
     }
 }
 

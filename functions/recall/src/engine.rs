@@ -1,60 +1,131 @@
-//! From a question to the chunks that answer it, over every container in scope.
+//! From a question to the chunks and memories that answer it, over every container in scope.
 
 use domain::usecase::{Scope, containers, path_matches};
-use domain::{Filter, Metadata, PortError, Result, SearchDocument, Tenant};
-use index::attributes;
+use domain::{
+    ContainerId, Ctx, Filter, MemoryId, Metadata, PortError, Result, SearchDocument, Tenant, Timestamp,
+};
+use index::{Chunks, Memories, attributes};
+use memory::Memory;
 use retrieval::{ContainerIndex, DocumentView, Embedder, Hit, Query, StaticEmbedder};
 
 use crate::Recall;
 
-/// What to look for, in which documents.
+/// What to look for, in what.
+#[derive(Debug, Clone)]
 pub(crate) struct Question<'a> {
     pub(crate) text: &'a str,
-    pub(crate) scope: Scope,
     pub(crate) filter: Option<Filter>,
     pub(crate) filepath: Option<String>,
     pub(crate) only_document: Option<&'a str>,
     pub(crate) limit: usize,
+    /// When it is asked: what has expired by then is not found.
+    pub(crate) now: Timestamp,
+    /// Forgotten memories are found as well.
+    pub(crate) forgotten: bool,
 }
 
-/// A hit with what the index knows of its document.
-pub(crate) struct Found {
+/// A chunk with what the index knows of its document.
+pub(crate) struct FoundChunk {
     pub(crate) hit: Hit,
     pub(crate) document: SearchDocument,
 }
 
-/// What a search saw: the hits, best first, and the indexes they came from.
-pub(crate) struct Answer {
-    pub(crate) found: Vec<Found>,
-    pub(crate) indexes: Vec<ContainerIndex>,
+/// A memory, and the container in which it was found.
+pub(crate) struct FoundMemory {
+    pub(crate) hit: Hit,
+    pub(crate) memory: Memory,
 }
 
-pub(crate) async fn ask(recall: &Recall, tenant: &Tenant, question: &Question<'_>) -> Result<Answer> {
-    let ctx = &recall.app.ctx;
-    let mut indexes = Vec::new();
-    for container in containers(ctx, tenant, &question.scope).await? {
-        for id in &container.ids {
-            indexes.push(recall.cache.open(ctx, tenant, id).await?);
-        }
+/// The physical containers of a scope.
+///
+/// # Errors
+/// Those of the ports, and of a tag out of reach.
+pub(crate) async fn physical(ctx: &Ctx, tenant: &Tenant, scope: &Scope) -> Result<Vec<ContainerId>> {
+    Ok(containers(ctx, tenant, scope).await?.into_iter().flat_map(|container| container.ids).collect())
+}
+
+/// The chunks of these containers.
+///
+/// # Errors
+/// Those of the ports.
+pub(crate) async fn open_chunks(
+    recall: &Recall,
+    tenant: &Tenant,
+    ids: &[ContainerId],
+) -> Result<Vec<Chunks>> {
+    let mut open = Vec::with_capacity(ids.len());
+    for id in ids {
+        open.push(recall.chunks.open(&recall.app.ctx, tenant, id).await?);
     }
-    let admit = |view: &DocumentView<'_>| admits(question, view);
+    Ok(open)
+}
+
+/// The memories of these containers.
+///
+/// # Errors
+/// Those of the ports.
+pub(crate) async fn open_memories(
+    recall: &Recall,
+    tenant: &Tenant,
+    ids: &[ContainerId],
+) -> Result<Vec<Memories>> {
+    let mut open = Vec::with_capacity(ids.len());
+    for id in ids {
+        open.push(recall.memories.open(&recall.app.ctx, tenant, id).await?);
+    }
+    Ok(open)
+}
+
+/// The chunks that answer a question, best first.
+///
+/// # Errors
+/// [`PortError::Corrupt`] when what is stored cannot be read.
+pub(crate) fn find_chunks(open: &[Chunks], question: &Question<'_>) -> Result<Vec<FoundChunk>> {
+    let admit = |view: &DocumentView<'_>| admits_document(question, view);
     let filtered = question.filter.is_some() || question.filepath.is_some();
+    let parts: Vec<&ContainerIndex> = open.iter().map(|chunks| &chunks.index).collect();
+    let hits = search(&parts, question, if filtered { Some(&admit) } else { None })?;
+    let found = hits.into_iter().map(|hit| Ok(FoundChunk { document: attributes(&hit.attributes)?, hit }));
+    Ok(found.collect::<std::result::Result<_, PortError>>()?)
+}
+
+/// The present memories that answer a question, best first.
+///
+/// # Errors
+/// [`PortError::Corrupt`] when what is stored cannot be read.
+pub(crate) fn find_memories(open: &[Memories], question: &Question<'_>) -> Result<Vec<FoundMemory>> {
+    let of = |id: &str| {
+        let id = MemoryId::parse(id)?;
+        open.iter().find_map(|memories| Some((memories, memories.ledger().get(&id)?)))
+    };
+    let admit = |view: &DocumentView<'_>| {
+        of(view.id).is_some_and(|(memories, memory)| admits_memory(question, memories, memory))
+    };
+    let parts: Vec<&ContainerIndex> = open.iter().map(Memories::index).collect();
+    let hits = search(&parts, question, Some(&admit))?;
+    let found = hits.into_iter().filter_map(|hit| {
+        let memory = of(&hit.document)?.1.clone();
+        Some(FoundMemory { hit, memory })
+    });
+    Ok(found.collect())
+}
+
+fn search(
+    parts: &[&ContainerIndex],
+    question: &Question<'_>,
+    admit: Option<&dyn Fn(&DocumentView<'_>) -> bool>,
+) -> Result<Vec<Hit>> {
     let query = Query {
         limit: question.limit,
-        admit: if filtered { Some(&admit) } else { None },
+        admit,
         only_document: question.only_document,
         ..Query::new(question.text, StaticEmbedder.embed(question.text))
     };
-    let parts: Vec<&ContainerIndex> = indexes.iter().collect();
-    let response =
-        retrieval::search(&parts, &query).map_err(|error| PortError::Corrupt(error.to_string()))?;
-    let with_document = |hit: Hit| Ok(Found { document: attributes(&hit.attributes)?, hit });
-    let found =
-        response.hits.into_iter().map(with_document).collect::<std::result::Result<_, PortError>>()?;
-    Ok(Answer { found, indexes })
+    let response = retrieval::search(parts, &query).map_err(|error| PortError::Corrupt(error.to_string()))?;
+    Ok(response.hits)
 }
 
-fn admits(question: &Question<'_>, view: &DocumentView<'_>) -> bool {
+fn admits_document(question: &Question<'_>, view: &DocumentView<'_>) -> bool {
     // A document whose attributes cannot be read is left out rather than shown against a filter.
     let Ok(document) = attributes(view.attributes) else {
         return false;
@@ -65,4 +136,15 @@ fn admits(question: &Question<'_>, view: &DocumentView<'_>) -> bool {
         .filter
         .as_ref()
         .is_none_or(|filter| filter.matches(&Metadata::from_stored(document.metadata)))
+}
+
+fn admits_memory(question: &Question<'_>, memories: &Memories, memory: &Memory) -> bool {
+    let ledger = memories.ledger();
+    let path = |wanted: &String| {
+        ledger.documents_of(memory).iter().any(|document| path_matches(wanted, document.filepath.as_deref()))
+    };
+    memory.is_latest
+        && (question.forgotten || !memory.is_forgotten(question.now))
+        && question.filepath.as_ref().is_none_or(path)
+        && question.filter.as_ref().is_none_or(|filter| ledger.admits(filter, memory))
 }

@@ -1,6 +1,9 @@
-//! Recall: `/v4/search` and `/v3/search`.
+//! Recall: `/v4/search`, `/v3/search` and `/v4/profile`.
 
 mod engine;
+mod profile;
+mod rank;
+mod rows;
 mod v3;
 mod v4;
 
@@ -10,7 +13,10 @@ use axum::Router;
 use axum::extract::FromRef;
 use axum::routing::post;
 use edge::App;
-use index::Cache;
+use index::{Cache, Chunks, Memories};
+
+pub use rank::MEMORY_SHARE;
+pub use v4::DEFAULT_THRESHOLD;
 
 /// The bytes of warm indexes that fit a function of 1.5 GB beside everything else.
 pub const LAMBDA_CACHE_BYTES: usize = 1024 * 1024 * 1024;
@@ -19,7 +25,9 @@ pub const LAMBDA_CACHE_BYTES: usize = 1024 * 1024 * 1024;
 #[derive(Clone)]
 struct Recall {
     app: App,
-    cache: Arc<Cache>,
+    chunks: Arc<Cache<Chunks>>,
+    memories: Arc<Cache<Memories>>,
+    sorters: Arc<profile::Sorters>,
 }
 
 impl FromRef<Recall> for App {
@@ -33,5 +41,12 @@ pub fn router(app: App, cache_bytes: usize) -> Router {
     Router::new()
         .route("/v4/search", post(v4::search))
         .route("/v3/search", post(v3::search))
-        .with_state(Recall { app, cache: Arc::new(Cache::new(cache_bytes)) })
+        .route("/v4/profile", post(profile::get_profile))
+        .route("/v4/profile/buckets", post(profile::list_buckets))
+        .with_state(Recall {
+            app,
+            chunks: Arc::new(Cache::new(cache_bytes / 2)),
+            memories: Arc::new(Cache::new(cache_bytes / 2)),
+            sorters: Arc::default(),
+        })
 }

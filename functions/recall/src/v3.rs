@@ -7,12 +7,14 @@ use axum::extract::State;
 use domain::usecase::{find_document, read_text};
 use domain::{DocumentType, Filter, PortError, Result, SearchDocument, Tenant, Timestamp};
 use edge::{ApiResult, Auth, Json, Read, count, flexible_bool, scope};
+use index::Chunks;
 use retrieval::ContainerIndex;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::Recall;
-use crate::engine::{Answer, Question, ask};
+use crate::engine::{FoundChunk, Question, find_chunks, open_chunks, physical};
+use crate::rank::{Row, rerank, union, wordings};
 use crate::v4::{limit, some_metadata, text, threshold};
 
 /// Documents, when the request does not say. Contract.
@@ -37,6 +39,10 @@ pub(crate) struct SearchRequest {
     #[serde(deserialize_with = "count")]
     limit: Option<usize>,
     only_matching_chunks: Option<bool>,
+    #[serde(deserialize_with = "flexible_bool")]
+    rerank: bool,
+    #[serde(deserialize_with = "flexible_bool")]
+    rewrite_query: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -99,17 +105,20 @@ pub(crate) async fn search(
     let limit = limit(request.limit, DEFAULT_LIMIT)?;
     let question = Question {
         text: text(&request.q)?,
-        scope,
         filter: request.filters.as_ref().filter(|value| !value.is_null()).map(Filter::parse).transpose()?,
         filepath: request.filepath.clone(),
         only_document: only.as_ref().map(|document| document.id.as_str()),
         limit: limit * CHUNKS_PER_DOCUMENT,
+        now: recall.app.ctx.clock.now(),
+        forgotten: false,
     };
-    let answer = ask(&recall, &tenant, &question).await?;
+    let ids = physical(&recall.app.ctx, &tenant, &scope).await?;
+    let open = open_chunks(&recall, &tenant, &ids).await?;
+    let found = find(&open, &question, &request)?;
     let mut results = Vec::new();
-    for mut group in group(&answer, threshold, limit) {
+    for mut group in group(&found, threshold, limit) {
         if request.only_matching_chunks == Some(false) {
-            add_neighbours(&answer.indexes[group.container], &mut group)?;
+            add_neighbours(&open[group.container].index, &mut group)?;
         }
         let mut result = result(group);
         if request.include_summary {
@@ -124,10 +133,32 @@ pub(crate) async fn search(
     Ok(Json(SearchResponse { total: results.len(), results, timing }))
 }
 
+/// The chunks that answer the question, asked and ordered as the request wants it.
+fn find(open: &[Chunks], question: &Question<'_>, request: &SearchRequest) -> Result<Vec<FoundChunk>> {
+    let ask = |text: &str| -> Result<Vec<Row>> {
+        let found = find_chunks(open, &Question { text, ..question.clone() })?;
+        Ok(found.into_iter().map(|found| Row::Chunk(Box::new(found))).collect())
+    };
+    let mut rows = if request.rewrite_query {
+        let asked = wordings(question.text).iter().map(|text| ask(text)).collect::<Result<_>>()?;
+        union(asked, question.limit)
+    } else {
+        ask(question.text)?
+    };
+    if request.rerank {
+        rerank(question.text, &mut rows);
+    }
+    let chunks = rows.into_iter().filter_map(|row| match row {
+        Row::Chunk(found) => Some(*found),
+        Row::Memory(_) => None,
+    });
+    Ok(chunks.collect())
+}
+
 /// The hits by document, documents in the order of their best hit.
-fn group(answer: &Answer, threshold: f32, limit: usize) -> Vec<Group> {
+fn group(found: &[FoundChunk], threshold: f32, limit: usize) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
-    for found in answer.found.iter().filter(|found| found.hit.similarity >= threshold) {
+    for found in found.iter().filter(|found| found.hit.similarity >= threshold) {
         let known = groups.iter().position(|group| group.document.id == found.document.id);
         let place = known.or_else(|| {
             (groups.len() < limit).then(|| {

@@ -3,20 +3,24 @@
 use std::time::Instant;
 
 use axum::extract::State;
-use domain::{DocumentType, Error, Filter, Result, Timestamp};
+use domain::usecase::Scope;
+use domain::{Error, Filter, Result, Tenant, Timestamp};
 use edge::{ApiResult, Auth, Json, Read, count, flexible_bool, scope};
+use index::Memories;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::Recall;
-use crate::engine::{Answer, Found, Question, ask};
+use crate::engine::{Question, find_chunks, find_memories, open_chunks, open_memories, physical};
+use crate::rank::{Row, mix, rerank, union, wordings};
+use crate::rows::{SearchResult, aggregate, chunk_result, memory_result};
 
 /// Results, when the request does not say. Contract.
 const DEFAULT_LIMIT: usize = 10;
 /// The most results. Contract.
 const MAX_LIMIT: usize = 100;
 /// Similarity below which a result is left out, when the request does not say. Contract.
-const DEFAULT_THRESHOLD: f32 = 0.6;
+pub const DEFAULT_THRESHOLD: f32 = 0.6;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -32,7 +36,14 @@ pub(crate) struct SearchRequest {
     filepath: Option<String>,
     include: Include,
     #[serde(deserialize_with = "flexible_bool")]
+    rerank: bool,
+    #[serde(deserialize_with = "flexible_bool")]
+    rewrite_query: bool,
+    #[serde(deserialize_with = "flexible_bool")]
+    aggregate: bool,
+    #[serde(deserialize_with = "flexible_bool")]
     explain: bool,
+    as_of: Option<AsOf>,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Deserialize)]
@@ -47,10 +58,35 @@ enum SearchMode {
     Documents,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Include {
-    documents: bool,
+/// What results are to carry.
+#[derive(Debug, Default, Clone, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub(crate) struct Include {
+    #[serde(deserialize_with = "flexible_bool")]
+    pub(crate) documents: bool,
+    #[serde(deserialize_with = "flexible_bool")]
+    pub(crate) summaries: bool,
+    #[serde(deserialize_with = "flexible_bool")]
+    pub(crate) related_memories: bool,
+    #[serde(deserialize_with = "flexible_bool")]
+    pub(crate) forgotten_memories: bool,
+    #[serde(deserialize_with = "flexible_bool")]
+    pub(crate) chunks: bool,
+}
+
+/// The past to search: what was believed at a time, or what was true then by what is known now, or both.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(untagged)]
+enum AsOf {
+    /// Both at this time.
+    Then(Timestamp),
+    /// Each at its own time; absent is now.
+    Times {
+        #[serde(default)]
+        believed: Option<Timestamp>,
+        #[serde(default)]
+        r#true: Option<Timestamp>,
+    },
 }
 
 #[derive(Debug, Serialize)]
@@ -61,60 +97,116 @@ pub(crate) struct SearchResponse {
     total: usize,
 }
 
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct SearchResult {
-    id: String,
-    chunk: String,
-    metadata: Option<Map<String, Value>>,
-    updated_at: Timestamp,
-    similarity: f32,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    filepath: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    documents: Option<[ResultDocument; 1]>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    explain: Option<Value>,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ResultDocument {
-    id: String,
-    title: Option<String>,
-    r#type: DocumentType,
-    metadata: Option<Map<String, Value>>,
-    created_at: Timestamp,
-    updated_at: Timestamp,
-}
-
 pub(crate) async fn search(
     State(recall): State<Recall>,
     Auth { tenant, .. }: Auth<Read>,
     Json(request): Json<SearchRequest>,
 ) -> ApiResult<Json<SearchResponse>> {
     let begun = Instant::now();
+    let scope = scope(request.container_tag.as_deref(), request.container_tags.as_deref())?;
+    let results = find(&recall, &tenant, &scope, &request).await?;
+    let timing = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+    Ok(Json(SearchResponse { total: results.len(), results, timing }))
+}
+
+/// What a profile shows beside itself: the present memories that answer a question.
+///
+/// # Errors
+/// [`Error::Invalid`] for a blank question, and those of the ports.
+pub(crate) async fn search_for_profile(
+    recall: &Recall,
+    tenant: &Tenant,
+    q: &str,
+    scope: &Scope,
+    threshold: Option<f32>,
+    filters: Option<Value>,
+) -> Result<SearchResponse> {
+    let begun = Instant::now();
+    let request = SearchRequest { q: q.to_owned(), threshold, filters, ..SearchRequest::default() };
+    let results = find(recall, tenant, scope, &request).await?;
+    let timing = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+    Ok(SearchResponse { total: results.len(), results, timing })
+}
+
+async fn find(
+    recall: &Recall,
+    tenant: &Tenant,
+    scope: &Scope,
+    request: &SearchRequest,
+) -> Result<Vec<SearchResult>> {
+    let now = recall.app.ctx.clock.now();
     let threshold = threshold(request.threshold.unwrap_or(DEFAULT_THRESHOLD), "threshold")?;
+    let mode = request.search_mode.unwrap_or_default();
+    let (believed, known_true) = request.as_of.map_or((None, None), AsOf::times);
     let question = Question {
         text: text(&request.q)?,
-        scope: scope(request.container_tag.as_deref(), request.container_tags.as_deref())?,
         filter: request.filters.as_ref().filter(|value| !value.is_null()).map(Filter::parse).transpose()?,
         filepath: request.filepath.clone(),
         only_document: None,
         limit: limit(request.limit, DEFAULT_LIMIT)?,
+        now: known_true.unwrap_or(now),
+        forgotten: request.include.forgotten_memories,
     };
-    let answer = match request.search_mode.unwrap_or_default() {
-        SearchMode::Hybrid | SearchMode::Documents => ask(&recall, &tenant, &question).await?,
-        // No memory has been extracted from anything, so a search of memories alone finds none.
-        SearchMode::Memories => {
-            question.scope.tags.iter().try_for_each(|tag| tenant.check_reach(tag))?;
-            Answer { found: Vec::new(), indexes: Vec::new() }
+    let ids = physical(&recall.app.ctx, tenant, scope).await?;
+    let mut memories = match mode {
+        SearchMode::Memories | SearchMode::Hybrid => open_memories(recall, tenant, &ids).await?,
+        SearchMode::Documents => Vec::new(),
+    };
+    if request.as_of.is_some() {
+        let past = |memories: &Memories| memories.as_of(believed.unwrap_or(now), known_true.unwrap_or(now));
+        memories = memories.iter().map(past).collect();
+    }
+    let chunks = match mode {
+        SearchMode::Documents | SearchMode::Hybrid => open_chunks(recall, tenant, &ids).await?,
+        SearchMode::Memories => Vec::new(),
+    };
+    let ask = |question: &Question<'_>| -> Result<Vec<Row>> {
+        let mut found = find_chunks(&chunks, question)?;
+        found.retain(|found| {
+            let known = believed.is_none_or(|then| found.document.created_at <= then.as_millis());
+            known && found.hit.similarity >= threshold
+        });
+        Ok(mix(found, find_memories(&memories, question)?, question.limit))
+    };
+    let mut rows = if request.rewrite_query {
+        let wordings = wordings(question.text);
+        let asked = wordings.iter().map(|text| ask(&Question { text, ..question.clone() }));
+        union(asked.collect::<Result<_>>()?, question.limit)
+    } else {
+        ask(&question)?
+    };
+    if request.rerank {
+        rerank(question.text, &mut rows);
+    }
+    rows.retain(|row| row.similarity() >= threshold);
+    let chunks_of_memories = if request.include.chunks && mode == SearchMode::Memories {
+        open_chunks(recall, tenant, &ids).await?
+    } else {
+        chunks
+    };
+    let results = rows.into_iter().map(|row| match row {
+        Row::Chunk(found) => Ok(chunk_result(*found, &request.include, request.explain)),
+        Row::Memory(found) => memory_result(
+            *found,
+            &memories,
+            &chunks_of_memories,
+            &request.include,
+            request.explain,
+            question.now,
+        ),
+    });
+    let results: Vec<SearchResult> = results.collect::<Result<_>>()?;
+    Ok(if request.aggregate { aggregate(results) } else { results })
+}
+
+impl AsOf {
+    /// Up to when something was recorded, and up to when it was said.
+    fn times(self) -> (Option<Timestamp>, Option<Timestamp>) {
+        match self {
+            Self::Then(then) => (Some(then), Some(then)),
+            Self::Times { believed, r#true } => (believed, r#true),
         }
-    };
-    let good = answer.found.into_iter().filter(|found| found.hit.similarity >= threshold);
-    let results: Vec<_> = good.map(|found| result(found, &request)).collect();
-    let timing = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-    Ok(Json(SearchResponse { total: results.len(), results, timing }))
+    }
 }
 
 /// The question, checked.
@@ -152,43 +244,4 @@ pub(crate) fn threshold(value: f32, field: &str) -> Result<f32> {
 /// `null` where there is no metadata.
 pub(crate) fn some_metadata(metadata: Map<String, Value>) -> Option<Map<String, Value>> {
     (!metadata.is_empty()).then_some(metadata)
-}
-
-fn result(found: Found, request: &SearchRequest) -> SearchResult {
-    let Found { hit, document } = found;
-    let time = Timestamp::from_millis;
-    let explain = request.explain.then(|| {
-        json!({
-            "documentId": document.id,
-            "position": hit.position,
-            "span": {"start": hit.start, "end": hit.end},
-            "headings": hit.headings.split('\n').filter(|text| !text.is_empty()).collect::<Vec<_>>(),
-            "scores": {
-                "lexical": hit.scores.lexical,
-                "vector": hit.scores.vector,
-                "context": hit.scores.context,
-                "fused": hit.scores.fused,
-            },
-        })
-    });
-    let documents = request.include.documents.then(|| {
-        [ResultDocument {
-            id: document.id.to_string(),
-            title: document.title.clone(),
-            r#type: document.kind,
-            metadata: some_metadata(document.metadata.clone()),
-            created_at: time(document.created_at),
-            updated_at: time(document.updated_at),
-        }]
-    });
-    SearchResult {
-        id: format!("{}-{}", document.id, hit.position),
-        chunk: hit.text,
-        metadata: some_metadata(document.metadata),
-        updated_at: time(document.updated_at),
-        similarity: hit.similarity,
-        filepath: document.filepath,
-        documents,
-        explain,
-    }
 }

@@ -3,6 +3,7 @@
 use axum::Router;
 use axum::extract::State;
 use axum::routing::get;
+use domain::settings::Bucket;
 use domain::usecase::change_settings;
 use domain::{Error, Result, Settings};
 use edge::{ApiResult, App, Auth, Json, Read, Write};
@@ -20,11 +21,16 @@ pub fn router(app: App) -> Router {
 struct WireSettings {
     /// In characters; -1 leaves it to the service.
     chunk_size: i64,
+    /// `null` leaves them to the service.
+    profile_buckets: Option<Vec<Bucket>>,
 }
 
 impl From<&Settings> for WireSettings {
     fn from(settings: &Settings) -> Self {
-        Self { chunk_size: settings.chunk_size.map_or(-1, i64::from) }
+        Self {
+            chunk_size: settings.chunk_size.map_or(-1, i64::from),
+            profile_buckets: settings.profile_buckets.clone(),
+        }
     }
 }
 
@@ -65,8 +71,19 @@ fn apply(settings: &mut Settings, sent: &Map<String, Value>) -> Result<()> {
                 let size = if value.is_null() { Some(-1) } else { value.as_i64() };
                 settings.set_chunk_size(size.ok_or_else(|| Error::invalid_field(name, "a whole number"))?)?;
             }
-            _ => return Err(Error::invalid_field(name, "not a setting of this service; there is chunkSize")),
+            "profileBuckets" => settings.profile_buckets = buckets(name, value)?,
+            _ => {
+                let rule = "not a setting of this service; there are chunkSize and profileBuckets";
+                return Err(Error::invalid_field(name, rule));
+            }
         }
     }
     Ok(())
+}
+
+fn buckets(name: &str, value: &Value) -> Result<Option<Vec<Bucket>>> {
+    let buckets: Option<Vec<Bucket>> = serde_json::from_value(value.clone())
+        .map_err(|error| Error::invalid_field(name, format!("an array of {{key, description}}: {error}")))?;
+    Bucket::check_all(name, buckets.as_deref().unwrap_or_default())?;
+    Ok(buckets)
 }

@@ -2,9 +2,9 @@
 
 use async_trait::async_trait;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
-use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
+use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue, ReturnValuesOnConditionCheckFailure};
 use domain::ports::{Containers, PortResult};
-use domain::{Container, ContainerId, ContainerTag, PortError, Tenant, Timestamp};
+use domain::{Container, ContainerChange, ContainerId, ContainerTag, Patch, PortError, Tenant, Timestamp};
 
 use crate::error::port_error;
 use crate::item::{Item, Read, Table, json, key_item, n, s};
@@ -25,7 +25,16 @@ impl Containers for DynamoContainers {
         id: ContainerId,
         now: Timestamp,
     ) -> PortResult<Container> {
-        let container = Container { tag: tag.clone(), ids: vec![id], created_at: now, entity_context: None };
+        let container = Container {
+            tag: tag.clone(),
+            ids: vec![id],
+            created_at: now,
+            updated_at: now,
+            name: None,
+            entity_context: None,
+            profile_buckets: Vec::new(),
+            memory_paths: None,
+        };
         let mut item = key_item(&keys::tag(tenant, tag));
         item.insert("v".into(), n(1));
         item.insert("ids".into(), json(&container.ids));
@@ -64,6 +73,60 @@ impl Containers for DynamoContainers {
             },
         }
     }
+
+    async fn describe(
+        &self,
+        tenant: &Tenant,
+        tag: &ContainerTag,
+        change: &ContainerChange,
+        id: ContainerId,
+        now: Timestamp,
+    ) -> PortResult<Container> {
+        let expression = Expression::of(change);
+        let update = self.0.client.update_item().table_name(&self.0.name);
+        let mut update = update.set_key(Some(key_item(&keys::tag(tenant, tag))));
+        // What makes the tag is written by the first to come alone, and the same again is the same.
+        let values = [(":v", n(1)), (":ids", json(&[id])), (":now", n(now.as_millis()))];
+        for (name, value) in values.into_iter().chain(expression.values) {
+            update = update.expression_attribute_values(name, value);
+        }
+        let update = update.update_expression(expression.text).return_values(ReturnValue::AllNew);
+        let stored = update.send().await.map_err(port_error)?.attributes;
+        read(&stored.ok_or_else(|| PortError::Corrupt("container".into()))?)
+    }
+}
+
+/// The part of an update expression that a change makes, with its values.
+struct Expression {
+    text: String,
+    values: Vec<(&'static str, AttributeValue)>,
+}
+
+impl Expression {
+    fn of(change: &ContainerChange) -> Self {
+        let text = |patch: &Patch<String>| patch.clone().map(s);
+        let fields = [
+            ("nm", ":name", text(&change.name)),
+            ("ectx", ":context", text(&change.entity_context)),
+            ("pb", ":buckets", change.profile_buckets.clone().map(|buckets| json(&buckets))),
+            ("mp", ":paths", change.memory_paths.clone().map(|paths| json(&paths))),
+        ];
+        let made = "ids = if_not_exists(ids, :ids), cr = if_not_exists(cr, :now), v = if_not_exists(v, :v)";
+        let (mut sets, mut removed, mut values) = (format!("SET {made}, up = :now"), Vec::new(), Vec::new());
+        for (name, value_name, patch) in fields {
+            match patch {
+                Patch::Keep => {}
+                Patch::Clear => removed.push(name),
+                Patch::Set(value) => {
+                    sets.push_str(&format!(", {name} = {value_name}"));
+                    values.push((value_name, value));
+                }
+            }
+        }
+        let remove =
+            if removed.is_empty() { String::new() } else { format!(" REMOVE {}", removed.join(", ")) };
+        Self { text: sets + &remove, values }
+    }
 }
 
 fn read(item: &Item) -> PortResult<Container> {
@@ -74,6 +137,16 @@ fn read(item: &Item) -> PortResult<Container> {
         return Err(corrupt());
     }
     let tag = ContainerTag::parse(tag).map_err(|_| corrupt())?;
-    let entity_context = item.optional_text("ectx").map(str::to_owned);
-    Ok(Container { tag, ids, created_at: Timestamp::from_millis(item.number("cr")?), entity_context })
+    let created = item.number("cr")?;
+    let updated = if item.contains_key("up") { item.number("up")? } else { created };
+    Ok(Container {
+        tag,
+        ids,
+        created_at: Timestamp::from_millis(created),
+        updated_at: Timestamp::from_millis(updated),
+        name: item.optional_text("nm").map(str::to_owned),
+        entity_context: item.optional_text("ectx").map(str::to_owned),
+        profile_buckets: item.optional_parsed("pb")?.unwrap_or_default(),
+        memory_paths: item.optional_parsed("mp")?,
+    })
 }

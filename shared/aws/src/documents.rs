@@ -27,12 +27,15 @@ use crate::keys;
 use crate::layout::{BY_CONTAINER, DUE};
 use crate::purge::purge_put;
 
-pub(crate) use shape::{new_record, read_document, write_sent};
+use shape::write_sent;
+pub(crate) use shape::{new_record, read_document};
 
 pub(crate) struct DynamoDocuments(pub(crate) Table);
 
 /// Nobody has changed the description since it was read; a record that was never edited has no count.
 pub(crate) const EDITED_AS_OFTEN: &str = "(attribute_not_exists(ed) OR ed = :ed)";
+/// What an edit of a description writes, with [`edit_values`].
+pub(crate) const EDIT: &str = "SET sent = :sent, ed = :next, up = :now";
 /// The revision is the newest and no end was reached.
 const UNFINISHED: &str = "rev = :rev AND NOT st IN (:done, :failed)";
 
@@ -53,6 +56,18 @@ impl DynamoDocuments {
             .expression_attribute_values(":done", s(Status::Done.as_str()))
             .expression_attribute_values(":failed", s(Status::Failed.as_str()))
     }
+}
+
+/// The values of an edit, whose condition names `:rev` and the edits before it.
+pub(crate) fn edit_values(document: &Document, now: Timestamp) -> HashMap<String, AttributeValue> {
+    let values = [
+        (":sent", write_sent(document)),
+        (":next", n(document.edits)),
+        (":ed", n(document.edits.saturating_sub(1))),
+        (":rev", s(document.revision.as_str())),
+        (":now", n(now.as_millis())),
+    ];
+    values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 /// The condition of a record that replaces `expected`, and its values. What search serves belongs to it: a commit since
@@ -195,14 +210,10 @@ impl Documents for DynamoDocuments {
     async fn describe(&self, tenant: &Tenant, document: &Document, now: Timestamp) -> PortResult<bool> {
         let update = self.0.client.update_item().table_name(&self.0.name);
         let update = update.set_key(Some(key_item(&keys::document(tenant, &document.id))));
-        let update = update.update_expression("SET sent = :sent, ed = :next, up = :now");
         let update = update
+            .update_expression(EDIT)
             .condition_expression(format!("rev = :rev AND attribute_not_exists(idx) AND {EDITED_AS_OFTEN}"))
-            .expression_attribute_values(":sent", write_sent(document))
-            .expression_attribute_values(":next", n(document.edits))
-            .expression_attribute_values(":ed", n(document.edits - 1))
-            .expression_attribute_values(":rev", s(document.revision.as_str()))
-            .expression_attribute_values(":now", n(now.as_millis()))
+            .set_expression_attribute_values(Some(edit_values(document, now)))
             .return_values_on_condition_check_failure(OnFailure::AllOld);
         let Err(error) = update.send().await else {
             return Ok(true);

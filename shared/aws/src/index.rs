@@ -118,10 +118,10 @@ impl Index for DynamoIndex {
             items.extend(records);
         }
         let mut purges = Vec::new();
-        for change in changes {
+        for (change, document) in changes.iter().filter_map(|change| Some((change, change.document()?))) {
             let garbage = change.garbage();
             if !garbage.is_empty() {
-                let purge = format!("{}-{}", change.document().id, token);
+                let purge = format!("{}-{}", document.id, token);
                 let overdue_at = now.plus_seconds(OVERDUE_AFTER_SECONDS);
                 let put = purge_put(&self.0, tenant, container, &purge, &garbage, overdue_at)?;
                 items.push(TransactWriteItem::builder().put(put).build());

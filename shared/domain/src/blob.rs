@@ -12,6 +12,15 @@ pub enum BlobRef {
     Object(String),
 }
 
+impl BlobRef {
+    /// Its path, wherever it lies.
+    pub fn path(&self) -> &str {
+        match self {
+            Self::Inline(path) | Self::Object(path) => path,
+        }
+    }
+}
+
 impl Serialize for BlobRef {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {

@@ -7,8 +7,11 @@
 use serde::{Deserialize, Serialize};
 
 use crate::blob::BlobRef;
-use crate::document::{Document, DocumentType, Extracted};
+use crate::document::{Document, DocumentType, Extracted, Indexed};
 use crate::ids::{ContainerId, CustomId, DocumentId, Revision};
+use crate::memory::MemoryAction;
+use crate::patch::Patch;
+use crate::settings::Bucket;
 use crate::tag::ContainerTag;
 use crate::time::Timestamp;
 
@@ -21,11 +24,44 @@ pub struct Container {
     pub ids: Vec<ContainerId>,
     /// When the tag was first used.
     pub created_at: Timestamp,
+    /// When the caller last changed something here.
+    pub updated_at: Timestamp,
+    /// The caller's name for people.
+    pub name: Option<String>,
     /// What the caller says that its content is about: guidance for extraction, never a source of facts.
     pub entity_context: Option<String>,
+    /// Topics that its profile is sorted into, beside those of the organization.
+    pub profile_buckets: Vec<Bucket>,
+    /// Memories are made only of documents whose path lies here; `None` is everywhere.
+    pub memory_paths: Option<Vec<String>>,
+}
+
+/// What a caller changes about a container tag.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ContainerChange {
+    /// [`Container::name`].
+    pub name: Patch<String>,
+    /// [`Container::entity_context`].
+    pub entity_context: Patch<String>,
+    /// [`Container::profile_buckets`].
+    pub profile_buckets: Patch<Vec<Bucket>>,
+    /// [`Container::memory_paths`].
+    pub memory_paths: Patch<Vec<String>>,
 }
 
 impl Container {
+    /// Whether memories are made of a document with this path. One without a path lies nowhere, so never outside.
+    pub fn learns_from(&self, path: Option<&str>) -> bool {
+        let (Some(folders), Some(path)) = (&self.memory_paths, path) else {
+            return true;
+        };
+        // `/notes` and `/notes/` both name the folder, and not `/notes-old`.
+        folders.iter().any(|folder| {
+            let inside = path.strip_prefix(folder.trim_end_matches('/'));
+            inside.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        })
+    }
+
     /// The physical container that new documents go to.
     pub fn primary(&self) -> &ContainerId {
         &self.ids[0]
@@ -75,6 +111,16 @@ pub struct SegmentRef {
     pub chunks: u64,
     /// Its size in bytes.
     pub bytes: u64,
+    /// What its documents state and what callers did to memories; none where nothing is stated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memories: Option<BlobRef>,
+}
+
+impl SegmentRef {
+    /// Everything that is stored of it.
+    pub fn into_blobs(self) -> impl Iterator<Item = BlobRef> {
+        std::iter::once(self.blob).chain(self.memories)
+    }
 }
 
 /// One commit.
@@ -94,6 +140,9 @@ pub enum LogEntry {
     Put {
         /// The chunks and vectors.
         pack: BlobRef,
+        /// What it states, if anything.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        statements: Option<BlobRef>,
         /// What results show and filters read.
         document: Box<SearchDocument>,
     },
@@ -102,6 +151,22 @@ pub enum LogEntry {
         /// Which.
         id: DocumentId,
     },
+    /// A caller did something to a memory.
+    Act {
+        /// What.
+        action: MemoryAction,
+    },
+}
+
+impl LogEntry {
+    /// The document that it is about, if it is about one.
+    pub fn document(&self) -> Option<&DocumentId> {
+        match self {
+            Self::Put { document, .. } => Some(&document.id),
+            Self::Remove { id } => Some(id),
+            Self::Act { .. } => None,
+        }
+    }
 }
 
 /// A document as the index carries it: enough to filter and to show a result without reading its record.
@@ -127,6 +192,9 @@ pub struct SearchDocument {
     /// The caller's path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filepath: Option<String>,
+    /// The metadata that other documents must have for its statements to replace theirs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filter_by_metadata: Option<serde_json::Map<String, serde_json::Value>>,
     /// Milliseconds since the epoch.
     pub created_at: i64,
     /// Milliseconds since the epoch.
@@ -145,6 +213,7 @@ impl SearchDocument {
             title: document.title.clone(),
             metadata: document.metadata.as_object().clone(),
             filepath: document.filepath.clone(),
+            filter_by_metadata: document.filter_by_metadata.as_ref().map(|wanted| wanted.as_object().clone()),
             created_at: document.created_at.as_millis(),
             updated_at: document.updated_at.as_millis(),
         }
@@ -156,6 +225,8 @@ impl SearchDocument {
 pub enum Change {
     /// The document's extracted revision becomes what search serves, and the document `done`.
     Publish(Box<Document>),
+    /// A document that is made, processed and served at once: memories that a client wrote.
+    Create(Box<Document>),
     /// What the caller says about the document has changed (metadata, path); what search serves of its content stays.
     Describe(Box<Document>),
     /// The document and its place in the index disappear.
@@ -167,14 +238,20 @@ pub enum Change {
         /// What it becomes: queued, its bytes stored, its id not taken.
         to: Box<Document>,
     },
+    /// A caller does something to a memory. No document changes.
+    Act(MemoryAction),
 }
 
 impl Change {
-    /// The document that is changed.
-    pub fn document(&self) -> &Document {
+    /// The document that is changed, if one is.
+    pub fn document(&self) -> Option<&Document> {
         match self {
-            Self::Publish(document) | Self::Describe(document) | Self::Remove(document) => document,
-            Self::Move { from, .. } => from,
+            Self::Publish(document)
+            | Self::Create(document)
+            | Self::Describe(document)
+            | Self::Remove(document) => Some(document),
+            Self::Move { from, .. } => Some(from),
+            Self::Act(_) => None,
         }
     }
 
@@ -182,18 +259,23 @@ impl Change {
     fn published(&self) -> Option<&Extracted> {
         match self {
             Self::Publish(document) => document.extracted.as_ref(),
-            Self::Describe(_) | Self::Remove(_) | Self::Move { .. } => None,
+            Self::Create(_) | Self::Describe(_) | Self::Remove(_) | Self::Move { .. } | Self::Act(_) => None,
         }
     }
 
     /// The bytes that nobody needs once the change has happened.
     pub fn garbage(&self) -> Vec<BlobRef> {
-        let document = self.document();
-        let old = document.indexed.iter().flat_map(|old| [old.pack.clone(), old.body.clone()]);
+        let old = |document: &Document| -> Vec<BlobRef> {
+            document.indexed.iter().flat_map(Indexed::blobs).cloned().collect()
+        };
         let mut blobs: Vec<BlobRef> = match self {
-            Self::Publish(_) => old.filter(|blob| !document.uses(blob)).collect(),
-            Self::Describe(_) => Vec::new(),
-            Self::Remove(_) | Self::Move { .. } => old.chain(document.unserved()).collect(),
+            Self::Publish(document) => {
+                old(document).into_iter().filter(|blob| !document.uses(blob)).collect()
+            }
+            Self::Create(_) | Self::Describe(_) | Self::Act(_) => Vec::new(),
+            Self::Remove(document) | Self::Move { from: document, .. } => {
+                old(document).into_iter().chain(document.unserved()).collect()
+            }
         };
         blobs.sort();
         blobs.dedup();
@@ -202,35 +284,61 @@ impl Change {
 }
 
 impl Document {
-    /// Where the bytes of the newest revision are stored.
-    pub fn body_path(&self) -> String {
-        format!("{}/{}/{}/body", self.container, self.id, self.revision)
-    }
-
     /// Where the newest revision's pack lies, once it is made.
     pub fn pack_path(&self) -> String {
         format!("{}/{}/{}/pack", self.container, self.id, self.revision)
     }
 
-    /// The bytes of the newest revision that search does not serve (yet). A worker may have stored a pack and not
-    /// recorded it, so it is named in both places where it may lie.
+    /// Where the newest revision's statements lie, once they are found.
+    pub fn statements_path(&self) -> String {
+        format!("{}/{}/{}/statements", self.container, self.id, self.revision)
+    }
+
+    /// The bytes of the newest revision that search does not serve (yet). A worker may have stored what it made and not
+    /// recorded it, so that is named in both places where it may lie.
     pub fn unserved(&self) -> Vec<BlobRef> {
-        let served: Vec<&BlobRef> =
-            self.indexed.iter().flat_map(|indexed| [&indexed.pack, &indexed.body]).collect();
-        let pack = self.pack_path();
-        let all = [BlobRef::Inline(pack.clone()), BlobRef::Object(pack), self.body.blob.clone()];
-        all.into_iter().filter(|blob| !served.contains(&blob)).collect()
+        let served: Vec<&BlobRef> = self.indexed.iter().flat_map(Indexed::blobs).collect();
+        let made = [self.pack_path(), self.statements_path()];
+        let made = made.into_iter().flat_map(|path| [BlobRef::Inline(path.clone()), BlobRef::Object(path)]);
+        made.chain([self.body.blob.clone()]).filter(|blob| !served.contains(&blob)).collect()
     }
 
     /// Whether the newest revision needs these bytes.
     pub fn uses(&self, blob: &BlobRef) -> bool {
-        self.body.blob == *blob || self.extracted.as_ref().is_some_and(|new| new.pack == *blob)
+        self.body.blob == *blob || self.extracted.iter().flat_map(Extracted::blobs).any(|made| made == blob)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn memories_are_made_of_what_lies_in_the_folders() {
+        let mut container = Container {
+            tag: ContainerTag::default_tag(),
+            ids: Vec::new(),
+            created_at: Timestamp::from_millis(0),
+            updated_at: Timestamp::from_millis(0),
+            name: None,
+            entity_context: None,
+            profile_buckets: Vec::new(),
+            memory_paths: None,
+        };
+        assert!(container.learns_from(Some("/a")) && container.learns_from(None));
+        container.memory_paths = Some(vec!["/notes".into(), "/diary/2025/".into(), "log.md".into()]);
+        for inside in ["/notes", "/notes/", "/notes/a/b.md", "/diary/2025/x", "/diary/2025", "log.md"] {
+            assert!(container.learns_from(Some(inside)), "{inside}");
+        }
+        for outside in ["/notes-old/a", "/diary/2024/x", "/", "", "notes/a", "log.md.bak", "/a/notes/b"] {
+            assert!(!container.learns_from(Some(outside)), "{outside}");
+        }
+        assert!(container.learns_from(None), "without a path");
+        container.memory_paths = Some(vec!["/".into()]);
+        assert!(container.learns_from(Some("/a")) && !container.learns_from(Some("a")));
+        container.memory_paths = Some(Vec::new());
+        assert!(!container.learns_from(Some("/a")));
+    }
 
     #[test]
     fn small_records_wait_for_many() {

@@ -149,6 +149,9 @@ pub struct Body {
     /// Until when the client may store the bytes by a pre-signed form; none when they are there already.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub awaited_until: Option<Timestamp>,
+    /// When the client sent them; unknown of those from before this was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_at: Option<Timestamp>,
 }
 
 /// How a body is to be read.
@@ -220,6 +223,21 @@ pub struct Failure {
     pub message: String,
 }
 
+/// What was learned from a revision: where its statements lie and who found them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Learned {
+    /// Its [`crate::Statements`]; none when it states nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub statements: Option<BlobRef>,
+    /// How many.
+    pub count: u32,
+    /// Which extractor found them: `builtin`, `client`, or the name of a model.
+    pub extractor: String,
+    /// Why the built-in extractor had to do what a model was asked for; never content.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallback_reason: Option<String>,
+}
+
 /// What search serves of a document: one revision, complete.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Indexed {
@@ -237,6 +255,9 @@ pub struct Indexed {
     /// The title of that content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
+    /// What was learned from that content; none for chunks only, and for revisions from before memories.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub learned: Option<Learned>,
 }
 
 /// What processing found out, waiting for the commit or committed.
@@ -248,6 +269,37 @@ pub struct Extracted {
     pub pack: BlobRef,
     /// How many chunks.
     pub chunks: u32,
+    /// What was learned from that content; none for chunks only, and for revisions from before memories.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub learned: Option<Learned>,
+}
+
+impl Indexed {
+    /// Where the statements lie.
+    pub fn statements(&self) -> Option<&BlobRef> {
+        statements(self.learned.as_ref())
+    }
+
+    /// Everything that search needs of the revision, and the bytes it came from.
+    pub fn blobs(&self) -> impl Iterator<Item = &BlobRef> {
+        [&self.pack, &self.body].into_iter().chain(statements(self.learned.as_ref()))
+    }
+}
+
+impl Extracted {
+    /// What processing has made of the revision.
+    pub fn blobs(&self) -> impl Iterator<Item = &BlobRef> {
+        std::iter::once(&self.pack).chain(statements(self.learned.as_ref()))
+    }
+
+    /// Where the statements lie.
+    pub fn statements(&self) -> Option<&BlobRef> {
+        statements(self.learned.as_ref())
+    }
+}
+
+fn statements(learned: Option<&Learned>) -> Option<&BlobRef> {
+    learned.and_then(|learned| learned.statements.as_ref())
 }
 
 /// A document's record.

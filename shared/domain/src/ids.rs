@@ -58,6 +58,15 @@ id!(
     DocumentId
 );
 id!(
+    /// A memory. Derived from what it says and where it stands in its topic, so that the same documents always give the
+    /// same ids, in whatever order they come.
+    MemoryId
+);
+id!(
+    /// What a memory is about, as a digest: memories of one topic replace or extend each other.
+    TopicId
+);
+id!(
     /// One accepted content of a document: the fence that stops workers of an older content.
     Revision
 );
@@ -139,6 +148,38 @@ impl DocumentId {
     }
 
     /// Reads an id from a path or a body; `None` when it cannot be a document id.
+    pub fn parse(text: &str) -> Option<Self> {
+        is_id(text).then(|| Self(text.to_owned()))
+    }
+}
+
+/// The first 128 bits of the SHA-256 of `parts`, each with its length in front.
+fn digest(parts: &[&str]) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update((part.len() as u64).to_be_bytes());
+        hash.update(part.as_bytes());
+    }
+    let mut half = [0; 16];
+    half.copy_from_slice(&hash.finalize()[..16]);
+    encode(half)
+}
+
+impl TopicId {
+    /// The topic of a container that these words name.
+    pub fn derived(container: &ContainerId, words: &[&str]) -> Self {
+        let parts: Vec<&str> = std::iter::once(container.as_str()).chain(words.iter().copied()).collect();
+        Self(digest(&parts))
+    }
+}
+
+impl MemoryId {
+    /// The `occurrence`th time (from 0) that a topic comes to say `value`.
+    pub fn derived(topic: &TopicId, value: &str, occurrence: usize) -> Self {
+        Self(digest(&[topic.as_str(), value, &occurrence.to_string()]))
+    }
+
+    /// Reads an id from a path or a body; `None` when it cannot be a memory's.
     pub fn parse(text: &str) -> Option<Self> {
         is_id(text).then(|| Self(text.to_owned()))
     }

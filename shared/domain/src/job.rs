@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
+use crate::document::Document;
 use crate::ids::{ContainerId, DocumentId, OrgId, Revision};
 use crate::tenant::Tenant;
 
@@ -54,6 +55,12 @@ impl Envelope {
     /// The tenant that this work is done for: work inherits the authentication of the request that caused it.
     pub fn tenant(&self) -> Tenant {
         Tenant::of_work(self.org.clone())
+    }
+
+    /// The message that a document's newest revision waits to be processed.
+    pub fn to_process(org: &OrgId, document: &Document) -> Self {
+        let job = Job::ProcessV1 { document: document.id.clone(), revision: document.revision.clone() };
+        Self { org: org.clone(), job }
     }
 
     /// The message's text.

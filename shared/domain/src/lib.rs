@@ -12,6 +12,7 @@ pub mod filter;
 pub mod ids;
 pub mod job;
 pub mod key;
+pub mod memory;
 pub mod metadata;
 pub mod pack;
 pub mod patch;
@@ -26,19 +27,20 @@ pub mod usecase;
 mod ctx;
 
 pub use blob::BlobRef;
-pub use container::{Change, Container, IndexHead, LogRecord, SearchDocument, SegmentRef};
+pub use container::{Change, Container, ContainerChange, IndexHead, LogRecord, SearchDocument, SegmentRef};
 pub use ctx::Ctx;
 pub use document::{
     Body, BodyForm, Document, DocumentType, Dreaming, Failure, FailureCode, Status, TaskType,
 };
 pub use error::{Error, Issue, PortError, Result};
 pub use filter::Filter;
-pub use ids::{ContainerId, CustomId, DocumentId, KeyId, OrgId, Revision};
+pub use ids::{ContainerId, CustomId, DocumentId, KeyId, MemoryId, OrgId, Revision, TopicId};
 pub use job::{Delivery, Envelope, Job, Outcome, Worker};
+pub use memory::{MemoryAction, MemoryKind, Period, Statement, Statements, Topic, Trust};
 pub use metadata::Metadata;
 pub use pack::{Pack, PackedChunk};
 pub use patch::Patch;
-pub use settings::Settings;
+pub use settings::{Bucket, Settings};
 pub use tag::ContainerTag;
 pub use tenant::Tenant;
 pub use time::Timestamp;

@@ -16,6 +16,16 @@ pub enum Patch<T> {
 
 impl<T> Patch<T> {
     /// Converts the value, if there is one.
+    #[must_use]
+    pub fn map<U>(self, convert: impl FnOnce(T) -> U) -> Patch<U> {
+        match self {
+            Self::Keep => Patch::Keep,
+            Self::Clear => Patch::Clear,
+            Self::Set(value) => Patch::Set(convert(value)),
+        }
+    }
+
+    /// Converts the value, if there is one.
     ///
     /// # Errors
     /// Those of `convert`.

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 
 use crate::blob::BlobRef;
-use crate::container::{Change, Container, IndexHead, LogRecord, SegmentRef};
+use crate::container::{Change, Container, ContainerChange, IndexHead, LogRecord, SegmentRef};
 use crate::document::{Document, Failure, Status};
 use crate::error::PortError;
 use crate::ids::{ContainerId, DocumentId, KeyId, OrgId, Revision};
@@ -101,6 +101,18 @@ pub trait Containers: Send + Sync {
 
     /// Replaces what the caller says that the tag's content is about; the last one stays. `false` without such a tag.
     async fn set_context(&self, tenant: &Tenant, tag: &ContainerTag, context: &str) -> PortResult<bool>;
+
+    /// Changes what the caller says about the tag, in one write that makes it point to `id` if it points nowhere yet;
+    /// returns what is stored then. Fields that the change keeps are not written, so changes of different fields at
+    /// the same time all hold. Doing it again changes nothing more.
+    async fn describe(
+        &self,
+        tenant: &Tenant,
+        tag: &ContainerTag,
+        change: &ContainerChange,
+        id: ContainerId,
+        now: Timestamp,
+    ) -> PortResult<Container>;
 }
 
 /// Settings of organizations.

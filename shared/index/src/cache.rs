@@ -1,4 +1,4 @@
-//! Warm indexes. A search costs one strongly consistent read of the head, and a read of the log only when the container
+//! Warm views. A search costs one strongly consistent read of the head, and a read of the log only when the container
 //! has changed since the last search.
 
 use std::collections::HashMap;
@@ -6,50 +6,49 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use domain::ports::PortResult;
 use domain::{ContainerId, Ctx, OrgId, Tenant};
-use retrieval::ContainerIndex;
 
-use crate::load::Loaded;
+use crate::view::{Loaded, View};
 
 /// A tail longer than this is dropped for the segments that compaction has made of it.
-const MAX_TAIL_CHUNKS: usize = 2_000;
+const MAX_TAIL: usize = 2_000;
 
-type Slot = Arc<tokio::sync::Mutex<Option<Loaded>>>;
+type Slot<V> = Arc<tokio::sync::Mutex<Option<Loaded<V>>>>;
 
-/// The warm indexes of a process, least recently used out first. The key starts with the organization: one that is
+/// The warm views of a process, least recently used out first. The key starts with the organization: one that is
 /// not the tenant's cannot be reached.
 #[derive(Debug)]
-pub struct Cache {
-    slots: Mutex<Slots>,
+pub struct Cache<V> {
+    slots: Mutex<Slots<V>>,
     max_bytes: usize,
 }
 
-#[derive(Debug, Default)]
-struct Slots {
-    by_container: HashMap<(OrgId, ContainerId), Entry>,
+#[derive(Debug)]
+struct Slots<V> {
+    by_container: HashMap<(OrgId, ContainerId), Entry<V>>,
     clock: u64,
 }
 
-#[derive(Debug, Default)]
-struct Entry {
-    slot: Slot,
+#[derive(Debug)]
+struct Entry<V> {
+    slot: Slot<V>,
     used: u64,
     bytes: usize,
 }
 
-impl Cache {
-    /// A cache that keeps about `max_bytes` of indexes.
+impl<V: View> Cache<V> {
+    /// A cache that keeps about `max_bytes` of views.
     pub fn new(max_bytes: usize) -> Self {
-        Self { slots: Mutex::default(), max_bytes }
+        Self { slots: Mutex::new(Slots { by_container: HashMap::new(), clock: 0 }), max_bytes }
     }
 
-    /// The container's index, with everything that was committed before this call.
+    /// The container's view, with everything that was committed before this call.
     ///
     /// # Errors
     /// Those of the ports.
-    pub async fn open(&self, ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult<ContainerIndex> {
+    pub async fn open(&self, ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult<V> {
         let head = ctx.index.head(tenant, id).await?;
         if head.seq == 0 {
-            return Ok(ContainerIndex::new());
+            return Ok(V::empty(id));
         }
         let key = (tenant.org().clone(), id.clone());
         let slot = self.slot(&key);
@@ -58,27 +57,31 @@ impl Cache {
         if let Some(loaded) =
             warm.as_ref().filter(|loaded| loaded.seq >= head.seq && fits(loaded, head.generation))
         {
-            return Ok(loaded.index.clone());
+            return Ok(loaded.view.clone());
         }
-        let mut next = match warm.take() {
-            Some(loaded) if loaded.seq >= head.through() && fits(&loaded, head.generation) => loaded,
-            _ => Loaded::default(),
+        let known = warm.take();
+        let known = known.filter(|known| known.seq >= head.through() && fits(known, head.generation));
+        let next = match known {
+            Some(mut known) => known.follow(ctx, tenant, id, head.seq).await?.then_some(known),
+            None => None,
         };
-        if next.seq == 0 || !next.follow(ctx, tenant, id, head.seq).await? {
-            next = Loaded::read(ctx, tenant, id, head).await?;
-        }
-        let index = next.index.clone();
+        let next = match next {
+            Some(next) => next,
+            None => Loaded::read(ctx, tenant, id, head).await?,
+        };
+        let view = next.view.clone();
         *warm = Some(next);
         drop(warm);
-        self.account(&key, index.bytes());
-        Ok(index)
+        self.account(&key, view.bytes());
+        Ok(view)
     }
 
-    fn slot(&self, key: &(OrgId, ContainerId)) -> Slot {
+    fn slot(&self, key: &(OrgId, ContainerId)) -> Slot<V> {
         let mut slots = self.lock();
         slots.clock += 1;
         let now = slots.clock;
-        let entry = slots.by_container.entry(key.clone()).or_default();
+        let entry = slots.by_container.entry(key.clone());
+        let entry = entry.or_insert_with(|| Entry { slot: Slot::default(), used: 0, bytes: 0 });
         entry.used = now;
         entry.slot.clone()
     }
@@ -102,14 +105,14 @@ impl Cache {
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Slots> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Slots<V>> {
         // A panic while the lock was held cannot leave the map half-changed.
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Whether a warm index may go on: its answers are the same whatever its layout, so a compaction matters only when the
+/// Whether a warm view may go on: its answers are the same whatever its layout, so a compaction matters only when the
 /// tail has become long.
-fn fits(loaded: &Loaded, generation: u64) -> bool {
-    loaded.generation == generation || loaded.index.tail_chunks() <= MAX_TAIL_CHUNKS
+fn fits<V: View>(loaded: &Loaded<V>, generation: u64) -> bool {
+    loaded.generation == generation || loaded.view.tail_len() <= MAX_TAIL
 }

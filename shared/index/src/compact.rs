@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use domain::BlobRef;
 use domain::ports::PortResult;
-use domain::{ContainerId, Ctx, PortError, Revision, SegmentRef, Tenant};
+use domain::{ContainerId, Ctx, IndexHead, PortError, Revision, SegmentRef, Tenant};
 use retrieval::{Segment, merge};
 use tracing::info;
 
-use crate::load::Loaded;
+use crate::chunks::Chunks;
+use crate::memories::{Memories, MemoryFile};
+use crate::view::Loaded;
 
 /// Neighbouring segments are merged while the older is not this many times larger, which keeps their number
 /// logarithmic and rewrites each chunk a logarithmic number of times.
@@ -27,21 +29,25 @@ pub async fn compact(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult
     if head.seq == covered {
         return Ok(());
     }
-    let loaded = Loaded::read(ctx, tenant, id, head).await?;
+    let Some((loaded, memories)) = read_both(ctx, tenant, id, head).await? else {
+        return Ok(());
+    };
     if loaded.generation != generation || loaded.seq <= covered {
         return Ok(());
     }
-    let mut levels = loaded.segments.clone();
-    let sealed = loaded.index.seal_tail().map_err(|error| engine(&error))?;
-    levels.push(store(ctx, tenant, id, sealed, loaded.seq).await?);
+    let mut levels = loaded.view.segments.clone();
+    let sealed = loaded.view.index.seal_tail().map_err(|error| engine(&error))?;
+    levels.push(store(ctx, tenant, id, sealed, memories.view.seal_tail(), loaded.seq).await?);
     let mut replaced: Vec<BlobRef> = Vec::new();
     while let [.., older, newer] = levels.as_slice()
-        && older.0.chunks < LEVEL_FACTOR * newer.0.chunks
+        && weight(&levels, levels.len() - 2) < LEVEL_FACTOR * weight(&levels, levels.len() - 1)
     {
         let pair = [older.1.clone(), newer.1.clone()];
-        let merged = merge(&pair, levels.len() == 2).map_err(|error| engine(&error))?;
-        let merged = store(ctx, tenant, id, merged, newer.0.through).await?;
-        replaced.extend(levels.drain(levels.len() - 2..).map(|(segment, _)| segment.blob));
+        let oldest = levels.len() == 2;
+        let merged = merge(&pair, oldest).map_err(|error| engine(&error))?;
+        let memories = merge_memories(ctx, tenant, &older.0, &newer.0, oldest).await?;
+        let merged = store(ctx, tenant, id, merged, memories, newer.0.through).await?;
+        replaced.extend(levels.drain(levels.len() - 2..).flat_map(|(segment, _)| segment.into_blobs()));
         levels.push(merged);
     }
     let segments: Vec<SegmentRef> = levels.iter().map(|(segment, _)| segment.clone()).collect();
@@ -51,15 +57,10 @@ pub async fn compact(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult
     } else {
         // Our own list may have been published all the same, its answer lost and its segments kept by a later one.
         let present = ctx.index.head(tenant, id).await?.segments;
-        let known: Vec<&BlobRef> = loaded
-            .segments
-            .iter()
-            .map(|(segment, _)| segment)
-            .chain(&present)
-            .map(|segment| &segment.blob)
-            .collect();
-        let new = segments.iter().map(|segment| segment.blob.clone()).chain(replaced);
-        new.filter(|blob| !known.contains(&blob)).collect()
+        let stored = loaded.view.segments.iter().map(|(segment, _)| segment.clone());
+        let known: Vec<BlobRef> = stored.chain(present).flat_map(SegmentRef::into_blobs).collect();
+        let new = segments.iter().cloned().flat_map(SegmentRef::into_blobs).chain(replaced);
+        new.filter(|blob| !known.contains(blob)).collect()
     };
     if !unused.is_empty() {
         // No message: the sweeper finds the record in a minute, when no reader can still be about to open these.
@@ -73,6 +74,39 @@ pub async fn compact(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult
     Ok(())
 }
 
+/// Both views of the container at one point of its log; none when it kept changing, and is compacted another time.
+async fn read_both(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    id: &ContainerId,
+    head: IndexHead,
+) -> PortResult<Option<(Loaded<Chunks>, Loaded<Memories<()>>)>> {
+    const ATTEMPTS: usize = 4;
+    let mut chunks = Loaded::<Chunks>::read(ctx, tenant, id, head.clone()).await?;
+    let mut memories = Loaded::<Memories<()>>::read(ctx, tenant, id, head).await?;
+    for _ in 0..ATTEMPTS {
+        if chunks.generation != memories.generation {
+            return Ok(None);
+        }
+        if chunks.seq == memories.seq {
+            return Ok(Some((chunks, memories)));
+        }
+        let (one, other) = (chunks.seq, memories.seq);
+        let followed =
+            chunks.follow(ctx, tenant, id, other).await? && memories.follow(ctx, tenant, id, one).await?;
+        if !followed {
+            return Ok(None);
+        }
+    }
+    Ok(None)
+}
+
+/// How large a level is: its chunks, and the records it covers, because those about memories have no chunks.
+fn weight(levels: &[(SegmentRef, Arc<Segment>)], place: usize) -> u64 {
+    let before = place.checked_sub(1).map_or(0, |before| levels[before].0.through);
+    levels[place].0.chunks + (levels[place].0.through - before)
+}
+
 fn engine(error: &retrieval::Error) -> PortError {
     PortError::Corrupt(format!("index: {error}"))
 }
@@ -82,12 +116,36 @@ async fn store(
     tenant: &Tenant,
     id: &ContainerId,
     file: Vec<u8>,
+    memories: Option<MemoryFile>,
     through: u64,
 ) -> PortResult<(SegmentRef, Arc<Segment>)> {
     let bytes = bytes::Bytes::from(file);
     let segment = Arc::new(Segment::open(bytes.clone()).map_err(|error| engine(&error))?);
     let path = format!("{id}/segments/{}", Revision::random());
     let size = bytes.len() as u64;
+    let memories = match memories {
+        Some(file) => Some(ctx.blobs.put(tenant, &format!("{path}-memories"), file.encode().into()).await?),
+        None => None,
+    };
     let blob = ctx.blobs.put(tenant, &path, bytes).await?;
-    Ok((SegmentRef { blob, through, chunks: segment.len_chunks() as u64, bytes: size }, segment))
+    Ok((SegmentRef { blob, through, chunks: segment.len_chunks() as u64, bytes: size, memories }, segment))
+}
+
+/// What two neighbouring segments know of memories, as one file.
+async fn merge_memories(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    older: &SegmentRef,
+    newer: &SegmentRef,
+    oldest: bool,
+) -> PortResult<Option<MemoryFile>> {
+    let blobs: Vec<BlobRef> =
+        [older, newer].into_iter().filter_map(|segment| segment.memories.clone()).collect();
+    let mut merged: Option<MemoryFile> = None;
+    for bytes in ctx.blobs.get(tenant, &blobs).await? {
+        let bytes = bytes.ok_or_else(|| PortError::Unavailable("a segment is being replaced".into()))?;
+        let file = MemoryFile::decode(&bytes)?;
+        merged = Some(MemoryFile::merge(merged.unwrap_or_default(), file, oldest));
+    }
+    Ok(merged)
 }

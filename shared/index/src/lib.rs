@@ -1,9 +1,13 @@
-//! A container's search index over the ports: segments from the blob store, the log after them, kept warm in memory.
+//! What is folded from a container's segments and log, kept warm in memory: the chunks to search, and the memories.
 
 mod cache;
+mod chunks;
 mod compact;
-mod load;
+mod memories;
+mod view;
 
 pub use cache::Cache;
+pub use chunks::{Chunks, attributes};
 pub use compact::compact;
-pub use load::{Loaded, attributes};
+pub use memories::{Memories, MemoryIndex};
+pub use view::View;

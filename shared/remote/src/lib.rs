@@ -32,7 +32,7 @@ pub use page_url::parse_page_url;
 #[cfg(feature = "client")]
 pub use fetch::{FetchError, FetchErrorKind, Fetcher, Page};
 #[cfg(feature = "client")]
-pub use models::{ModelError, Models};
+pub use models::{AnswerError, ModelError, Models, Question};
 #[cfg(feature = "client")]
 pub use network::Network;
 #[cfg(feature = "client")]

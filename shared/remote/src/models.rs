@@ -1,6 +1,7 @@
 //! The operator's model endpoint. Its address is trusted configuration, so the guard does not apply; its answers are
 //! not, so they are bounded in size and time and read as text.
 
+mod chat;
 mod multipart;
 
 use std::fmt;
@@ -23,7 +24,11 @@ use crate::fetch::AGENT;
 use crate::settings::{self, ModelSettings};
 use crate::tls::Tls;
 
+pub use chat::{AnswerError, Question};
+
 const CALL_LIMIT: Duration = Duration::from_secs(60);
+/// Before a question is asked again for the first time.
+const PAUSE: Duration = Duration::from_secs(1);
 const MAX_ANSWER_BYTES: usize = 1024 * 1024;
 
 const DESCRIBE: &str = "You turn an image into a document that can be searched. Answer in Markdown, without a code \
@@ -57,6 +62,8 @@ pub enum ModelError {
 pub struct Models {
     settings: Arc<ModelSettings>,
     limit: Duration,
+    pause: Duration,
+    taken: Arc<chat::Taken>,
     tls: Tls,
 }
 
@@ -69,12 +76,13 @@ impl fmt::Debug for Models {
 impl Models {
     /// Returns a client of the endpoint in `settings`. What is missing there is reported by the call that needs it.
     pub fn new(settings: ModelSettings) -> Self {
-        Self { settings: Arc::new(settings), limit: CALL_LIMIT, tls: Tls::default() }
+        let (settings, taken) = (Arc::new(settings), Arc::default());
+        Self { settings, limit: CALL_LIMIT, pause: PAUSE, taken, tls: Tls::default() }
     }
 
     #[cfg(test)]
     pub(crate) fn with_limit(settings: ModelSettings, limit: Duration) -> Self {
-        Self { limit, ..Self::new(settings) }
+        Self { limit, pause: Duration::from_millis(1), ..Self::new(settings) }
     }
 
     /// Returns what an image shows and all of its text, as Markdown.

@@ -6,6 +6,7 @@ pub(crate) const URL: &str = "RECOLLECT_MODEL_URL";
 pub(crate) const KEY: &str = "RECOLLECT_MODEL_KEY";
 pub(crate) const VISION_MODEL: &str = "RECOLLECT_VISION_MODEL";
 pub(crate) const TRANSCRIPTION_MODEL: &str = "RECOLLECT_TRANSCRIPTION_MODEL";
+pub(crate) const MEMORY_MODEL: &str = "RECOLLECT_MEMORY_MODEL";
 
 /// A text that is never shown.
 #[derive(Clone, PartialEq, Eq)]
@@ -40,6 +41,8 @@ pub struct ModelSettings {
     pub vision_model: Option<String>,
     /// Transcribes audio and video.
     pub transcription_model: Option<String>,
+    /// Proposes memories. Without it only the built-in extractor finds them.
+    pub memory_model: Option<String>,
 }
 
 impl ModelSettings {
@@ -52,6 +55,7 @@ impl ModelSettings {
             key: value(KEY).map(Secret::from),
             vision_model: value(VISION_MODEL),
             transcription_model: value(TRANSCRIPTION_MODEL),
+            memory_model: value(MEMORY_MODEL),
         }
     }
 }

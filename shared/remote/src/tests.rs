@@ -1,6 +1,7 @@
 //! The whole client against servers on loopback that claim to live on public addresses.
 
 mod blocked;
+mod chat;
 mod decoding;
 mod limits;
 mod models;

@@ -22,10 +22,10 @@ const URI: &str = "urn:recollect:openapi";
 
 static CONTRACT: LazyLock<Contract> = LazyLock::new(Contract::read);
 
-/// The document, and the schemas of its request bodies and responses, by reference.
+/// The document, and the schemas of its request bodies and responses, by reference and media type.
 struct Contract {
     document: Value,
-    schemas: HashMap<String, Validator>,
+    schemas: HashMap<(String, String), Validator>,
 }
 
 /// A request and its answer.
@@ -89,13 +89,13 @@ impl Contract {
         let mut schemas = HashMap::new();
         for kind in ["requestBodies", "responses"] {
             for (name, component) in entries(&document["components"][kind]) {
-                let Some(media) = media(component) else {
-                    continue;
-                };
                 let place = format!("#/components/{kind}/{name}");
-                let pointer = format!("{place}/content/{}/schema", media.replace('/', "~1"));
-                let schema = options.build(&json!({"$ref": format!("{URI}{pointer}")}));
-                schemas.insert(place, schema.unwrap_or_else(|error| panic!("{pointer}: {error}")));
+                for (media, _) in entries(&component["content"]) {
+                    let pointer = format!("{place}/content/{}/schema", media.replace('/', "~1"));
+                    let schema = options.build(&json!({"$ref": format!("{URI}{pointer}")}));
+                    let schema = schema.unwrap_or_else(|error| panic!("{pointer}: {error}"));
+                    schemas.insert((place.clone(), media.clone()), schema);
+                }
             }
         }
         Self { document, schemas }
@@ -111,8 +111,8 @@ impl Contract {
         }
         let response = &operation["responses"][exchange.status.as_str()];
         let response = response["$ref"].as_str().ok_or("the document has no such status")?;
-        let answer = self.answer(response, exchange)?;
-        self.satisfies(response, &answer)?;
+        let (answer, form) = self.answer(response, exchange)?;
+        self.satisfies(response, form, &answer)?;
         let Some(body) = operation["requestBody"]["$ref"].as_str() else {
             return Ok(());
         };
@@ -121,33 +121,38 @@ impl Contract {
         if !exchange.status.is_success() || is_partial {
             return Ok(());
         }
-        let sent = match media(self.component(body)) {
-            Some("multipart/form-data") => form(exchange).await?,
+        let declared = media(self.component(body));
+        let sent = match declared {
+            Some("multipart/form-data") => fields(exchange).await?,
             _ if exchange.sent.is_empty() => json!({}),
             _ => serde_json::from_slice(&exchange.sent).map_err(|error| format!("the request: {error}"))?,
         };
-        self.satisfies(body, &sent).map_err(|fault| format!("the request was taken, but {fault}"))
+        self.satisfies(body, declared, &sent).map_err(|fault| format!("the request was taken, but {fault}"))
     }
 
-    /// The body of an answer in the form and with the headers that the document names.
-    fn answer(&self, response: &str, exchange: &Exchange) -> Result<Value, String> {
+    /// The body of an answer in a form and with the headers that the document names, and which form it is.
+    fn answer(&self, response: &str, exchange: &Exchange) -> Result<(Value, Option<&str>), String> {
         let (component, headers) = (self.component(response), &exchange.answer_headers);
         let missing = entries(&component["headers"]).find(|(name, _)| !headers.contains_key(*name));
         if let Some((name, _)) = missing {
             return Err(format!("the answer lacks the header {name}"));
         }
         let declared = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-        match media(component) {
-            None if exchange.answer.is_empty() => Ok(Value::Null),
-            None => Err("the answer should be empty".into()),
-            Some(media) if !declared.starts_with(media) => {
-                Err(format!("the answer is {declared}, not {media}"))
-            }
-            Some("application/json") => {
-                serde_json::from_slice(&exchange.answer).map_err(|error| format!("the answer: {error}"))
-            }
-            Some(_) => Ok(String::from_utf8_lossy(&exchange.answer).into()),
+        let mut forms = entries(&component["content"]).map(|(media, _)| media.as_str());
+        match forms.clone().next() {
+            None if exchange.answer.is_empty() => return Ok((Value::Null, None)),
+            None => return Err("the answer should be empty".into()),
+            Some(_) => {}
         }
+        let form = forms.find(|media| declared.starts_with(media));
+        let form = form.ok_or_else(|| format!("the document has no answer that is {declared:?}"))?;
+        let value = match form {
+            "application/json" => {
+                serde_json::from_slice(&exchange.answer).map_err(|error| format!("the answer: {error}"))?
+            }
+            _ => String::from_utf8_lossy(&exchange.answer).into(),
+        };
+        Ok((value, Some(form)))
     }
 
     fn component(&self, reference: &str) -> &Value {
@@ -156,8 +161,9 @@ impl Contract {
     }
 
     /// Whether `value` has the schema of a request body or a response; one without content has none.
-    fn satisfies(&self, reference: &str, value: &Value) -> Result<(), String> {
-        let Some(schema) = self.schemas.get(reference).filter(|schema| !schema.is_valid(value)) else {
+    fn satisfies(&self, reference: &str, media: Option<&str>, value: &Value) -> Result<(), String> {
+        let form = (reference.to_owned(), media.unwrap_or_default().to_owned());
+        let Some(schema) = self.schemas.get(&form).filter(|schema| !schema.is_valid(value)) else {
             return Ok(());
         };
         let faults = schema.iter_errors(value).take(3);
@@ -169,17 +175,17 @@ impl Contract {
 }
 
 /// The properties of what may be an object.
-fn entries(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
+fn entries(value: &Value) -> impl Iterator<Item = (&String, &Value)> + Clone {
     value.as_object().into_iter().flatten()
 }
 
-/// The one media type of a request body or a response.
+/// The one media type of a request body.
 fn media(component: &Value) -> Option<&str> {
     entries(&component["content"]).next().map(|(media, _)| media.as_str())
 }
 
 /// The fields of a form as texts, with nothing in the place of the file.
-async fn form(exchange: &Exchange) -> Result<Value, String> {
+async fn fields(exchange: &Exchange) -> Result<Value, String> {
     let broken = |error: multer::Error| format!("the form: {error}");
     let kind = exchange.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let boundary = multer::parse_boundary(kind).map_err(broken)?;
@@ -258,10 +264,10 @@ mod tests {
         let mut seen = 0;
         for kind in ["requestBodies", "responses"] {
             for (name, component) in entries(&CONTRACT.document["components"][kind]) {
-                for (_, content) in entries(&component["content"]) {
+                for (media, content) in entries(&component["content"]) {
                     if let Some(example) = content.get("example") {
                         let place = format!("#/components/{kind}/{name}");
-                        assert_eq!(CONTRACT.satisfies(&place, example), Ok(()), "{place}");
+                        assert_eq!(CONTRACT.satisfies(&place, Some(media), example), Ok(()), "{place}");
                         seen += 1;
                     }
                 }

@@ -60,7 +60,7 @@ pub(super) fn overdue_at(document: &Document) -> Timestamp {
     begun.plus_seconds(OVERDUE_AFTER_SECONDS)
 }
 
-/// The whole item of a document that was just accepted.
+/// The whole item of a document that is new.
 pub(crate) fn new_record(tenant: &Tenant, document: &Document) -> Item {
     let mut item = key_item(&keys::document(tenant, &document.id));
     let mut set = |name: &str, value| item.insert(name.to_owned(), value);
@@ -77,8 +77,10 @@ pub(crate) fn new_record(tenant: &Tenant, document: &Document) -> Item {
     set("up", n(document.updated_at.as_millis()));
     set("gl", s(keys::listing(tenant, &document.container)));
     set("gs", s(keys::listing_sort(document.created_at, &document.id)));
-    set("qs", s(keys::due_shard(document.id.as_str())));
-    set("qd", s(keys::due_sort(overdue_at(document))));
+    if !document.status.is_final() {
+        set("qs", s(keys::due_shard(document.id.as_str())));
+        set("qd", s(keys::due_sort(overdue_at(document))));
+    }
     if document.edits > 0 {
         set("ed", n(document.edits));
     }

@@ -6,29 +6,33 @@ use domain::document::Indexed;
 use domain::ports::{Committed, PortResult};
 use domain::{Change, Document, PortError, SearchDocument, Status, Tenant, Timestamp};
 
-use crate::documents::{EDITED_AS_OFTEN, new_record, write_sent};
+use crate::documents::{EDIT, EDITED_AS_OFTEN, edit_values, new_record};
 use crate::error::build_error;
 use crate::item::{Table, json, key_item, n, s};
 use crate::keys;
 
 /// What the log says about a change.
 pub(super) fn log_entry(change: &Change, now: Timestamp) -> PortResult<LogEntry> {
-    let (pack, mut shown) = match change {
+    let (pack, statements, mut shown) = match change {
         Change::Remove(document) | Change::Move { from: document, .. } => {
             return Ok(LogEntry::Remove { id: document.id.clone() });
         }
+        Change::Act(action) => return Ok(LogEntry::Act { action: action.clone() }),
         Change::Publish(document) => {
             let extracted = document.extracted.as_ref().ok_or_else(missing)?;
-            (&extracted.pack, SearchDocument::of(document, &document.revision))
+            let shown = SearchDocument::of(document, &document.revision);
+            (&extracted.pack, extracted.statements(), shown)
         }
-        Change::Describe(document) => {
+        Change::Create(document) | Change::Describe(document) => {
             let served = document.indexed.as_ref().ok_or_else(missing)?;
             let (kind, title) = (served.kind, served.title.clone());
-            (&served.pack, SearchDocument { kind, title, ..SearchDocument::of(document, &served.revision) })
+            let shown = SearchDocument { kind, title, ..SearchDocument::of(document, &served.revision) };
+            (&served.pack, served.statements(), shown)
         }
     };
     shown.updated_at = now.as_millis();
-    Ok(LogEntry::Put { pack: pack.clone(), document: Box::new(shown) })
+    let (pack, statements) = (pack.clone(), statements.cloned());
+    Ok(LogEntry::Put { pack, statements, document: Box::new(shown) })
 }
 
 fn missing() -> PortError {
@@ -47,13 +51,16 @@ pub(super) fn change_records(
         Change::Publish(document) => Ok(vec![update(publish(table, tenant, document, now)?)]),
         Change::Describe(document) => Ok(vec![update(describe(table, tenant, document, now)?)]),
         Change::Remove(document) => Ok(vec![delete(table, tenant, document)?]),
-        Change::Move { from, to } => {
-            let put = Put::builder().table_name(&table.name).set_item(Some(new_record(tenant, to)));
-            let put = put.condition_expression("attribute_not_exists(pk)").build().map_err(build_error)?;
-            let put = TransactWriteItem::builder().put(put).build();
-            Ok(vec![delete(table, tenant, from)?, put])
-        }
+        Change::Create(document) => Ok(vec![create(table, tenant, document)?]),
+        Change::Move { from, to } => Ok(vec![delete(table, tenant, from)?, create(table, tenant, to)?]),
+        Change::Act(_) => Ok(Vec::new()),
     }
+}
+
+fn create(table: &Table, tenant: &Tenant, document: &Document) -> PortResult<TransactWriteItem> {
+    let put = Put::builder().table_name(&table.name).set_item(Some(new_record(tenant, document)));
+    let put = put.condition_expression("attribute_not_exists(pk)").build().map_err(build_error)?;
+    Ok(TransactWriteItem::builder().put(put).build())
 }
 
 fn delete(table: &Table, tenant: &Tenant, document: &Document) -> PortResult<TransactWriteItem> {
@@ -70,15 +77,11 @@ fn describe(table: &Table, tenant: &Tenant, document: &Document, now: Timestamp)
     let update = Update::builder().table_name(&table.name);
     let update = update.set_key(Some(key_item(&keys::document(tenant, &document.id))));
     let update = update
-        .update_expression("SET sent = :sent, ed = :next, up = :now")
+        .update_expression(EDIT)
         // The log names the pack that was read; a commit since then serves another, and this one is on its way out.
         .condition_expression(format!("rev = :rev AND idx = :idx AND {EDITED_AS_OFTEN}"))
-        .expression_attribute_values(":idx", json(&document.indexed))
-        .expression_attribute_values(":sent", write_sent(document))
-        .expression_attribute_values(":next", n(document.edits))
-        .expression_attribute_values(":ed", n(document.edits.saturating_sub(1)))
-        .expression_attribute_values(":now", n(now.as_millis()))
-        .expression_attribute_values(":rev", s(document.revision.as_str()));
+        .set_expression_attribute_values(Some(edit_values(document, now)))
+        .expression_attribute_values(":idx", json(&document.indexed));
     update.build().map_err(build_error)
 }
 
@@ -90,6 +93,7 @@ fn publish(table: &Table, tenant: &Tenant, document: &Document, now: Timestamp) 
         pack: extracted.pack.clone(),
         body: document.body.blob.clone(),
         chunks: extracted.chunks,
+        learned: extracted.learned.clone(),
         kind: document.kind,
         title: document.title.clone(),
     };
@@ -125,7 +129,8 @@ pub(super) fn cancelled(
         return Some(Committed::Moved);
     }
     let failed = owners.iter().enumerate().filter(|(i, _)| code(i + 2) != "None");
-    let mut stale: Vec<_> = failed.map(|(_, owner)| changes[*owner].document().id.clone()).collect();
+    let documents = failed.filter_map(|(_, owner)| changes[*owner].document());
+    let mut stale: Vec<_> = documents.map(|document| document.id.clone()).collect();
     stale.dedup();
     Some(Committed::Stale(stale))
 }

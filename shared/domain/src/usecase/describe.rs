@@ -8,6 +8,7 @@ use crate::metadata::Metadata;
 use crate::patch::Patch;
 use crate::ports::Committed;
 use crate::tenant::Tenant;
+use crate::usecase::find::read_document;
 use crate::usecase::remove::after_commit;
 
 /// How often a change is tried against concurrent changes of the document and commits of its container.
@@ -59,7 +60,7 @@ pub(crate) async fn describe(
         if write(ctx, tenant, &edited).await? {
             return Ok(Some(edited));
         }
-        match ctx.documents.get(tenant, std::slice::from_ref(&document.id)).await?.pop().flatten() {
+        match read_document(ctx, tenant, &document.id).await? {
             Some(newer) => document = newer,
             None => return Ok(None),
         }

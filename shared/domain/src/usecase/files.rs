@@ -5,10 +5,12 @@ use crate::ctx::Ctx;
 use crate::document::{BodyForm, Document, FailureCode, Status};
 use crate::error::{Error, PortError, Result};
 use crate::ids::DocumentId;
+use crate::job::Envelope;
 use crate::ports::{Arrival, UploadForm};
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
-use crate::usecase::revise::{NewBody, Said, UPLOAD, announce, compose, message, record};
+use crate::usecase::find::read_document;
+use crate::usecase::revise::{Identity, NewBody, UPLOAD, announce, compose, record};
 use crate::usecase::submit::{Accepted, Content, NewDocument, identify, open_container};
 use crate::usecase::update::retry_document;
 
@@ -48,15 +50,15 @@ pub async fn begin_upload(ctx: &Ctx, tenant: &Tenant, new: NewDocument, max_byte
         return Err(Error::internal("a conversation is no file"));
     };
     for _ in 0..ATTEMPTS {
-        let old = ctx.documents.get(tenant, std::slice::from_ref(&id)).await?.pop().flatten();
+        let old = read_document(ctx, tenant, &id).await?;
         if let Some(old) = old.as_ref().filter(|old| has_arrived(old)) {
             check_replaceable(old, new.custom_id.is_none())?;
         }
-        let (identity, said): (_, Said) = ((id.clone(), new.custom_id.clone()), new.said());
+        let identity = Identity::new(&container, id.clone(), new.custom_id.clone());
         let body = NewBody::Awaited { form: form.clone(), until };
-        let document = compose(ctx, tenant, &container, identity, &said, body, old.as_ref()).await?;
-        let path = upload_path(&document);
-        let form = ctx.blobs.upload_form(tenant, &path, max_bytes, now, until).await?;
+        let document = compose(ctx, tenant, identity, &new.said(), body, old.as_ref()).await?;
+        let path = document.body.blob.path();
+        let form = ctx.blobs.upload_form(tenant, path, max_bytes, now, until).await?;
         if record(ctx, tenant, &document, old.as_ref()).await? {
             return Ok(Upload { accepted: Accepted { id, status: Status::Queued }, form, until });
         }
@@ -78,11 +80,7 @@ fn check_replaceable(old: &Document, is_repeat: bool) -> Result<()> {
     Ok(())
 }
 
-fn upload_path(document: &Document) -> String {
-    format!("{}/{}/{}/{UPLOAD}", document.container, document.id, document.revision)
-}
-
-/// The document in a path that [`upload_path`] made.
+/// The document in the path of an awaited body.
 fn parse_upload_path(path: &str) -> Option<DocumentId> {
     let mut parts = path.split('/').skip(1);
     let (id, _revision, name) = (parts.next()?, parts.next()?, parts.next()?);
@@ -100,7 +98,7 @@ pub async fn file_arrived(ctx: &Ctx, arrival: &Arrival) -> Result<()> {
         return Ok(());
     };
     let blob = BlobRef::Object(arrival.path.clone());
-    let document = ctx.documents.get(&tenant, std::slice::from_ref(&id)).await?.pop().flatten();
+    let document = read_document(ctx, &tenant, &id).await?;
     match document {
         // Perhaps of a later revision than the form: what the client says beside the file may have changed.
         Some(document) if document.body.blob == blob => {
@@ -108,7 +106,7 @@ pub async fn file_arrived(ctx: &Ctx, arrival: &Arrival) -> Result<()> {
                 // It began in time and took longer than anybody waited.
                 retry_document(ctx, &tenant, document).await?;
             } else if !document.status.is_final() {
-                announce(ctx, &[message(&tenant, &document)]).await;
+                announce(ctx, &[Envelope::to_process(&arrival.org, &document)]).await;
             }
             Ok(())
         }

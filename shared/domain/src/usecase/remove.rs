@@ -48,6 +48,7 @@ async fn remove_batch(
     is_meant: &impl Fn(&Document) -> bool,
 ) -> Result<usize> {
     for _ in 0..ATTEMPTS {
+        documents.retain(is_meant);
         if documents.is_empty() {
             return Ok(0);
         }
@@ -61,14 +62,13 @@ async fn remove_batch(
         }
         let ids: Vec<_> = documents.iter().map(|document| document.id.clone()).collect();
         documents = ctx.documents.get(tenant, &ids).await?.into_iter().flatten().collect();
-        documents.retain(is_meant);
     }
     Err(PortError::Conflict.into())
 }
 
 /// Asks the keeper for what a commit leaves to do. A lost purge is found by the sweeper, and a compaction is asked for
 /// again after some more records.
-pub(crate) async fn after_commit(
+pub async fn after_commit(
     ctx: &Ctx,
     tenant: &Tenant,
     container: &ContainerId,

@@ -9,11 +9,13 @@ use crate::container::Container;
 use crate::ctx::Ctx;
 use crate::document::{Body, BodyForm, Document, DocumentType, Dreaming, Status, TaskType};
 use crate::error::{PortError, Result};
-use crate::ids::{CustomId, DocumentId, Revision};
-use crate::job::{Envelope, Job};
+use crate::ids::{ContainerId, CustomId, DocumentId, Revision};
+use crate::job::Envelope;
+use crate::tag::ContainerTag;
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
 use crate::usecase::describe::Description;
+use crate::usecase::find::read_document;
 
 /// The last part of the path of bytes that a client stores itself; the object store tells when they have arrived.
 pub(crate) const UPLOAD: &str = "upload";
@@ -30,8 +32,8 @@ pub(crate) struct Said {
 
 /// Where a new revision has its bytes from.
 pub(crate) enum NewBody {
-    /// The client has sent them.
-    Bytes { bytes: Bytes, form: BodyForm },
+    /// The client has sent them. Made by [`NewBody::sent`].
+    Bytes { bytes: Bytes, form: BodyForm, hash: String },
     /// They are those of the revision before.
     Same(Body),
     /// The client stores them by a pre-signed form until then.
@@ -39,18 +41,21 @@ pub(crate) enum NewBody {
 }
 
 impl NewBody {
-    /// SHA-256 over the form and the bytes, in hex; of bytes that are still awaited, something that equals nothing.
-    pub(crate) fn hash(&self) -> String {
+    /// Bytes that the client has sent, with their hash: SHA-256 over the form and the bytes, in hex.
+    pub(crate) fn sent(bytes: Bytes, form: BodyForm) -> Self {
+        let mut hasher = Sha256::new();
+        hasher.update(serde_json::json!(form).to_string());
+        hasher.update([0]);
+        hasher.update(&bytes);
+        Self::Bytes { bytes, form, hash: hex(&hasher.finalize()) }
+    }
+
+    /// Whether these are the bytes that a document has. Of those that are still awaited nobody knows.
+    pub(crate) fn is_of(&self, document: &Document) -> bool {
         match self {
-            Self::Same(body) => body.hash.clone(),
-            Self::Awaited { .. } => Revision::random().to_string(),
-            Self::Bytes { bytes, form } => {
-                let mut hasher = Sha256::new();
-                hasher.update(serde_json::json!(form).to_string());
-                hasher.update([0]);
-                hasher.update(bytes);
-                hex(&hasher.finalize())
-            }
+            Self::Same(body) => body.hash == document.body.hash,
+            Self::Bytes { hash, .. } => *hash == document.body.hash,
+            Self::Awaited { .. } => false,
         }
     }
 
@@ -65,7 +70,7 @@ impl NewBody {
     fn url(&self, old: Option<&Document>) -> Option<String> {
         match self {
             Self::Same(_) => old.and_then(|old| old.url.clone()),
-            Self::Bytes { bytes, form: BodyForm::Url } => {
+            Self::Bytes { bytes, form: BodyForm::Url, .. } => {
                 Some(String::from_utf8_lossy(bytes).trim().to_owned())
             }
             Self::Bytes { .. } | Self::Awaited { .. } => None,
@@ -73,11 +78,11 @@ impl NewBody {
     }
 
     /// Stores the bytes where `path` says. Files are objects of their own, so that they can be handed out as files.
-    async fn store(self, ctx: &Ctx, tenant: &Tenant, path: &str) -> Result<Body> {
-        let hash = self.hash();
+    async fn store(self, ctx: &Ctx, tenant: &Tenant, path: &str, now: Timestamp) -> Result<Body> {
+        let sent_at = Some(now);
         Ok(match self {
             Self::Same(body) => body,
-            Self::Bytes { bytes, form } => {
+            Self::Bytes { bytes, form, hash } => {
                 let size = bytes.len() as u64;
                 let blob = match form {
                     BodyForm::File { .. } => ctx.blobs.put_object(tenant, path, bytes).await?,
@@ -85,13 +90,41 @@ impl NewBody {
                         ctx.blobs.put(tenant, path, bytes).await?
                     }
                 };
-                Body { blob, form, hash, size, awaited_until: None }
+                Body { blob, form, hash, size, awaited_until: None, sent_at }
             }
             Self::Awaited { form, until } => {
                 let blob = BlobRef::Object(path.to_owned());
-                Body { blob, form, hash, size: 0, awaited_until: Some(until) }
+                // Equals nothing that is ever sent.
+                let hash = Revision::random().to_string();
+                Body { blob, form, hash, size: 0, awaited_until: Some(until), sent_at }
             }
         })
+    }
+}
+
+/// Which document a revision is of, and where it lies.
+#[derive(Debug, Clone)]
+pub(crate) struct Identity {
+    pub(crate) id: DocumentId,
+    pub(crate) custom_id: Option<CustomId>,
+    pub(crate) tag: ContainerTag,
+    pub(crate) container: ContainerId,
+}
+
+impl Identity {
+    /// A document that goes to the container which takes the writes of a tag.
+    pub(crate) fn new(container: &Container, id: DocumentId, custom_id: Option<CustomId>) -> Self {
+        Self { id, custom_id, tag: container.tag.clone(), container: container.primary().clone() }
+    }
+
+    /// A document that stays what and where it is.
+    pub(crate) fn of(document: &Document) -> Self {
+        Self {
+            id: document.id.clone(),
+            custom_id: document.custom_id.clone(),
+            tag: document.tag.clone(),
+            container: document.container.clone(),
+        }
     }
 }
 
@@ -99,8 +132,7 @@ impl NewBody {
 pub(crate) async fn compose(
     ctx: &Ctx,
     tenant: &Tenant,
-    container: &Container,
-    (id, custom_id): (DocumentId, Option<CustomId>),
+    Identity { id, custom_id, tag, container }: Identity,
     said: &Said,
     body: NewBody,
     old: Option<&Document>,
@@ -113,12 +145,12 @@ pub(crate) async fn compose(
         BodyForm::Text | BodyForm::Conversation | BodyForm::Url => None,
     };
     let last = if matches!(body, NewBody::Awaited { .. }) { UPLOAD } else { "body" };
-    let body = body.store(ctx, tenant, &format!("{}/{id}/{revision}/{last}", container.primary())).await?;
     let now = ctx.clock.now();
+    let body = body.store(ctx, tenant, &format!("{container}/{id}/{revision}/{last}"), now).await?;
     let mut document = Document {
         id,
-        container: container.primary().clone(),
-        tag: container.tag.clone(),
+        container,
+        tag,
         custom_id,
         revision,
         revision_number: old.map_or(0, |old| old.revision_number) + 1,
@@ -161,7 +193,7 @@ pub(crate) async fn record(
         Err(PortError::Conflict) => {
             // Our write may have happened, and a later revision may have taken the bytes over.
             let blob = &document.body.blob;
-            let now = ctx.documents.get(tenant, std::slice::from_ref(&document.id)).await?.pop().flatten();
+            let now = read_document(ctx, tenant, &document.id).await?;
             let served = now.as_ref().and_then(|now| now.indexed.as_ref());
             let is_used =
                 now.as_ref().is_some_and(|now| now.uses(blob)) || served.is_some_and(|old| old.body == *blob);
@@ -172,12 +204,6 @@ pub(crate) async fn record(
         }
         Err(error) => Err(error.into()),
     }
-}
-
-/// The message that an accepted revision waits to be processed.
-pub(crate) fn message(tenant: &Tenant, document: &Document) -> Envelope {
-    let job = Job::ProcessV1 { document: document.id.clone(), revision: document.revision.clone() };
-    Envelope { org: tenant.org().clone(), job }
 }
 
 /// Sends messages about records that are written. A message that cannot be sent costs a minute, not the document.

@@ -20,7 +20,8 @@ use crate::tag::ContainerTag;
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
 use crate::usecase::describe::{Description, describe};
-use crate::usecase::revise::{NewBody, Said, announce, compose, hex, message, record};
+use crate::usecase::find::read_document;
+use crate::usecase::revise::{Identity, NewBody, Said, announce, compose, hex, record};
 
 /// The same content from the same key within this time is a client's retry. Contract: 2 minutes.
 const REPEAT_SECONDS: i64 = 120;
@@ -150,11 +151,7 @@ async fn accept(ctx: &Ctx, tenant: &Tenant, new: NewDocument) -> Result<(Accepte
     let container = open_container(ctx, tenant, new.tag.clone(), new.entity_context.as_deref()).await?;
     let (id, mut known_new) = identify(ctx, tenant, &container, &new).await?;
     for _ in 0..UPSERT_ATTEMPTS {
-        let old = if std::mem::take(&mut known_new) {
-            None
-        } else {
-            ctx.documents.get(tenant, std::slice::from_ref(&id)).await?.pop().flatten()
-        };
+        let old = if std::mem::take(&mut known_new) { None } else { read_document(ctx, tenant, &id).await? };
         // A repeated request tells the present state; what has been done to the document since stays.
         if new.custom_id.is_none()
             && let Some(old) = old.as_ref().filter(|old| old.status != Status::Failed)
@@ -166,17 +163,20 @@ async fn accept(ctx: &Ctx, tenant: &Tenant, new: NewDocument) -> Result<(Accepte
             continue;
         };
         let said = new.said();
-        let body = NewBody::Bytes { bytes, form: new.content.form() };
+        let body = NewBody::sent(bytes, new.content.form());
         if let Some(old) = old.as_ref().filter(|old| is_unchanged(old, &body, &said, ctx.clock.now())) {
             let Some(now) = describe(ctx, tenant, old.clone(), &said.description).await? else {
                 continue;
             };
             return Ok((Accepted { id, status: now.status }, None));
         }
-        let identity = (id.clone(), new.custom_id.clone());
-        let document = compose(ctx, tenant, &container, identity, &said, body, old.as_ref()).await?;
+        let identity = Identity::new(&container, id.clone(), new.custom_id.clone());
+        let document = compose(ctx, tenant, identity, &said, body, old.as_ref()).await?;
         if record(ctx, tenant, &document, old.as_ref()).await? {
-            return Ok((Accepted { id, status: Status::Queued }, Some(message(tenant, &document))));
+            return Ok((
+                Accepted { id, status: Status::Queued },
+                Some(Envelope::to_process(tenant.org(), &document)),
+            ));
         }
     }
     Err(PortError::Conflict.into())
@@ -191,7 +191,7 @@ fn is_unchanged(old: &Document, body: &NewBody, said: &Said, now: Timestamp) -> 
         BodyForm::Conversation => None,
         BodyForm::Text | BodyForm::File { .. } | BodyForm::Url => said.document_date,
     };
-    old.body.hash == body.hash()
+    body.is_of(old)
         && old.status != Status::Failed
         && (may_be_retry || old.body.form != BodyForm::Url)
         && old.task_type == said.task_type

@@ -2,18 +2,21 @@
 
 use bytes::Bytes;
 
-use crate::container::Change;
+use crate::blob::BlobRef;
+use crate::container::{Change, Container};
 use crate::ctx::Ctx;
 use crate::document::{BodyForm, Document, Extracted, Status, TaskType};
 use crate::error::{Error, PortError, Result};
 use crate::ids::{CustomId, DocumentId};
+use crate::job::Envelope;
 use crate::ports::Committed;
 use crate::tag::ContainerTag;
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
 use crate::usecase::describe::{Description, describe};
+use crate::usecase::find::read_document;
 use crate::usecase::remove::after_commit;
-use crate::usecase::revise::{NewBody, Said, announce, compose, message, record};
+use crate::usecase::revise::{Identity, NewBody, Said, announce, compose, record};
 use crate::usecase::submit::{Accepted, open_container};
 
 /// How often a change is tried against concurrent ones of the same document.
@@ -65,12 +68,13 @@ pub async fn update_document(
     }
     let mut document = document;
     for _ in 0..ATTEMPTS {
-        if !update.needs_processing(&document) {
+        let body = update.body(&document);
+        if !update.needs_processing(&document, &body) {
             let described = describe(ctx, tenant, document, &update.description).await?;
             let described = described.ok_or(Error::NotFound("Document"))?;
             return Ok(Accepted { id: described.id, status: described.status });
         }
-        if let Some(accepted) = revise(ctx, tenant, &document, &update).await? {
+        if let Some(accepted) = revise(ctx, tenant, &document, &update, body).await? {
             return Ok(accepted);
         }
         document = reread(ctx, tenant, &document.id).await?;
@@ -83,6 +87,7 @@ pub async fn update_document(
 /// # Errors
 /// [`Error::Conflict`] unless it is failed, [`Error::NotFound`] when it is deleted meanwhile, and those of the ports.
 pub async fn retry_document(ctx: &Ctx, tenant: &Tenant, mut document: Document) -> Result<Accepted> {
+    let same = Update::default();
     for _ in 0..ATTEMPTS {
         if document.status != Status::Failed {
             let status = document.status.as_str();
@@ -90,7 +95,7 @@ pub async fn retry_document(ctx: &Ctx, tenant: &Tenant, mut document: Document) 
                 "only a failed document is tried again; this one is {status}"
             )));
         }
-        if let Some(accepted) = revise(ctx, tenant, &document, &Update::default()).await? {
+        if let Some(accepted) = revise(ctx, tenant, &document, &same, same.body(&document)).await? {
             return Ok(accepted);
         }
         document = reread(ctx, tenant, &document.id).await?;
@@ -99,8 +104,7 @@ pub async fn retry_document(ctx: &Ctx, tenant: &Tenant, mut document: Document) 
 }
 
 async fn reread(ctx: &Ctx, tenant: &Tenant, id: &DocumentId) -> Result<Document> {
-    let document = ctx.documents.get(tenant, std::slice::from_ref(id)).await?.pop().flatten();
-    document.ok_or(Error::NotFound("Document"))
+    read_document(ctx, tenant, id).await?.ok_or(Error::NotFound("Document"))
 }
 
 /// Writes a new revision in place of the one that was read; `None` when somebody was first.
@@ -109,19 +113,14 @@ async fn revise(
     tenant: &Tenant,
     document: &Document,
     update: &Update,
+    body: NewBody,
 ) -> Result<Option<Accepted>> {
-    // The container that it lies in, which another one may have become the primary of its tag beside.
-    let container = ctx.containers.get(tenant, &document.tag).await?;
-    let mut container = container.ok_or(Error::NotFound("Document"))?;
-    container.ids = vec![document.container.clone()];
-    let identity = (document.id.clone(), document.custom_id.clone());
-    let body = update.body(document);
-    let next =
-        compose(ctx, tenant, &container, identity, &update.said(document), body, Some(document)).await?;
+    let identity = Identity::of(document);
+    let next = compose(ctx, tenant, identity, &update.said(document), body, Some(document)).await?;
     if !record(ctx, tenant, &next, Some(document)).await? {
         return Ok(None);
     }
-    announce(ctx, &[message(tenant, &next)]).await;
+    announce(ctx, &[Envelope::to_process(tenant.org(), &next)]).await;
     Ok(Some(Accepted { id: next.id, status: Status::Queued }))
 }
 
@@ -131,7 +130,7 @@ async fn relocate(ctx: &Ctx, tenant: &Tenant, mut from: Document, update: Update
     for _ in 0..ATTEMPTS {
         let to = relocated(ctx, tenant, &from, &update).await?;
         if move_over(ctx, tenant, &from, &to).await? {
-            announce(ctx, &[message(tenant, &to)]).await;
+            announce(ctx, &[Envelope::to_process(tenant.org(), &to)]).await;
             return Ok(Accepted { id: to.id, status: Status::Queued });
         }
         ctx.blobs.delete(tenant, &to.unserved()).await.ok();
@@ -149,7 +148,7 @@ async fn relocated(ctx: &Ctx, tenant: &Tenant, from: &Document, update: &Update)
         Some(custom_id) => DocumentId::derived(tenant.org(), container.primary(), custom_id),
         None => from.id.moved_to(container.primary()),
     };
-    if !ctx.documents.get(tenant, std::slice::from_ref(&id)).await?.iter().all(Option::is_none) {
+    if read_document(ctx, tenant, &id).await?.is_some() {
         let taken = match &custom_id {
             Some(_) => "another document has this customId in this container",
             None => "this document was moved there before; that one is still there",
@@ -165,27 +164,48 @@ async fn relocated(ctx: &Ctx, tenant: &Tenant, from: &Document, update: &Update)
             (bytes.ok_or_else(missing)?, from.body.form.clone())
         }
     };
-    let body = NewBody::Bytes { bytes, form };
-    let mut to =
-        compose(ctx, tenant, &container, (id, custom_id), &update.said(from), body, Some(from)).await?;
+    let (identity, body) = (Identity::new(&container, id, custom_id), NewBody::sent(bytes, form));
+    let mut to = compose(ctx, tenant, identity, &update.said(from), body, Some(from)).await?;
     to.indexed = None;
-    if update.content.is_none() && from.status == Status::Done {
-        take_over(ctx, tenant, from, &mut to).await?;
+    let same = to.task_type == from.task_type && to.document_date == from.document_date;
+    if update.content.is_none() && from.status == Status::Done && same {
+        take_over(ctx, tenant, from, &container, &mut to).await?;
     }
     Ok(to)
 }
 
 /// Gives a moved document what was made of its content: a page may be gone by now, and a model costs.
-async fn take_over(ctx: &Ctx, tenant: &Tenant, from: &Document, to: &mut Document) -> Result<()> {
+async fn take_over(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    from: &Document,
+    container: &Container,
+    to: &mut Document,
+) -> Result<()> {
     let Some(served) = from.indexed.as_ref().filter(|served| from.is_current(&served.revision)) else {
         return Ok(());
     };
     // It is processed like a new one when the pack is just being taken away.
-    if let Some(pack) = ctx.blobs.get(tenant, std::slice::from_ref(&served.pack)).await?.pop().flatten() {
-        let pack = ctx.blobs.put(tenant, &to.pack_path(), pack).await?;
-        (to.kind, to.title) = (served.kind, served.title.clone());
-        to.extracted = Some(Extracted { revision: to.revision.clone(), pack, chunks: served.chunks });
+    let blobs: Vec<BlobRef> = [&served.pack].into_iter().chain(served.statements()).cloned().collect();
+    let mut bytes = ctx.blobs.get(tenant, &blobs).await?.into_iter();
+    let Some(pack) = bytes.next().flatten() else {
+        return Ok(());
+    };
+    let learns = to.task_type == TaskType::Memory && container.learns_from(to.filepath.as_deref());
+    if learns && served.learned.is_none() {
+        // It lay where nothing is learned, and no longer does.
+        return Ok(());
     }
+    let mut learned = served.learned.clone().filter(|_| learns);
+    if let Some(learned) = learned.as_mut().filter(|learned| learned.statements.is_some()) {
+        let Some(statements) = bytes.next().flatten() else {
+            return Ok(());
+        };
+        learned.statements = Some(ctx.blobs.put(tenant, &to.statements_path(), statements).await?);
+    }
+    let pack = ctx.blobs.put(tenant, &to.pack_path(), pack).await?;
+    (to.kind, to.title) = (served.kind, served.title.clone());
+    to.extracted = Some(Extracted { revision: to.revision.clone(), pack, chunks: served.chunks, learned });
     Ok(())
 }
 
@@ -208,10 +228,9 @@ async fn move_over(ctx: &Ctx, tenant: &Tenant, from: &Document, to: &Document) -
 
 impl Update {
     /// Whether the document's chunks, or what is made of them, may change.
-    fn needs_processing(&self, document: &Document) -> bool {
-        let content = self.content.as_ref().is_some_and(|(bytes, form)| {
-            let body = NewBody::Bytes { bytes: bytes.clone(), form: form.clone() };
-            *form == BodyForm::Url || body.hash() != document.body.hash || document.status == Status::Failed
+    fn needs_processing(&self, document: &Document, body: &NewBody) -> bool {
+        let content = self.content.as_ref().is_some_and(|(_, form)| {
+            *form == BodyForm::Url || !body.is_of(document) || document.status == Status::Failed
         });
         let task = self.task_type.is_some_and(|task| task != document.task_type);
         let date = self.document_date.is_some() && self.document_date != document.document_date;
@@ -220,7 +239,7 @@ impl Update {
 
     fn body(&self, document: &Document) -> NewBody {
         match &self.content {
-            Some((bytes, form)) => NewBody::Bytes { bytes: bytes.clone(), form: form.clone() },
+            Some((bytes, form)) => NewBody::sent(bytes.clone(), form.clone()),
             None => NewBody::Same(document.body.clone()),
         }
     }

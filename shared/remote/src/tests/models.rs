@@ -17,6 +17,7 @@ fn settings(url: String) -> ModelSettings {
         key: Some(Secret::from(KEY.to_owned())),
         vision_model: Some("eye".into()),
         transcription_model: Some("ear".into()),
+        memory_model: None,
     }
 }
 
@@ -236,12 +237,14 @@ fn settings_come_from_the_environment_and_never_show_the_key() {
         "RECOLLECT_MODEL_KEY" => Some(KEY.into()),
         "RECOLLECT_VISION_MODEL" => Some("eye".into()),
         "RECOLLECT_TRANSCRIPTION_MODEL" => Some("  ".into()),
+        "RECOLLECT_MEMORY_MODEL" => Some("scribe".into()),
         other => panic!("{other} is no setting of ours"),
     });
     assert_eq!(settings.url.as_deref(), Some("http://127.0.0.1:11434/v1"));
     assert_eq!(settings.key.as_ref().map(Secret::reveal), Some(KEY));
     assert_eq!(settings.vision_model.as_deref(), Some("eye"));
     assert_eq!(settings.transcription_model, None);
+    assert_eq!(settings.memory_model.as_deref(), Some("scribe"));
     let shown = format!("{settings:?} {:?}", Models::new(settings.clone()));
     assert!(shown.contains("eye") && !shown.contains("secret"), "{shown}");
     assert_eq!(ModelSettings::from_environment(|_| None), ModelSettings::default());

@@ -1,0 +1,140 @@
+//! `recollect export` and `recollect import`.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use domain::{ContainerTag, OrgId, Tenant};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::cli::{Export, FileFormat, Import, Owner};
+use crate::system::System;
+use crate::transfer::{self, Format, ImportOptions, Report};
+
+#[expect(clippy::print_stderr, reason = "standard output may be the export itself")]
+pub(super) async fn export(options: Export) -> Result<()> {
+    let tag = ContainerTag::parse(&options.container_tag)?;
+    let (system, tenant) = open(&options.owner).await?;
+    let bar = bar("{msg} [{bar:24}] {pos}/{len} documents")?.with_message(format!("Exporting {tag}"));
+    let target = Target::new(&options.output)?;
+    let mut out = target.open()?;
+    let exported = transfer::export(&system.ctx, &tenant, &tag, &mut out, &bar).await;
+    drop(out);
+    bar.finish_and_clear();
+    let exported = match exported {
+        Ok(exported) => exported,
+        Err(error) => {
+            target.discard();
+            return Err(error);
+        }
+    };
+    target.keep()?;
+    eprintln!(
+        "Exported {tag}: {} documents, {} memories, {} actions on memories.",
+        exported.documents, exported.memories, exported.actions
+    );
+    Ok(())
+}
+
+/// A file that appears under its name when it is whole, so that none that is broken off is taken for an export.
+struct Target {
+    file: Option<(PathBuf, PathBuf)>,
+}
+
+impl Target {
+    fn new(output: &Path) -> Result<Self> {
+        if output == Path::new("-") {
+            return Ok(Self { file: None });
+        }
+        let Some(name) = output.file_name() else {
+            bail!("--output {}: name a file, or - for standard output", output.display());
+        };
+        let mut part = name.to_owned();
+        part.push(".part");
+        Ok(Self { file: Some((output.with_file_name(part), output.to_owned())) })
+    }
+
+    fn open(&self) -> Result<Box<dyn Write + Send>> {
+        let Some((part, _)) = &self.file else {
+            return Ok(Box::new(BufWriter::new(std::io::stdout())));
+        };
+        let file = File::create(part).with_context(|| format!("write {}", part.display()))?;
+        Ok(Box::new(BufWriter::new(file)))
+    }
+
+    fn keep(&self) -> Result<()> {
+        let Some((part, output)) = &self.file else { return Ok(()) };
+        File::open(part)
+            .and_then(|file| file.sync_all())
+            .with_context(|| format!("write {}", part.display()))?;
+        std::fs::rename(part, output).with_context(|| format!("write {}", output.display()))
+    }
+
+    fn discard(&self) {
+        if let Some((part, _)) = &self.file {
+            std::fs::remove_file(part).ok();
+        }
+    }
+}
+
+pub(super) async fn import(options: Import) -> Result<()> {
+    let tag = options.container_tag.as_deref().map(ContainerTag::parse).transpose()?;
+    let format = match options.format {
+        FileFormat::Auto => Format::Auto,
+        FileFormat::Recollect => Format::Recollect,
+        FileFormat::Mem0 => Format::Mem0,
+        FileFormat::Zep => Format::Zep,
+    };
+    let name = options.file.display().to_string();
+    let mut length = None;
+    let mut input: Box<dyn BufRead + Send> = if name == "-" {
+        Box::new(BufReader::new(std::io::stdin()))
+    } else {
+        let file = File::open(&options.file).with_context(|| format!("read {name}"))?;
+        length = file.metadata().ok().map(|about| about.len());
+        Box::new(BufReader::new(file))
+    };
+    let (system, tenant) = open(&options.owner).await?;
+    let bar = bar("{msg} [{bar:24}] {percent}%")?.with_message(format!("Importing {name}"));
+    if let Some(length) = length {
+        bar.set_length(length);
+    }
+    let options = ImportOptions { tag, format, settings: options.settings };
+    let report = transfer::import(&system.ctx, &tenant, &mut input, &options, &bar).await;
+    bar.finish_and_clear();
+    tell(&report.with_context(|| format!("import {name}"))?);
+    Ok(())
+}
+
+#[expect(clippy::print_stdout, reason = "the answer of a command")]
+fn tell(report: &Report) {
+    let documents = report.documents;
+    println!(
+        "Imported into {}: {} documents done, {} to be processed, {} actions on memories.",
+        report.tag, documents.written, documents.queued, report.actions
+    );
+    if documents.known > 0 {
+        println!("{} documents were there already and stay as they are.", documents.known);
+    }
+    if documents.without_content > 0 {
+        println!("{} had no content and were left out.", documents.without_content);
+    }
+    if report.settings {
+        println!("The settings of the organization are those of the export.");
+    }
+    if documents.queued > 0 {
+        println!("A running server processes what is queued; or:  recollect work --until-idle");
+    }
+}
+
+async fn open(owner: &Owner) -> Result<(System, Tenant)> {
+    let tenant = Tenant::of_operator(OrgId::parse(&owner.org)?);
+    Ok((System::open(&owner.data.data, None).await?, tenant))
+}
+
+/// A bar on standard error, hidden where that is no terminal.
+fn bar(template: &str) -> Result<ProgressBar> {
+    let style = ProgressStyle::with_template(template)?.progress_chars("=> ");
+    Ok(ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr()).with_style(style))
+}

@@ -1,0 +1,166 @@
+//! From what other services hold to what is stored here.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, bail};
+use domain::memory::MAX_MEMORY_CHARS;
+use domain::usecase::{BodyCopy, CLIENT, DocumentCopy, LearnedCopy, ServedCopy};
+use domain::{
+    BodyForm, ContainerId, CustomId, DocumentId, DocumentType, Dreaming, MemoryKind, Metadata, Pack,
+    Statement, Status, TaskType, Timestamp, Topic, TopicId, Trust,
+};
+use memory::{Passage, Role, Source, extract};
+use serde_json::{Map, Value};
+
+/// A memory of another service.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Note {
+    /// Of which service.
+    pub(super) service: &'static str,
+    /// Its id there.
+    pub(super) id: Option<String>,
+    pub(super) text: String,
+    pub(super) said_at: Option<Timestamp>,
+    pub(super) forget_after: Option<Timestamp>,
+    pub(super) forget_reason: Option<String>,
+    pub(super) metadata: Map<String, Value>,
+}
+
+impl Note {
+    /// The document that states it and nothing else, as if a client had written it as a memory. Its customId is made of
+    /// the id it had, so that it is known when it comes again.
+    pub(super) fn document(self, container: &ContainerId, now: Timestamp) -> Result<DocumentCopy> {
+        let characters = self.text.chars().count();
+        if characters > MAX_MEMORY_CHARS {
+            bail!("a memory has at most {MAX_MEMORY_CHARS} characters, and this one {characters}");
+        }
+        let created_at = self.said_at.unwrap_or(now);
+        let custom_id = CustomId::parse_conversation(&self.custom_id(container))?;
+        let text = self.text.clone();
+        let body = Some(BodyCopy { form: BodyForm::Text, text: Some(text.clone()), base64: None });
+        Ok(DocumentCopy {
+            id: DocumentId::random(),
+            container_id: container.clone(),
+            custom_id: Some(custom_id),
+            status: Status::Done,
+            failure: None,
+            revision_number: 1,
+            created_at,
+            updated_at: now,
+            indexed_at: None,
+            kind: DocumentType::Text,
+            title: None,
+            properties: BTreeMap::new(),
+            url: None,
+            metadata: Map::new(),
+            filepath: None,
+            filter_by_metadata: None,
+            task_type: TaskType::Memory,
+            dreaming: Dreaming::Instant,
+            document_date: None,
+            body,
+            served: Some(served(text, self.statement(created_at)?)),
+        })
+    }
+
+    fn custom_id(&self, container: &ContainerId) -> String {
+        // Without an id, what it says and when is what tells it from others.
+        let when = self.said_at.map(|at| at.to_string()).unwrap_or_default();
+        let digest = || TopicId::derived(container, &[&self.text, &when]).to_string();
+        format!("{}:{}", self.service, self.id.clone().unwrap_or_else(digest))
+    }
+
+    fn statement(self, said_at: Timestamp) -> Result<Statement> {
+        let (kind, topic) = read(&self.text, said_at);
+        let metadata = Metadata::parse(self.metadata)?;
+        Ok(Statement {
+            start: 0,
+            end: self.text.chars().count(),
+            text: self.text,
+            kind,
+            is_static: false,
+            confidence: 1.0,
+            trust: Trust::Client,
+            speaker: None,
+            said_at,
+            event: None,
+            forget_after: self.forget_after,
+            forget_reason: self.forget_reason,
+            topic,
+            metadata: metadata.as_object().clone(),
+        })
+    }
+}
+
+/// What search serves of a memory that somebody wrote: no chunks, one statement.
+fn served(text: String, statement: Statement) -> ServedCopy {
+    ServedCopy {
+        is_current: true,
+        kind: DocumentType::Text,
+        title: None,
+        pack: Pack { v: Pack::VERSION, model: String::new(), text, chunks: Vec::new() },
+        learned: Some(LearnedCopy {
+            extractor: CLIENT.into(),
+            fallback_reason: None,
+            statements: vec![statement],
+        }),
+    }
+}
+
+/// What kind of memory it is and what it answers, where it is one plain sentence: as for memories that clients write.
+fn read(text: &str, said_at: Timestamp) -> (MemoryKind, Option<Topic>) {
+    let passage = Passage { text, start: 0, role: Role::User, speaker: None, said_at };
+    match extract(&Source { passages: vec![passage], trust: Trust::Client }).as_slice() {
+        [only] if only.start == 0 && only.end + 1 >= text.chars().count() => (only.kind, only.topic.clone()),
+        _ => (MemoryKind::Fact, None),
+    }
+}
+
+/// A text field that is there and not blank.
+pub(super) fn text(object: &Map<String, Value>, name: &str) -> Option<String> {
+    object.get(name)?.as_str().filter(|text| !text.trim().is_empty()).map(str::to_owned)
+}
+
+/// The first of these fields that holds a time. One without an offset is taken as UTC.
+pub(super) fn time(object: &Map<String, Value>, names: &[&str]) -> Result<Option<Timestamp>> {
+    let Some((name, text)) = names.iter().find_map(|name| Some((name, text(object, name)?))) else {
+        return Ok(None);
+    };
+    let time = Timestamp::parse(name, &text).or_else(|error| {
+        // As Python writes a time that has no zone, perhaps with a space in the middle.
+        Timestamp::parse(name, &format!("{}Z", text.replacen(' ', "T", 1))).map_err(|_| error)
+    });
+    time.map(Some).context("a time cannot be read")
+}
+
+/// Metadata by the rules of this service: keys get an underscore for what they may not hold, what is nested becomes its
+/// JSON, and nothing is lost but nulls.
+pub(super) fn metadata(source: Option<&Value>) -> Map<String, Value> {
+    let fields = source.and_then(Value::as_object).into_iter().flatten();
+    fields.filter(|(_, value)| !value.is_null()).map(|(name, value)| (key(name), flat(value))).collect()
+}
+
+/// Adds fields of a record to metadata that has none of these names.
+pub(super) fn add_fields(metadata: &mut Map<String, Value>, record: &Map<String, Value>, names: &[&str]) {
+    for name in names {
+        let value = record.get(*name).filter(|value| !value.is_null() && **value != Value::Array(Vec::new()));
+        if let Some(value) = value.filter(|_| !metadata.contains_key(*name)) {
+            metadata.insert((*name).to_owned(), flat(value));
+        }
+    }
+}
+
+fn key(name: &str) -> String {
+    let allowed = |letter: char| letter.is_ascii_alphanumeric() || "_.-".contains(letter);
+    let key: String =
+        name.chars().take(64).map(|letter| if allowed(letter) { letter } else { '_' }).collect();
+    if key.is_empty() { "_".into() } else { key }
+}
+
+fn flat(value: &Value) -> Value {
+    match value {
+        Value::Array(items) if items.iter().all(Value::is_string) => value.clone(),
+        Value::Array(_) | Value::Object(_) | Value::Null => Value::String(value.to_string()),
+        Value::String(_) | Value::Number(_) | Value::Bool(_) => value.clone(),
+    }
+}

@@ -1,0 +1,122 @@
+//! Writing a container down.
+
+use std::io::Write;
+
+use anyhow::{Context, Result, bail};
+use domain::usecase::{ContainerCopy, copy_document, existing_container};
+use domain::{Container, ContainerTag, Ctx, Document, Error, Tenant, Timestamp};
+use futures::stream::{self, StreamExt, TryStreamExt};
+use index::{Cache, Memories};
+use indicatif::ProgressBar;
+
+use super::lines::{Action, End, Header, Line, MemoryLine, VERSION};
+
+/// How many documents are read at the same time. The largest have 50 MB.
+const PARALLEL: usize = 4;
+/// How many tags are named when another one was asked for.
+const TAGS_SHOWN: usize = 10;
+
+/// What an export holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Exported {
+    /// Documents.
+    pub documents: usize,
+    /// What callers did to memories.
+    pub actions: usize,
+    /// Memories, forgotten ones and old versions too.
+    pub memories: usize,
+}
+
+/// Writes everything of a container tag to `out`, in an order that depends on nothing but what is stored. Documents that
+/// change meanwhile are written as they are when their turn comes.
+///
+/// # Errors
+/// When there is no such tag, or something cannot be read or written.
+pub async fn export(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    tag: &ContainerTag,
+    out: &mut (dyn Write + Send),
+    bar: &ProgressBar,
+) -> Result<Exported> {
+    let container = container(ctx, tenant, tag).await?;
+    let header = Header { version: VERSION, container_tag: tag.to_string(), exported_at: ctx.clock.now() };
+    write(out, &Line::RecollectExport(header))?;
+    write(out, &Line::Container(&ContainerCopy::from(&container)))?;
+    write(out, &Line::Settings(&ctx.settings.get(tenant).await?))?;
+    let cache: Cache<Memories<()>> = Cache::new(0);
+    let (mut rooms, mut documents) = (Vec::new(), Vec::new());
+    for id in &container.ids {
+        documents.extend(ctx.documents.list(tenant, id).await?);
+        rooms.push((id.clone(), cache.open(ctx, tenant, id).await?));
+    }
+    let mut end = End { documents: 0, actions: 0, memories: 0 };
+    end.documents = write_documents(ctx, tenant, documents, &rooms, out, bar).await?;
+    for (id, room) in &rooms {
+        for action in room.ledger().actions() {
+            write(out, &Line::Action(Action { container_id: id.clone(), action }))?;
+            end.actions += 1;
+        }
+    }
+    for (_, room) in &rooms {
+        for memory in room.ledger().memories() {
+            write(out, &Line::Memory(MemoryLine::new(memory)))?;
+            end.memories += 1;
+        }
+    }
+    write(out, &Line::End(end))?;
+    out.flush().context("write the export")?;
+    Ok(Exported { documents: end.documents, actions: end.actions, memories: end.memories })
+}
+
+async fn container(ctx: &Ctx, tenant: &Tenant, tag: &ContainerTag) -> Result<Container> {
+    match existing_container(ctx, tenant, tag).await {
+        Err(Error::NotFound(_)) => {
+            let all = ctx.containers.list(tenant).await?;
+            let some: Vec<&str> = all.iter().take(TAGS_SHOWN).map(|other| other.tag.as_str()).collect();
+            let more = if all.len() > TAGS_SHOWN { ", …" } else { "" };
+            match some.as_slice() {
+                [] => bail!(
+                    "there is no container yet in the organization {}; look at --data and --org",
+                    tenant.org()
+                ),
+                some => bail!("there is no container tag {tag}; there are: {}{more}", some.join(", ")),
+            }
+        }
+        found => Ok(found?),
+    }
+}
+
+type Room = (domain::ContainerId, Memories<()>);
+
+async fn write_documents(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    mut documents: Vec<Document>,
+    rooms: &[Room],
+    out: &mut (dyn Write + Send),
+    bar: &ProgressBar,
+) -> Result<usize> {
+    documents.sort_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
+    bar.set_length(documents.len() as u64);
+    let copy = |document: Document| async move { copy_document(ctx, tenant, document).await };
+    let mut copies = stream::iter(documents).map(copy).buffered(PARALLEL);
+    let mut written = 0;
+    while let Some(copy) = copies.try_next().await? {
+        bar.inc(1);
+        // It was deleted meanwhile.
+        let Some(mut copy) = copy else { continue };
+        let room = rooms.iter().find(|(id, _)| *id == copy.container_id);
+        let told = room.and_then(|(_, room)| room.ledger().told(&copy.id));
+        let shown = told.map(|told| Timestamp::from_millis(told.document.updated_at));
+        copy.indexed_at = shown.filter(|shown| *shown != copy.updated_at);
+        write(out, &Line::Document(&copy))?;
+        written += 1;
+    }
+    Ok(written)
+}
+
+fn write(out: &mut (dyn Write + Send), line: &Line<'_>) -> Result<()> {
+    serde_json::to_writer(&mut *out, line).context("write the export")?;
+    out.write_all(b"\n").context("write the export")
+}

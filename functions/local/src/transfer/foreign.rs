@@ -1,0 +1,223 @@
+//! Files of other services: which they are, and what becomes of them.
+
+use anyhow::{Context, Result, bail};
+use domain::usecase::{DocumentCopy, NewDocument, import_documents, submit};
+use domain::{Container, ContainerId, ContainerTag, Ctx, DocumentId, Revision, Tenant};
+use indicatif::ProgressBar;
+use serde_json::{Map, Value};
+
+use super::import::{Format, ImportOptions, Report};
+use super::{mem0, zep};
+
+/// How many documents are written at a time.
+const BATCH: usize = 100;
+/// Fields that hold lists of records.
+const LISTS: [&str; 9] =
+    ["results", "memories", "sessions", "threads", "edges", "facts", "relevant_facts", "items", "data"];
+const ACCEPTED: &str = "accepted are: an export of recollect; memories of mem0, as a list or {\"results\": […]} of \
+    {\"id\", \"memory\", \"created_at\", …}; of Zep sessions or threads {\"session_id\", \"messages\": […]} and facts \
+    or edges {\"uuid\", \"fact\", \"valid_at\", …}; each as JSON, or as one object a line";
+
+/// Records of other services, each with its place in the file, from 1.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Records {
+    /// Memories of mem0.
+    pub(super) memories: Vec<(usize, Map<String, Value>)>,
+    /// Sessions and threads of Zep.
+    pub(super) sessions: Vec<(usize, Map<String, Value>)>,
+    /// Facts of Zep.
+    pub(super) facts: Vec<(usize, Map<String, Value>)>,
+}
+
+impl Records {
+    /// Reads a file, as one JSON value or one a line.
+    pub(super) fn read(whole: &str, format: Format) -> Result<Self> {
+        let mut records = Self::default();
+        match serde_json::from_str(whole) {
+            Ok(value) => records.add(value)?,
+            Err(_) => {
+                for (number, line) in whole.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+                    let value = serde_json::from_str(line).with_context(|| {
+                        format!("this is no JSON, nor is its line {}; {ACCEPTED}", number + 1)
+                    })?;
+                    records.add(value)?;
+                }
+            }
+        }
+        let of_zep = records.sessions.first().or(records.facts.first());
+        let foreign = match format {
+            Format::Mem0 => of_zep,
+            Format::Zep => records.memories.first(),
+            Format::Auto | Format::Recollect => None,
+        };
+        if let Some((place, _)) = foreign {
+            bail!("record {place} is of another service than --format says; leave --format out");
+        }
+        Ok(records)
+    }
+
+    fn len(&self) -> usize {
+        self.memories.len() + self.sessions.len() + self.facts.len()
+    }
+
+    fn add(&mut self, value: Value) -> Result<()> {
+        let place = self.len() + 1;
+        let object = match value {
+            Value::Array(items) => return items.into_iter().try_for_each(|item| self.add(item)),
+            Value::Object(object) => object,
+            other => bail!("record {place} is {}; {ACCEPTED}", name_of(&other)),
+        };
+        if object.get("memory").is_some_and(Value::is_string) {
+            self.memories.push((place, object));
+        } else if object.get("fact").is_some_and(Value::is_string) {
+            self.facts.push((place, object));
+        } else {
+            let is_session = object.get("messages").is_some_and(Value::is_array);
+            let lists = LISTS.iter().filter(|name| object.get(**name).is_some_and(Value::is_array));
+            let lists: Vec<&str> = lists.copied().collect();
+            if !is_session && lists.is_empty() {
+                bail!("record {place} is of no known shape; {ACCEPTED}");
+            }
+            self.add_lists(&object, &lists)?;
+            if is_session {
+                self.sessions.push((place, object));
+            }
+        }
+        Ok(())
+    }
+
+    fn add_lists(&mut self, object: &Map<String, Value>, lists: &[&str]) -> Result<()> {
+        for name in lists {
+            for item in object.get(*name).and_then(Value::as_array).into_iter().flatten() {
+                match item {
+                    // Facts of Zep's version 2 come as bare sentences too.
+                    Value::String(fact) if *name == "facts" => {
+                        self.add(serde_json::json!({"fact": fact, "created_at": object.get("created_at")}))?;
+                    }
+                    item => self.add(item.clone())?,
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn name_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+/// Imports a file of another service. It is read and checked as a whole before anything is written.
+pub(super) async fn import_foreign(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    whole: &str,
+    options: &ImportOptions,
+    bar: &ProgressBar,
+) -> Result<Report> {
+    let records = Records::read(whole, options.format)?;
+    let tag = tag(&records, options)?;
+    let known = ctx.containers.get(tenant, &tag).await?;
+    let id = known.as_ref().map_or_else(ContainerId::random, |known| known.primary().clone());
+    let mut report = Report::new(tag.clone());
+    let documents = documents(ctx, &records, &id, &mut report)?;
+    let conversations = conversations(&records, &tag, &mut report)?;
+    let container = match known {
+        Some(known) => known,
+        None => ctx.containers.create(tenant, &tag, id, ctx.clock.now()).await?,
+    };
+    // Bytes were counted while the file was read.
+    bar.reset();
+    bar.set_length((documents.len() + conversations.len()) as u64);
+    for batch in documents.chunks(BATCH) {
+        report.documents += import_documents(ctx, tenant, &container, batch.to_vec()).await?;
+        bar.inc(batch.len() as u64);
+    }
+    for (place, conversation) in conversations {
+        let is_new = submit_anew(ctx, tenant, &container, conversation).await;
+        if is_new.with_context(|| format!("record {place} of the file"))? {
+            report.documents.queued += 1;
+        } else {
+            report.documents.known += 1;
+        }
+        bar.inc(1);
+    }
+    Ok(report)
+}
+
+/// Where the file goes to: memories of several users only where somebody said so.
+fn tag(records: &Records, options: &ImportOptions) -> Result<ContainerTag> {
+    if let Some(tag) = &options.tag {
+        return Ok(tag.clone());
+    }
+    let users = mem0::users(&records.memories);
+    if users.len() > 1 {
+        let some: Vec<&str> = users.iter().take(3).map(String::as_str).collect();
+        bail!(
+            "the file has memories of {} users ({}, …), which would become one container: export each user alone, or \
+             say --container-tag if that is what you want",
+            users.len(),
+            some.join(", ")
+        );
+    }
+    Ok(ContainerTag::default_tag())
+}
+
+/// The sessions as conversations, each with its place in the file.
+fn conversations(
+    records: &Records,
+    tag: &ContainerTag,
+    report: &mut Report,
+) -> Result<Vec<(usize, NewDocument)>> {
+    let mut conversations = Vec::new();
+    for (place, session) in &records.sessions {
+        let conversation = zep::conversation(tag, session);
+        match conversation.with_context(|| format!("record {place} of the file"))? {
+            Some(conversation) => conversations.push((*place, conversation)),
+            None => report.documents.without_content += 1,
+        }
+    }
+    Ok(conversations)
+}
+
+/// Sends a conversation to be processed; `false` when it says nothing that is not there.
+async fn submit_anew(ctx: &Ctx, tenant: &Tenant, container: &Container, new: NewDocument) -> Result<bool> {
+    let custom_id = new.custom_id.as_ref();
+    let id = custom_id.map(|custom_id| DocumentId::derived(tenant.org(), container.primary(), custom_id));
+    let before = revision(ctx, tenant, id.as_ref()).await?;
+    submit(ctx, tenant, new).await?;
+    Ok(before != revision(ctx, tenant, id.as_ref()).await?)
+}
+
+/// The memories as documents.
+fn documents(
+    ctx: &Ctx,
+    records: &Records,
+    container: &ContainerId,
+    report: &mut Report,
+) -> Result<Vec<DocumentCopy>> {
+    let now = ctx.clock.now();
+    let memories = records.memories.iter().map(|(place, record)| (place, mem0::note(record)));
+    let facts = records.facts.iter().map(|(place, record)| (place, zep::note(record)));
+    let mut documents = Vec::new();
+    for (place, note) in memories.chain(facts) {
+        let document = note.and_then(|note| note.map(|note| note.document(container, now)).transpose());
+        match document.with_context(|| format!("record {place} of the file"))? {
+            Some(document) => documents.push(document),
+            None => report.documents.without_content += 1,
+        }
+    }
+    Ok(documents)
+}
+
+async fn revision(ctx: &Ctx, tenant: &Tenant, id: Option<&DocumentId>) -> Result<Option<Revision>> {
+    let Some(id) = id else { return Ok(None) };
+    let known = ctx.documents.get(tenant, std::slice::from_ref(id)).await?.pop().flatten();
+    Ok(known.map(|document| document.revision))
+}

@@ -1,0 +1,194 @@
+//! Reading an export back.
+
+use std::collections::HashSet;
+
+use anyhow::{Context, Result, anyhow, bail};
+use domain::usecase::{
+    ContainerCopy, DocumentCopy, act_on_memories, change_settings, import_container, import_documents,
+};
+use domain::{Bucket, Container, ContainerTag, Ctx, MemoryAction, Settings, Tenant};
+use index::{Cache, Memories};
+use serde::de::DeserializeOwned;
+
+use super::import::{ImportOptions, Lines, Report};
+use super::lines::{Action, End, HEADER, Header, Kind, VERSION};
+
+/// How many documents, or bytes of lines, are read before they are written.
+const BATCH: usize = 100;
+const BATCH_BYTES: usize = 32 * 1024 * 1024;
+
+pub(super) async fn restore(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    first: &str,
+    mut lines: Lines<'_>,
+    options: &ImportOptions,
+) -> Result<Report> {
+    let header = read_header(first).context("line 1")?;
+    let tag = match &options.tag {
+        Some(tag) => tag.clone(),
+        None => ContainerTag::parse(&header.container_tag).context("line 1")?,
+    };
+    let mut import = Restore {
+        ctx,
+        tenant,
+        options,
+        report: Report::new(tag),
+        container: None,
+        documents: Vec::new(),
+        bytes: 0,
+        actions: Vec::new(),
+        is_whole: false,
+    };
+    let read = import.read(&mut lines).await;
+    // What stands before a broken line is imported.
+    import.write().await?;
+    read?;
+    if !import.is_whole {
+        bail!(
+            "the file ends without its last line, so it is not whole; what it has is imported ({} documents)",
+            import.report.documents.written + import.report.documents.queued
+        );
+    }
+    Ok(import.report)
+}
+
+fn read_header(first: &str) -> Result<Header> {
+    let kind: Kind = parse(first)?;
+    if kind.r#type != HEADER {
+        bail!("an export begins with a line of the type {HEADER}");
+    }
+    let header: Header = parse(first)?;
+    if header.version > VERSION {
+        bail!(
+            "this export has version {} of the format and was written by a newer recollect; this one reads up to {VERSION}",
+            header.version
+        );
+    }
+    Ok(header)
+}
+
+fn parse<T: DeserializeOwned>(line: &str) -> Result<T> {
+    serde_json::from_str(line).context("this is not a line of an export")
+}
+
+struct Restore<'a> {
+    ctx: &'a Ctx,
+    tenant: &'a Tenant,
+    options: &'a ImportOptions,
+    report: Report,
+    container: Option<Container>,
+    /// Read and not written.
+    documents: Vec<DocumentCopy>,
+    bytes: usize,
+    actions: Vec<MemoryAction>,
+    is_whole: bool,
+}
+
+impl Restore<'_> {
+    async fn read(&mut self, lines: &mut Lines<'_>) -> Result<()> {
+        let mut since = lines.number + 1;
+        while let Some(line) = lines.next()? {
+            self.take(&line).await.with_context(|| format!("line {}", lines.number))?;
+            self.bytes += line.len();
+            if self.documents.len() >= BATCH || self.bytes >= BATCH_BYTES {
+                self.write().await.with_context(|| format!("lines {since} to {}", lines.number))?;
+                since = lines.number + 1;
+            }
+        }
+        self.write().await.with_context(|| format!("lines {since} to {}", lines.number))
+    }
+
+    async fn take(&mut self, line: &str) -> Result<()> {
+        if self.is_whole {
+            bail!("this stands after the end of the export");
+        }
+        let kind: Kind = serde_json::from_str(line).context("this is not a line of an export")?;
+        match kind.r#type.as_str() {
+            "container" => {
+                let copy: ContainerCopy = parse(line)?;
+                let tag = &self.report.tag;
+                self.container = Some(import_container(self.ctx, self.tenant, tag, &copy).await?);
+            }
+            "settings" if self.options.settings => self.take_settings(parse(line)?).await?,
+            "document" => {
+                let copy: DocumentCopy = parse(line)?;
+                self.check_container(&copy.container_id)?;
+                copy.check()?;
+                self.documents.push(copy);
+            }
+            "action" => {
+                let Action { container_id, action } = parse(line)?;
+                self.check_container(&container_id)?;
+                self.actions.push(action);
+            }
+            "end" => {
+                let _: End = parse(line)?;
+                self.is_whole = true;
+            }
+            // Memories are computed from documents and actions.
+            "settings" | "memory" => {}
+            other => bail!("there is no line of the type {other:?} in an export"),
+        }
+        Ok(())
+    }
+
+    fn check_container(&self, id: &domain::ContainerId) -> Result<()> {
+        let container =
+            self.container.as_ref().ok_or_else(|| anyhow!("the line of the container is missing"))?;
+        if container.primary() != id {
+            bail!("this belongs to another container ({id}) than the one of this export");
+        }
+        Ok(())
+    }
+
+    async fn take_settings(&mut self, settings: Settings) -> Result<()> {
+        Bucket::check_all("profileBuckets", settings.profile_buckets.as_deref().unwrap_or_default())?;
+        change_settings(self.ctx, self.tenant, |present| {
+            *present = Settings { version: present.version, ..settings.clone() };
+            Ok(())
+        })
+        .await?;
+        self.report.settings = true;
+        Ok(())
+    }
+
+    /// Writes what was read.
+    async fn write(&mut self) -> Result<()> {
+        self.bytes = 0;
+        let Some(container) = &self.container else {
+            return Ok(());
+        };
+        let documents = std::mem::take(&mut self.documents);
+        if !documents.is_empty() {
+            let imported = import_documents(self.ctx, self.tenant, container, documents).await?;
+            self.report.documents += imported;
+        }
+        let actions = std::mem::take(&mut self.actions);
+        if !actions.is_empty() {
+            self.report.actions += act_anew(self.ctx, self.tenant, container, actions).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Does those actions that were not done before; how many.
+async fn act_anew(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &Container,
+    actions: Vec<MemoryAction>,
+) -> Result<usize> {
+    let cache: Cache<Memories<()>> = Cache::new(0);
+    let room = cache.open(ctx, tenant, container.primary()).await?;
+    let done = room.ledger().actions();
+    let done = done.iter().map(serde_json::to_string).collect::<Result<HashSet<String>, _>>()?;
+    let mut new = Vec::new();
+    for action in actions {
+        if !done.contains(&serde_json::to_string(&action)?) {
+            new.push(action);
+        }
+    }
+    act_on_memories(ctx, tenant, container.primary(), &new).await?;
+    Ok(new.len())
+}

@@ -1,0 +1,83 @@
+//! Threads, sessions and facts of Zep, as its interfaces of version 2 and 3 answer them.
+
+use anyhow::{Result, bail};
+use domain::conversation::Turn;
+use domain::usecase::{Content, NewDocument};
+use domain::{ContainerTag, CustomId, Metadata};
+use serde_json::{Map, Value};
+
+use super::convert::{Note, add_fields, metadata, text, time};
+
+/// The kinds of speakers by Zep's names.
+const ROLES: [&str; 6] = ["user", "assistant", "system", "tool", "function", "norole"];
+
+/// The memory of a fact or an edge; `None` when it is blank. It holds from `valid_at` to `invalid_at`, or until Zep
+/// found out that it does not.
+pub(super) fn note(record: &Map<String, Value>) -> Result<Option<Note>> {
+    let Some(fact) = text(record, "fact") else {
+        return Ok(None);
+    };
+    let mut metadata = metadata(record.get("attributes"));
+    add_fields(&mut metadata, record, &["name", "rating"]);
+    let forget_after = time(record, &["invalid_at", "expired_at"])?;
+    Ok(Some(Note {
+        service: "zep",
+        id: text(record, "uuid"),
+        text: fact.trim().to_owned(),
+        said_at: time(record, &["valid_at", "created_at"])?,
+        forget_reason: forget_after.map(|_| "it was no longer valid".to_owned()),
+        forget_after,
+        metadata,
+    }))
+}
+
+/// The conversation of a session or thread; `None` when nothing is said in it.
+pub(super) fn conversation(tag: &ContainerTag, session: &Map<String, Value>) -> Result<Option<NewDocument>> {
+    let messages = session.get("messages").and_then(Value::as_array).into_iter().flatten();
+    let messages: Vec<&Map<String, Value>> = messages.filter_map(Value::as_object).collect();
+    let mut turns = Vec::with_capacity(messages.len());
+    for message in &messages {
+        turns.extend(turn(message)?);
+    }
+    if turns.is_empty() {
+        return Ok(None);
+    }
+    let first = messages.iter().find_map(|message| text(message, "uuid"));
+    let id = ["session_id", "thread_id", "uuid"].iter().find_map(|name| text(session, name)).or(first);
+    let Some(id) = id else {
+        bail!(
+            "a session without an id: give it a `session_id` or `thread_id`, so that it is known when it comes again"
+        );
+    };
+    let mut said = metadata(session.get("metadata"));
+    add_fields(&mut said, session, &["user_id"]);
+    Ok(Some(NewDocument {
+        tag: Some(tag.clone()),
+        custom_id: Some(CustomId::parse_conversation(&id)?),
+        metadata: Some(Metadata::parse(said)?).filter(|said| !said.is_empty()),
+        ..NewDocument::new(Content::Turns(turns))
+    }))
+}
+
+/// What a message says; `None` when it is blank. Version 2 has the kind of speaker in `role_type` and a name in `role`,
+/// version 3 the kind in `role` and the name in `name`.
+fn turn(message: &Map<String, Value>) -> Result<Option<Turn>> {
+    let Some(content) = text(message, "content") else {
+        return Ok(None);
+    };
+    let (kind, role) = (text(message, "role_type"), text(message, "role"));
+    let is_kind = |text: &String| ROLES.contains(&text.to_lowercase().as_str());
+    let own_name = role.clone().filter(|role| !is_kind(role));
+    let kind = kind.or(role).filter(is_kind).map(|kind| kind.to_lowercase());
+    let role = match kind.as_deref() {
+        Some(kind @ ("assistant" | "system" | "tool")) => kind,
+        Some("function") => "tool",
+        _ => "user",
+    };
+    Ok(Some(Turn {
+        role: role.to_owned(),
+        name: text(message, "name").or(own_name),
+        text: content,
+        at: time(message, &["created_at"])?,
+    }))
+}

@@ -1,0 +1,170 @@
+//! What several routes read of a request, checked.
+
+use domain::memory::{MAX_MEMORY_CHARS, Period};
+use domain::{ContainerTag, Error, MemoryKind, Result, Statement, Timestamp, Topic, Trust};
+use edge::tag_of;
+use memory::{Passage, Role, Source, extract};
+use serde::Deserialize;
+
+/// The most characters of a reason.
+const MAX_REASON_CHARS: usize = 1_000;
+/// The first moment of the year 1: years are written with four digits and no sign.
+const FIRST_MOMENT: Timestamp = Timestamp::from_millis(-62_135_596_800_000);
+
+/// When a memory is from, and when what it tells of happens.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct TemporalContext {
+    document_date: Option<String>,
+    event_date: Option<Vec<String>>,
+}
+
+impl TemporalContext {
+    /// When it was said, if the request says so.
+    pub(crate) fn said_at(&self) -> Result<Option<Timestamp>> {
+        self.document_date.as_deref().map(|date| moment("temporalContext.documentDate", date)).transpose()
+    }
+
+    /// From the first to the last of the dates.
+    pub(crate) fn event(&self) -> Result<Option<Period>> {
+        let dates = self.event_date.iter().flatten().map(|date| moment("temporalContext.eventDate", date));
+        let dates = dates.collect::<Result<Vec<Timestamp>>>()?;
+        let ends = dates.iter().min().zip(dates.iter().max());
+        Ok(ends.map(|(from, to)| Period { from: *from, to: *to }))
+    }
+}
+
+fn moment(field: &str, text: &str) -> Result<Timestamp> {
+    let time = Timestamp::parse(field, text)?;
+    if time < FIRST_MOMENT {
+        return Err(Error::invalid_field(field, "a date from the year 1 on"));
+    }
+    Ok(time)
+}
+
+/// When a memory is to be forgotten.
+pub(crate) fn forget_after(text: &str, now: Timestamp) -> Result<Timestamp> {
+    let time = moment("forgetAfter", text)?;
+    if time <= now {
+        let message = "a time in the past; to forget a memory now, send DELETE /v4/memories";
+        return Err(Error::invalid_field("forgetAfter", message));
+    }
+    Ok(time)
+}
+
+/// Why a memory is or will be forgotten.
+pub(crate) fn reason(field: &str, text: Option<String>) -> Result<Option<String>> {
+    let text = text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+    if text.as_ref().is_some_and(|text| text.chars().count() > MAX_REASON_CHARS) {
+        return Err(Error::invalid_field(field, format!("at most {MAX_REASON_CHARS} characters")));
+    }
+    Ok(text)
+}
+
+/// The words of a memory.
+pub(crate) fn content(field: &str, text: &str) -> Result<String> {
+    let text = text.trim();
+    if text.is_empty() || text.chars().count() > MAX_MEMORY_CHARS {
+        let message = format!("1 to {MAX_MEMORY_CHARS} characters, not all of them blank");
+        return Err(Error::invalid_field(field, message));
+    }
+    Ok(text.to_owned())
+}
+
+/// The one container that a request is about.
+pub(crate) fn container_tag(one: Option<&str>, many: Option<&[String]>) -> Result<ContainerTag> {
+    let tag = tag_of(one, many)?;
+    tag.ok_or_else(|| Error::invalid_field("containerTag", "name the container that the memories are in"))
+}
+
+/// What a request calls a memory by.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Target<'a> {
+    Id(&'a str),
+    /// Its whole text.
+    Content(&'a str),
+}
+
+impl<'a> Target<'a> {
+    pub(crate) fn new(id: Option<&'a str>, content: Option<&'a str>) -> Result<Self> {
+        match (id, content.map(str::trim)) {
+            (Some(_), Some(_)) => Err(Error::invalid("send either id or content, not both")),
+            (None, None) => Err(Error::invalid("send the id of a memory, or its exact content")),
+            (Some(""), None) => Err(Error::invalid_field("id", "it is empty")),
+            (None, Some("")) => Err(Error::invalid_field("content", "it is blank")),
+            (Some(id), None) => Ok(Self::Id(id)),
+            (None, Some(content)) => Ok(Self::Content(content)),
+        }
+    }
+}
+
+/// A memory in the words of a client. What it answers is read from it when it is one plain sentence; so a later one
+/// with the same question takes its place.
+pub(crate) fn statement(text: String, said_at: Timestamp) -> Statement {
+    let (kind, topic) = read(&text, said_at);
+    Statement {
+        start: 0,
+        end: text.chars().count(),
+        text,
+        kind,
+        is_static: false,
+        confidence: 1.0,
+        trust: Trust::Client,
+        speaker: None,
+        said_at,
+        event: None,
+        forget_after: None,
+        forget_reason: None,
+        topic,
+        metadata: serde_json::Map::new(),
+    }
+}
+
+fn read(text: &str, said_at: Timestamp) -> (MemoryKind, Option<Topic>) {
+    let passage = Passage { text, start: 0, role: Role::User, speaker: None, said_at };
+    let found = extract(&Source { passages: vec![passage], trust: Trust::Client });
+    // A sentence among others must not decide what takes the place of them all.
+    match found.as_slice() {
+        [only] if only.start == 0 && only.end + 1 >= text.chars().count() => (only.kind, only.topic.clone()),
+        _ => (MemoryKind::Fact, None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_one_plain_sentence_answers_a_question() {
+        let topic = |text: &str| {
+            let statement = statement(text.into(), Timestamp::from_millis(0));
+            statement.topic.map(|topic| (topic.subject, topic.value))
+        };
+        let berlin = Some(("user".to_owned(), "berlin".to_owned()));
+        for (text, wanted) in [
+            ("I live in Berlin.", berlin.clone()),
+            ("I live in Berlin", berlin),
+            ("I live in Berlin. The tram to the harbour is often late, and nobody knows why.", None),
+            ("# Notes\n\nI live in Berlin.", None),
+            ("I live in Berlin. My name is Anna.", None),
+            ("Äpfel.", None),
+        ] {
+            assert_eq!(topic(text), wanted, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_period_goes_from_the_first_to_the_last_date() {
+        let context = |dates: &[&str]| TemporalContext {
+            document_date: None,
+            event_date: Some(dates.iter().map(|date| (*date).to_owned()).collect()),
+        };
+        let event = context(&["2025-05-03", "2025-05-01", "2025-05-02"]).event().unwrap().unwrap();
+        assert_eq!(event.from.to_string(), "2025-05-01T00:00:00.000Z");
+        assert_eq!(event.to.to_string(), "2025-05-03T00:00:00.000Z");
+        assert!(context(&[]).event().unwrap().is_none());
+        for bad in ["soon", "-000044-03-15T12:00:00Z", ""] {
+            assert!(context(&[bad]).event().is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! `DELETE /v4/memories`: forgetting one memory, or those of a document or of a part of it.
+
+use std::collections::BTreeMap;
+
+use axum::extract::State;
+use domain::usecase::{Naming, Scope, act_on_memories, find_documents, read_chunks};
+use domain::{
+    ContainerId, ContainerTag, Document, DocumentId, Error, MemoryAction, MemoryId, Result, Tenant, Timestamp,
+};
+use edge::{ApiResult, Auth, Json, Write};
+use memory::Memory;
+use serde::{Deserialize, Serialize};
+
+use crate::Service;
+use crate::fields::{Target, container_tag, reason};
+use crate::room::{Held, Room};
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct ForgetRequest {
+    container_tag: Option<String>,
+    container_tags: Option<Vec<String>>,
+    id: Option<String>,
+    content: Option<String>,
+    reason: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ForgetResponse {
+    id: String,
+    forgotten: bool,
+    forgotten_memories: Vec<MemoryId>,
+    kind: Kind,
+}
+
+/// What was named.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Kind {
+    Memory,
+    Document,
+    Chunk,
+}
+
+/// A memory that is to be forgotten.
+pub(crate) struct Doomed {
+    container: ContainerId,
+    pub(crate) memory: MemoryId,
+    /// What is said after it is a new memory, so this is not before the memory was last said.
+    at: Timestamp,
+}
+
+impl Doomed {
+    pub(crate) fn new(held: Held<'_>, now: Timestamp) -> Self {
+        let memory = held.memory.id.clone();
+        Self { container: held.container.clone(), memory, at: now.max(held.last_said()) }
+    }
+}
+
+pub(crate) async fn forget_memory(
+    State(service): State<Service>,
+    Auth { tenant, .. }: Auth<Write>,
+    Json(request): Json<ForgetRequest>,
+) -> ApiResult<Json<ForgetResponse>> {
+    let tag = container_tag(request.container_tag.as_deref(), request.container_tags.as_deref())?;
+    let target = Target::new(request.id.as_deref(), request.content.as_deref())?;
+    let reason = reason("reason", request.reason.clone())?;
+    let room = Room::open(&service, &tenant, &tag).await?;
+    let (kind, doomed) = match target {
+        Target::Id(id) if room.get(id).is_none() => of_source(&service, &tenant, &tag, &room, id).await?,
+        target => (Kind::Memory, of_target(&room, target)?),
+    };
+    forget(&service, &tenant, &doomed, reason.as_deref()).await?;
+    let forgotten_memories: Vec<MemoryId> = doomed.into_iter().map(|doomed| doomed.memory).collect();
+    let id = request.id.unwrap_or_else(|| forgotten_memories[0].to_string());
+    Ok(Json(ForgetResponse { id, forgotten: true, forgotten_memories, kind }))
+}
+
+/// Forgets memories.
+pub(crate) async fn forget(
+    service: &Service,
+    tenant: &Tenant,
+    doomed: &[Doomed],
+    reason: Option<&str>,
+) -> Result<()> {
+    let mut by_container: BTreeMap<&ContainerId, Vec<MemoryAction>> = BTreeMap::new();
+    for Doomed { container, memory, at } in doomed {
+        let reason = reason.map(str::to_owned);
+        let action = MemoryAction::Forget { memory: memory.clone(), reason, at: *at };
+        by_container.entry(container).or_default().push(action);
+    }
+    for (container, actions) in by_container {
+        act_on_memories(&service.app.ctx, tenant, container, &actions).await?;
+    }
+    Ok(())
+}
+
+/// The memory with an id, or every one that says these words: what is forgotten must not turn up again beside itself.
+fn of_target(room: &Room, target: Target<'_>) -> Result<Vec<Doomed>> {
+    let first = room.find(target)?.memory;
+    let is_meant = |memory: &Memory| match target {
+        Target::Id(_) => memory.id == first.id,
+        Target::Content(text) => memory.text == text && memory.is_live(room.now),
+    };
+    let meant = room.memories().filter(|held| is_meant(held.memory));
+    Ok(meant.map(|held| Doomed::new(held, room.now)).collect())
+}
+
+/// What a document or a chunk of it supports, and readers can find.
+async fn of_source(
+    service: &Service,
+    tenant: &Tenant,
+    tag: &ContainerTag,
+    room: &Room,
+    id: &str,
+) -> Result<(Kind, Vec<Doomed>)> {
+    let (name, position) = match id.rsplit_once('-') {
+        Some((name, position)) => (name, Some(position.parse().map_err(|_| Error::NotFound("Memory"))?)),
+        None => (id, None),
+    };
+    let document = document(service, tenant, tag, name).await?;
+    let span = match position {
+        Some(position) => Some(span_of_chunk(service, tenant, &document, position).await?),
+        None => None,
+    };
+    let mut stated = room.stated_by(&document);
+    stated.retain(|held| lies_in(held.memory, &document.id, span));
+    let live = stated.iter().filter(|held| held.memory.is_live(room.now));
+    let doomed: Vec<Doomed> = live.map(|held| Doomed::new(*held, room.now)).collect();
+    let (kind, nothing, done) = match span {
+        None => (Kind::Document, "A memory of this document", "document"),
+        Some(_) => (Kind::Chunk, "A memory of this chunk", "chunk"),
+    };
+    if stated.is_empty() {
+        return Err(Error::NotFound(nothing));
+    }
+    if doomed.is_empty() {
+        return Err(Error::Conflict(format!("every memory of this {done} is already forgotten or replaced")));
+    }
+    Ok((kind, doomed))
+}
+
+/// The document of this container with this id.
+async fn document(service: &Service, tenant: &Tenant, tag: &ContainerTag, id: &str) -> Result<Document> {
+    let scope = Scope { tags: vec![tag.clone()] };
+    let mut found = find_documents(&service.app.ctx, tenant, &[id.to_owned()], Naming::Id, &scope).await?;
+    match found.pop() {
+        Some(Ok(document)) => Ok(document),
+        Some(Err(Error::NotFound(_))) | None => Err(Error::NotFound("Memory")),
+        Some(Err(error)) => Err(error),
+    }
+}
+
+/// Which characters of the document a chunk is.
+async fn span_of_chunk(
+    service: &Service,
+    tenant: &Tenant,
+    document: &Document,
+    position: usize,
+) -> Result<(usize, usize)> {
+    let pack = read_chunks(&service.app.ctx, tenant, document).await?;
+    let chunk = pack.as_ref().and_then(|pack| pack.chunks.get(position));
+    chunk.map(|chunk| (chunk.start, chunk.end)).ok_or(Error::NotFound("Memory"))
+}
+
+/// Whether the document states the memory within the span.
+fn lies_in(memory: &Memory, document: &DocumentId, span: Option<(usize, usize)>) -> bool {
+    span.is_none_or(|(start, end)| {
+        let here = memory.sources.iter().filter(|source| source.document == *document);
+        here.into_iter().any(|source| start <= source.start && source.end <= end)
+    })
+}

@@ -1,0 +1,113 @@
+//! `/v3/container-tags/{tag}/inferred`: what was concluded from memories, for somebody to look at.
+
+use std::cmp::Reverse;
+
+use axum::extract::State;
+use domain::memory::Review;
+use domain::usecase::act_on_memories;
+use domain::{ContainerTag, Error, MemoryAction, MemoryId, PortError, Timestamp};
+use edge::{ApiResult, Auth, Json, Path, Read, Write, review_status};
+use memory::Memory;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::Service;
+use crate::room::Room;
+
+/// The most conclusions of an answer. Contract.
+const MAX_SHOWN: usize = 50;
+
+#[derive(Debug, Serialize)]
+pub(crate) struct InferredResponse {
+    memories: Vec<Inferred>,
+    total: usize,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Inferred {
+    id: MemoryId,
+    memory: String,
+    parent_count: usize,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    metadata: Option<Map<String, Value>>,
+}
+
+impl Inferred {
+    fn new(memory: &Memory) -> Self {
+        Self {
+            id: memory.id.clone(),
+            memory: memory.text.clone(),
+            parent_count: memory.relations.len(),
+            created_at: memory.created_at,
+            updated_at: memory.updated_at,
+            metadata: (!memory.metadata.is_empty()).then(|| memory.metadata.clone()),
+        }
+    }
+}
+
+pub(crate) async fn list_inferred(
+    State(service): State<Service>,
+    Auth { tenant, .. }: Auth<Read>,
+    Path(tag): Path<String>,
+) -> ApiResult<Json<InferredResponse>> {
+    let room = Room::open(&service, &tenant, &ContainerTag::parse(&tag)?).await?;
+    let open = room.memories().map(|held| held.memory);
+    let open = open.filter(|memory| memory.is_inference && memory.is_live(room.now));
+    let mut memories: Vec<Inferred> = open.map(Inferred::new).collect();
+    memories.sort_by_cached_key(|one| Reverse((one.parent_count, one.created_at, one.id.clone())));
+    let total = memories.len();
+    memories.truncate(MAX_SHOWN);
+    Ok(Json(InferredResponse { memories, total }))
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct ReviewRequest {
+    action: Review,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ReviewResponse {
+    id: MemoryId,
+    is_inference: bool,
+    is_forgotten: bool,
+    review_status: Option<&'static str>,
+}
+
+pub(crate) async fn review_inferred(
+    State(service): State<Service>,
+    Auth { tenant, .. }: Auth<Write>,
+    Path((tag, id)): Path<(String, String)>,
+    Json(request): Json<ReviewRequest>,
+) -> ApiResult<Json<ReviewResponse>> {
+    let tag = ContainerTag::parse(&tag)?;
+    let room = Room::open(&service, &tenant, &tag).await?;
+    let held = room.get(&id).ok_or(Error::NotFound("Memory"))?;
+    check_reviewable(held.memory, room.now)?;
+    let memory = held.memory.id.clone();
+    let review = MemoryAction::Review { memory, review: request.action, at: room.now };
+    act_on_memories(&service.app.ctx, &tenant, held.container, &[review]).await?;
+    let room = Room::open(&service, &tenant, &tag).await?;
+    // What it follows from was deleted in this moment.
+    let memory = room.get(&id).ok_or(PortError::Conflict)?.memory;
+    Ok(Json(ReviewResponse {
+        id: memory.id.clone(),
+        is_inference: memory.is_inference,
+        is_forgotten: memory.is_forgotten(room.now),
+        review_status: review_status(memory),
+    }))
+}
+
+fn check_reviewable(memory: &Memory, now: Timestamp) -> domain::Result<()> {
+    if !memory.is_derived() {
+        return Err(Error::Conflict(
+            "only what was concluded can be reviewed; this memory was stated".into(),
+        ));
+    }
+    if memory.is_forgotten(now) && memory.review != Some(Review::Decline) {
+        return Err(Error::Conflict("this memory was forgotten, which a review does not undo".into()));
+    }
+    Ok(())
+}

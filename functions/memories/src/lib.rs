@@ -1,0 +1,52 @@
+//! Memories: `/v4/memories*`, and what was concluded from them under `/v3/container-tags`.
+
+mod fields;
+mod forget;
+mod inferred;
+mod list;
+mod matching;
+mod room;
+mod update;
+mod write;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::FromRef;
+use axum::routing::{get, post};
+use edge::App;
+use index::{Cache, Memories};
+
+/// The bytes of warm memories that fit a function of 1 GB beside everything else.
+pub const LAMBDA_CACHE_BYTES: usize = 640 * 1024 * 1024;
+
+/// The state of these routes: the ports and the warm memories.
+#[derive(Clone)]
+struct Service {
+    app: App,
+    ledgers: Arc<Cache<Memories<()>>>,
+    /// With an index, for what looks for memories by a question.
+    searchable: Arc<Cache<Memories>>,
+}
+
+impl FromRef<Service> for App {
+    fn from_ref(service: &Service) -> Self {
+        service.app.clone()
+    }
+}
+
+/// The routes of this function, keeping up to `cache_bytes` of memories warm.
+pub fn router(app: App, cache_bytes: usize) -> Router {
+    let memories = || post(write::create_memories).patch(update::update_memory).delete(forget::forget_memory);
+    Router::new()
+        .route("/v4/memories", memories())
+        .route("/v4/memories/forget-matching", post(matching::forget_matching))
+        .route("/v4/memories/list", post(list::list_memories))
+        .route("/v3/container-tags/{tag}/inferred", get(inferred::list_inferred))
+        .route("/v3/container-tags/{tag}/inferred/{memoryId}/review", post(inferred::review_inferred))
+        .with_state(Service {
+            app,
+            ledgers: Arc::new(Cache::new(cache_bytes / 2)),
+            searchable: Arc::new(Cache::new(cache_bytes / 2)),
+        })
+}

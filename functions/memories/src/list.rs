@@ -1,0 +1,117 @@
+//! `POST /v4/memories/list`.
+
+use std::cmp::Reverse;
+
+use axum::extract::State;
+use domain::usecase::containers;
+use domain::{Error, Filter, MemoryId, Result, Timestamp};
+use edge::{ApiResult, Auth, Json, MemoryEntry, Pagination, Read, count, scope};
+use index::Memories;
+use memory::Memory;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::Service;
+use crate::room::{Held, Room};
+
+/// Memories a page, when the request does not say.
+const DEFAULT_LIMIT: usize = 10;
+/// The most memories a page. Contract.
+const MAX_LIMIT: usize = 1100;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct ListRequest {
+    container_tag: Option<String>,
+    container_tags: Option<Vec<String>>,
+    filters: Option<Value>,
+    #[serde(deserialize_with = "count")]
+    limit: Option<usize>,
+    #[serde(deserialize_with = "count")]
+    page: Option<usize>,
+    sort: Option<SortField>,
+    order: Option<Order>,
+}
+
+#[derive(Debug, Default, Clone, Copy, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum SortField {
+    #[default]
+    CreatedAt,
+    UpdatedAt,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Order {
+    Asc,
+    Desc,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ListResponse {
+    memory_entries: Vec<MemoryEntry>,
+    pagination: Pagination,
+}
+
+pub(crate) async fn list_memories(
+    State(service): State<Service>,
+    Auth { tenant, .. }: Auth<Read>,
+    Json(request): Json<ListRequest>,
+) -> ApiResult<Json<ListResponse>> {
+    let ctx = &service.app.ctx;
+    let scope = scope(request.container_tag.as_deref(), request.container_tags.as_deref())?;
+    if scope.tags.is_empty() {
+        return Err(Error::invalid_field("containerTags", "name at least one container").into());
+    }
+    let filter = request.filters.as_ref().filter(|value| !value.is_null()).map(Filter::parse).transpose()?;
+    let (page, limit) = request.place()?;
+    let mut parts: Vec<(_, Memories<()>)> = Vec::new();
+    for id in containers(ctx, &tenant, &scope).await?.into_iter().flat_map(|container| container.ids) {
+        let memories = service.ledgers.open(ctx, &tenant, &id).await?;
+        parts.push((id, memories));
+    }
+    let room = Room { parts, now: ctx.clock.now() };
+    let admitted =
+        |held: &Held<'_>| filter.as_ref().is_none_or(|filter| held.ledger.admits(filter, held.memory));
+    let mut found: Vec<Held<'_>> =
+        room.memories().filter(|held| held.memory.is_latest).filter(admitted).collect();
+    request.sort(&mut found);
+    let shown = found.iter().skip((page - 1).saturating_mul(limit)).take(limit);
+    let entry =
+        |held: &Held<'_>| MemoryEntry::new(held.ledger, held.memory, held.container, tenant.org(), room.now);
+    let memory_entries = shown.map(entry).collect();
+    Ok(Json(ListResponse { memory_entries, pagination: Pagination::new(page, limit, found.len()) }))
+}
+
+impl ListRequest {
+    /// The page and its size, checked.
+    fn place(&self) -> Result<(usize, usize)> {
+        let (page, limit) = (self.page.unwrap_or(1), self.limit.unwrap_or(DEFAULT_LIMIT));
+        if page == 0 {
+            return Err(Error::invalid_field("page", "1 or more"));
+        }
+        if !(1..=MAX_LIMIT).contains(&limit) {
+            return Err(Error::invalid_field("limit", format!("1 to {MAX_LIMIT}")));
+        }
+        Ok((page, limit))
+    }
+
+    /// Sorts by the field that was asked for; equal times by what never changes.
+    fn sort(&self, found: &mut [Held<'_>]) {
+        let field = self.sort.unwrap_or_default();
+        let key = |memory: &Memory| -> (Timestamp, Timestamp, MemoryId) {
+            let time = match field {
+                SortField::CreatedAt => memory.created_at,
+                SortField::UpdatedAt => memory.updated_at,
+            };
+            (time, memory.said_at, memory.id.clone())
+        };
+        if self.order == Some(Order::Asc) {
+            found.sort_by_cached_key(|held| key(held.memory));
+        } else {
+            found.sort_by_cached_key(|held| Reverse(key(held.memory)));
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! `POST /v4/memories/forget-matching`: forgetting what a question finds, or many memories by their ids.
+
+use std::collections::BTreeMap;
+
+use axum::extract::State;
+use domain::{Error, MemoryId, PortError, Result, Revision, Timestamp};
+use edge::{ApiResult, Auth, Json, Write, count, flexible_bool};
+use retrieval::{ContainerIndex, DocumentView, Embedder, Query, StaticEmbedder};
+use serde::{Deserialize, Serialize};
+
+use crate::Service;
+use crate::fields::{container_tag, reason};
+use crate::forget::{Doomed, forget};
+use crate::room::{Held, Room};
+
+/// The most characters of a question. Contract.
+const MAX_QUERY_CHARS: usize = 2_000;
+/// The most ids of a request, and the most memories that a question forgets. Contract.
+const MAX_MEMORIES: usize = 500;
+/// How many memories a question forgets at most, when the request does not say. Contract.
+const DEFAULT_MEMORIES: usize = 100;
+/// How similar they are at least, when the request does not say. Contract.
+const DEFAULT_THRESHOLD: f32 = 0.5;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct MatchingRequest {
+    container_tag: Option<String>,
+    container_tags: Option<Vec<String>>,
+    query: Option<String>,
+    ids: Option<Vec<String>>,
+    #[serde(deserialize_with = "flexible_bool")]
+    dry_run: bool,
+    threshold: Option<f32>,
+    #[serde(deserialize_with = "count")]
+    max_forget: Option<usize>,
+    reason: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct MatchingResponse {
+    dry_run: bool,
+    count: usize,
+    forget_batch_id: Option<Revision>,
+    summary: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    candidates: Option<Vec<Candidate>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    forgotten: Option<Vec<Candidate>>,
+}
+
+/// A memory and how well it fits; 1 for one that was named.
+#[derive(Debug, Serialize)]
+pub(crate) struct Candidate {
+    id: MemoryId,
+    memory: String,
+    score: f32,
+}
+
+/// What is to be forgotten, checked.
+enum Wanted<'a> {
+    Query { text: &'a str, threshold: f32, most: usize },
+    Ids(&'a [String]),
+}
+
+pub(crate) async fn forget_matching(
+    State(service): State<Service>,
+    Auth { tenant, .. }: Auth<Write>,
+    Json(request): Json<MatchingRequest>,
+) -> ApiResult<Json<MatchingResponse>> {
+    let tag = container_tag(request.container_tag.as_deref(), request.container_tags.as_deref())?;
+    let wanted = request.wanted()?;
+    let reason = reason("reason", request.reason.clone())?;
+    let found: Vec<(Candidate, Doomed)> = match wanted {
+        Wanted::Ids(ids) => {
+            let room = Room::open(&service, &tenant, &tag).await?;
+            named(&room, ids)?
+        }
+        Wanted::Query { text, threshold, most } => {
+            let room = Room::open_in(&service.app, &service.searchable, &tenant, &tag).await?;
+            similar(&room, text, threshold, most)?
+        }
+    };
+    let (candidates, doomed): (Vec<Candidate>, Vec<Doomed>) = found.into_iter().unzip();
+    if !request.dry_run {
+        forget(&service, &tenant, &doomed, reason.as_deref()).await?;
+    }
+    Ok(Json(MatchingResponse::new(request.dry_run, candidates)))
+}
+
+impl MatchingRequest {
+    fn wanted(&self) -> Result<Wanted<'_>> {
+        match (self.query.as_deref(), self.ids.as_deref()) {
+            (Some(_), Some(_)) => Err(Error::invalid("send either query or ids, not both")),
+            (None, None) => Err(Error::invalid("send a query, or the ids of memories")),
+            (None, Some(ids)) if (1..=MAX_MEMORIES).contains(&ids.len()) => Ok(Wanted::Ids(ids)),
+            (None, Some(_)) => Err(Error::invalid_field("ids", format!("1 to {MAX_MEMORIES} ids"))),
+            (Some(text), None) => self.question(text),
+        }
+    }
+
+    fn question<'a>(&self, text: &'a str) -> Result<Wanted<'a>> {
+        if text.trim().is_empty() || text.chars().count() > MAX_QUERY_CHARS {
+            return Err(Error::invalid_field("query", format!("1 to {MAX_QUERY_CHARS} characters")));
+        }
+        let threshold = self.threshold.unwrap_or(DEFAULT_THRESHOLD);
+        if !(0.0..=1.0).contains(&threshold) {
+            return Err(Error::invalid_field("threshold", "a number from 0 to 1"));
+        }
+        let most = self.max_forget.unwrap_or(DEFAULT_MEMORIES);
+        if !(1..=MAX_MEMORIES).contains(&most) {
+            return Err(Error::invalid_field("maxForget", format!("1 to {MAX_MEMORIES}")));
+        }
+        Ok(Wanted::Query { text, threshold, most })
+    }
+}
+
+/// The memories with these ids that are not forgotten, each once.
+fn named(room: &Room, ids: &[String]) -> Result<Vec<(Candidate, Doomed)>> {
+    let known: BTreeMap<&MemoryId, Held<'_>> =
+        ids.iter().filter_map(|id| room.get(id)).map(|held| (&held.memory.id, held)).collect();
+    if known.is_empty() {
+        return Err(Error::NotFound("Memory"));
+    }
+    let live = known.into_values().filter(|held| !held.memory.is_forgotten(room.now));
+    let live: Vec<_> = live.map(|held| candidate(held, 1.0, room.now)).collect();
+    if live.is_empty() {
+        return Err(Error::Conflict("all of these memories are already forgotten".into()));
+    }
+    Ok(live)
+}
+
+/// The memories that a question finds, the most similar first.
+fn similar(
+    room: &Room<ContainerIndex>,
+    text: &str,
+    threshold: f32,
+    most: usize,
+) -> Result<Vec<(Candidate, Doomed)>> {
+    let indexes: Vec<&ContainerIndex> = room.parts.iter().map(|(_, memories)| memories.index()).collect();
+    let admit = |view: &DocumentView<'_>| room.get(view.id).is_some_and(|held| held.memory.is_live(room.now));
+    let query = Query { limit: most, admit: Some(&admit), ..Query::new(text, StaticEmbedder.embed(text)) };
+    let response =
+        retrieval::search(&indexes, &query).map_err(|error| PortError::Corrupt(error.to_string()))?;
+    let good = response.hits.iter().filter(|hit| hit.similarity >= threshold);
+    Ok(good.filter_map(|hit| Some(candidate(room.get(&hit.document)?, hit.similarity, room.now))).collect())
+}
+
+fn candidate(held: Held<'_>, score: f32, now: Timestamp) -> (Candidate, Doomed) {
+    let doomed = Doomed::new(held, now);
+    (Candidate { id: doomed.memory.clone(), memory: held.memory.text.clone(), score }, doomed)
+}
+
+impl MatchingResponse {
+    fn new(dry_run: bool, found: Vec<Candidate>) -> Self {
+        let count = found.len();
+        let memories = if count == 1 { "memory" } else { "memories" };
+        let summary = match (count, dry_run) {
+            (0, _) => "No memory matches; nothing was forgotten.".to_owned(),
+            (_, true) => format!("{count} {memories} would be forgotten."),
+            (_, false) => format!("{count} {memories} forgotten."),
+        };
+        let forget_batch_id = (!dry_run && count > 0).then(Revision::random);
+        let (candidates, forgotten) = if dry_run { (Some(found), None) } else { (None, Some(found)) };
+        Self { dry_run, count, forget_batch_id, summary, candidates, forgotten }
+    }
+}

@@ -1,0 +1,113 @@
+//! The memories behind one container tag, and how a request names them.
+
+use domain::usecase::existing_container;
+use domain::{ContainerId, ContainerTag, Document, Error, MemoryId, Result, Tenant, Timestamp};
+use edge::App;
+use index::{Cache, Memories, MemoryIndex};
+use memory::{Ledger, Memory};
+
+use crate::Service;
+use crate::fields::Target;
+
+/// The memories of a container as they are at one moment.
+pub(crate) struct Room<I = ()> {
+    /// One for each physical container.
+    pub(crate) parts: Vec<(ContainerId, Memories<I>)>,
+    pub(crate) now: Timestamp,
+}
+
+/// A memory and where it is.
+#[derive(Clone, Copy)]
+pub(crate) struct Held<'a> {
+    pub(crate) container: &'a ContainerId,
+    pub(crate) ledger: &'a Ledger,
+    pub(crate) memory: &'a Memory,
+}
+
+impl Held<'_> {
+    /// When the memory was last said, which may be in the future: dates are the caller's.
+    pub(crate) fn last_said(&self) -> Timestamp {
+        let said = self.memory.sources.iter().filter_map(|source| {
+            let statements = self.ledger.told(&source.document)?.statements.iter();
+            statements
+                .filter(|statement| statement.start == source.start)
+                .map(|statement| statement.said_at)
+                .max()
+        });
+        said.max().unwrap_or(self.memory.said_at).max(self.memory.said_at)
+    }
+}
+
+impl Room {
+    /// Opens the container behind a tag, which must exist.
+    pub(crate) async fn open(service: &Service, tenant: &Tenant, tag: &ContainerTag) -> Result<Self> {
+        Self::open_in(&service.app, &service.ledgers, tenant, tag).await
+    }
+}
+
+impl<I: MemoryIndex> Room<I> {
+    /// As [`Room::open`], from these warm memories.
+    pub(crate) async fn open_in(
+        app: &App,
+        cache: &Cache<Memories<I>>,
+        tenant: &Tenant,
+        tag: &ContainerTag,
+    ) -> Result<Self> {
+        let container = existing_container(&app.ctx, tenant, tag).await?;
+        let mut parts = Vec::with_capacity(container.ids.len());
+        for id in container.ids {
+            let memories = cache.open(&app.ctx, tenant, &id).await?;
+            parts.push((id, memories));
+        }
+        Ok(Self { parts, now: app.ctx.clock.now() })
+    }
+
+    /// Every version of every memory.
+    pub(crate) fn memories(&self) -> impl Iterator<Item = Held<'_>> {
+        self.parts.iter().flat_map(|(container, memories)| {
+            let ledger = memories.ledger();
+            ledger.memories().map(move |memory| Held { container, ledger, memory })
+        })
+    }
+
+    /// The memory with this id.
+    pub(crate) fn get(&self, id: &str) -> Option<Held<'_>> {
+        let id = MemoryId::parse(id)?;
+        self.parts.iter().find_map(|(container, memories)| {
+            let ledger = memories.ledger();
+            ledger.get(&id).map(|memory| Held { container, ledger, memory })
+        })
+    }
+
+    /// What a document states, in the order of its text.
+    pub(crate) fn stated_by(&self, document: &Document) -> Vec<Held<'_>> {
+        let part = self.parts.iter().filter(|(container, _)| *container == document.container);
+        let stated = part.flat_map(|(container, memories)| {
+            let ledger = memories.ledger();
+            let stated = ledger.of_document(&document.id).into_iter();
+            stated.map(move |memory| Held { container, ledger, memory })
+        });
+        stated.collect()
+    }
+
+    /// The memory that a request names, which is neither forgotten nor, by its content, an old version.
+    pub(crate) fn find(&self, target: Target<'_>) -> Result<Held<'_>> {
+        let held = match target {
+            Target::Id(id) => self.get(id),
+            Target::Content(text) => {
+                let mut saying: Vec<Held<'_>> = self
+                    .memories()
+                    .filter(|held| held.memory.is_latest && held.memory.text == text)
+                    .collect();
+                // What is live first; a forgotten one says that there is nothing left to do.
+                saying.sort_by_key(|held| (held.memory.is_forgotten(self.now), held.memory.said_at));
+                saying.first().copied()
+            }
+        };
+        let held = held.ok_or(Error::NotFound("Memory"))?;
+        if held.memory.is_forgotten(self.now) {
+            return Err(Error::Conflict(format!("the memory {} is already forgotten", held.memory.id)));
+        }
+        Ok(held)
+    }
+}

@@ -1,0 +1,185 @@
+//! `PATCH /v4/memories`: a new version of a memory.
+
+use axum::extract::State;
+use domain::usecase::act_on_memories;
+use domain::{Error, MemoryAction, MemoryId, Metadata, Patch, PortError, Result, Statement, Timestamp};
+use edge::{ApiResult, Auth, Json, Write};
+use memory::{Memory, topic_of};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::Service;
+use crate::fields::{Target, TemporalContext, container_tag, content, forget_after, reason, statement};
+use crate::room::{Held, Room};
+
+/// The same correction within this time is a client's retry.
+const REPEAT_SECONDS: i64 = 120;
+
+/// Whatever is absent is taken over from the version before; `null` clears it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct UpdateRequest {
+    container_tag: Option<String>,
+    container_tags: Option<Vec<String>>,
+    id: Option<String>,
+    content: Option<String>,
+    new_content: String,
+    metadata: Patch<Map<String, Value>>,
+    forget_after: Patch<String>,
+    forget_reason: Patch<String>,
+    temporal_context: Option<TemporalContext>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct UpdateResponse {
+    id: MemoryId,
+    memory: String,
+    version: u32,
+    parent_memory_id: Option<MemoryId>,
+    root_memory_id: MemoryId,
+    created_at: Timestamp,
+    forget_after: Option<Timestamp>,
+    forget_reason: Option<String>,
+    metadata: Option<Map<String, Value>>,
+}
+
+pub(crate) async fn update_memory(
+    State(service): State<Service>,
+    Auth { tenant, .. }: Auth<Write>,
+    Json(request): Json<UpdateRequest>,
+) -> ApiResult<Json<UpdateResponse>> {
+    let ctx = &service.app.ctx;
+    let tag = container_tag(request.container_tag.as_deref(), request.container_tags.as_deref())?;
+    let target = Target::new(request.id.as_deref(), request.content.as_deref())?;
+    let correction = request.correction(ctx.clock.now())?;
+    let room = Room::open(&service, &tenant, &tag).await?;
+    let old = room.find(target)?;
+    if !old.memory.is_latest {
+        let again = successor(old).filter(|new| correction.has_made(new, old, room.now));
+        let again = again.ok_or_else(|| replaced(old.memory))?;
+        return Ok(Json(UpdateResponse::new(again)));
+    }
+    let version = correction.version(old);
+    let wanted = (version.text.clone(), version.said_at);
+    act_on_memories(ctx, &tenant, old.container, &actions(old.memory, version, room.now)).await?;
+    let now = Room::open(&service, &tenant, &tag).await?;
+    let topic = &old.memory.topic;
+    let made = now.memories().map(|held| held.memory).filter(|memory| memory.topic == *topic);
+    let made = made.filter(|memory| {
+        memory.sources.is_empty() && (&memory.text, memory.said_at) == (&wanted.0, wanted.1)
+    });
+    let made = made.max_by_key(|memory| memory.version).ok_or(PortError::Conflict)?;
+    Ok(Json(UpdateResponse::new(made)))
+}
+
+/// What is to be different, checked.
+struct Correction {
+    text: String,
+    metadata: Patch<Metadata>,
+    forget_after: Patch<Timestamp>,
+    forget_reason: Patch<String>,
+    context: TemporalContext,
+    now: Timestamp,
+}
+
+impl UpdateRequest {
+    fn correction(&self, now: Timestamp) -> Result<Correction> {
+        let forget_reason = self.forget_reason.clone().try_map(|text| reason("forgetReason", Some(text)))?;
+        let correction = Correction {
+            text: content("newContent", &self.new_content)?,
+            metadata: self.metadata.clone().try_map(Metadata::parse)?,
+            forget_after: self.forget_after.clone().try_map(|text| forget_after(&text, now))?,
+            forget_reason: match forget_reason {
+                Patch::Keep => Patch::Keep,
+                Patch::Clear | Patch::Set(None) => Patch::Clear,
+                Patch::Set(Some(text)) => Patch::Set(text),
+            },
+            context: self.temporal_context.clone().unwrap_or_default(),
+            now,
+        };
+        // A wrong date is refused before anything is looked up.
+        correction.context.said_at().and_then(|_| correction.context.event())?;
+        Ok(correction)
+    }
+}
+
+impl Correction {
+    /// The version that takes the memory's place.
+    fn version(&self, old: Held<'_>) -> Statement {
+        let memory = old.memory;
+        let said_at = self.context.said_at().ok().flatten().unwrap_or(self.now);
+        // Versions stand in the order of their times.
+        let new = statement(self.text.clone(), said_at.max(old.last_said()));
+        let answers = new.topic.as_ref().filter(|_| topic_of_memory(old, &new));
+        let mut forget = (memory.forget_after, memory.forget_reason.clone());
+        self.forget_after.apply(&mut forget.0);
+        self.forget_reason.apply(&mut forget.1);
+        let mut metadata = Some(Metadata::from_stored(memory.metadata.clone()));
+        self.metadata.apply(&mut metadata);
+        Statement {
+            kind: if answers.is_some() { new.kind } else { memory.kind },
+            topic: answers.cloned(),
+            is_static: memory.is_static,
+            event: self.context.event().ok().flatten().or(memory.event),
+            forget_after: forget.0,
+            forget_reason: forget.1,
+            metadata: metadata.unwrap_or_default().as_object().clone(),
+            ..new
+        }
+    }
+
+    /// Whether this very correction of `old` has made `new` a moment ago: the client asks again, because an answer was
+    /// lost.
+    fn has_made(&self, new: &Memory, old: Held<'_>, now: Timestamp) -> bool {
+        let version = self.version(old);
+        let same = (&new.text, &new.metadata, new.forget_after)
+            == (&version.text, &version.metadata, version.forget_after);
+        same && new.sources.is_empty()
+            && new.is_live(now)
+            && new.created_at.plus_seconds(REPEAT_SECONDS) > now
+    }
+}
+
+/// The version after this one.
+fn successor(old: Held<'_>) -> Option<&Memory> {
+    let line = old.ledger.history(old.memory).into_iter();
+    line.into_iter().find(|memory| memory.parent.as_ref() == Some(&old.memory.id))
+}
+
+fn replaced(memory: &Memory) -> Error {
+    Error::Conflict(format!(
+        "a newer version has taken the place of the memory {}; change that one",
+        memory.id
+    ))
+}
+
+/// Whether a statement answers what the memory answers.
+fn topic_of_memory(old: Held<'_>, statement: &Statement) -> bool {
+    topic_of(old.container, statement) == old.memory.topic
+}
+
+/// The correction. A conclusion is drawn again and again from what it follows from, so it is forgotten besides.
+fn actions(old: &Memory, version: Statement, at: Timestamp) -> Vec<MemoryAction> {
+    let (memory, topic) = (old.id.clone(), old.topic.clone());
+    let update = MemoryAction::Update { memory: memory.clone(), topic, version: Box::new(version) };
+    let reason = Some("corrected".to_owned());
+    let forget = old.is_derived().then_some(MemoryAction::Forget { memory, reason, at });
+    [Some(update), forget].into_iter().flatten().collect()
+}
+
+impl UpdateResponse {
+    fn new(memory: &Memory) -> Self {
+        Self {
+            id: memory.id.clone(),
+            memory: memory.text.clone(),
+            version: memory.version,
+            parent_memory_id: memory.parent.clone(),
+            root_memory_id: memory.root.clone(),
+            created_at: memory.created_at,
+            forget_after: memory.forget_after,
+            forget_reason: memory.forget_reason.clone(),
+            metadata: (!memory.metadata.is_empty()).then(|| memory.metadata.clone()),
+        }
+    }
+}

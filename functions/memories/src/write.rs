@@ -1,0 +1,184 @@
+//! `POST /v4/memories`: memories in a client's own words.
+
+use axum::extract::State;
+use domain::usecase::{existing_container, write_memories};
+use domain::{DocumentId, Error, MemoryId, Metadata, PortError, Result, Statement, Timestamp};
+use edge::{ApiResult, Auth, Json, Write, flexible_bool};
+use http::StatusCode;
+use memory::{Ledger, Memory, Told};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::Service;
+use crate::fields::{TemporalContext, container_tag, content, forget_after, reason, statement};
+
+/// The most memories of one request. Contract.
+const MAX_MEMORIES: usize = 100;
+/// The same memories within this time may be a client's retry. Contract: 2 minutes.
+const REPEAT_SECONDS: i64 = 120;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct CreateRequest {
+    container_tag: Option<String>,
+    container_tags: Option<Vec<String>>,
+    memories: Vec<NewMemory>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct NewMemory {
+    content: String,
+    #[serde(default, deserialize_with = "flexible_bool")]
+    is_static: bool,
+    metadata: Option<Map<String, Value>>,
+    forget_after: Option<String>,
+    forget_reason: Option<String>,
+    temporal_context: Option<TemporalContext>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct CreateResponse {
+    document_id: DocumentId,
+    memories: Vec<CreatedMemory>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CreatedMemory {
+    id: MemoryId,
+    memory: String,
+    is_static: bool,
+    created_at: Timestamp,
+    forget_after: Option<Timestamp>,
+    forget_reason: Option<String>,
+    metadata: Option<Map<String, Value>>,
+}
+
+pub(crate) async fn create_memories(
+    State(service): State<Service>,
+    Auth { tenant, .. }: Auth<Write>,
+    Json(request): Json<CreateRequest>,
+) -> ApiResult<(StatusCode, Json<CreateResponse>)> {
+    let ctx = &service.app.ctx;
+    let tag = container_tag(request.container_tag.as_deref(), request.container_tags.as_deref())?;
+    let sent = Sent::read(&request.memories, ctx.clock.now())?;
+    let container = existing_container(ctx, &tenant, &tag).await?;
+    let before = service.ledgers.open(ctx, &tenant, container.primary()).await?;
+    let statements = match sent.repeated(before.ledger()) {
+        Some(told) => told.statements.clone(),
+        None => sent.statements.clone(),
+    };
+    let document = write_memories(ctx, &tenant, &container, statements).await?;
+    let after = service.ledgers.open(ctx, &tenant, &document.container).await?;
+    let memories = sent.places.iter().map(|place| {
+        let memory = stated_at(after.ledger(), &document.id, sent.statements[*place].start);
+        // It was deleted in this moment.
+        memory.map(CreatedMemory::new).ok_or_else(|| PortError::Conflict.into())
+    });
+    let memories = memories.collect::<Result<Vec<CreatedMemory>>>()?;
+    Ok((StatusCode::CREATED, Json(CreateResponse { document_id: document.id, memories })))
+}
+
+/// The memories of a request.
+struct Sent {
+    /// Each once.
+    statements: Vec<Statement>,
+    /// Whether the request says when they were said.
+    dated: Vec<bool>,
+    /// Which statement each memory of the request is.
+    places: Vec<usize>,
+    now: Timestamp,
+}
+
+impl Sent {
+    fn read(memories: &[NewMemory], now: Timestamp) -> Result<Self> {
+        if !(1..=MAX_MEMORIES).contains(&memories.len()) {
+            return Err(Error::invalid_field("memories", format!("1 to {MAX_MEMORIES} memories")));
+        }
+        let mut sent = Self { statements: Vec::new(), dated: Vec::new(), places: Vec::new(), now };
+        // They lie in the text of their document one after the other, a line break between them.
+        let mut start = 0;
+        for (place, new) in memories.iter().enumerate() {
+            let mut statement = new.statement(now).map_err(|error| in_memory(place, error))?;
+            let known = sent.statements.iter().position(|known| known.text == statement.text);
+            sent.places.push(known.unwrap_or(sent.statements.len()));
+            if known.is_none() {
+                statement.start += start;
+                statement.end += start;
+                start = statement.end + 1;
+                sent.statements.push(statement);
+                sent.dated.push(new.said_at()?.is_some());
+            }
+        }
+        Ok(sent)
+    }
+
+    /// The document of a moment ago that has the same memories, all of them still there: a retry is then the same
+    /// request, though memories without a date were said a moment earlier.
+    fn repeated<'a>(&self, ledger: &'a Ledger) -> Option<&'a Told> {
+        let since = self.now.plus_seconds(-REPEAT_SECONDS).as_millis();
+        ledger.all_told().filter(|told| told.document.created_at >= since).find(|told| {
+            let mut pairs = self.statements.iter().zip(&self.dated).zip(&told.statements);
+            told.statements.len() == self.statements.len()
+                && pairs.all(|((new, dated), old)| {
+                    let said_at = if *dated { new.said_at } else { old.said_at };
+                    Statement { said_at, ..new.clone() } == *old
+                })
+                && ledger.of_document(&told.document.id).iter().all(|memory| memory.is_live(self.now))
+        })
+    }
+}
+
+impl NewMemory {
+    fn said_at(&self) -> Result<Option<Timestamp>> {
+        Ok(self.temporal_context.as_ref().map(TemporalContext::said_at).transpose()?.flatten())
+    }
+
+    fn statement(&self, now: Timestamp) -> Result<Statement> {
+        let text = content("content", &self.content)?;
+        let context = self.temporal_context.clone().unwrap_or_default();
+        let metadata = Metadata::parse(self.metadata.clone().unwrap_or_default())?;
+        let after = self.forget_after.as_deref().map(|after| forget_after(after, now)).transpose()?;
+        Ok(Statement {
+            is_static: self.is_static,
+            event: context.event()?,
+            forget_after: after,
+            forget_reason: reason("forgetReason", self.forget_reason.clone())?,
+            metadata: metadata.as_object().clone(),
+            ..statement(text, self.said_at()?.unwrap_or(now))
+        })
+    }
+}
+
+/// The error with the place of the memory in the request before it.
+fn in_memory(place: usize, error: Error) -> Error {
+    let Error::Invalid { message, mut issues } = error else {
+        return error;
+    };
+    for issue in &mut issues {
+        issue.path.splice(0..0, ["memories".to_owned(), place.to_string()]);
+    }
+    Error::Invalid { message: format!("memories[{place}].{message}"), issues }
+}
+
+/// The memory that the statement of a document has become part of.
+fn stated_at<'a>(ledger: &'a Ledger, document: &DocumentId, start: usize) -> Option<&'a Memory> {
+    let is_here = |source: &memory::Support| source.document == *document && source.start == start;
+    ledger.of_document(document).into_iter().find(|memory| memory.sources.iter().any(is_here))
+}
+
+impl CreatedMemory {
+    fn new(memory: &Memory) -> Self {
+        Self {
+            id: memory.id.clone(),
+            memory: memory.text.clone(),
+            is_static: memory.is_static,
+            created_at: memory.created_at,
+            forget_after: memory.forget_after,
+            forget_reason: memory.forget_reason.clone(),
+            metadata: (!memory.metadata.is_empty()).then(|| memory.metadata.clone()),
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! From a document's text to what it states, by the operator's model where there is one, and by rules.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use domain::document::Learned;
+use domain::usecase::CLIENT;
+use domain::{BodyForm, Ctx, Document, Result, Statement, Statements, TaskType, Tenant, Timestamp, Trust};
+use futures::{StreamExt, stream};
+use memory::model::{Extractor, Fallback, Outcome, Request, outcome, prompt, schema, validate};
+use memory::{Passage, Role, Source};
+use remote::{AnswerError, Models, Question};
+use tokio::time::{Instant, timeout_at};
+use tracing::warn;
+
+use crate::read::Text;
+
+/// How long the model may take for one part of a document, tries and pauses included.
+const PART_WITHIN: Duration = Duration::from_secs(30);
+/// How long it may take for all of a document: with a slow page and a slow parser before it, less than a worker has.
+const ALL_WITHIN: Duration = Duration::from_secs(45);
+/// How many parts of a document are asked about at a time.
+const PARALLEL: usize = 4;
+
+/// The most statements of a document: every reader of its container holds them in memory.
+const MAX_STATEMENTS: usize = 20_000;
+
+/// What processing has learned: statements to store, and who found them.
+pub(crate) struct Lesson {
+    pub(crate) statements: Vec<Statement>,
+    pub(crate) learned: Learned,
+}
+
+/// Finds what a document states; nothing is looked for in one that is for chunks only, or lies outside the folders that its
+/// container learns from. A statement that `known` has word
+/// for word keeps the time at which it was first said, so that processing a document again makes nothing newer.
+///
+/// # Errors
+/// Those of the ports.
+pub(crate) async fn learn(
+    ctx: &Ctx,
+    models: &Models,
+    tenant: &Tenant,
+    document: &Document,
+    text: &Text,
+    known: Option<&Statements>,
+) -> Result<Option<Lesson>> {
+    if document.task_type == TaskType::Superrag {
+        return Ok(None);
+    }
+    let container = ctx.containers.get(tenant, &document.tag).await?;
+    if container.as_ref().is_some_and(|container| !container.learns_from(document.filepath.as_deref())) {
+        return Ok(None);
+    }
+    if let Some(lesson) = written(document, known) {
+        return Ok(Some(lesson));
+    }
+    let source = source(document, text);
+    let found = if models.reads_memories() {
+        let guidance = container.and_then(|container| container.entity_context);
+        ask(models, &source, guidance.as_deref()).await
+    } else {
+        Outcome::built_in(&source)
+    };
+    if let Some(reason) = found.fallback {
+        let id = &document.id;
+        warn!(document.id = %id, "the built-in rules read document {id}, because {reason}");
+    }
+    let mut statements = found.statements;
+    let cut = statements.len() > MAX_STATEMENTS;
+    statements.truncate(MAX_STATEMENTS);
+    if text.turns.is_empty() && document.document_date.is_none() {
+        let known = known.iter().flat_map(|known| &known.statements);
+        let said: HashMap<&str, Timestamp> = known.map(|old| (old.text.as_str(), old.said_at)).collect();
+        for statement in &mut statements {
+            statement.said_at = said.get(statement.text.as_str()).copied().unwrap_or(statement.said_at);
+        }
+    }
+    let too_many = || format!("only the first {MAX_STATEMENTS} statements are kept");
+    let learned = Learned {
+        statements: None,
+        count: u32::try_from(statements.len()).unwrap_or(u32::MAX),
+        extractor: name(found.extractor).into(),
+        fallback_reason: found.fallback.map(|reason| reason.to_string()).or(cut.then(too_many)),
+    };
+    Ok(Some(Lesson { statements, learned }))
+}
+
+/// The memories of a document that a client wrote as memories, and whose text is still that: they are not in the text, so
+/// they are kept, from the document's date if that was set since.
+fn written(document: &Document, known: Option<&Statements>) -> Option<Lesson> {
+    let served = document.indexed.as_ref().filter(|served| served.body == document.body.blob)?;
+    let learned = served.learned.clone().filter(|learned| learned.extractor == CLIENT)?;
+    let mut statements = known?.statements.clone();
+    for statement in &mut statements {
+        statement.said_at = document.document_date.unwrap_or(statement.said_at);
+    }
+    Some(Lesson { statements, learned: Learned { statements: None, ..learned } })
+}
+
+/// What `Learned::extractor` says.
+fn name(extractor: Extractor) -> &'static str {
+    match extractor {
+        Extractor::BuiltIn => "builtin",
+        Extractor::Model => "model",
+        Extractor::Both => "model+builtin",
+    }
+}
+
+/// Asks the model about every part of the source. No memories of other documents are shown to it: what a document states
+/// must not depend on when it was processed.
+async fn ask(models: &Models, source: &Source<'_>, guidance: Option<&str>) -> Outcome {
+    let requests = prompt(source, guidance, &[]);
+    let (schema, end) = (schema(), Instant::now() + ALL_WITHIN);
+    let (schema, requests) = (&schema, &requests);
+    let asked = requests.iter().map(|request: &Request<'_>| async move {
+        let question =
+            Question { instructions: request.instructions, text: &request.text, schema, name: "memories" };
+        let answer = models.answer(&question, PART_WITHIN, |said| validate(said, request, source));
+        let answer = timeout_at(end, answer).await.unwrap_or(Err(AnswerError::TimedOut));
+        (request, answer.map_err(|error| fallback(&error)))
+    });
+    let answers = stream::iter(asked.collect::<Vec<_>>()).buffered(PARALLEL).collect().await;
+    outcome(source, answers)
+}
+
+fn fallback(error: &AnswerError) -> Fallback {
+    match error {
+        AnswerError::NotConfigured { .. } => Fallback::NotConfigured,
+        AnswerError::TimedOut => Fallback::TimedOut,
+        AnswerError::Unavailable => Fallback::Unavailable,
+        AnswerError::Refused(status) => Fallback::Refused(*status),
+        AnswerError::Unusable => Fallback::NotUsable,
+    }
+}
+
+/// The text as the extractor takes it: a conversation turn by turn.
+fn source<'a>(document: &Document, text: &'a Text) -> Source<'a> {
+    let said_at = document.document_date.or(document.body.sent_at).unwrap_or(document.created_at);
+    if text.turns.is_empty() {
+        let trust = if document.body.form == BodyForm::Url { Trust::External } else { Trust::Document };
+        let whole = Passage { text: &text.text, start: 0, role: Role::Author, speaker: None, said_at };
+        return Source { passages: vec![whole], trust };
+    }
+    let mut passages = Vec::with_capacity(text.turns.len());
+    let mut characters = text.text.char_indices().map(|(at, _)| at).enumerate().peekable();
+    let mut byte_of = |character: usize| {
+        while characters.next_if(|(index, _)| *index < character).is_some() {}
+        characters.peek().map_or(text.text.len(), |(_, at)| *at)
+    };
+    for (turn, place) in &text.turns {
+        let begin = byte_of(place.start);
+        let paragraph = text.text.get(begin..byte_of(place.end)).unwrap_or_default();
+        // A paragraph begins with who speaks.
+        let (name, words) = paragraph.split_once(": ").unwrap_or(("", paragraph));
+        let before = if name.is_empty() { 0 } else { name.chars().count() + 2 };
+        passages.push(Passage {
+            text: words,
+            start: place.start + before,
+            role: role(&turn.role, turn.name.as_deref()),
+            speaker: turn.name.as_deref(),
+            said_at: turn.at.unwrap_or(said_at),
+        });
+    }
+    Source { passages, trust: Trust::User }
+}
+
+/// Who speaks. Both sides of a chat between people come as `user` and `assistant`; a name tells that it is one.
+fn role(role: &str, name: Option<&str>) -> Role {
+    let is_machine = |name: &str| {
+        let name = name.to_lowercase();
+        ["assistant", "ai", "agent", "bot", "system", "tool", "model", "gpt", "claude"]
+            .iter()
+            .any(|word| name.split(|letter: char| !letter.is_alphanumeric()).any(|part| part == *word))
+    };
+    match role {
+        "user" => Role::User,
+        "assistant" if name.is_some_and(|name| !is_machine(name)) => Role::User,
+        "assistant" => Role::Assistant,
+        _ => Role::Other,
+    }
+}

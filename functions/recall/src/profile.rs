@@ -1,0 +1,212 @@
+//! `POST /v4/profile` and `POST /v4/profile/buckets`.
+
+mod markdown;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use domain::usecase::{Scope, containers};
+use domain::{Bucket, Container, Error, Filter, Result, Tenant};
+use edge::{ApiResult, Auth, Json, Read, tag_of};
+use http::HeaderMap;
+use memory::{Ledger, Outline, Profile, Sorter, profile};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::Recall;
+use crate::engine::open_memories;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct ProfileRequest {
+    container_tag: Option<String>,
+    container_tags: Option<Vec<String>>,
+    q: Option<String>,
+    threshold: Option<f32>,
+    filters: Option<Value>,
+    include: Option<Vec<Part>>,
+    buckets: Option<Vec<String>>,
+}
+
+/// A part of a profile.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Part {
+    Static,
+    Dynamic,
+    Buckets,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ProfileResponse {
+    profile: Parts,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    search_results: Option<Value>,
+}
+
+/// The parts that were asked for.
+#[derive(Debug, Serialize)]
+struct Parts {
+    #[serde(rename = "static", skip_serializing_if = "Option::is_none")]
+    statics: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dynamic: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    buckets: Option<BTreeMap<String, Vec<String>>>,
+}
+
+pub(crate) async fn get_profile(
+    State(recall): State<Recall>,
+    Auth { tenant, .. }: Auth<Read>,
+    headers: HeaderMap,
+    Json(request): Json<ProfileRequest>,
+) -> ApiResult<Response> {
+    let scope = named(request.container_tag.as_deref(), request.container_tags.as_deref())?;
+    let filters = request.filters.clone().filter(|value| !value.is_null());
+    let filter = filters.as_ref().map(Filter::parse).transpose()?;
+    let threshold = request.threshold.map(|value| crate::v4::threshold(value, "threshold")).transpose()?;
+    let container = container(&recall, &tenant, &scope).await?;
+    let sorter = match request.wants(Part::Buckets) {
+        true => Some(recall.sorters.get(effective(&recall, &tenant, container.as_ref()).await?)),
+        false => None,
+    };
+    let shown = shown(sorter.as_deref(), request.buckets.as_deref())?;
+    let built = build(&recall, &tenant, container.as_ref(), filter.as_ref(), sorter.as_deref()).await?;
+    // Some clients send an empty question where they have none.
+    let search_results = match request.q.as_deref().filter(|q| !q.trim().is_empty()) {
+        Some(q) => Some(search_results(&recall, &tenant, q, &scope, threshold, filters).await?),
+        None => None,
+    };
+    let answer = ProfileResponse { profile: request.parts(built, sorter.as_deref(), &shown), search_results };
+    if markdown::is_preferred(&headers) {
+        return Ok(markdown::response(&answer));
+    }
+    Ok(Json(answer).into_response())
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct BucketsRequest {
+    container_tag: Option<String>,
+    container_tags: Option<Vec<String>>,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct BucketsResponse {
+    buckets: Vec<Bucket>,
+}
+
+pub(crate) async fn list_buckets(
+    State(recall): State<Recall>,
+    Auth { tenant, .. }: Auth<Read>,
+    Json(request): Json<BucketsRequest>,
+) -> ApiResult<Json<BucketsResponse>> {
+    let scope = named(request.container_tag.as_deref(), request.container_tags.as_deref())?;
+    let container = container(&recall, &tenant, &scope).await?;
+    Ok(Json(BucketsResponse { buckets: effective(&recall, &tenant, container.as_ref()).await? }))
+}
+
+/// The one container tag that was named.
+fn named(one: Option<&str>, many: Option<&[String]>) -> Result<Scope> {
+    let tag = tag_of(one, many)?;
+    let tag = tag.ok_or_else(|| Error::invalid_field("containerTag", "name the container of the profile"))?;
+    Ok(Scope { tags: vec![tag] })
+}
+
+/// The container of the scope; none before anything was written to it.
+async fn container(recall: &Recall, tenant: &Tenant, scope: &Scope) -> Result<Option<Container>> {
+    Ok(containers(&recall.app.ctx, tenant, scope).await?.pop())
+}
+
+/// The buckets of the organization and what the container adds to them.
+async fn effective(recall: &Recall, tenant: &Tenant, container: Option<&Container>) -> Result<Vec<Bucket>> {
+    let settings = recall.app.ctx.settings.get(tenant).await?;
+    let own = container.map(|container| container.profile_buckets.as_slice()).unwrap_or_default();
+    Ok(settings.buckets_with(own))
+}
+
+/// The keys of the buckets to show: those that were named, else all.
+fn shown(sorter: Option<&Sorter>, named: Option<&[String]>) -> Result<Vec<String>> {
+    let known = || sorter.into_iter().flat_map(Sorter::buckets).map(|bucket| bucket.key.clone());
+    let Some(named) = named.filter(|named| !named.is_empty()) else {
+        return Ok(known().collect());
+    };
+    match named.iter().find(|key| known().all(|other| other != **key)) {
+        None => Ok(named.to_vec()),
+        Some(_) => {
+            let known = known().collect::<Vec<_>>().join(", ");
+            Err(Error::invalid_field("buckets", format!("the buckets of this container are: {known}")))
+        }
+    }
+}
+
+async fn build(
+    recall: &Recall,
+    tenant: &Tenant,
+    container: Option<&Container>,
+    filter: Option<&Filter>,
+    sorter: Option<&Sorter>,
+) -> Result<Profile> {
+    let ids = container.map(|container| container.ids.as_slice()).unwrap_or_default();
+    let open = open_memories(recall, tenant, ids).await?;
+    let ledgers: Vec<&Ledger> = open.iter().map(|memories| memories.ledger()).collect();
+    let now = recall.app.ctx.clock.now();
+    Ok(profile(&ledgers, &Outline { filter, sorter, ..Outline::new(now) }))
+}
+
+/// What a question finds beside the profile.
+async fn search_results(
+    recall: &Recall,
+    tenant: &Tenant,
+    q: &str,
+    scope: &Scope,
+    threshold: Option<f32>,
+    filters: Option<Value>,
+) -> Result<Value> {
+    let found = crate::v4::search_for_profile(recall, tenant, q, scope, threshold, filters).await?;
+    serde_json::to_value(found).map_err(|_| Error::internal("results serialize"))
+}
+
+impl ProfileRequest {
+    fn wants(&self, part: Part) -> bool {
+        let named = self.buckets.as_ref().is_some_and(|buckets| !buckets.is_empty());
+        match self.include.as_deref().unwrap_or_default() {
+            [] => part != Part::Buckets || named,
+            parts => parts.contains(&part) || (part == Part::Buckets && named),
+        }
+    }
+
+    fn parts(&self, built: Profile, sorter: Option<&Sorter>, shown: &[String]) -> Parts {
+        let keys = sorter.into_iter().flat_map(Sorter::buckets).map(|bucket| bucket.key.clone());
+        let buckets = keys.zip(built.buckets).filter(|(key, _)| shown.contains(key));
+        Parts {
+            statics: self.wants(Part::Static).then_some(built.statics),
+            dynamic: self.wants(Part::Dynamic).then_some(built.dynamic),
+            buckets: self.wants(Part::Buckets).then(|| buckets.collect()),
+        }
+    }
+}
+
+/// Sorters that remember where they have put memories, by their buckets, the last used first.
+#[derive(Debug, Default)]
+pub(crate) struct Sorters(Mutex<Vec<Arc<Sorter>>>);
+
+impl Sorters {
+    fn get(&self, buckets: Vec<Bucket>) -> Arc<Sorter> {
+        /// More sets of buckets than are in use at the same time.
+        const MAX_SORTERS: usize = 16;
+        // A panic while the lock was held cannot leave the list half-changed.
+        let mut sorters = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = sorters.iter().position(|sorter| sorter.buckets() == buckets);
+        let sorter = match known {
+            Some(place) => sorters.remove(place),
+            None => Arc::new(Sorter::new(buckets)),
+        };
+        sorters.insert(0, sorter.clone());
+        sorters.truncate(MAX_SORTERS);
+        sorter
+    }
+}

@@ -1,0 +1,103 @@
+//! A profile as markdown, to be put into a prompt as it is.
+
+use std::fmt::Write;
+
+use axum::response::{IntoResponse, Response};
+use http::HeaderMap;
+use http::header::{ACCEPT, CONTENT_TYPE};
+use serde_json::Value;
+
+use super::ProfileResponse;
+
+/// Whether the caller would rather have markdown than JSON.
+pub(super) fn is_preferred(headers: &HeaderMap) -> bool {
+    let sent = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    let accepted: Vec<(String, f32)> = sent.flat_map(|value| value.split(',')).map(range).collect();
+    let quality =
+        |name: &str| accepted.iter().find(|(media, _)| media == name).map_or(0.0, |(_, quality)| *quality);
+    quality("text/markdown") > quality("application/json")
+}
+
+/// A media range and its quality.
+fn range(text: &str) -> (String, f32) {
+    let mut parts = text.split(';').map(|part| part.trim().to_ascii_lowercase());
+    let media = parts.next().unwrap_or_default();
+    let quality = parts.find_map(|part| part.strip_prefix("q=")?.parse().ok()).unwrap_or(1.0);
+    (media, quality)
+}
+
+/// The answer as a document of lists; parts without lines are left out.
+pub(super) fn response(answer: &ProfileResponse) -> Response {
+    ([(CONTENT_TYPE, "text/markdown; charset=utf-8")], render(answer)).into_response()
+}
+
+fn render(answer: &ProfileResponse) -> String {
+    let profile = &answer.profile;
+    let mut out = String::from("# Profile\n");
+    section(&mut out, "Static", profile.statics.as_deref().unwrap_or_default());
+    section(&mut out, "Dynamic", profile.dynamic.as_deref().unwrap_or_default());
+    for (key, lines) in profile.buckets.iter().flatten() {
+        section(&mut out, &format!("Bucket: {key}"), lines);
+    }
+    let results = answer.search_results.as_ref().and_then(|found| found["results"].as_array());
+    let text = |row: &Value| row["memory"].as_str().or(row["chunk"].as_str()).map(str::to_owned);
+    let found: Vec<String> = results.into_iter().flatten().filter_map(text).collect();
+    section(&mut out, "Search results", &found);
+    out
+}
+
+fn section(out: &mut String, title: &str, lines: &[String]) {
+    if lines.is_empty() {
+        return;
+    }
+    // Writing into a string does not fail.
+    write!(out, "\n## {title}\n\n").ok();
+    for line in lines {
+        // What goes on in a new line stays in its item.
+        let line = line.trim().lines().collect::<Vec<_>>().join("\n  ");
+        writeln!(out, "- {line}").ok();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::Parts;
+    use super::*;
+
+    #[test]
+    fn markdown_is_sent_to_those_who_prefer_it() {
+        for (accept, wanted) in [
+            ("text/markdown", true),
+            ("Text/Markdown; charset=utf-8", true),
+            ("text/markdown, application/json;q=0.9", true),
+            ("text/markdown;q=0.5, */*;q=0.1", true),
+            ("application/json, text/markdown;q=0.5", false),
+            ("text/markdown;q=0", false),
+            ("text/markdown, application/json", false),
+            ("*/*", false),
+            ("", false),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(ACCEPT, accept.parse().unwrap());
+            assert_eq!(is_preferred(&headers), wanted, "{accept}");
+        }
+        assert!(!is_preferred(&HeaderMap::new()));
+    }
+
+    #[test]
+    fn parts_are_lists_and_empty_ones_are_left_out() {
+        let answer = ProfileResponse {
+            profile: Parts {
+                statics: Some(vec!["User is tall.\n# No heading".into()]),
+                dynamic: Some(Vec::new()),
+                buckets: Some([("food".into(), vec!["[2025-04-15] Soup.".into()])].into()),
+            },
+            search_results: Some(json!({"results": [{"memory": "One."}, {"chunk": "Two."}, {}]})),
+        };
+        let wanted = "# Profile\n\n## Static\n\n- User is tall.\n  # No heading\n\n## Bucket: food\n\n\
+                      - [2025-04-15] Soup.\n\n## Search results\n\n- One.\n- Two.\n";
+        assert_eq!(render(&answer), wanted);
+    }
+}

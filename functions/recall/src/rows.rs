@@ -1,0 +1,288 @@
+//! The rows of `/v4/search`: chunks and memories in the contract's shape.
+
+use domain::{DocumentType, PortError, Result, SearchDocument, Timestamp};
+use index::{Chunks, Memories};
+use memory::{Ledger, Memory, Relation};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::engine::{FoundChunk, FoundMemory};
+use crate::v4::{Include, some_metadata};
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SearchResult {
+    id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    chunk: Option<String>,
+    metadata: Option<Map<String, Value>>,
+    updated_at: Timestamp,
+    similarity: f32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    root_memory_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    filepath: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    is_forgotten: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    context: Option<Context>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    documents: Option<Vec<ResultDocument>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    chunks: Option<Vec<SourceChunk>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    is_aggregated: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    explain: Option<Value>,
+    /// Whom or what a memory is about.
+    #[serde(skip)]
+    subject: Option<String>,
+}
+
+/// How a memory stands to others.
+#[derive(Debug, Default, Serialize)]
+struct Context {
+    /// What it replaces, extends or follows from; of older versions the nearest first.
+    parents: Vec<Related>,
+    /// What replaces or extends it, or follows from it.
+    children: Vec<Related>,
+    /// What says otherwise.
+    related: Vec<Related>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Related {
+    relation: &'static str,
+    /// Relative to the result: -1 is the version before it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<i64>,
+    memory: String,
+    metadata: Option<Map<String, Value>>,
+    updated_at: Timestamp,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ResultDocument {
+    id: String,
+    title: Option<String>,
+    r#type: DocumentType,
+    metadata: Option<Map<String, Value>>,
+    /// Asked for by `include.summaries`; summaries are not made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    summary: Option<Value>,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SourceChunk {
+    content: String,
+    position: u32,
+    document_id: String,
+}
+
+pub(crate) fn chunk_result(found: FoundChunk, include: &Include, explain: bool) -> SearchResult {
+    let FoundChunk { hit, document } = found;
+    let explain = explain.then(|| {
+        json!({
+            "documentId": document.id,
+            "position": hit.position,
+            "span": {"start": hit.start, "end": hit.end},
+            "headings": hit.headings.split('\n').filter(|text| !text.is_empty()).collect::<Vec<_>>(),
+            "scores": scores(&hit.scores),
+        })
+    });
+    SearchResult {
+        id: format!("{}-{}", document.id, hit.position),
+        memory: None,
+        chunk: Some(hit.text),
+        updated_at: Timestamp::from_millis(document.updated_at),
+        similarity: hit.similarity,
+        version: None,
+        root_memory_id: None,
+        filepath: document.filepath.clone(),
+        is_forgotten: None,
+        context: None,
+        documents: include.documents.then(|| vec![result_document(&document, include)]),
+        chunks: None,
+        is_aggregated: None,
+        explain,
+        subject: None,
+        metadata: some_metadata(document.metadata),
+    }
+}
+
+fn scores(scores: &retrieval::Scores) -> Value {
+    json!({
+        "lexical": scores.lexical,
+        "vector": scores.vector,
+        "context": scores.context,
+        "fused": scores.fused,
+    })
+}
+
+fn result_document(document: &SearchDocument, include: &Include) -> ResultDocument {
+    ResultDocument {
+        id: document.id.to_string(),
+        title: document.title.clone(),
+        r#type: document.kind,
+        metadata: some_metadata(document.metadata.clone()),
+        summary: include.summaries.then_some(Value::Null),
+        created_at: Timestamp::from_millis(document.created_at),
+        updated_at: Timestamp::from_millis(document.updated_at),
+    }
+}
+
+/// A found memory, with what the request wants to see of it; `chunks` are those of the same containers, where they are
+/// wanted.
+///
+/// # Errors
+/// [`PortError::Corrupt`] when the chunks of its documents cannot be read.
+pub(crate) fn memory_result(
+    found: FoundMemory,
+    memories: &[Memories],
+    chunks: &[Chunks],
+    include: &Include,
+    explain: bool,
+    now: Timestamp,
+) -> Result<SearchResult> {
+    let FoundMemory { hit, memory } = found;
+    let ledger = memories[hit.container].ledger();
+    let documents = ledger.documents_of(&memory);
+    let shown = || documents.iter().map(|document| result_document(document, include)).collect();
+    Ok(SearchResult {
+        id: memory.id.to_string(),
+        memory: Some(memory.text.clone()),
+        chunk: None,
+        metadata: some_metadata(memory.metadata.clone()),
+        updated_at: memory.updated_at,
+        similarity: hit.similarity,
+        version: Some(memory.version),
+        root_memory_id: Some(memory.root.to_string()),
+        filepath: documents.iter().find_map(|document| document.filepath.clone()),
+        is_forgotten: memory.is_forgotten(now).then_some(true),
+        context: include.related_memories.then(|| context(ledger, &memory)),
+        documents: (include.documents || include.summaries).then(shown),
+        chunks: if include.chunks { Some(source_chunks(&memory, chunks)?) } else { None },
+        is_aggregated: None,
+        explain: explain.then(|| explanation(ledger, &memory, &hit.scores)),
+        subject: memory
+            .answers
+            .as_ref()
+            .map(|topic| topic.subject.clone())
+            .or_else(|| memory.speaker.clone()),
+    })
+}
+
+fn context(ledger: &Ledger, memory: &Memory) -> Context {
+    let related = |other: &Memory, relation, version| Related {
+        relation,
+        version,
+        memory: other.text.clone(),
+        metadata: some_metadata(other.metadata.clone()),
+        updated_at: other.updated_at,
+    };
+    let mut context = Context::default();
+    for other in ledger.history(memory).into_iter().rev().filter(|other| other.id != memory.id) {
+        let distance = i64::from(other.version) - i64::from(memory.version);
+        let side = if distance < 0 { &mut context.parents } else { &mut context.children };
+        side.push(related(other, Relation::Updates.as_str(), Some(distance)));
+    }
+    let others = |relations: &std::collections::BTreeMap<_, Relation>| -> Vec<Related> {
+        let apart = relations.iter().filter(|(_, relation)| **relation != Relation::Updates);
+        apart.filter_map(|(id, relation)| Some(related(ledger.get(id)?, relation.as_str(), None))).collect()
+    };
+    context.parents.extend(others(&memory.relations));
+    context.children.extend(others(&memory.related_by));
+    let otherwise = memory.contradicts.iter().filter_map(|id| ledger.get(id));
+    context.related = otherwise.map(|other| related(other, "contradicts", None)).collect();
+    context
+}
+
+/// The chunks in which a memory was stated.
+fn source_chunks(memory: &Memory, chunks: &[Chunks]) -> Result<Vec<SourceChunk>> {
+    /// The most places of a memory that are looked at.
+    const MOST: usize = 20;
+    let mut found = Vec::new();
+    for source in memory.sources.iter().take(MOST) {
+        for chunks in chunks {
+            let stored = chunks.index.stored(source.document.as_str());
+            let stored = stored.map_err(|error| PortError::Corrupt(error.to_string()))?;
+            let covering = stored
+                .into_iter()
+                .flat_map(|document| document.chunks)
+                .filter(|chunk| (chunk.start as usize) < source.end && source.start < chunk.end as usize);
+            found.extend(covering.map(|chunk| SourceChunk {
+                content: chunk.text,
+                position: chunk.position,
+                document_id: source.document.to_string(),
+            }));
+        }
+    }
+    found.dedup_by(|a, b| (&a.document_id, a.position) == (&b.document_id, b.position));
+    Ok(found)
+}
+
+/// Why a memory is as it is, and where each word of it comes from.
+fn explanation(ledger: &Ledger, memory: &Memory, scores_of: &retrieval::Scores) -> Value {
+    let sources: Vec<Value> = memory
+        .sources
+        .iter()
+        .map(|source| {
+            json!({"documentId": source.document, "span": {"start": source.start, "end": source.end}})
+        })
+        .collect();
+    let history: Vec<Value> = ledger
+        .history(memory)
+        .into_iter()
+        .map(|version| {
+            json!({
+                "id": version.id,
+                "memory": version.text,
+                "version": version.version,
+                "validFrom": version.said_at,
+                "validUntil": version.superseded_at,
+            })
+        })
+        .collect();
+    json!({
+        "scores": scores(scores_of),
+        "sources": sources,
+        "kind": memory.kind,
+        "confidence": memory.confidence,
+        "trust": memory.trust,
+        "speaker": memory.speaker,
+        "isInference": memory.is_inference,
+        "validFrom": memory.said_at,
+        "validUntil": memory.superseded_at,
+        "event": memory.event,
+        "history": history,
+        "contradicts": memory.contradicts,
+    })
+}
+
+/// Joins the memories about one subject into one row, where the best of them stood. Their sentences stay as they are.
+pub(crate) fn aggregate(results: Vec<SearchResult>) -> Vec<SearchResult> {
+    let mut rows: Vec<SearchResult> = Vec::new();
+    for result in results {
+        let same = |row: &&mut SearchResult| row.subject.is_some() && row.subject == result.subject;
+        match rows.iter_mut().find(same) {
+            Some(row) => {
+                if let (Some(all), Some(more)) = (&mut row.memory, &result.memory) {
+                    all.push(' ');
+                    all.push_str(more);
+                }
+                row.is_aggregated = Some(true);
+            }
+            None => rows.push(result),
+        }
+    }
+    rows
+}

@@ -1,0 +1,114 @@
+//! A container as plain values: what an export writes down and an import reads again, without loss.
+
+mod copy;
+
+use bytes::Bytes;
+
+use crate::blob::BlobRef;
+use crate::ctx::Ctx;
+use crate::document::{Document, Indexed, Learned};
+use crate::error::{Error, Result};
+use crate::memory::Statements;
+use crate::pack::Pack;
+use crate::tenant::Tenant;
+use crate::usecase::find::read_document;
+
+pub use copy::{BodyCopy, ContainerCopy, DocumentCopy, LearnedCopy, ServedCopy};
+
+/// How often a document is read against changes that take its bytes away meanwhile.
+const ATTEMPTS: usize = 8;
+
+/// A document with its bytes, its chunks and what it states; `None` when it is deleted meanwhile.
+///
+/// # Errors
+/// Those of the ports.
+pub async fn copy_document(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    mut document: Document,
+) -> Result<Option<DocumentCopy>> {
+    for _ in 0..ATTEMPTS {
+        let blobs = blobs_of(&document);
+        let bytes = ctx.blobs.get(tenant, &blobs).await?;
+        if let Some(copy) = copy(&document, bytes)? {
+            return Ok(Some(copy));
+        }
+        // A later revision, or a deletion, has taken them away.
+        match read_document(ctx, tenant, &document.id).await? {
+            Some(newer) => document = newer,
+            None => return Ok(None),
+        }
+    }
+    Err(Error::internal(format!("the bytes of the document {} are gone", document.id)))
+}
+
+fn blobs_of(document: &Document) -> Vec<BlobRef> {
+    let served = document.indexed.iter().flat_map(|served| [Some(&served.pack), served.statements()]);
+    std::iter::once(&document.body.blob).chain(served.flatten()).cloned().collect()
+}
+
+/// The copy of a document out of the bytes of [`blobs_of`]; `None` when some that must be there are not.
+fn copy(document: &Document, bytes: Vec<Option<Bytes>>) -> Result<Option<DocumentCopy>> {
+    let mut bytes = bytes.into_iter();
+    let body = bytes.next().flatten();
+    if body.is_none() && document.body.awaited_until.is_none() {
+        return Ok(None);
+    }
+    let served = match &document.indexed {
+        None => None,
+        Some(served) => {
+            let copy = copy_served(document, served, bytes.next().flatten(), bytes.next().flatten())?;
+            let Some(copy) = copy else { return Ok(None) };
+            Some(copy)
+        }
+    };
+    Ok(Some(DocumentCopy {
+        id: document.id.clone(),
+        container_id: document.container.clone(),
+        custom_id: document.custom_id.clone(),
+        status: document.status,
+        failure: document.failure.clone(),
+        revision_number: document.revision_number,
+        created_at: document.created_at,
+        updated_at: document.updated_at,
+        indexed_at: None,
+        kind: document.kind,
+        title: document.title.clone(),
+        properties: document.properties.clone(),
+        url: document.url.clone(),
+        metadata: document.metadata.as_object().clone(),
+        filepath: document.filepath.clone(),
+        filter_by_metadata: document.filter_by_metadata.as_ref().map(|filter| filter.as_object().clone()),
+        task_type: document.task_type,
+        dreaming: document.dreaming,
+        document_date: document.document_date,
+        body: body.map(|bytes| BodyCopy::new(document.body.form.clone(), &bytes)),
+        served,
+    }))
+}
+
+fn copy_served(
+    document: &Document,
+    served: &Indexed,
+    pack: Option<Bytes>,
+    statements: Option<Bytes>,
+) -> Result<Option<ServedCopy>> {
+    let Some(pack) = pack else { return Ok(None) };
+    if served.statements().is_some() && statements.is_none() {
+        return Ok(None);
+    }
+    let statements = statements.map(|blob| Statements::decode(&blob)).transpose()?;
+    let statements = statements.map(|found| found.statements).unwrap_or_default();
+    let learned = |learned: &Learned| LearnedCopy {
+        extractor: learned.extractor.clone(),
+        fallback_reason: learned.fallback_reason.clone(),
+        statements,
+    };
+    Ok(Some(ServedCopy {
+        is_current: document.is_current(&served.revision),
+        kind: served.kind,
+        title: served.title.clone(),
+        pack: Pack::decode(&pack)?,
+        learned: served.learned.as_ref().map(learned),
+    }))
+}

@@ -1,0 +1,284 @@
+//! Writing copies of documents into a container: under the same ids, with the same times and memories.
+
+use std::collections::HashSet;
+
+use futures::stream::{self, StreamExt, TryStreamExt};
+
+use crate::container::{Change, Container, ContainerChange};
+use crate::ctx::Ctx;
+use crate::document::{Document, Indexed, Learned, Status};
+use crate::error::{Error, PortError, Result};
+use crate::ids::{ContainerId, DocumentId, Revision};
+use crate::job::Envelope;
+use crate::memory::Statements;
+use crate::patch::Patch;
+use crate::ports::{Committed, MAX_CHANGES};
+use crate::settings::Bucket;
+use crate::tag::ContainerTag;
+use crate::tenant::Tenant;
+use crate::time::Timestamp;
+use crate::usecase::describe::Description;
+use crate::usecase::export::{ContainerCopy, DocumentCopy, ServedCopy};
+use crate::usecase::remove::after_commit;
+use crate::usecase::revise::{Identity, NewBody, Said, announce, compose};
+
+/// How often a commit is tried against others of the container.
+const ATTEMPTS: usize = 50;
+/// How many documents' bytes are stored at the same time.
+const PARALLEL: usize = 8;
+
+/// What became of copies.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Imported {
+    /// Searchable as they were.
+    pub written: usize,
+    /// To be processed (again): they were not done.
+    pub queued: usize,
+    /// There already, and left as they are.
+    pub known: usize,
+    /// Left out: the file that was announced for them never came.
+    pub without_content: usize,
+}
+
+impl std::ops::AddAssign for Imported {
+    fn add_assign(&mut self, other: Self) {
+        self.written += other.written;
+        self.queued += other.queued;
+        self.known += other.known;
+        self.without_content += other.without_content;
+    }
+}
+
+/// Makes a tag point to the container that was copied, or finds that it does. What the caller has said about the tag
+/// since stays; what it lacks is filled in, also after an import that was broken off.
+///
+/// # Errors
+/// [`Error::Conflict`] when the tag has another container, or the container another tag; [`Error::Invalid`] for copies
+/// that cannot be imported.
+pub async fn import_container(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    tag: &ContainerTag,
+    copy: &ContainerCopy,
+) -> Result<Container> {
+    let [id] = copy.container_ids.as_slice() else {
+        return Err(Error::invalid("a tag over several containers cannot be imported as it was"));
+    };
+    if ContainerId::parse(id.as_str()).is_none() {
+        return Err(Error::invalid_field("containerIds", "this is not the id of a container"));
+    }
+    Bucket::check_all("profileBuckets", &copy.profile_buckets)?;
+    let all = ctx.containers.list(tenant).await?;
+    if let Some(other) = all.iter().find(|other| other.tag != *tag && other.ids.contains(id)) {
+        let message =
+            format!("this container exists already, under the tag {}; a copy would share its ids", other.tag);
+        return Err(Error::Conflict(message));
+    }
+    let container = ctx.containers.create(tenant, tag, id.clone(), copy.created_at).await?;
+    if container.ids != [id.clone()] {
+        let message = format!("the container tag {tag} exists already, with other content; name another tag");
+        return Err(Error::Conflict(message));
+    }
+    let change = missing_in(&container, copy);
+    let is_new = container.updated_at == container.created_at && copy.updated_at != copy.created_at;
+    if change == ContainerChange::default() && !is_new {
+        return Ok(container);
+    }
+    Ok(ctx.containers.describe(tenant, tag, &change, id.clone(), copy.updated_at).await?)
+}
+
+fn missing_in(container: &Container, copy: &ContainerCopy) -> ContainerChange {
+    fn missing<T: Clone>(has: bool, copy: Option<&T>) -> Patch<T> {
+        if has { Patch::Keep } else { copy.cloned().into() }
+    }
+    let buckets = Some(&copy.profile_buckets).filter(|buckets| !buckets.is_empty());
+    ContainerChange {
+        name: missing(container.name.is_some(), copy.name.as_ref()),
+        entity_context: missing(container.entity_context.is_some(), copy.entity_context.as_ref()),
+        profile_buckets: missing(!container.profile_buckets.is_empty(), buckets),
+        memory_paths: missing(container.memory_paths.is_some(), copy.memory_paths.as_ref()),
+    }
+}
+
+/// Writes copies of documents. Those that were done are searchable at once, with the chunks and statements they had;
+/// the others are sent to be processed. A document that is there already is left alone, so that doing it again goes on
+/// where an import was broken off.
+///
+/// # Errors
+/// [`Error::Invalid`] for a copy that cannot be read, and those of the ports; some are written then.
+pub async fn import_documents(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &Container,
+    copies: Vec<DocumentCopy>,
+) -> Result<Imported> {
+    let mut imported = Imported::default();
+    let mut wanted = Vec::new();
+    for copy in unknown(ctx, tenant, container, copies, &mut imported).await? {
+        match copy.body {
+            Some(_) => wanted.push(copy),
+            None => imported.without_content += 1,
+        }
+    }
+    let prepare = |copy: DocumentCopy| async move { prepare(ctx, tenant, container, copy).await };
+    let stored = stream::iter(wanted).map(prepare).buffered(PARALLEL);
+    let stored: Vec<(Document, Timestamp)> = stored.try_collect().await?;
+    let (served, unserved): (Vec<_>, Vec<_>) =
+        stored.into_iter().partition(|(document, _)| document.indexed.is_some());
+    let mut written: Vec<Document> = Vec::new();
+    // The time of a commit is what search shows as the last change of its documents.
+    for same_time in served.chunk_by(|(_, a), (_, b)| a == b) {
+        for batch in same_time.chunks(MAX_CHANGES) {
+            written.extend(create(ctx, tenant, batch).await?);
+        }
+    }
+    for (document, _) in unserved {
+        match ctx.documents.accept(tenant, &document, None, &[]).await {
+            Ok(()) => written.push(document),
+            Err(PortError::Conflict) => discard(ctx, tenant, &document).await,
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let queued = written.iter().filter(|document| document.status == Status::Queued);
+    let messages: Vec<Envelope> =
+        queued.map(|document| Envelope::to_process(tenant.org(), document)).collect();
+    for batch in messages.chunks(MAX_CHANGES) {
+        announce(ctx, batch).await;
+    }
+    imported.queued += messages.len();
+    imported.written += written.len() - messages.len();
+    Ok(imported)
+}
+
+/// The copies that are not there yet, each once, with their ids in this organization.
+async fn unknown(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &Container,
+    mut copies: Vec<DocumentCopy>,
+    imported: &mut Imported,
+) -> Result<Vec<DocumentCopy>> {
+    for copy in &mut copies {
+        copy.check()?;
+        if let Some(custom_id) = &copy.custom_id {
+            copy.id = DocumentId::derived(tenant.org(), container.primary(), custom_id);
+        }
+    }
+    let ids: Vec<DocumentId> = copies.iter().map(|copy| copy.id.clone()).collect();
+    let mut known = HashSet::new();
+    for batch in ids.chunks(100) {
+        for document in ctx.documents.get(tenant, batch).await?.into_iter().flatten() {
+            if document.container != *container.primary() {
+                let message =
+                    format!("the document {} exists already, under the tag {}", document.id, document.tag);
+                return Err(Error::Conflict(message));
+            }
+            known.insert(document.id);
+        }
+    }
+    let all = copies.len();
+    copies.retain(|copy| known.insert(copy.id.clone()));
+    imported.known += all - copies.len();
+    Ok(copies)
+}
+
+/// Stores a copy's bytes; its record, and the time from which search serves it.
+async fn prepare(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &Container,
+    copy: DocumentCopy,
+) -> Result<(Document, Timestamp)> {
+    let body = copy.body.as_ref().ok_or_else(|| Error::invalid_field("body", "is missing"))?;
+    let body = NewBody::sent(body.bytes()?, body.form.clone());
+    let said = Said {
+        description: Description::default(),
+        task_type: copy.task_type,
+        dreaming: copy.dreaming,
+        document_date: copy.document_date,
+    };
+    let identity = Identity::new(container, copy.id.clone(), copy.custom_id.clone());
+    let (metadata, filter) = copy.metadata()?;
+    let mut document = compose(ctx, tenant, identity, &said, body, None).await?;
+    document.revision_number = copy.revision_number.max(1);
+    (document.created_at, document.updated_at) = (copy.created_at, copy.updated_at);
+    (document.kind, document.title) = (copy.kind, copy.title);
+    (document.properties, document.url) = (copy.properties, copy.url);
+    (document.metadata, document.filter_by_metadata) = (metadata, filter);
+    document.filepath = copy.filepath;
+    if let Some(served) = &copy.served {
+        if copy.status == Status::Done && served.is_current {
+            document.status = Status::Done;
+        }
+        document.indexed = Some(serve(ctx, tenant, &document, served).await?);
+    }
+    Ok((document, copy.indexed_at.unwrap_or(copy.updated_at)))
+}
+
+/// Stores what search serves of a document.
+async fn serve(ctx: &Ctx, tenant: &Tenant, document: &Document, served: &ServedCopy) -> Result<Indexed> {
+    let mut of = document.clone();
+    if document.status != Status::Done {
+        // The newest revision will have a pack of its own, at its own path.
+        of.revision = Revision::random();
+    }
+    let mut learned = None;
+    if let Some(copy) = &served.learned {
+        let bytes = Statements::new(copy.statements.clone()).encode();
+        let states = !copy.statements.is_empty();
+        let path = of.statements_path();
+        let statements = if states { Some(ctx.blobs.put(tenant, &path, bytes.into()).await?) } else { None };
+        learned = Some(Learned {
+            statements,
+            count: u32::try_from(copy.statements.len()).unwrap_or(u32::MAX),
+            extractor: copy.extractor.clone(),
+            fallback_reason: copy.fallback_reason.clone(),
+        });
+    }
+    Ok(Indexed {
+        pack: ctx.blobs.put(tenant, &of.pack_path(), served.pack.encode().into()).await?,
+        revision: of.revision,
+        body: document.body.blob.clone(),
+        chunks: u32::try_from(served.pack.chunks.len()).unwrap_or(u32::MAX),
+        kind: served.kind,
+        title: served.title.clone(),
+        learned,
+    })
+}
+
+/// Commits documents that search is to serve from one time on; those of them that nobody else has written meanwhile.
+async fn create(ctx: &Ctx, tenant: &Tenant, batch: &[(Document, Timestamp)]) -> Result<Vec<Document>> {
+    let mut documents: Vec<Document> = batch.iter().map(|(document, _)| document.clone()).collect();
+    for _ in 0..ATTEMPTS {
+        let Some(first) = documents.first() else {
+            return Ok(documents);
+        };
+        let container = first.container.clone();
+        let head = ctx.index.head(tenant, &container).await?;
+        let changes: Vec<Change> =
+            documents.iter().map(|document| Change::Create(Box::new(document.clone()))).collect();
+        match ctx.index.commit(tenant, &container, head.seq, &changes, batch[0].1).await? {
+            Committed::Done(purges) => {
+                after_commit(ctx, tenant, &container, &head, &changes, purges).await;
+                return Ok(documents);
+            }
+            Committed::Stale(ids) => {
+                let (taken, left) = documents.into_iter().partition(|document| ids.contains(&document.id));
+                documents = left;
+                let taken: Vec<Document> = taken;
+                for document in &taken {
+                    discard(ctx, tenant, document).await;
+                }
+            }
+            Committed::Moved => {}
+        }
+    }
+    Err(PortError::Conflict.into())
+}
+
+/// Deletes what was stored of a document that somebody else was first to write.
+async fn discard(ctx: &Ctx, tenant: &Tenant, document: &Document) {
+    let served = document.indexed.iter().flat_map(Indexed::blobs);
+    let unused: Vec<_> = served.chain([&document.body.blob]).cloned().collect();
+    ctx.blobs.delete(tenant, &unused).await.ok();
+}

@@ -1,0 +1,123 @@
+//! What callers do to memories: writing new ones, and acting on those that are there.
+
+use bytes::Bytes;
+
+use crate::container::{Change, Container};
+use crate::ctx::Ctx;
+use crate::document::{BodyForm, Document, Dreaming, Indexed, Learned, Status, TaskType};
+use crate::error::{Error, PortError, Result};
+use crate::ids::ContainerId;
+use crate::memory::{MemoryAction, Statement, Statements};
+use crate::pack::Pack;
+use crate::ports::Committed;
+use crate::tag::ContainerTag;
+use crate::tenant::Tenant;
+use crate::usecase::describe::Description;
+use crate::usecase::find::read_document;
+use crate::usecase::remove::after_commit;
+use crate::usecase::revise::{Identity, NewBody, Said, compose};
+use crate::usecase::submit::{Content, NewDocument, identify};
+
+/// How often a commit is tried against others of the container.
+const ATTEMPTS: usize = 50;
+/// The most actions in one commit: with the longest texts and metadata their log record stays below an item's 400 KB.
+const ACTIONS_AT_ONCE: usize = 8;
+/// The name of the extractor of memories that a client has written.
+pub const CLIENT: &str = "client";
+
+/// The container behind a tag that must exist.
+///
+/// # Errors
+/// [`Error::Forbidden`] out of reach, [`Error::NotFound`] when nothing was ever written to it.
+pub async fn existing_container(ctx: &Ctx, tenant: &Tenant, tag: &ContainerTag) -> Result<Container> {
+    tenant.check_reach(tag)?;
+    ctx.containers.get(tenant, tag).await?.ok_or(Error::NotFound("Container tag"))
+}
+
+/// Stores memories that a client wrote as a document of their own, which is `done` at once: it has their text, no chunks,
+/// and these statements. Sent again within two minutes by the same key it is the same document.
+///
+/// # Errors
+/// Those of the ports.
+pub async fn write_memories(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &Container,
+    statements: Vec<Statement>,
+) -> Result<Document> {
+    let text = statements.iter().map(|statement| statement.text.as_str()).collect::<Vec<_>>().join("\n");
+    let bytes = Statements::new(statements.clone()).encode();
+    let content = Content::Whole { bytes: bytes.clone().into(), form: BodyForm::Text };
+    let new = NewDocument { tag: Some(container.tag.clone()), ..NewDocument::new(content) };
+    let (id, is_fresh) = identify(ctx, tenant, container, &new).await?;
+    if !is_fresh && let Some(known) = read_document(ctx, tenant, &id).await? {
+        return Ok(known);
+    }
+    let said = Said {
+        description: Description::default(),
+        task_type: TaskType::Memory,
+        dreaming: Dreaming::Instant,
+        document_date: None,
+    };
+    let body = NewBody::sent(Bytes::from(text.clone()), BodyForm::Text);
+    let mut document =
+        compose(ctx, tenant, Identity::new(container, id.clone(), None), &said, body, None).await?;
+    let pack = Pack { v: Pack::VERSION, model: String::new(), text, chunks: Vec::new() };
+    let learned = Learned {
+        statements: Some(ctx.blobs.put(tenant, &document.statements_path(), bytes.into()).await?),
+        count: u32::try_from(statements.len()).unwrap_or(u32::MAX),
+        extractor: CLIENT.into(),
+        fallback_reason: None,
+    };
+    document.status = Status::Done;
+    document.indexed = Some(Indexed {
+        revision: document.revision.clone(),
+        pack: ctx.blobs.put(tenant, &document.pack_path(), pack.encode().into()).await?,
+        body: document.body.blob.clone(),
+        chunks: 0,
+        kind: document.kind,
+        title: None,
+        learned: Some(learned),
+    });
+    let change = Change::Create(Box::new(document.clone()));
+    if commit(ctx, tenant, &document.container, &[change]).await? {
+        return Ok(document);
+    }
+    // The same request came twice at once, and the other was first; what this one stored nobody needs.
+    let unused: Vec<_> = document.indexed.iter().flat_map(Indexed::blobs).cloned().collect();
+    ctx.blobs.delete(tenant, &unused).await.ok();
+    read_document(ctx, tenant, &id).await?.ok_or_else(|| PortError::Conflict.into())
+}
+
+/// Does something to memories of a container, in the order given. Doing it twice is doing it once.
+///
+/// # Errors
+/// Those of the ports; some of it may have happened then.
+pub async fn act_on_memories(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &ContainerId,
+    actions: &[MemoryAction],
+) -> Result<()> {
+    for batch in actions.chunks(ACTIONS_AT_ONCE) {
+        let changes: Vec<Change> = batch.iter().cloned().map(Change::Act).collect();
+        commit(ctx, tenant, container, &changes).await?;
+    }
+    Ok(())
+}
+
+/// Commits changes; `false` when a document that they are about has changed.
+async fn commit(ctx: &Ctx, tenant: &Tenant, container: &ContainerId, changes: &[Change]) -> Result<bool> {
+    for _ in 0..ATTEMPTS {
+        let head = ctx.index.head(tenant, container).await?;
+        match ctx.index.commit(tenant, container, head.seq, changes, ctx.clock.now()).await? {
+            Committed::Done(purges) => {
+                after_commit(ctx, tenant, container, &head, changes, purges).await;
+                return Ok(true);
+            }
+            Committed::Stale(_) => return Ok(false),
+            Committed::Moved => {}
+        }
+    }
+    Err(PortError::Conflict.into())
+}

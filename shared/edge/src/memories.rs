@@ -1,0 +1,164 @@
+//! A memory as the contract shows it.
+
+use std::collections::BTreeMap;
+
+use domain::memory::Review;
+use domain::{ContainerId, DocumentId, MemoryId, MemoryKind, OrgId, Timestamp, Trust};
+use memory::{Ledger, Memory};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// One version of a memory, as in a document or in the history of a memory.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MemoryVersion {
+    id: MemoryId,
+    memory: String,
+    version: u32,
+    is_latest: bool,
+    is_forgotten: bool,
+    is_static: bool,
+    is_inference: bool,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    source_count: usize,
+    parent_memory_id: Option<MemoryId>,
+    root_memory_id: MemoryId,
+    metadata: Option<Map<String, Value>>,
+}
+
+impl MemoryVersion {
+    /// The version as it is at `now`.
+    pub fn new(memory: &Memory, now: Timestamp) -> Self {
+        Self {
+            id: memory.id.clone(),
+            memory: memory.text.clone(),
+            version: memory.version,
+            is_latest: memory.is_latest,
+            is_forgotten: memory.is_forgotten(now),
+            is_static: memory.is_static,
+            is_inference: memory.is_inference,
+            created_at: memory.created_at,
+            updated_at: memory.updated_at,
+            source_count: memory.source_count(),
+            parent_memory_id: memory.parent.clone(),
+            root_memory_id: memory.root.clone(),
+            metadata: some_metadata(&memory.metadata),
+        }
+    }
+}
+
+/// A memory with everything that is known of it.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MemoryEntry {
+    #[serde(flatten)]
+    version: MemoryVersion,
+    space_id: ContainerId,
+    org_id: OrgId,
+    forget_after: Option<Timestamp>,
+    forget_reason: Option<String>,
+    temporal_context: TemporalContext,
+    memory_relations: BTreeMap<MemoryId, &'static str>,
+    /// Older versions, the newest first.
+    history: Vec<MemoryVersion>,
+    document_ids: Vec<DocumentId>,
+    kind: MemoryKind,
+    confidence: f32,
+    trust: Trust,
+    speaker: Option<String>,
+    event_date: Option<EventDate>,
+    sources: Vec<Source>,
+    contradicts: Vec<MemoryId>,
+    review_status: Option<&'static str>,
+}
+
+/// When it was said, and when what it tells of happens.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct TemporalContext {
+    document_date: Timestamp,
+    event_date: Vec<Timestamp>,
+}
+
+/// When what a memory tells of happens.
+#[derive(Debug, Serialize)]
+struct EventDate {
+    start: Timestamp,
+    end: Timestamp,
+}
+
+/// Characters of a document's text.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Source {
+    document_id: DocumentId,
+    start: usize,
+    end: usize,
+}
+
+impl MemoryEntry {
+    /// The memory as it is at `now` in the ledger of the container `space`.
+    pub fn new(ledger: &Ledger, memory: &Memory, space: &ContainerId, org: &OrgId, now: Timestamp) -> Self {
+        let older = ledger.history(memory).into_iter().rev().filter(|other| other.version < memory.version);
+        let relations = memory.relations.iter().map(|(id, relation)| (id.clone(), relation.as_str()));
+        Self {
+            version: MemoryVersion::new(memory, now),
+            space_id: space.clone(),
+            org_id: org.clone(),
+            forget_after: memory.forget_after,
+            forget_reason: reason(memory),
+            temporal_context: TemporalContext {
+                document_date: memory.said_at,
+                event_date: event_dates(memory),
+            },
+            memory_relations: relations.collect(),
+            history: older.map(|version| MemoryVersion::new(version, now)).collect(),
+            document_ids: ledger.documents_of(memory).iter().map(|document| document.id.clone()).collect(),
+            kind: memory.kind,
+            confidence: memory.confidence,
+            trust: memory.trust,
+            speaker: memory.speaker.clone(),
+            event_date: memory.event.map(|event| EventDate { start: event.from, end: event.to }),
+            sources: sources(memory),
+            contradicts: memory.contradicts.clone(),
+            review_status: review_status(memory),
+        }
+    }
+}
+
+/// What a caller decided about an inferred memory.
+pub fn review_status(memory: &Memory) -> Option<&'static str> {
+    match memory.review? {
+        Review::Approve => Some("approved"),
+        Review::Decline => Some("declined"),
+        Review::Undo => None,
+    }
+}
+
+/// Why it is forgotten or, before that, will be.
+fn reason(memory: &Memory) -> Option<String> {
+    let forgotten = memory.forgotten.as_ref().and_then(|forgotten| forgotten.reason.as_ref());
+    forgotten.or(memory.forget_reason.as_ref()).cloned()
+}
+
+/// The first and the last moment, or the only one.
+fn event_dates(memory: &Memory) -> Vec<Timestamp> {
+    let mut dates: Vec<Timestamp> = memory.event.iter().flat_map(|event| [event.from, event.to]).collect();
+    dates.dedup();
+    dates
+}
+
+fn sources(memory: &Memory) -> Vec<Source> {
+    let source = |support: &memory::Support| Source {
+        document_id: support.document.clone(),
+        start: support.start,
+        end: support.end,
+    };
+    memory.sources.iter().map(source).collect()
+}
+
+/// `null` where there is no metadata.
+fn some_metadata(metadata: &Map<String, Value>) -> Option<Map<String, Value>> {
+    (!metadata.is_empty()).then(|| metadata.clone())
+}

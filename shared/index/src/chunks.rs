@@ -1,0 +1,141 @@
+//! The chunks of a container's documents, to be searched.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use domain::BlobRef;
+use domain::container::LogEntry;
+use domain::ports::PortResult;
+use domain::{ContainerId, Ctx, LogRecord, Pack, PortError, SearchDocument, SegmentRef, Tenant};
+use retrieval::{ChunkInput, ContainerIndex, DIMENSIONS, Document, Segment, Vector};
+use tracing::warn;
+
+use crate::view::View;
+
+/// How many packs are read in one go.
+const PACKS_AT_ONCE: usize = 100;
+
+/// What the index shows of a hit's document.
+///
+/// # Errors
+/// [`PortError::Corrupt`] when the attributes are not what this crate stored.
+pub fn attributes(bytes: &[u8]) -> PortResult<SearchDocument> {
+    serde_json::from_slice(bytes).map_err(|_| PortError::Corrupt("attributes of an indexed document".into()))
+}
+
+/// The chunks of a container.
+#[derive(Debug, Clone, Default)]
+pub struct Chunks {
+    /// The segments it was built on.
+    pub(crate) segments: Vec<(SegmentRef, Arc<Segment>)>,
+    /// Where they are found.
+    pub index: ContainerIndex,
+}
+
+#[async_trait]
+impl View for Chunks {
+    fn empty(_: &ContainerId) -> Self {
+        Self::default()
+    }
+
+    async fn read_segments(
+        &mut self,
+        ctx: &Ctx,
+        tenant: &Tenant,
+        segments: &[SegmentRef],
+    ) -> PortResult<bool> {
+        let blobs: Vec<BlobRef> = segments.iter().map(|segment| segment.blob.clone()).collect();
+        for (segment, bytes) in segments.iter().zip(ctx.blobs.get(tenant, &blobs).await?) {
+            let Some(bytes) = bytes else {
+                return Ok(false);
+            };
+            let opened =
+                Segment::open(bytes).map_err(|error| PortError::Corrupt(format!("segment: {error}")))?;
+            let opened = Arc::new(opened);
+            self.index.push_segment(opened.clone());
+            self.segments.push((segment.clone(), opened));
+        }
+        Ok(true)
+    }
+
+    async fn fold(&mut self, ctx: &Ctx, tenant: &Tenant, records: &[LogRecord]) -> PortResult<()> {
+        let mut puts: Vec<(&BlobRef, &SearchDocument)> = Vec::new();
+        for entry in last_of_each(records) {
+            match entry {
+                LogEntry::Put { pack, document, .. } => puts.push((pack, document)),
+                LogEntry::Remove { id } => {
+                    self.index.remove(id.as_str());
+                }
+                LogEntry::Act { .. } => {}
+            }
+        }
+        for batch in puts.chunks(PACKS_AT_ONCE) {
+            let blobs: Vec<BlobRef> = batch.iter().map(|(pack, _)| (*pack).clone()).collect();
+            for ((_, document), bytes) in batch.iter().zip(ctx.blobs.get(tenant, &blobs).await?) {
+                self.put(document, bytes)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn bytes(&self) -> usize {
+        self.index.bytes()
+    }
+
+    fn tail_len(&self) -> usize {
+        self.index.tail_chunks()
+    }
+}
+
+impl Chunks {
+    fn put(&mut self, document: &SearchDocument, pack: Option<Bytes>) -> PortResult<()> {
+        let Some(pack) = pack else {
+            // Its bytes are purged after a later record replaced or removed it, so that record is on its way.
+            warn!(document.id = %document.id, "the pack of {} is gone; a newer record follows", document.id);
+            self.index.remove(document.id.as_str());
+            return Ok(());
+        };
+        self.index.upsert(to_index(document, &Pack::decode(&pack)?));
+        Ok(())
+    }
+}
+
+/// Of several entries about one document only the last one counts, and only its bytes still have to exist. By document,
+/// so that the order is the same each time.
+pub(crate) fn last_of_each(records: &[LogRecord]) -> Vec<&LogEntry> {
+    let mut last: HashMap<&str, &LogEntry> = HashMap::new();
+    for entry in records.iter().flat_map(|record| &record.entries) {
+        if let Some(id) = entry.document() {
+            last.insert(id.as_str(), entry);
+        }
+    }
+    let mut entries: Vec<(&str, &LogEntry)> = last.into_iter().collect();
+    entries.sort_by_key(|(id, _)| *id);
+    entries.into_iter().map(|(_, entry)| entry).collect()
+}
+
+/// A document as the engine takes it. Its title counts as the outermost heading.
+fn to_index(document: &SearchDocument, pack: &Pack) -> Document {
+    let chunk = |(position, (chunk, text)): (usize, (&domain::PackedChunk, &str))| {
+        let title = document.title.iter().filter(|title| chunk.headings.first() != Some(title));
+        let headings: Vec<&str> = title.chain(&chunk.headings).map(String::as_str).collect();
+        let mut vector = [0i8; DIMENSIONS];
+        let known = chunk.vector.len().min(DIMENSIONS);
+        vector[..known].copy_from_slice(&chunk.vector[..known]);
+        ChunkInput {
+            text: text.to_owned(),
+            headings: headings.join("\n"),
+            vector: Vector(vector),
+            position: u32::try_from(position).unwrap_or(u32::MAX),
+            start: u32::try_from(chunk.start).unwrap_or(u32::MAX),
+            end: u32::try_from(chunk.end).unwrap_or(u32::MAX),
+        }
+    };
+    Document {
+        id: document.id.as_str().to_owned(),
+        attributes: serde_json::to_vec(document).expect("our own types have string keys").into(),
+        chunks: pack.chunks.iter().zip(pack.chunk_texts()).enumerate().map(chunk).collect(),
+    }
+}

@@ -1,0 +1,163 @@
+//! How well statements of German and Chinese notes meet the labels of their English originals.
+//!
+//! `cargo run --release -p memory --example languages FOLDER [--show]`, where the folder has `dataset.jsonl`,
+//! `dataset.de.jsonl`, `dataset.zh.jsonl` and `labels.jsonl`. A label belongs to the English sentence that shares most
+//! words with it, and so to the sentence of the same number in the translation. It is recalled when a statement covers
+//! that sentence; a statement is precise when it meets such a sentence.
+#![allow(clippy::print_stdout)]
+
+use std::collections::{BTreeSet, HashSet};
+use std::path::Path;
+
+use domain::{Timestamp, Trust};
+use memory::{Passage, Role, Source, extract};
+use serde_json::Value;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let folder = arguments.next().ok_or("which folder?")?;
+    let show = arguments.next().is_some();
+    let read = |name: &str| lines(&Path::new(&folder).join(name));
+    let (english, labels) = (read("dataset.jsonl")?, read("labels.jsonl")?);
+    println!("{:<8} {:>7} {:>10} {:>7} {:>10}", "language", "labels", "statements", "recall", "precision");
+    for (name, file) in [("German", "dataset.de.jsonl"), ("Chinese", "dataset.zh.jsonl")] {
+        let mut tally = Tally::default();
+        for ((original, translated), label) in english.iter().zip(read(file)?).zip(&labels) {
+            tally.add(&text(original), &text(&translated), &contents(label), show);
+        }
+        tally.print(name);
+        speed(name, &read(file)?);
+    }
+    Ok(())
+}
+
+/// How fast notes are read, repeated until they are some megabytes.
+fn speed(name: &str, rows: &[Value]) {
+    let notes = rows.iter().map(text).collect::<Vec<_>>();
+    let bytes = notes.iter().map(String::len).sum::<usize>();
+    let rounds = 4_000_000 / bytes.max(1) + 1;
+    let start = std::time::Instant::now();
+    let mut found = 0;
+    for _ in 0..rounds {
+        found += notes.iter().map(|note| statements(note).len()).sum::<usize>();
+    }
+    let rate = (bytes * rounds) as f64 / 1e6 / start.elapsed().as_secs_f64();
+    println!("{name:<8} {rate:.1} MB/s ({} statements a round)", found / rounds);
+}
+
+fn lines(path: &Path) -> Result<Vec<Value>, Box<dyn std::error::Error>> {
+    let text = std::fs::read_to_string(path)?;
+    Ok(text.lines().map(serde_json::from_str).collect::<Result<_, _>>()?)
+}
+
+fn text(row: &Value) -> String {
+    row["text"].as_str().unwrap_or_default().to_owned()
+}
+
+fn contents(row: &Value) -> Vec<String> {
+    let memories = row["memories"].as_array().cloned().unwrap_or_default();
+    memories.iter().filter_map(|memory| memory["content"].as_str().map(str::to_owned)).collect()
+}
+
+#[derive(Default)]
+struct Tally {
+    labels: usize,
+    recalled: usize,
+    statements: usize,
+    precise: usize,
+}
+
+impl Tally {
+    fn add(&mut self, english: &str, translated: &str, labels: &[String], show: bool) {
+        let (originals, sentences) = (spans(english), spans(translated));
+        let chars = english.chars().collect::<Vec<_>>();
+        let originals =
+            originals.iter().map(|(from, to)| words(&chars[*from..*to].iter().collect::<String>()));
+        let originals = originals.collect::<Vec<_>>();
+        let found = statements(translated);
+        let mut wanted = BTreeSet::new();
+        for label in labels {
+            let label = words(label);
+            let shared = |index: &usize| originals[*index].intersection(&label).count();
+            // Of equals the first counts.
+            let Some(best) = (0..originals.len()).rev().max_by_key(shared) else { continue };
+            let best = best.min(sentences.len().saturating_sub(1));
+            self.labels += 1;
+            self.recalled +=
+                usize::from(found.iter().any(|(from, to, _)| meets((*from, *to), sentences[best])));
+            wanted.insert(best);
+        }
+        for (from, to, text) in &found {
+            let precise = wanted.iter().any(|index| meets((*from, *to), sentences[*index]));
+            self.statements += 1;
+            self.precise += usize::from(precise);
+            if show && !precise {
+                println!("  wrong  {text}");
+            }
+        }
+        let chars = translated.chars().collect::<Vec<_>>();
+        for (from, to) in wanted.iter().map(|index| sentences[*index]) {
+            if show && !found.iter().any(|(start, end, _)| meets((*start, *end), (from, to))) {
+                println!("  missed {}", chars[from..to].iter().collect::<String>());
+            }
+        }
+    }
+
+    fn print(&self, name: &str) {
+        let share = |part: usize, whole: usize| part as f64 / whole.max(1) as f64;
+        println!(
+            "{name:<8} {:>7} {:>10} {:>7.2} {:>10.2}",
+            self.labels,
+            self.statements,
+            share(self.recalled, self.labels),
+            share(self.precise, self.statements)
+        );
+    }
+}
+
+fn meets(one: (usize, usize), other: (usize, usize)) -> bool {
+    one.0 < other.1 && other.0 < one.1
+}
+
+fn statements(text: &str) -> Vec<(usize, usize, String)> {
+    let said_at = Timestamp::from_millis(1_744_675_200_000);
+    let passage = Passage { text, start: 0, role: Role::Author, speaker: None, said_at };
+    let source = Source { passages: vec![passage], trust: Trust::Document };
+    extract(&source)
+        .into_iter()
+        .map(|one| (one.start, one.end, format!("{:?} {}", one.kind, one.text)))
+        .collect()
+}
+
+/// Sentences by their marks alone, so that the measure does not lean on what it measures.
+fn spans(text: &str) -> Vec<(usize, usize)> {
+    let chars = text.chars().collect::<Vec<_>>();
+    let mut spans = Vec::new();
+    let mut start = 0;
+    for (at, c) in chars.iter().enumerate() {
+        let next = chars.get(at + 1);
+        let day = at > 0
+            && chars[at - 1].is_ascii_digit()
+            && chars.get(at + 2).is_some_and(|c| "AJMFSOND".contains(*c));
+        let ends = matches!(c, '。' | '！' | '？')
+            || (matches!(c, '.' | '!' | '?') && next.is_none_or(|c| *c == ' ') && !day);
+        if ends {
+            spans.push((start, at + 1));
+            start = at + 1;
+        }
+    }
+    if start < chars.len() {
+        spans.push((start, chars.len()));
+    }
+    spans
+}
+
+fn words(text: &str) -> HashSet<String> {
+    const SMALL: [&str; 14] =
+        ["the", "a", "an", "of", "to", "and", "in", "is", "for", "on", "it", "at", "by", "will"];
+    let lower = text.to_lowercase();
+    let words =
+        lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty() && !SMALL.contains(word));
+    // Beginnings stand for stems.
+    words.map(|word| word.chars().take(5).collect()).collect()
+}

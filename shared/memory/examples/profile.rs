@@ -1,0 +1,113 @@
+//! How long a profile takes, by the number of memories: `cargo run --release -p memory --example profile -- [sizes…]`.
+
+#![expect(clippy::print_stdout, reason = "a report is this program's purpose")]
+
+use std::time::{Duration, Instant};
+
+use domain::{
+    Bucket, ContainerId, DocumentId, DocumentType, MemoryKind, Revision, SearchDocument, Statement,
+    Timestamp, Trust,
+};
+use memory::{Ledger, Outline, Sorter, Told, profile};
+
+const RUNS: usize = 101;
+const STATEMENTS_PER_DOCUMENT: usize = 10;
+const NOUNS: [&str; 10] =
+    ["ferry", "soup", "hospital", "sister", "project", "hotel", "violin", "garden", "meeting", "flight"];
+const VERBS: [&str; 7] = ["painted", "missed", "described", "remembered", "planned", "found", "lost"];
+
+fn statement(number: usize) -> Statement {
+    let (verb, noun) = (VERBS[number % VERBS.len()], NOUNS[number / 7 % NOUNS.len()]);
+    let text = format!("User {verb} the {noun} of town number {number} and told a friend.");
+    let kind = match number % 50 {
+        0 => MemoryKind::Instruction,
+        1..=5 => MemoryKind::Preference,
+        _ => MemoryKind::Fact,
+    };
+    Statement {
+        end: text.chars().count(),
+        text,
+        start: number * 100,
+        kind,
+        is_static: number.is_multiple_of(5),
+        confidence: 0.8,
+        trust: Trust::User,
+        speaker: None,
+        said_at: Timestamp::from_millis(i64::try_from(number).unwrap_or(0) * 60_000),
+        event: None,
+        forget_after: None,
+        forget_reason: None,
+        topic: None,
+        metadata: serde_json::Map::new(),
+    }
+}
+
+fn ledger(size: usize) -> Ledger {
+    let container = ContainerId::random();
+    let mut ledger = Ledger::new(container);
+    for first in (0..size).step_by(STATEMENTS_PER_DOCUMENT) {
+        let document = SearchDocument {
+            id: DocumentId::random(),
+            revision: Revision::random(),
+            tag: "bench".into(),
+            custom_id: None,
+            kind: DocumentType::Text,
+            title: None,
+            metadata: serde_json::Map::new(),
+            filepath: None,
+            filter_by_metadata: None,
+            created_at: 0,
+            updated_at: 0,
+        };
+        let statements = (first..size.min(first + STATEMENTS_PER_DOCUMENT)).map(statement).collect();
+        ledger.tell(Told { document, statements });
+    }
+    ledger.settle();
+    ledger
+}
+
+fn sorter() -> Sorter {
+    let bucket =
+        |(key, description): (&str, &str)| Bucket { key: key.into(), description: description.into() };
+    Sorter::new(
+        [
+            ("health", "Illnesses, allergies, medication and doctors."),
+            ("work", "Job, employer, projects and colleagues."),
+            ("travel", "Trips, flights and hotels."),
+            ("food", "Meals, diets and drinks."),
+            ("family", "Parents, siblings and children."),
+        ]
+        .map(bucket)
+        .into(),
+    )
+}
+
+fn main() {
+    let sizes: Vec<usize> = std::env::args().skip(1).filter_map(|size| size.parse().ok()).collect();
+    let sizes = if sizes.is_empty() { vec![100, 1_000, 10_000, 100_000] } else { sizes };
+    println!("memories | p50 | p99 | with 5 buckets, first | p50");
+    for size in sizes {
+        let ledger = ledger(size);
+        let plain = Outline::new(Timestamp::from_millis(i64::MAX / 2));
+        let sorter = sorter();
+        let sorted = Outline { sorter: Some(&sorter), ..plain };
+        let time = |outline: &Outline<'_>| {
+            let begun = Instant::now();
+            std::hint::black_box(profile(&[&ledger], outline));
+            begun.elapsed()
+        };
+        let first = time(&sorted);
+        let runs = |outline: &Outline<'_>| {
+            let mut times: Vec<Duration> = (0..RUNS).map(|_| time(outline)).collect();
+            times.sort();
+            times
+        };
+        let (without, with) = (runs(&plain), runs(&sorted));
+        println!(
+            "{size} | {:.1?} | {:.1?} | {first:.1?} | {:.1?}",
+            without[RUNS / 2],
+            without[RUNS - 2],
+            with[RUNS / 2]
+        );
+    }
+}

@@ -1,0 +1,76 @@
+//! What is learned from conversations: `cargo run -p memory --example say FILES`, or from standard input.
+//!
+//! A line is a turn (`u: ` the user, `a: ` the assistant, `d: ` a document, else the name of who speaks), or a case of a
+//! table: JSON with `talks`, each a day and its turns. Under every turn stand its statements with kind, topic and event.
+
+#![expect(clippy::print_stdout, reason = "a report is this program's purpose")]
+
+use std::error::Error;
+use std::io::Read;
+
+use domain::{Statement, Timestamp, Trust};
+use memory::{Passage, Role, Source, extract};
+use serde_json::Value;
+
+/// The day of turns that stand without one; a Tuesday.
+const DAY: &str = "2025-04-15";
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut text = String::new();
+    for path in std::env::args().skip(1) {
+        text.push_str(&std::fs::read_to_string(path)?);
+    }
+    if text.is_empty() {
+        std::io::stdin().read_to_string(&mut text)?;
+    }
+    for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        if line.starts_with('{') {
+            case(number + 1, &serde_json::from_str(line)?)?;
+        } else {
+            talk(DAY, &[line])?;
+        }
+    }
+    Ok(())
+}
+
+/// One line of a table.
+fn case(number: usize, case: &Value) -> Result<(), Box<dyn Error>> {
+    println!("== {number} {} new {} old {} keep {}", case["q"], case["new"], case["old"], case["keep"]);
+    for one in case["talks"].as_array().ok_or("talks")? {
+        let parts: Vec<&str> = one.as_array().ok_or("a talk")?.iter().filter_map(Value::as_str).collect();
+        let (day, turns) = parts.split_first().ok_or("a day")?;
+        talk(day, turns)?;
+    }
+    Ok(())
+}
+
+/// One conversation: prints each turn, then what is learned from all of them.
+fn talk(day: &str, turns: &[&str]) -> Result<(), Box<dyn Error>> {
+    let said_at = Timestamp::parse("day", day)?;
+    let (mut passages, mut start) = (Vec::new(), 0);
+    for turn in turns {
+        println!("{day} {turn}");
+        let (who, text) = turn.split_once(": ").ok_or("who speaks")?;
+        let (role, speaker) = match who {
+            "u" => (Role::User, None),
+            "a" => (Role::Assistant, None),
+            "d" => (Role::Author, None),
+            name => (Role::User, Some(name)),
+        };
+        passages.push(Passage { text, start, role, speaker, said_at });
+        start += text.chars().count() + 1;
+    }
+    for statement in extract(&Source { passages, trust: Trust::User }) {
+        println!("{}", shown(&statement));
+    }
+    Ok(())
+}
+
+fn shown(statement: &Statement) -> String {
+    let topic = statement.topic.as_ref().map_or("-".to_owned(), |topic| {
+        let not = if topic.negated { "not " } else { "" };
+        format!("{} | {} | {not}{}", topic.subject, topic.attribute, topic.value)
+    });
+    let event = statement.event.map_or(String::new(), |event| format!(" @ {} .. {}", event.from, event.to));
+    format!("    {}\n        {:?} [{topic}]{event}", statement.text, statement.kind)
+}

@@ -1,0 +1,89 @@
+//! Names and numbers of days, months, seasons and units.
+
+use super::calendar::Unit;
+
+/// The month's number, of its name or its short form.
+pub(super) fn month_of(low: &str) -> Option<i8> {
+    const NAMES: [&str; 12] = [
+        "january",
+        "february",
+        "march",
+        "april",
+        "may",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
+        "december",
+    ];
+    let short = low == "sept" || low.len() == 3;
+    (1..)
+        .zip(NAMES)
+        .find(|(_, name)| *name == low || short && name.starts_with(low))
+        .map(|(number, _)| number)
+}
+
+/// The day of the week from Monday, 0, also of its plural and its short form.
+pub(super) fn weekday_of(low: &str) -> Option<i8> {
+    const NAMES: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
+    let short = matches!(low, "mon" | "tue" | "tues" | "wed" | "thu" | "thurs" | "fri");
+    let bare = low.strip_suffix('s').filter(|bare| bare.ends_with("day")).unwrap_or(low);
+    (0..)
+        .zip(NAMES)
+        .find(|(_, name)| *name == bare || short && name.starts_with(low))
+        .map(|(number, _)| number)
+}
+
+/// The season's place in the year.
+pub(super) fn season_of(low: &str) -> Option<i8> {
+    match low {
+        "spring" => Some(0),
+        "summer" => Some(1),
+        "fall" | "autumn" => Some(2),
+        "winter" => Some(3),
+        _ => None,
+    }
+}
+
+/// A day of a month: `15`, `15th`.
+pub(super) fn day_number(low: &str) -> Option<i8> {
+    let digits = low.trim_end_matches(|letter: char| letter.is_ascii_lowercase());
+    let ending = &low[digits.len()..];
+    let day = digits.parse().ok().filter(|day| (1..=31).contains(day))?;
+    matches!(ending, "" | "st" | "nd" | "rd" | "th").then_some(day)
+}
+
+/// A year of four digits.
+pub(super) fn year_number(low: &str) -> Option<i16> {
+    (low.len() == 4).then(|| low.parse().ok()).flatten().filter(|year| (1500..=2200).contains(year))
+}
+
+/// A small count in words or digits; `few` is none, since nobody knows how many.
+pub(super) fn count_of(low: &str) -> Option<i64> {
+    const WORDS: [&str; 12] =
+        ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
+    match low {
+        "a" | "an" => Some(1),
+        "couple" => Some(2),
+        _ => (1..)
+            .zip(WORDS)
+            .find(|(_, word)| *word == low)
+            .map(|(number, _)| number)
+            .or_else(|| low.parse().ok().filter(|count| (1..=2000).contains(count))),
+    }
+}
+
+/// The unit that a word counts, with its plural.
+pub(super) fn unit_of(low: &str) -> Option<Unit> {
+    Some(match low {
+        "day" | "days" => Unit::Day,
+        "week" | "weeks" | "wk" | "wks" => Unit::Week,
+        "weekend" | "weekends" => Unit::Weekend,
+        "month" | "months" => Unit::Month,
+        "quarter" | "quarters" => Unit::Quarter,
+        "year" | "years" | "yr" | "yrs" => Unit::Year,
+        _ => return None,
+    })
+}

@@ -1,0 +1,264 @@
+//! How somebody is and lives, as people say it in passing: `I'm retired`, `I can't eat gluten`, `I wake up at six`.
+
+use super::grammar::Reading;
+use super::identity::{name_at, no_longer};
+use super::lexicon::{determiner, preposition, pronoun, third};
+use super::topic::{Known, object, phrase_key, says, value};
+use super::words::Clause;
+
+/// Words for somebody's state, with the attribute they answer; alone, they answer for themselves.
+const STATES: &str = "retired/employment unemployed/employment self-employed/employment employed/employment \
+                      jobless/employment between_jobs/employment pregnant expecting left-handed/handedness \
+                      right-handed/handedness diabetic asthmatic celiac coeliac colorblind color-blind colourblind \
+                      colour-blind dyslexic deaf blind bilingual sober lactose_intolerant gluten_intolerant \
+                      nearsighted epileptic autistic on_sabbatical/leave on_parental_leave/leave \
+                      on_maternity_leave/leave on_paternity_leave/leave on_sick_leave/leave";
+/// Peoples and faiths, which are no names.
+const NATIONS: &str = "american argentinian australian austrian belgian brazilian british bulgarian canadian catalan \
+                       chilean chinese colombian croatian cuban czech danish dutch egyptian english estonian ethiopian \
+                       filipino finnish french german greek hungarian icelandic indian indonesian iranian iraqi irish \
+                       israeli italian jamaican japanese kenyan korean latvian lebanese lithuanian malaysian mexican \
+                       moroccan nigerian norwegian pakistani persian peruvian polish portuguese romanian russian \
+                       scottish serbian slovak slovenian spanish swedish swiss syrian taiwanese thai tunisian turkish \
+                       ukrainian venezuelan vietnamese welsh";
+const FAITHS: &str = "buddhist catholic hindu jewish muslim orthodox protestant sikh atheist agnostic";
+/// What one can or cannot do.
+const ABILITIES: &[&str] = &[
+    "eat", "drink", "swim", "drive", "cook", "ride", "speak", "read", "walk", "hear", "tolerate", "digest",
+    "ski",
+];
+/// Habits of which each object is a topic of its own.
+const HABITS: &str = "write grow watch suffer/from work/from cook sew sell support/- follow/- avoid compose brew invest/in \
+                      donate/to compete/in translate/- restore raise photograph do keep";
+/// What is under way for a while, each object a topic of its own.
+const WORKS: &str = "write build save/for work/on wait/for recover/from raise restore renovate apply/for \
+                     prepare/for care/for";
+/// What is at hand for an hour only.
+const TASKS: &[&str] =
+    &["email", "letter", "message", "text", "code", "function", "script", "report", "reply", "query"];
+/// Things that are drunk, and things that are eaten.
+const DRINKS: &[&str] =
+    &["coffee", "tea", "alcohol", "beer", "wine", "soda", "milk", "caffeine", "cola", "juice"];
+const FOODS: &[&str] = &[
+    "meat",
+    "fish",
+    "dairy",
+    "sugar",
+    "gluten",
+    "bread",
+    "eggs",
+    "cheese",
+    "chocolate",
+    "pork",
+    "beef",
+    "sweets",
+    "carbs",
+];
+const SPORTS: &[&str] = &[
+    "yoga",
+    "pilates",
+    "karate",
+    "judo",
+    "crossfit",
+    "gymnastics",
+    "ballet",
+    "boxing",
+    "taekwondo",
+    "aerobics",
+];
+
+/// The topic of a state or habit of a person.
+pub(crate) fn known(reading: Reading<'_>, subject: &str) -> Option<Known> {
+    let verb = reading.verb;
+    if !reading.someone() || verb.future {
+        return None;
+    }
+    let fact = |attribute: &str, value: String| Known::fact(subject.to_owned(), attribute, value);
+    if let Some(known) = ended(reading, &fact) {
+        return Some(known);
+    }
+    if verb.past && !verb.used
+        || verb.perfect && !verb.progressive && verb.base != "be"
+        || verb.modal && verb.base == "be"
+    {
+        return None;
+    }
+    let negated = verb.negated || no_longer(reading) || verb.used;
+    let rest = reading.rest();
+    let known = match verb.base {
+        _ if verb.modal => ability(reading, &fact),
+        _ if verb.passive => state(reading.clause.from(verb.main), &fact),
+        "be" => state(rest, &fact),
+        "date" | "see" if verb.progressive => fact("partner", name_at(rest, 0)?),
+        "watch" if verb.progressive => {
+            fact("is watching", value(rest, 0)).filter(|known| says(&known.topic.value))
+        }
+        base if verb.progressive => under_way(base, rest, &fact),
+        base => routine(base, rest, &fact).or_else(|| habit(base, rest, &fact)),
+    };
+    known.map(|known| known.negated(negated))
+}
+
+/// Makes a fact of an attribute and a value.
+type Make<'f> = &'f dyn Fn(&str, String) -> Option<Known>;
+
+/// `retired`, `on parental leave`, `Portuguese`.
+fn state(rest: Clause<'_>, fact: Make<'_>) -> Option<Known> {
+    let found = STATES.split_whitespace().find_map(|entry| {
+        let (word, attribute) = entry.split_once('/').unwrap_or((entry, entry));
+        let end = rest.phrase(0, &word.replace('_', " "))?;
+        Some((attribute.replace('_', " "), word.replace('_', " "), end))
+    });
+    let alone = |end: usize| {
+        rest.words.get(end).is_none_or(|next| {
+            next.mark || super::topic::tail(rest, end) || !next.capital() && preposition(next.low)
+        }) || matches!(rest.low(end), "and" | "now" | "again" | "since" | "any" | "anymore" | "but")
+    };
+    if let Some((attribute, value, end)) = found {
+        return alone(end).then(|| fact(&attribute, value))?;
+    }
+    if matches!(rest.low(0), "on" | "following") && rest.to(6).has(&["diet"]) {
+        let what = phrase_key(rest.to(rest.until(0, &["diet"])).from(1));
+        return fact("diet", what);
+    }
+    if let Some(at) =
+        rest.any(0, &["a member of", "member of", "part of"]).filter(|at| is_group(&thing(rest.from(*at))))
+    {
+        let group = thing(rest.from(at));
+        return fact(&format!("member of {group}"), group);
+    }
+    let listed = |list: &str| list.split_whitespace().any(|word| word == rest.low(0));
+    match rest.words.first().filter(|word| word.capital()) {
+        Some(word) if listed(NATIONS) && alone(1) => fact("nationality", word.low.to_owned()),
+        Some(word) if listed(FAITHS) && alone(1) => fact("religion", word.low.to_owned()),
+        _ => None,
+    }
+}
+
+/// Whether the word is the name of a people or a faith, in capitals but no name of a person.
+pub(super) fn of_people(low: &str) -> bool {
+    [NATIONS, FAITHS].iter().any(|list| list.split_whitespace().any(|word| word == low))
+}
+
+/// Whether people belong to it.
+fn is_group(what: &str) -> bool {
+    const GROUPS: &[&str] = &[
+        "club",
+        "choir",
+        "band",
+        "team",
+        "orchestra",
+        "board",
+        "party",
+        "union",
+        "society",
+        "association",
+        "church",
+    ];
+    what.rsplit(' ').next().is_some_and(|last| GROUPS.contains(&last))
+}
+
+/// `can't eat gluten`, `can swim`.
+fn ability(reading: Reading<'_>, fact: Make<'_>) -> Option<Known> {
+    let (verb, rest) = (reading.verb, reading.rest());
+    let able = matches!(reading.clause.low(verb.first), "can" | "cannot") && ABILITIES.contains(&verb.base);
+    if !able {
+        return None;
+    }
+    let name = third(verb.base);
+    let what = thing(rest);
+    let alone = rest.words.first().is_none_or(|word| word.mark) || super::topic::tail(rest, 0);
+    let made = if alone { fact(&name, name.clone()) } else { fact(&format!("{name} {what}"), what.clone()) };
+    made.map(|known| known.negated(verb.negated || reading.clause.low(verb.first) == "cannot"))
+        .filter(|_| alone || says(&what) && what.split(' ').count() <= 3)
+}
+
+/// `gave up meat`, `broke up with Tom`.
+fn ended(reading: Reading<'_>, fact: Make<'_>) -> Option<Known> {
+    let (verb, rest) = (reading.verb, reading.rest());
+    if !(verb.past || verb.perfect) || verb.negated || verb.modal {
+        return None;
+    }
+    let made = match verb.base {
+        "break" | "split" => fact("partner", name_at(rest, rest.phrase(0, "up with")?)?),
+        "retire" => return fact("employment", "retired".to_owned()),
+        "join" | "leave" | "quit" if is_group(&thing(rest)) => {
+            let group = thing(rest);
+            return fact(&format!("member of {group}"), group)
+                .map(|known| known.negated(verb.base != "join"));
+        }
+        "give" | "quit" | "stop" | "cut" => {
+            let what = thing(rest.from(rest.any(0, &["up", "out", "eating", "drinking"]).unwrap_or(0)));
+            let verb = if DRINKS.contains(&what.as_str()) { "drinks" } else { "eats" };
+            let known = DRINKS.contains(&what.as_str()) || FOODS.contains(&what.as_str());
+            known.then(|| fact(&format!("{verb} {what}"), what))?
+        }
+        _ => None,
+    };
+    made.map(|known| known.negated(true))
+}
+
+/// `wake up at six`, `pay 850 euros for rent`, `earn 60,000 a year`: one answer at a time.
+fn routine(base: &str, rest: Clause<'_>, fact: Make<'_>) -> Option<Known> {
+    let number =
+        |at: usize| rest.words.get(at).is_some_and(|word| word.number() || super::topic::money(word.low));
+    match base {
+        "wake" | "get" => fact("wake-up time", value(rest, rest.any(0, &["up at", "up around"])?)),
+        "go" if rest.any(0, &["to bed at", "to sleep at"]).is_some() => fact("bedtime", value(rest, 3)),
+        "pay" if number(0) => {
+            let (at, end) = rest.find_any(&["for", "in"])?;
+            fact(&thing(rest.from(end)), phrase_key(object(rest.to(at), 0)))
+        }
+        "live" => fact("lives with", value(rest, rest.phrase(0, "with")?)),
+        "go" if rest.low(0).ends_with("ing") => {
+            let what = phrase_key(rest.to(1));
+            fact(&format!("goes {what}"), what)
+        }
+        "earn" if number(0) => fact("salary", value(rest, 0)),
+        "sleep" if number(0) || rest.to(3).has(&["hours"]) => {
+            fact("hours of sleep", phrase_key(rest.to(rest.until(0, &["hours"]))))
+        }
+        _ => None,
+    }
+}
+
+/// A verb of the table with its object.
+fn habit(base: &str, rest: Clause<'_>, fact: Make<'_>) -> Option<Known> {
+    let (what, named) = of_table(HABITS, base, rest)?;
+    let fits = match base {
+        "do" => SPORTS.contains(&what.as_str()),
+        "keep" => what.split(' ').count() == 1 && what.ends_with('s') && rest.low(0) == what,
+        _ => true,
+    };
+    let vague = what.starts_with("lot of") || TASKS.contains(&what.as_str());
+    (fits && says(&what) && !vague).then(|| fact(&format!("{named} {what}"), what))?
+}
+
+/// `writing a novel`, `saving for a house`.
+fn under_way(base: &str, rest: Clause<'_>, fact: Make<'_>) -> Option<Known> {
+    let (what, named) = of_table(WORKS, base, rest)?;
+    (says(&what) && !TASKS.contains(&what.as_str())).then(|| fact(&format!("{named} {what}"), what))?
+}
+
+/// The object and the verb, if it is in the table; with `/-`, a name in capitals must follow.
+fn of_table(table: &str, base: &str, rest: Clause<'_>) -> Option<(String, String)> {
+    table.split_whitespace().find_map(|entry| {
+        let (verb, before) = entry.split_once('/').unwrap_or((entry, ""));
+        let name = before == "-";
+        let at = if before.is_empty() || name { 0 } else { rest.phrase(0, before)? };
+        let first = rest.words.get(at)?;
+        let pointing = first.mark || pronoun(first.low) || first.low == "you" || preposition(first.low);
+        let fits = verb == base && !pointing && (!name || first.capital());
+        let named = if before.is_empty() || name { third(base) } else { format!("{} {before}", third(base)) };
+        fits.then(|| (thing(rest.from(at)), named))
+    })
+}
+
+/// The object without articles, up to a preposition.
+fn thing(rest: Clause<'_>) -> String {
+    let first = (0..rest.len()).find(|&at| !determiner(rest.low(at))).unwrap_or(0);
+    let whole = object(rest.from(first), 0);
+    let cut = (1..whole.len())
+        .find(|&at| preposition(whole.low(at)) && whole.low(at) != "of" || super::topic::tail(whole, at));
+    phrase_key(whole.to(cut.unwrap_or(whole.len())))
+}

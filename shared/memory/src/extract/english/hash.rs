@@ -1,0 +1,28 @@
+//! Tables of words that are looked up for every word of a text.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// A table by words. Its words are known beforehand, so that nobody can choose some that collide.
+pub(crate) type Table<V> = HashMap<&'static str, V, BuildHasherDefault<Fnv>>;
+
+/// The hash of Fowler, Noll and Vo: of short words, it takes less than looking at them costs.
+pub(crate) struct Fnv(u64);
+
+impl Default for Fnv {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Hasher for Fnv {
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}

@@ -1,0 +1,250 @@
+//! What stands before a statement and says nothing, and sentences that say nothing at all.
+
+use super::lexicon::{adverb, auxiliary, content, determiner, preposition, pronoun, verb};
+use super::lists::{List, Phrases};
+use super::words::{Clause, Word};
+
+/// What the words before a statement say about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Opening {
+    /// Where the statement begins.
+    pub(crate) at: usize,
+    /// It was announced as a fact: `FYI:`, `Confirmed:`.
+    pub(crate) marked: bool,
+    /// It corrects: `Actually,`.
+    pub(crate) correction: bool,
+    /// It was announced as a decision.
+    pub(crate) decision: bool,
+    /// It was announced as an opinion.
+    pub(crate) opinion: bool,
+}
+
+/// Interjections and markers of discourse.
+static FILLERS: Phrases = Phrases::new(
+    "by the way;btw;to be honest;to be fair;in fact;as you know;as i said;as i mentioned;\
+     for the record;for what it 's worth;fun fact;just so you know;of course;no worries;you know what;\
+     you know;i mean;guess what;let me tell you;i must say;i have to say;i gotta say;oh my god;omg;\
+     good news;big news;speaking of which;on another note;on the other hand;at the moment;to be clear;\
+     in other words;in short;thank you so much;thank you;thanks so much;thanks a lot;thanks for asking;\
+     you mentioned that you mentioned;long story short;turns out that;turns out;it turns out that;it turns out;\
+     please note that;i can confirm that;honestly;actually;well;yeah;yep;yes;yup;no;nope;nah;oh;wow;\
+     hey;hi;hello;ok;okay;anyway;anyways;also;so;and;but;plus;sure;right;totally;absolutely;definitely;\
+     exactly;indeed;thanks;cool;nice;great;awesome;amazing;haha;lol;aw;aww;hmm;um;uh;sorry;seriously;\
+     basically;frankly;personally;luckily;fortunately;unfortunately;sadly;additionally;moreover;\
+     furthermore;however;therefore;besides;meanwhile;still;congrats;congratulations;sounds good;got it;\
+     for sure;oops;wait;sweet;alright;woah;whoa;yay;correction;fact;update;note;fyi;reminder;obviously;\
+     apparently;interestingly;finally",
+);
+
+const MARKERS: &[&str] = &[
+    "fact",
+    "facts",
+    "note",
+    "fyi",
+    "confirmed",
+    "update",
+    "reminder",
+    "news",
+    "heads-up",
+    "correction",
+    "memo",
+    "info",
+    "information",
+    "record",
+    "file",
+    "noted",
+    "status",
+    "tip",
+];
+const DECIDING: &[&str] =
+    &["decision", "decided", "agreed", "chosen", "resolved", "settled", "conclusion", "verdict"];
+const REASONING: &[&str] = &[
+    "argument",
+    "reason",
+    "reasoning",
+    "reasons",
+    "rationale",
+    "why",
+    "because",
+    "example",
+    "e.g",
+    "question",
+    "quote",
+];
+
+/// What questions and suppositions begin with.
+static HYPOTHETICAL: List = List::new(
+    "if would could should imagine suppose unless what how why who where maybe perhaps whether can do \
+     does did is are let lets",
+);
+
+/// The opening of a sentence; nothing if what follows is no statement.
+pub(crate) fn opening(clause: Clause<'_>) -> Option<Opening> {
+    let mut opening = Opening::default();
+    loop {
+        let before = opening.at;
+        opening.at = marks(clause, opening.at)?;
+        label(clause, &mut opening)?;
+        opening.at = exclamation(clause, opening.at);
+        filler(clause, &mut opening);
+        if opening.at == before {
+            break;
+        }
+    }
+    let rest = clause.from(opening.at);
+    let hypothetical = HYPOTHETICAL.has(rest.low(0))
+        && !(rest.low(0) == "do" && (rest.low(1) == "n't" || rest.low(1) == "not"));
+    let said = rest.words.iter().filter(|word| !word.mark).count();
+    (!hypothetical && said >= 2).then_some(opening)
+}
+
+/// Remarks that a sentence may close with.
+static REMARKS: Phrases = Phrases::new(
+    "by the way;btw;wish me luck;fingers crossed;for what it 's worth;just so you know;you know;\
+     to be honest;honestly;haha;lol;thanks;thank you;please;sadly;luckily;unfortunately;silly me;fyi;\
+     correct;right;if that helps;if you must know;i guess;i think;believe it or not;can you believe it;\
+     no kidding;finally;at last;yay;hooray;remember that;don't ask why;do n't ask why;so sad;\
+     how exciting;i 'm afraid;as you know",
+);
+
+/// The place after what a sentence says, before remarks at its end: `…, by the way`, `…, wish me luck!`.
+pub(crate) fn closing(clause: Clause<'_>) -> usize {
+    let mut end = clause.words.iter().rposition(|word| !word.mark).map_or(0, |last| last + 1);
+    let mut cut = clause.len();
+    while let Some(comma) = (1..end).rev().take(8).find(|&at| matches!(clause.low(at), "," | "—" | "(")) {
+        if !REMARKS.standing(clause, comma + 1).any(|(_, to)| to == end) {
+            break;
+        }
+        end = comma;
+        cut = comma;
+    }
+    cut
+}
+
+/// Passes over marks; a quotation is somebody else's words.
+fn marks(clause: Clause<'_>, mut at: usize) -> Option<usize> {
+    while let Some(word) =
+        clause.words.get(at).filter(|word| word.mark && !matches!(word.low, "$" | "€" | "£" | "#" | "@"))
+    {
+        if word.low == "\"" {
+            return None;
+        }
+        at += 1;
+    }
+    Some(at)
+}
+
+/// `Quick fact for the file:`, `My take on X:`; nothing if it announces a reason.
+fn label(clause: Clause<'_>, opening: &mut Opening) -> Option<()> {
+    let end = opening.at + clause.from(opening.at).to(12).until(0, &[":"]);
+    if clause.low(end) != ":" {
+        return Some(());
+    }
+    let before = clause.to(end).from(opening.at);
+    if before.has(REASONING) {
+        return None;
+    }
+    if before.has(super::preference::VIEWS) && before.low(0) == "my" {
+        opening.opinion = true;
+    } else if before.has(DECIDING) {
+        opening.decision = true;
+        if before.words.iter().filter(|word| content(word.low)).count() < 3 {
+            opening.at = end + 1;
+        }
+    } else if before.has(MARKERS) {
+        opening.marked = true;
+        opening.correction |= before.has(&["correction"]);
+        opening.at = end + 1;
+    }
+    Some(())
+}
+
+/// `Wow, Gina!`, `Hey Mel,`: a few words up to a mark that are interjections or names.
+fn exclamation(clause: Clause<'_>, at: usize) -> usize {
+    let rest = clause.from(at);
+    let end = rest.to(6).until(0, &["!", ","]);
+    if end == 0 || end >= rest.len() || !matches!(rest.low(end), "!" | ",") {
+        return at;
+    }
+    let empty = |word: &Word<'_>| {
+        FILLERS.has(word.low)
+            || !content(word.low)
+            || matches!(
+                word.low,
+                "good" | "glad" | "hear" | "way" | "go" | "too" | "buddy" | "man" | "dude" | "girl"
+            )
+    };
+    let words = &rest.words[..end];
+    let name = words.len() == 1
+        && words[0].capital()
+        && verb(words[0].low).is_none()
+        && rest.low(end) == ","
+        && matches!(rest.low(end + 1), "i" | "we" | "my" | "you");
+    let greeting =
+        FILLERS.has(words[0].low) && words.iter().skip(1).all(|word| empty(word) || word.capital());
+    if greeting || name { at + end + 1 } else { at }
+}
+
+fn filler(clause: Clause<'_>, opening: &mut Opening) {
+    let Some(end) = FILLERS.end(clause, opening.at) else { return };
+    let comma = clause.low(end) == ",";
+    let subject = matches!(
+        clause.low(end),
+        "i" | "we" | "my" | "our" | "the" | "he" | "she" | "it" | "they" | "you" | "that" | "this"
+    );
+    let label = clause.low(end) == ":" || clause.low(end) == "—";
+    let alone = matches!(clause.low(opening.at), "and" | "but" | "so" | "plus" | "also")
+        || matches!(clause.low(end), "!" | "so" | "and" | "but");
+    let determined = clause.low(opening.at) == "no" && !comma;
+    if (comma || subject || label || alone) && !determined {
+        opening.correction |=
+            matches!(clause.low(opening.at), "actually" | "sorry" | "wait" | "correction" | "oops" | "no");
+        opening.marked |= label && MARKERS.contains(&clause.low(end - 1));
+        opening.at = end + usize::from(comma || label);
+    }
+}
+
+/// Where the main clause begins, after a phrase of time or place: `In 2019, I …`, `Last week I …`.
+pub(crate) fn main_clause(clause: Clause<'_>, dated: Option<usize>) -> usize {
+    if let Some(end) = dated {
+        return end + usize::from(clause.low(end) == ",");
+    }
+    let first = clause.low(0);
+    let adverbial = preposition(first)
+        || matches!(first, "when" | "while" | "because" | "although" | "though" | "once" | "ever");
+    if adverb(first) && matches!(clause.low(1), "," | "i" | "we") {
+        return 1 + usize::from(clause.low(1) == ",");
+    }
+    if let Some(at) = bare_lead(clause) {
+        return at;
+    }
+    let comma = clause.to(16).until(1, &[","]);
+    if !adverbial || comma + 2 >= clause.len() || clause.low(comma) != "," {
+        return 0;
+    }
+    let next = clause.words[comma + 1];
+    let starts = next.capital()
+        || determiner(next.low)
+        || matches!(next.low, "i" | "we" | "he" | "she" | "they" | "it");
+    if starts { comma + 1 } else { 0 }
+}
+
+/// Where `I` or `we` stands after a phrase of time or reason without a comma: `Since March I …`, `Every day we …`.
+fn bare_lead(clause: Clause<'_>) -> Option<usize> {
+    let first = clause.low(0);
+    let leads = preposition(first)
+        || matches!(first, "these" | "every" | "each" | "right" | "nowadays" | "lately" | "due" | "thanks");
+    let at = clause.to(10).until(1, &["i", "we"]);
+    let before = clause.to(at);
+    let finite =
+        |word: &Word<'_>| word.mark || pronoun(word.low) && !determiner(word.low) || auxiliary(word.low);
+    let inner =
+        before.words.iter().any(finite) || before.has(&["who", "which", "where", "what", "how", "if", "you"]);
+    let joined =
+        matches!(before.words.last()?.low, "and" | "than" | "as" | "before" | "after" | "until" | "since");
+    // "In the city I live in the rent is high": a second verb belongs to the phrase.
+    let after =
+        clause.from(at + 2).to(clause.from(at + 2).until(0, &[",", "and", "but", "because", "that", "so"]));
+    let other = after.has(&["is", "are", "was", "were"]);
+    (leads && at < clause.len().min(10) && !inner && !joined && !other).then_some(at)
+}

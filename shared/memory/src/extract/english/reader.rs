@@ -1,0 +1,298 @@
+//! Reads the sentences of a passage one after another.
+
+use domain::{MemoryKind, Statement};
+
+use super::classify::{classify, of_assistant, self_contained};
+use super::grammar::{Who, read};
+use super::opening::{Opening, closing, main_clause, opening};
+use super::piece::{Piece, expiry, helping, leading_date, lean};
+use super::render::{Voice, render};
+use super::words::{Clause, words};
+use super::{Anchor, Draft, Env, Scene, State, instruction, lead, lexicon, occasion, split, topic};
+use crate::extract::dates::{Lean, dates};
+use crate::extract::sentences::Sentence;
+use crate::extract::{Passage, Role};
+
+/// The longest sentence that is read, in bytes: longer ones are lists and tables in disguise.
+const MAX_SENTENCE: usize = 600;
+/// How much a statement may grow by the sentences that go on with it, in bytes.
+const MAX_CONTINUED: usize = 420;
+
+/// The statements of a passage's sentences, in their order.
+pub(crate) struct Reader<'a> {
+    passage: &'a Passage<'a>,
+    scene: Scene<'a>,
+    anchor: Option<Anchor>,
+    state: State,
+    /// Facts were announced.
+    listing: bool,
+    first: bool,
+    /// What follows is a text to work on.
+    quoting: bool,
+    out: Vec<Statement>,
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(passage: &'a Passage<'a>, scene: Scene<'a>) -> Self {
+        Self {
+            passage,
+            scene,
+            anchor: None,
+            state: State::None,
+            listing: false,
+            first: true,
+            quoting: false,
+            out: Vec::new(),
+        }
+    }
+
+    /// The statements that were read.
+    pub(crate) fn finish(self) -> Vec<Statement> {
+        self.out
+    }
+
+    /// Reads the next sentence.
+    pub(crate) fn sentence(&mut self, sentence: &Sentence<'_>) {
+        if sentence.text.len() > MAX_SENTENCE || sentence.text.trim_end().ends_with('?') {
+            self.state = State::None;
+            return;
+        }
+        let lower = sentence.text.to_ascii_lowercase();
+        let words = words(sentence.text, &lower);
+        let clause = Clause { words: &words };
+        let clause = clause.to(closing(clause));
+        self.quoting |= self.passage.role == Role::User && lead::hands_over(clause);
+        if self.quoting {
+            return;
+        }
+        let opened = opening(clause);
+        let whole = opened.map_or(Vec::new(), |opening| self.pieces(clause.from(opening.at), opening));
+        let late = if self.passage.role == Role::User { self.late(clause, opened, &whole) } else { None };
+        let Some(opening) = opened.or(late.as_ref().map(|_| Opening::default())) else {
+            self.state = self.state.waned();
+            return;
+        };
+        let pieces = late.unwrap_or(whole);
+        let mut told = false;
+        for piece in &pieces {
+            told = self.emit(sentence, piece);
+        }
+        if pieces.is_empty() {
+            self.fragment(sentence, clause);
+        }
+        self.remember(sentence, clause.from(opening.at), &pieces);
+        self.first = false;
+        self.state = match pieces.last().filter(|_| told) {
+            Some(piece) if piece.draft.opinion => State::Opinion(2),
+            Some(piece) if piece.draft.kind == MemoryKind::Decision => State::Decision,
+            Some(_) => State::None,
+            // A sentence between them may be passed over.
+            None => self.state.waned(),
+        };
+        self.listing |= opening.marked;
+    }
+
+    fn env<'e>(&'e self, opening: Opening) -> Env<'e> {
+        Env {
+            key: self.scene.key,
+            listener: self.scene.listener,
+            said_at: self.passage.said_at,
+            chat: self.scene.chat,
+            said: self.passage.role == Role::User,
+            marked: opening.marked,
+            // In a talk, what follows is news more often than an elaboration.
+            first: self.first || self.passage.role == Role::User,
+            after_opinion: matches!(self.state, State::Opinion(_)),
+            listing: self.listing,
+            talk: self.passage.role == Role::User,
+            anchor: self.anchor.as_ref(),
+        }
+    }
+
+    /// The parts of a sentence that state something: apart where one has a topic of its own, else together.
+    fn pieces<'w>(&self, clause: Clause<'w>, opening: Opening) -> Vec<Piece<'w>> {
+        let env = self.env(opening);
+        if opening.decision || opening.opinion {
+            let kind = if opening.decision { MemoryKind::Decision } else { MemoryKind::Preference };
+            let draft = Draft { opinion: opening.opinion, ..Draft::new(kind, 0.8) };
+            let dates = dates(clause, env.said_at, Lean::Future);
+            return vec![Piece { clause, reading: None, draft, dates, shifted: false }];
+        }
+        let parts = split::parts(clause);
+        let pieces: Vec<_> = parts.iter().filter_map(|part| self.piece(*part, &env, opening)).collect();
+        let apart = pieces.iter().any(|piece| piece.draft.known.is_some());
+        if apart || pieces.len() < parts.len() || pieces.len() < 2 {
+            return pieces;
+        }
+        self.piece(clause, &env, opening).map_or(pieces, |whole| vec![whole])
+    }
+
+    /// The parts of a sentence that comes to its fact late; nothing if it does not.
+    fn late<'w>(
+        &self,
+        clause: Clause<'w>,
+        opened: Option<Opening>,
+        whole: &[Piece<'w>],
+    ) -> Option<Vec<Piece<'w>>> {
+        let told = |pieces: &[Piece<'_>]| pieces.iter().any(|piece| piece.draft.known.is_some());
+        let before = |end: usize| {
+            let begun = opened.filter(|opening| opening.at < end);
+            begun.map_or(Vec::new(), |begun| self.pieces(clause.to(end).from(begun.at), begun))
+        };
+        let begun = opened.map_or(0, |opening| opening.at);
+        for start in lead::starts(clause).filter(|start| start.at > begun) {
+            if !start.announced && (told(whole) || opened.is_none()) {
+                continue;
+            }
+            let Some(next) = opening(clause.from(start.at)) else { continue };
+            let later = self.pieces(clause.from(start.at + next.at), next);
+            if told(&later) || start.announced && whole.is_empty() && !later.is_empty() {
+                let mut pieces = before(start.end);
+                pieces.extend(later);
+                return Some(pieces);
+            }
+        }
+        None
+    }
+
+    /// One part, if it states something.
+    fn piece<'w>(&self, clause: Clause<'w>, env: &Env<'_>, opening: Opening) -> Option<Piece<'w>> {
+        if self.passage.role != Role::Assistant
+            && let Some((at, draft)) = instruction::draft(clause, env)
+        {
+            return Some(Piece {
+                clause: clause.from(at),
+                reading: None,
+                draft,
+                dates: Vec::new(),
+                shifted: false,
+            });
+        }
+        let main = main_clause(clause, leading_date(clause, env));
+        let reading = read(clause.from(main))?;
+        let lean = lean(reading);
+        let mut found = dates(clause, env.said_at, lean);
+        let dated = found.iter().any(|found| !found.lasting);
+        let mut draft = classify(reading, env, dated, topic::topic(reading, env))?;
+        if !self_contained(clause, reading, &draft, dated, self.passage.role) {
+            return None;
+        }
+        let ahead = matches!(draft.kind, MemoryKind::Plan | MemoryKind::Decision)
+            || occasion::lean(reading).is_some();
+        if ahead && lean != Lean::Future {
+            // "Decided on Friday to go this summer": only what follows is to come.
+            let aim = (main + reading.verb.main..clause.len()).find(|&at| clause.low(at) == "to");
+            let from = aim.filter(|_| draft.kind == MemoryKind::Decision).unwrap_or(0);
+            let coming = dates(clause, env.said_at, Lean::Future);
+            found.retain(|found| found.first < from);
+            found.extend(coming.into_iter().filter(|found| found.first >= from));
+        }
+        if opening.correction {
+            draft.confidence = (draft.confidence + 0.05).min(0.95);
+        }
+        let draft =
+            if self.passage.role == Role::Assistant { of_assistant(reading, draft, dated)? } else { draft };
+        Some(Piece { clause, reading: Some(reading), draft, dates: found, shifted: main > 0 })
+    }
+
+    /// Adds the statement of a piece; false if it cannot be understood alone.
+    fn emit(&mut self, sentence: &Sentence<'_>, piece: &Piece<'_>) -> bool {
+        let who = piece.reading.map(|reading| reading.who);
+        let pronoun = who == Some(Who::Pronoun);
+        let other = who.is_some_and(|who| !matches!(who, Who::Speaker | Who::Named));
+        let goes_on = matches!(self.state, State::Opinion(_)) && piece.draft.opinion && other;
+        let first = piece.clause.low(0);
+        let fits = |anchor: &Anchor| pronoun && !goes_on && !piece.shifted && anchor.fits(first);
+        let anchor = self.anchor.clone().filter(fits);
+        if pronoun && anchor.is_none() && !goes_on {
+            return false;
+        }
+        let meant = anchor.as_ref().map(|anchor| anchor.text.as_str());
+        let voice = Voice {
+            speaker: self.scene.speaker,
+            antecedent: if who == Some(Who::Listener) { self.scene.listener } else { meant },
+            lead: piece.reading.filter(|_| who == Some(Who::Elided) && !piece.shifted).map(helping),
+        };
+        let text = render(sentence.text, piece.clause, &piece.dates, voice);
+        if goes_on && self.continue_last(&text, sentence.end) {
+            return true;
+        }
+        let mut statement = self.statement(text, piece);
+        (statement.start, statement.end) = (sentence.start, sentence.end);
+        if let Some(anchor) = anchor {
+            // What a pronoun means is a guess, if a good one.
+            statement.confidence -= 0.15;
+            statement.start = anchor.start;
+        }
+        self.out.push(statement);
+        true
+    }
+
+    /// Adds a sentence without a verb to the decision before it, of which it says more.
+    fn fragment(&mut self, sentence: &Sentence<'_>, clause: Clause<'_>) {
+        let much = clause.words.iter().filter(|word| lexicon::content(word.low)).count();
+        if self.state == State::Decision && !self.scene.chat && much >= 3 && read(clause).is_none() {
+            let voice = Voice { speaker: self.scene.speaker, antecedent: None, lead: None };
+            let text = render(sentence.text, clause, &[], voice);
+            self.continue_last(&text, sentence.end);
+        }
+    }
+
+    fn continue_last(&mut self, text: &str, end: usize) -> bool {
+        let Some(last) = self.out.last_mut().filter(|last| last.text.len() + text.len() < MAX_CONTINUED)
+        else {
+            return false;
+        };
+        last.text.push(' ');
+        last.text.push_str(text);
+        last.end = end;
+        true
+    }
+
+    fn statement(&self, text: String, piece: &Piece<'_>) -> Statement {
+        let draft = &piece.draft;
+        let said_at = self.passage.said_at;
+        let event = piece.dates.iter().find(|found| !found.lasting).and_then(|found| found.days.period());
+        let event =
+            event.filter(|_| draft.kind != MemoryKind::Instruction && draft.kind != MemoryKind::Preference);
+        let over = piece.reading.is_some_and(|reading| reading.verb.past && draft.kind == MemoryKind::Event);
+        let forget_after = event.filter(|_| !over).and_then(|event| expiry(event, draft, said_at));
+        Statement {
+            text,
+            start: 0,
+            end: 0,
+            kind: draft.kind,
+            is_static: draft.is_static && event.is_none(),
+            confidence: draft.confidence,
+            trust: self.scene.trust,
+            speaker: self.passage.speaker.map(str::to_owned),
+            said_at,
+            event,
+            forget_after,
+            forget_reason: forget_after.map(|_| "its time has passed".to_owned()),
+            topic: draft.known.as_ref().map(|known| known.topic.clone()),
+            metadata: serde_json::Map::new(),
+        }
+    }
+
+    /// Keeps the subject of the sentence for pronouns of the next one.
+    fn remember(&mut self, sentence: &Sentence<'_>, clause: Clause<'_>, pieces: &[Piece<'_>]) {
+        let Some(reading) = pieces.first().and_then(|piece| piece.reading).or_else(|| read(clause)) else {
+            self.anchor = None;
+            return;
+        };
+        match reading.who {
+            Who::Named | Who::Definite | Who::Owned | Who::Plain => {
+                let env = self.env(Opening::default());
+                let voice = Voice { speaker: self.scene.speaker, antecedent: None, lead: None };
+                let text = render(sentence.text, reading.subject(), &[], voice);
+                let text = text.trim_end_matches('.').to_owned();
+                let key = topic::subject_key(reading, &env);
+                self.anchor = key.map(|key| Anchor { text, key, who: reading.who, start: sentence.start });
+            }
+            // A pronoun keeps what it means, once.
+            Who::Pronoun => {}
+            _ => self.anchor = None,
+        }
+    }
+}

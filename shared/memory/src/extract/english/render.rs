@@ -1,0 +1,180 @@
+//! The text of a memory: the words of the source, with the speaker for the first person and dates in digits.
+
+use super::super::dates::Found;
+use super::grammar::adverb_before;
+use super::lexicon::{Form, adverb, third, verb};
+use super::words::{Clause, Word};
+
+/// What the words of a clause stand for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Voice<'a> {
+    /// Who says it.
+    pub(crate) speaker: &'a str,
+    /// What the pronoun at the beginning means, if it is known.
+    pub(crate) antecedent: Option<&'a str>,
+    /// The speaker and this word are put before a clause that begins with its verb: `is`, or nothing.
+    pub(crate) lead: Option<&'a str>,
+}
+
+/// Writes the words of `clause`, a part of `source`, as a sentence.
+pub(crate) fn render(source: &str, clause: Clause<'_>, dates: &[Found], voice: Voice<'_>) -> String {
+    let mut writer =
+        Writer { out: String::with_capacity(source.len() + 24), voice, named: false, present: false };
+    if let Some(help) = voice.lead {
+        writer.lead(help);
+    }
+    let mut last = None::<&Word<'_>>;
+    for (at, word) in clause.words.iter().enumerate() {
+        let gap = last.map_or("", |last| &source[last.end..word.start]);
+        writer.gap(if gap.contains(['\n', '\t']) { " " } else { gap });
+        writer.word(clause, at);
+        if let Some(found) = dates.iter().find(|found| found.end == at + 1 && unsaid(clause, found)) {
+            writer.out.push_str(&format!(" ({})", found.days.label()));
+        }
+        last = Some(word);
+    }
+    finished(writer.out)
+}
+
+/// Whether the words of a date leave out what the digits say.
+fn unsaid(clause: Clause<'_>, found: &Found) -> bool {
+    let words = &clause.words[found.first..found.end];
+    clause.low(found.end) != "'s" && !words.iter().any(|word| word.number() && word.low.len() >= 4)
+}
+
+/// A capital at the beginning, a full stop at the end.
+fn finished(text: String) -> String {
+    let closed = |c: char| c == ')' && !text.contains('(');
+    let text =
+        text.trim().trim_end_matches(closed).trim_end_matches([',', ';', ':', '—', '–', '-', '.', '!', ' ']);
+    let mut chars = text.chars();
+    let first = chars.next().map(|first| first.to_uppercase().collect::<String>()).unwrap_or_default();
+    format!("{first}{}.", chars.as_str())
+}
+
+struct Writer<'a> {
+    out: String,
+    voice: Voice<'a>,
+    /// The speaker's name stands already.
+    named: bool,
+    /// The last verb of the speaker was put into the third person.
+    present: bool,
+}
+
+impl Writer<'_> {
+    fn lead(&mut self, help: &str) {
+        self.out.push_str(self.voice.speaker);
+        self.out.push(' ');
+        if !help.is_empty() {
+            self.out.push_str(help);
+            self.out.push(' ');
+        }
+        self.named = true;
+    }
+
+    fn gap(&mut self, gap: &str) {
+        self.out.push_str(gap);
+    }
+
+    fn word(&mut self, clause: Clause<'_>, at: usize) {
+        let word = &clause.words[at];
+        if at == 0 && self.opening(word.low) {
+            return;
+        }
+        match word.low {
+            "i" | "im" => {
+                self.name("");
+                self.out.push_str(if word.low == "im" { " is" } else { "" });
+            }
+            "we" => self.name(" and others"),
+            "me" => self.name(""),
+            "us" if self.named => self.out.push_str("them"),
+            "us" => self.name(" and others"),
+            "my" | "our" if self.named => self.out.push_str("their"),
+            "my" | "our" => self.name("'s"),
+            "mine" | "ours" if self.named => self.out.push_str("theirs"),
+            "mine" | "ours" => self.name("'s"),
+            "myself" | "ourselves" => self.out.push_str("themselves"),
+            _ => self.plain(clause, at),
+        }
+    }
+
+    fn name(&mut self, ending: &str) {
+        self.out.push_str(self.voice.speaker);
+        self.out.push_str(ending);
+        self.named = true;
+    }
+
+    /// Writes what the pronoun at the beginning means.
+    fn opening(&mut self, low: &str) -> bool {
+        let Some(antecedent) = self.voice.antecedent else { return false };
+        let ending = match low {
+            "his" | "her" | "their" | "its" => "'s",
+            _ => "",
+        };
+        self.out.push_str(antecedent);
+        self.out.push_str(ending);
+        true
+    }
+
+    fn plain(&mut self, clause: Clause<'_>, at: usize) {
+        let word = &clause.words[at];
+        let singular = self.after_speaker(clause, at);
+        let expanded = match (word.low, singular) {
+            ("'m", _) => Some(" is"),
+            ("'re", true) => Some(" is"),
+            ("'re", false) => Some(" are"),
+            ("are", true) => Some("is"),
+            ("'ve", true) => Some(" has"),
+            ("'ve", false) => Some(" have"),
+            ("'ll", _) => Some(" will"),
+            ("'d", _) if past_after(clause, at) => Some(" had"),
+            ("'d", _) => Some(" would"),
+            ("'s", _) if at == 1 && self.voice.antecedent.is_some() => Some(" is"),
+            ("am", _) => Some("is"),
+            _ => None,
+        };
+        if let Some(text) = expanded {
+            self.out.push_str(text);
+        } else if singular && let Some((base, Form::Base)) = verb(word.low) {
+            self.out.push_str(&third(base));
+            self.present = true;
+        } else if at == 0 && self.voice.lead.is_some() {
+            self.out.push_str(word.low);
+        } else {
+            self.out.push_str(word.raw);
+        }
+    }
+
+    /// Whether the word at `at` is the verb that must agree with the speaker.
+    fn after_speaker(&self, clause: Clause<'_>, at: usize) -> bool {
+        let mut before = at;
+        while let Some(at) = adverb_before(clause, before) {
+            before = at;
+        }
+        if before == 0 {
+            return self.voice.lead == Some("") && before == at;
+        }
+        match clause.low(before - 1) {
+            "you" => before == 1 && self.voice.antecedent.is_some(),
+            "i" => {
+                before < 2
+                    || !matches!(clause.low(before - 2), "and" | "did" | "do" | "should" | "can" | "would")
+            }
+            // The last word of a list is no verb: "relief and worry".
+            "and" | "but" => {
+                let goes_on = clause.words.get(at + 1).is_some_and(|next| !next.mark);
+                let infinitive = clause.to(before).has(&["to", "will", "can", "would", "could", "'ll"]);
+                self.present && goes_on && !infinitive
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Whether a past form follows, after adverbs.
+fn past_after(clause: Clause<'_>, at: usize) -> bool {
+    let next = (at + 1..clause.len()).find(|&next| !adverb(clause.low(next)));
+    let low = next.map_or("", |next| clause.low(next));
+    matches!(verb(low), Some((_, Form::Past))) || matches!(low, "better" | "been")
+}

@@ -1,0 +1,35 @@
+//! Sentences with several statements, in parts.
+
+use super::grammar::read;
+use super::words::Clause;
+
+/// The parts of a clause: it comes apart before `and I`, `but we`, `; my` and the like, where both sides have a verb.
+pub(crate) fn parts(clause: Clause<'_>) -> Vec<Clause<'_>> {
+    let mut parts = Vec::new();
+    let mut begun = 0;
+    for at in 3..clause.len() {
+        if at < begun + 3 {
+            continue;
+        }
+        let Some(next) = joint(clause, at) else { continue };
+        if clause.len() < next + 3 || read(clause.from(next)).is_none() {
+            continue;
+        }
+        parts.push(clause.to(at).from(begun));
+        begun = next;
+    }
+    parts.push(clause.from(begun));
+    parts
+}
+
+/// Where a new part begins, if words that join stand at `at`.
+fn joint(clause: Clause<'_>, at: usize) -> Option<usize> {
+    let mark = usize::from(matches!(clause.low(at), "," | ";" | "—" | "!"));
+    let word = usize::from(matches!(clause.low(at + mark), "and" | "but" | "so" | "plus"));
+    // Alone, a comma only lists.
+    let strong = word == 1 || matches!(clause.low(at), ";" | "—" | "!");
+    let next = at + mark + word;
+    let subject = matches!(clause.low(next), "i" | "we" | "my" | "our");
+    let told = mark == 0 && matches!(clause.low(at.saturating_sub(1)), "wife" | "husband" | "me");
+    (mark + word > 0 && strong && subject && !told).then_some(next)
+}

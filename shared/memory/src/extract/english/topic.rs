@@ -1,0 +1,259 @@
+//! What a statement answers, so that a later one can replace it.
+//!
+//! The attributes, the same however the sentence is phrased:
+//!
+//! | attribute | of | told by |
+//! |---|---|---|
+//! | `name`, `age`, `birthday`, `origin`, `birthplace`, `residence`, `job`, `employer`, `education` | a person | `identity` |
+//! | `relationship status`, `diet`, `allergy to X` | a person | `identity` |
+//! | `spouse`, `partner`, `mother`, `father`, `sister`, `dog` and other relations and pets: a name | a person | `identity` |
+//! | `number of X` | a person or thing | `identity`, `property` |
+//! | `phone`, `email`, `address` | a person | `property` |
+//! | `favourite X` | a person | `property` |
+//! | `likes X`: X, negated for dislikes | a person | `preference` |
+//! | `prefers A / B`, the two sorted: the one preferred; `prefers for X`; `prefers N`: which N | a person | `preference` |
+//! | `drives`, `teaches`, `learns`, `reads` and other verbs with one object at a time | a person | `activity` |
+//! | `plays X`, `speaks X`, `goes to X`, `has X` and other habits and possessions: X, negated when they end | a person | `activity` |
+//! | `lead`, `head`, `owner` and other responsibilities: who has it | a thing | `activity`, `property` |
+//! | `plans X`: X, negated when it is cancelled | a person | `plan` |
+//! | `nickname`; `name` of a thing | a person, a thing | `naming` |
+//! | `employment`, `leave`, `nationality`, `religion`, `handedness`, `wake-up time`, `bedtime`, `salary` | a person | `condition` |
+//! | `lives with`, `member of X`, `is watching`, a state such as `pregnant`, a habit such as `grows X` | a person | `condition` |
+//! | `uses X`: X or what took its place; `uses for X` | a person or thing | `property` |
+//! | `date`, `deadline` | an event | `property` |
+//! | `status`, `location`, `price`, `version`, `value` | a thing | `property` |
+//! | any other noun, of `X's Y is Z` and `the Y of X is Z` | X | `property` |
+
+use domain::{MemoryKind, Topic};
+
+use super::Env;
+use super::classes::{OBJECT_END, is};
+use super::grammar::{Reading, Who};
+use super::lexicon::{adverb, determiner, pronoun};
+use super::lists::{List, Phrases};
+use super::words::Clause;
+
+/// A topic with what it says about its statement.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Known {
+    pub(crate) topic: Topic,
+    pub(crate) kind: MemoryKind,
+    pub(crate) is_static: bool,
+}
+
+impl Known {
+    /// Of a lasting fact.
+    pub(crate) fn fact(subject: String, attribute: &str, value: String) -> Option<Self> {
+        Self::new(subject, attribute, value, MemoryKind::Fact, true)
+    }
+
+    /// Nothing if a part of the topic is empty.
+    pub(crate) fn new(
+        subject: String,
+        attribute: &str,
+        value: String,
+        kind: MemoryKind,
+        is_static: bool,
+    ) -> Option<Self> {
+        if subject.is_empty() || attribute.is_empty() || value.is_empty() {
+            return None;
+        }
+        let topic = Topic { subject, attribute: attribute.to_owned(), value, negated: false };
+        Some(Self { topic, kind, is_static })
+    }
+
+    /// The same, negated or not.
+    pub(crate) fn negated(mut self, negated: bool) -> Self {
+        self.topic.negated = negated;
+        self
+    }
+}
+
+/// The topic of a clause.
+pub(crate) fn topic(reading: Reading<'_>, env: &Env<'_>) -> Option<Known> {
+    let subject = subject_key(reading, env)?;
+    let mut known = found(reading, &subject, env)?;
+    if known.topic.attribute == "name" {
+        known.topic.subject = super::property::trim_own(&known.topic.subject, env);
+    }
+    Some(known)
+}
+
+fn found(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known> {
+    let event = reading.who == Who::Owned && super::occasion::happens(reading);
+    super::identity::known(reading, subject)
+        .filter(|_| !event)
+        .or_else(|| super::naming::known(reading, subject, env))
+        .or_else(|| super::preference::known(reading, subject))
+        .or_else(|| super::activity::known(reading, subject))
+        .or_else(|| super::plan::known(reading, subject))
+        .or_else(|| super::property::known(reading, subject, env))
+        .or_else(|| super::condition::known(reading, subject).filter(|_| env.said))
+}
+
+/// The subject in lower case; nothing if it is not known who or what it is.
+pub(crate) fn subject_key(reading: Reading<'_>, env: &Env<'_>) -> Option<String> {
+    match reading.who {
+        Who::Speaker | Who::Group | Who::Elided => Some(env.key.to_lowercase()),
+        Who::Listener => env.listener.map(str::to_lowercase),
+        Who::Pronoun => env.antecedent_key(reading),
+        Who::Owned if super::naming::named_last(reading.subject()).is_some() => {
+            super::naming::named_last(reading.subject())
+        }
+        Who::Owned => Some(format!("{}'s {}", env.key.to_lowercase(), phrase_key(reading.subject().from(1)))),
+        Who::Named | Who::Definite | Who::Plain => Some(phrase_key(reading.subject())),
+    }
+    .filter(|key| !key.is_empty())
+}
+
+/// A phrase in lower case without what opens it.
+pub(crate) fn phrase_key(clause: Clause<'_>) -> String {
+    let mut at = 0;
+    while determiner(clause.low(at))
+        || adverb(clause.low(at))
+        || clause.words.get(at).is_some_and(|word| word.mark && !money(word.low))
+    {
+        at += 1;
+    }
+    joined(clause.from(at))
+}
+
+/// Whether the mark stands before a sum.
+pub(crate) fn money(low: &str) -> bool {
+    matches!(low, "$" | "€" | "£" | "#")
+}
+
+/// The words in lower case, with spaces; an ending stays with its word.
+pub(crate) fn joined(clause: Clause<'_>) -> String {
+    let mut out = String::new();
+    for word in clause.words {
+        let quote = word.mark && !matches!(word.low, "°" | "%" | "$" | "€" | "£" | "+" | "#");
+        if quote {
+            continue;
+        }
+        let close = word.low.starts_with('\'')
+            || matches!(word.low, "°" | "%" | "+")
+            || out.ends_with(['$', '€', '£', '#', '°']);
+        if !out.is_empty() && !close {
+            out.push(' ');
+        }
+        out.push_str(&word.raw.to_lowercase());
+    }
+    out
+}
+
+/// The most words of a value.
+const VALUE_WORDS: usize = 8;
+
+/// The answer that begins at `at`: up to a mark, a conjunction or a word of time.
+pub(crate) fn value(clause: Clause<'_>, at: usize) -> String {
+    phrase_key(object(clause, at))
+}
+
+/// The words of an object that begins at `at`.
+pub(crate) fn object<'w>(clause: Clause<'w>, at: usize) -> Clause<'w> {
+    let mut first = at;
+    while determiner(clause.low(first)) && clause.low(first) != "no" || adverb(clause.low(first)) {
+        first += 1;
+    }
+    let end = (first..clause.len()).find(|&place| place >= first + VALUE_WORDS || ends_object(clause, place));
+    clause.to(end.unwrap_or(clause.len())).from(first)
+}
+
+/// Whether an object ends before the word.
+fn ends_object(clause: Clause<'_>, at: usize) -> bool {
+    let word = &clause.words[at];
+    let stop = is(word.low, OBJECT_END);
+    let mark = word.mark && !matches!(word.low, "°" | "%" | "$" | "€" | "£" | "+" | "#" | "\"" | "'");
+    stop || mark || tail(clause, at)
+}
+
+/// What an answer ends before, by itself.
+static ALONE: List = List::new(
+    "whenever together either either honestly sadly please nowadays anyway anyways mostly mainly \
+     twice once thrice daily weekly monthly regularly sometimes often altogether anyhow forever \
+     full-time part-time alone though although instead except completely entirely permanently \
+     temporarily since within without thanks otherwise",
+);
+/// What it ends before after a preposition.
+static AT: Phrases = Phrases::new(
+    "the moment;all;present;the weekend;weekends;the time;night;the end;last;least;the latest;times",
+);
+static FOR: Phrases = Phrases::new(
+    "now;work;work reasons;years;a living;the time being;good;ever;sure;months;weeks;days;a year;fun;\
+     a few;the last;the past;the next;about;over;almost;nearly;many;several;some time;once;ages;\
+     love;family reasons;personal reasons;health reasons;example;a while;a long time;a",
+);
+static IN: Phrases = Phrases::new(
+    "the morning;the mornings;the afternoon;the afternoons;the evening;the evenings;mornings;the end;\
+     fact;general;case;summer;winter;spring;autumn;fall;the summer;the winter;the spring;the autumn;\
+     the fall;the long run;the meantime;particular;total;a few;about;advance;time;the past;a;\
+     the future;the next;the last;the coming;the first;the new year;my spare time;my free time",
+);
+static ON: Phrases = Phrases::new(
+    "weekends;the weekend;weekdays;the weekends;a daily basis;a regular basis;my own;the side;holiday;\
+     holidays;vacation;most days;some days;and off;time;average;and",
+);
+static WITH: Phrases = Phrases::new("pleasure;joy;no regrets;immediate effect;me now");
+
+/// Whether words about time, manner or degree begin at `at`, which belong to no answer: `in the mornings`, `at all`.
+pub(crate) fn tail(clause: Clause<'_>, at: usize) -> bool {
+    let next = clause.words.get(at + 1);
+    let any = |phrases: &Phrases| phrases.end(clause, at + 1).is_some();
+    let few = |phrases: &[&str]| clause.any(at + 1, phrases).is_some();
+    let dated = next.is_some_and(|next| is_time_name(next.low, next.capital()));
+    let number = next.is_some_and(|next| next.number() || counts(next.low));
+    match clause.low(at) {
+        "at" => any(&AT) || next.is_some_and(|next| next.number() && clause.low(at + 2).ends_with('m')),
+        "for" => any(&FOR) || number,
+        "in" => any(&IN) || dated || number,
+        "on" => any(&ON) || dated,
+        "with" => any(&WITH),
+        "over" => number || few(&["a", "the"]),
+        "as" => {
+            few(&["well", "usual", "always", "of", "soon", "long", "a child", "a kid", "planned", "before"])
+        }
+        "most" | "each" | "all" => few(&[
+            "day", "days", "morning", "mornings", "evening", "evenings", "week", "weeks", "year", "the time",
+            "weekend",
+        ]),
+        "to" => few(&["be honest", "be fair", "be sure", "be clear", "death", "bits"]),
+        "from" => few(&["now", "time", "then", "next"]) || dated,
+        "of" => few(&["course", "late"]),
+        "than" => true,
+        "like" => few(&["crazy", "mad"]),
+        "a" => few(&["lot", "bit", "little bit", "few times"]),
+        "very" | "so" | "more" => few(&["much", "often", "than"]),
+        low => ALONE.has(low),
+    }
+}
+
+/// A month or a day of the week.
+fn is_time_name(low: &str, capital: bool) -> bool {
+    static NAMES: List = List::new(
+        "january february march april may june july august september october november december monday \
+         tuesday wednesday thursday friday saturday sunday",
+    );
+    let bare = low.strip_suffix('s').filter(|bare| bare.ends_with("day")).unwrap_or(low);
+    capital && NAMES.has(bare)
+}
+
+/// Whether the word counts.
+pub(super) fn counts(low: &str) -> bool {
+    matches!(
+        low,
+        "two" | "three" | "four" | "five" | "six" | "seven" | "eight" | "nine" | "ten" | "eleven" | "twelve"
+    )
+}
+
+/// Whether a value says something by itself.
+pub(crate) fn says(value: &str) -> bool {
+    !value.is_empty()
+        && !value.split(' ').all(|word| {
+            pronoun(word)
+                || matches!(
+                    word,
+                    "you" | "me" | "us" | "her" | "something" | "anything" | "everything" | "so" | "all"
+                )
+        })
+}

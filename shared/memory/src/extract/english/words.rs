@@ -1,0 +1,223 @@
+//! A sentence as words with their places.
+
+/// One word or mark of a sentence.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Word<'a> {
+    /// As it is written.
+    pub(crate) raw: &'a str,
+    /// In lower case; endings of contractions in one form, whatever the apostrophe: `'s`, `n't`.
+    pub(crate) low: &'a str,
+    /// First byte in the sentence.
+    pub(crate) start: usize,
+    /// Byte after the last.
+    pub(crate) end: usize,
+    /// It is punctuation.
+    pub(crate) mark: bool,
+}
+
+impl Word<'_> {
+    /// Whether it begins with a capital.
+    pub(crate) fn capital(&self) -> bool {
+        self.raw.chars().next().is_some_and(char::is_uppercase)
+    }
+
+    /// Whether it begins with a digit.
+    pub(crate) fn number(&self) -> bool {
+        self.raw.bytes().next().is_some_and(|byte| byte.is_ascii_digit())
+    }
+}
+
+/// Part of a sentence's words.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Clause<'w> {
+    /// The words.
+    pub(crate) words: &'w [Word<'w>],
+}
+
+impl<'w> Clause<'w> {
+    pub(crate) fn len(self) -> usize {
+        self.words.len()
+    }
+
+    /// The word in lower case; nothing past the end.
+    pub(crate) fn low(self, at: usize) -> &'w str {
+        self.words.get(at).map_or("", |word| word.low)
+    }
+
+    pub(crate) fn from(self, at: usize) -> Self {
+        Self { words: self.words.get(at..).unwrap_or_default() }
+    }
+
+    pub(crate) fn to(self, end: usize) -> Self {
+        Self { words: &self.words[..end.min(self.words.len())] }
+    }
+
+    /// The place after `phrase`, words with spaces between them, if it stands at `at`.
+    pub(crate) fn phrase(self, at: usize, phrase: &str) -> Option<usize> {
+        // Most phrases differ from most words in their first letter.
+        if self.low(at).bytes().next() != phrase.bytes().next() {
+            return None;
+        }
+        let mut place = at;
+        for wanted in phrase.split(' ') {
+            if self.low(place) != wanted {
+                return None;
+            }
+            place += 1;
+        }
+        Some(place)
+    }
+
+    /// The place after the first of `phrases` that stands at `at`.
+    pub(crate) fn any(self, at: usize, phrases: &[&str]) -> Option<usize> {
+        phrases.iter().find_map(|phrase| self.phrase(at, phrase))
+    }
+
+    /// Where `phrase` first stands, and the place after it.
+    pub(crate) fn find(self, phrase: &str) -> Option<(usize, usize)> {
+        (0..self.len()).find_map(|at| self.phrase(at, phrase).map(|end| (at, end)))
+    }
+
+    /// Where the first of `phrases` stands, and the place after it.
+    pub(crate) fn find_any(self, phrases: &[&str]) -> Option<(usize, usize)> {
+        (0..self.len()).find_map(|at| self.any(at, phrases).map(|end| (at, end)))
+    }
+
+    /// Whether one of `words` occurs.
+    pub(crate) fn has(self, words: &[&str]) -> bool {
+        self.words.iter().any(|word| words.contains(&word.low))
+    }
+
+    /// The first place from `at` where one of `words` stands, else the end.
+    pub(crate) fn until(self, at: usize, words: &[&str]) -> usize {
+        (at..self.len()).find(|&place| words.contains(&self.low(place))).unwrap_or(self.len())
+    }
+}
+
+/// The words of `text`; `lower` is the text in ASCII lower case, so that places agree.
+pub(crate) fn words<'a>(text: &'a str, lower: &'a str) -> Vec<Word<'a>> {
+    let mut words = Vec::with_capacity(text.len() / 5 + 2);
+    let mut chars = text.char_indices().peekable();
+    while let Some(&(start, first)) = chars.peek() {
+        chars.next();
+        if first.is_whitespace() {
+            continue;
+        }
+        if !first.is_alphanumeric() {
+            let end = start + first.len_utf8();
+            if first == '.'
+                && words.last().is_some_and(|word: &Word<'_>| word.end == start && is_title(word.low))
+            {
+                continue;
+            }
+            words.push(mark(&text[start..end], start, end));
+            continue;
+        }
+        let mut end = start + first.len_utf8();
+        while let Some(&(at, next)) = chars.peek() {
+            let inside = next.is_alphanumeric() || joins(next, &text[at..]);
+            if !inside {
+                break;
+            }
+            end = at + next.len_utf8();
+            chars.next();
+        }
+        push(&mut words, text, lower, start, end);
+    }
+    words
+}
+
+/// Whether a point after the word belongs to it: `Mrs.`.
+fn is_title(low: &str) -> bool {
+    matches!(low, "mr" | "mrs" | "ms" | "mx" | "dr" | "prof" | "st")
+}
+
+/// Whether `next` continues a word: apostrophes, hyphens, points of numbers and addresses with a letter or digit after.
+fn joins(next: char, rest: &str) -> bool {
+    matches!(next, '\'' | '’' | '-' | '.' | '@' | '_' | ',' | '/' | ':' | '&')
+        && rest[next.len_utf8()..].chars().next().is_some_and(|after| match next {
+            ',' | ':' => after.is_ascii_digit(),
+            _ => after.is_alphanumeric(),
+        })
+}
+
+fn mark<'a>(raw: &'a str, start: usize, end: usize) -> Word<'a> {
+    let low = match raw {
+        "“" | "”" | "«" | "»" => "\"",
+        "’" | "‘" => "'",
+        "–" => "—",
+        _ => raw,
+    };
+    Word { raw, low, start, end, mark: true }
+}
+
+/// Adds a word, with the ending of a contraction as a word of its own.
+fn push<'a>(words: &mut Vec<Word<'a>>, text: &'a str, lower: &'a str, start: usize, end: usize) {
+    let split = contraction(&lower[start..end]).map(|(at, low)| (start + at, low));
+    let first = split.map_or(end, |(at, _)| at);
+    let whole = |from: usize, to: usize, low: &'a str| Word {
+        raw: &text[from..to],
+        low,
+        start: from,
+        end: to,
+        mark: false,
+    };
+    if first > start {
+        let low = match (&lower[start..first], split) {
+            ("wo", Some((_, "n't"))) => "will",
+            ("ca", Some((_, "n't"))) => "can",
+            (low, _) => low,
+        };
+        words.push(whole(start, first, low));
+    }
+    if let Some((at, low)) = split {
+        words.push(whole(at, end, low));
+    }
+}
+
+/// Where the ending of a contraction begins in a word in lower case, and its plain form.
+fn contraction(low: &str) -> Option<(usize, &'static str)> {
+    // As people type who leave the apostrophe out.
+    match low {
+        "im" => return Some((1, "'m")),
+        "ive" => return Some((1, "'ve")),
+        "dont" | "isnt" | "cant" | "wont" => return Some((2, "n't")),
+        "didnt" | "wasnt" => return Some((3, "n't")),
+        "doesnt" => return Some((4, "n't")),
+        _ => {}
+    }
+    let apostrophe = low.rfind(['\'', '’'])?;
+    let after = low[apostrophe..].trim_start_matches(['\'', '’']);
+    let ending = match after {
+        "s" => "'s",
+        "m" => "'m",
+        "re" => "'re",
+        "ve" => "'ve",
+        "ll" => "'ll",
+        "d" => "'d",
+        "t" if low[..apostrophe].ends_with('n') => return Some((apostrophe - 1, "n't")),
+        _ => return None,
+    };
+    Some((apostrophe, ending))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_keep_their_places_and_contractions_come_apart() {
+        let cases = [
+            ("I don’t live here.", "i do n't live here ."),
+            ("Ann's 19°C, at 9:30", "ann 's 19 ° c , at 9:30"),
+            ("won't can't we'll", "will n't can n't we 'll"),
+            ("re-run a.b@c.de – ok", "re-run a.b@c.de — ok"),
+        ];
+        for (text, expected) in cases {
+            let lower = text.to_ascii_lowercase();
+            let words = words(text, &lower);
+            assert_eq!(words.iter().map(|word| word.low).collect::<Vec<_>>().join(" "), expected);
+            assert!(words.iter().all(|word| &text[word.start..word.end] == word.raw), "{text}");
+        }
+    }
+}

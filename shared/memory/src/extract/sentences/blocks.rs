@@ -1,0 +1,148 @@
+//! Blocks of a markdown text, by lines.
+
+use super::Block;
+
+/// Calls `emit` with the byte range and kind of every block, in order, without the marks that lead it.
+pub(super) fn blocks(text: &str, emit: &mut dyn FnMut(usize, usize, Block)) {
+    let mut scan = Scan { open: None, fence: None, labelled: false, emit };
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        scan.line(at, line);
+        at += line.len();
+    }
+    if let Some((from, _)) = scan.fence.take() {
+        (scan.emit)(from, at, Block::Code);
+    }
+    scan.close(None);
+}
+
+/// The state between two lines.
+struct Scan<'e> {
+    /// The paragraph or list item that goes on: its range so far.
+    open: Option<(usize, usize, Block)>,
+    /// Where fenced code began, and its fence.
+    fence: Option<(usize, char)>,
+    /// The line before was a label with its value.
+    labelled: bool,
+    emit: &'e mut dyn FnMut(usize, usize, Block),
+}
+
+impl Scan<'_> {
+    fn close(&mut self, instead: Option<Block>) {
+        if let Some((from, to, block)) = self.open.take() {
+            (self.emit)(from, to, instead.unwrap_or(block));
+        }
+    }
+
+    fn line(&mut self, at: usize, line: &str) {
+        let body = line.trim();
+        let indent = line.len() - line.trim_start().len();
+        if self.fenced(at, line, body) {
+            return;
+        }
+        if body.is_empty() {
+            self.close(None);
+        } else if body.chars().all(|c| c == '=') || is_rule(body) {
+            self.close(Some(Block::Heading));
+        } else if let Some(rest) = heading(body) {
+            self.single(at + indent + body.len() - rest.len(), rest.trim_end_matches('#'), Block::Heading);
+        } else if body.starts_with('|') {
+            self.single(at + indent, body, Block::Table);
+        } else if body.starts_with('>') {
+            let rest = body.trim_start_matches(['>', ' ']);
+            self.single(at + indent + body.len() - rest.len(), rest, Block::Quote);
+        } else if let Some(rest) = list_item(body) {
+            self.close(None);
+            let end = at + indent + body.len();
+            self.open = Some((end - rest.len(), end, Block::ListItem));
+        } else {
+            self.prose(at + indent, line, body);
+        }
+    }
+
+    /// Whether the line belongs to fenced code.
+    fn fenced(&mut self, at: usize, line: &str, body: &str) -> bool {
+        let mark =
+            ['`', '~'].into_iter().find(|mark| body.chars().take(3).filter(|c| c == mark).count() == 3);
+        match (self.fence, mark) {
+            (None, None) => false,
+            (None, Some(mark)) => {
+                self.close(None);
+                self.fence = Some((at, mark));
+                true
+            }
+            (Some((from, open)), Some(mark)) if mark == open => {
+                self.fence = None;
+                (self.emit)(from, at + line.len(), Block::Code);
+                true
+            }
+            (Some(_), _) => true,
+        }
+    }
+
+    fn single(&mut self, at: usize, body: &str, block: Block) {
+        self.close(None);
+        (self.emit)(at, at + body.len(), block);
+    }
+
+    /// A line of running text goes on with what is open, unless a hard break or a list of labels speaks against it.
+    fn prose(&mut self, at: usize, line: &str, body: &str) {
+        let labelled = is_labelled(body);
+        if labelled || self.labelled {
+            self.close(None);
+        }
+        self.labelled = labelled;
+        let (from, block) = self.open.map_or((at, Block::Prose), |(from, _, block)| (from, block));
+        self.open = Some((from, at + body.len(), block));
+        let bare = line.trim_end_matches(['\n', '\r']);
+        if bare.ends_with("  ") || bare.ends_with('\\') {
+            self.close(None);
+        }
+    }
+}
+
+/// The text of a heading line.
+fn heading(body: &str) -> Option<&str> {
+    let rest = body.trim_start_matches('#');
+    let level = body.len() - rest.len();
+    ((1..=6).contains(&level) && rest.starts_with([' ', '\t'])).then(|| rest.trim_start())
+}
+
+/// A line of dashes, stars or underscores alone.
+fn is_rule(body: &str) -> bool {
+    let mut marks = body.chars().filter(|c| !c.is_whitespace());
+    let Some(first @ ('-' | '*' | '_')) = marks.next() else { return false };
+    let mut count = 1;
+    marks.all(|c| {
+        count += 1;
+        c == first
+    }) && count >= 3
+}
+
+/// The text of a list item, without its mark and box.
+fn list_item(body: &str) -> Option<&str> {
+    let digits = body.len() - body.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let rest = match digits {
+        0 => body.strip_prefix(['-', '*', '+', '•', '–', '·'])?,
+        1..=3 => body[digits..].strip_prefix(['.', ')'])?,
+        _ => return None,
+    };
+    let text = rest.trim_start();
+    if text.len() == rest.len() || text.is_empty() {
+        return None;
+    }
+    let boxed = ["[ ] ", "[x] ", "[X] "].into_iter().find_map(|mark| text.strip_prefix(mark));
+    Some(boxed.unwrap_or(text))
+}
+
+/// A short label, a colon and a value, as `City: Bonn`: such lines stand for themselves.
+fn is_labelled(body: &str) -> bool {
+    let Some(colon) = body.find([':', '：']) else { return false };
+    let (label, rest) = (&body[..colon], &body[colon..]);
+    let value = rest.trim_start_matches([':', '：']);
+    !value.trim().is_empty()
+        && (rest.starts_with('：') || value.starts_with(' '))
+        && label.len() <= 40
+        && label.split_whitespace().count() <= 3
+        && label.chars().all(|c| c.is_alphanumeric() || c == ' ' || c == '-' || c == '*')
+}

@@ -1,0 +1,97 @@
+//! Subjects and answers as topics name them.
+
+use super::Language;
+use super::cue::{is_letter, is_unspaced, joins};
+
+/// The longest answer of a topic, in characters.
+const LONGEST: usize = 60;
+
+/// What ends a clause.
+pub(super) fn ends_clause(text: &str, at: usize, c: char) -> bool {
+    match c {
+        // The point of a sentence is its last; others belong to abbreviations and ordinals.
+        '.' => !text[at..].contains(char::is_alphanumeric),
+        ',' | ':' => {
+            let digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
+            !(digit(text[..at].chars().next_back()) && digit(text[at + 1..].chars().next()))
+        }
+        '-' => text[..at].ends_with(' '),
+        _ => ";!?()[]\"\n–—…，。；：！？、（）「」『』“”„«»।".contains(c),
+    }
+}
+
+/// The answer that a capture begins with, in the form of a topic.
+pub(super) fn answer(language: &Language, captured: &str) -> Option<String> {
+    let mut parts = captured.char_indices().filter(|(at, c)| ends_clause(captured, *at, *c));
+    let clause = if language.joints.starts_with('、') {
+        // The verb stands last, and what it is about right before it: "先月、福岡に引っ越しました".
+        let whole = captured.trim_end_matches(|c: char| !is_letter(c));
+        let last = whole.char_indices().rev().find(|(at, c)| ends_clause(whole, *at, *c));
+        &whole[last.map_or(0, |(at, c)| at + c.len_utf8())..]
+    } else {
+        &captured[..parts.next().map_or(captured.len(), |(at, _)| at)]
+    };
+    let mut text = bare(language, clause.trim());
+    let stops = language.stops.split('|').filter_map(|stop| word_at(text, stop));
+    if let Some(stop) = stops.filter(|at| *at > 0).min() {
+        text = text[..stop].trim();
+    }
+    named(text)
+}
+
+/// The subject that ends a capture. `None` when it is a whole clause, which names nothing.
+pub(super) fn subject(language: &Language, captured: &str) -> Option<String> {
+    let captured = captured.trim_end_matches(|c: char| !is_letter(c));
+    let mut starts = captured.char_indices().filter(|(at, c)| ends_clause(captured, *at, *c));
+    let start = starts.next_back().map_or(0, |(at, c)| at + c.len_utf8());
+    named(bare(language, captured[start..].trim()))
+}
+
+/// Whether a subject is a clause that begins with the speaker, and so not what the sentence is about.
+pub(super) fn is_clause(language: &Language, subject: &str) -> bool {
+    let long = subject.chars().filter(|c| is_unspaced(*c)).count() > 8;
+    long || language
+        .first
+        .split('|')
+        .any(|word| strip_word(subject, word).is_some_and(|rest| !rest.is_empty()))
+}
+
+/// Whether the words are those of the speaker.
+pub(super) fn is_first(language: &Language, subject: &str) -> bool {
+    language.first.split('|').any(|word| word == subject)
+}
+
+fn named(text: &str) -> Option<String> {
+    let text = text.trim_matches(|c: char| !is_letter(c) && !"+#%°€$".contains(c));
+    let count = text.chars().count();
+    let unspaced = text.chars().filter(|c| is_unspaced(*c)).count();
+    let short = count <= LONGEST && unspaced <= 16 && text.split_whitespace().count() <= 6;
+    (short && count > 0).then(|| text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// The text without the articles and small words that it begins with.
+fn bare<'t>(language: &Language, mut text: &'t str) -> &'t str {
+    while let Some(rest) = language.articles.split('|').find_map(|word| strip_word(text, word)) {
+        text = rest;
+    }
+    text
+}
+
+/// The rest of a text that begins with a word.
+pub(super) fn strip_word<'t>(text: &'t str, word: &str) -> Option<&'t str> {
+    let rest = text.strip_prefix(word).filter(|_| !word.is_empty())?;
+    let open = word.ends_with(|c: char| !c.is_alphanumeric() || is_unspaced(c));
+    (open || rest.starts_with(|c: char| !is_letter(c))).then(|| rest.trim_start())
+}
+
+/// Where a word stands in a text, as a word.
+pub(super) fn word_at(text: &str, word: &str) -> Option<usize> {
+    let open =
+        |side: Option<char>, inner: Option<char>| !(side.is_some_and(joins) && inner.is_some_and(joins));
+    let hits = text.match_indices(word).filter(|_| !word.is_empty());
+    let mut hits = hits.filter(|(at, _)| {
+        open(text[..*at].chars().next_back(), word.chars().next())
+            && open(text[at + word.len()..].chars().next(), word.chars().next_back())
+    });
+    hits.next().map(|(at, _)| at)
+}

@@ -1,0 +1,285 @@
+//! Dates in the words of a language.
+
+mod numbers;
+
+use domain::{Period, Timestamp};
+use jiff::civil::{Date, Weekday};
+use jiff::{Span, ToSpan};
+
+use self::numbers::{civil, ends_with_word, number_after, number_before, span};
+use super::cue::is_unspaced;
+use crate::extract::dates::{self, day_of};
+
+/// The words for dates of a language; the words of one thing are divided by `|`, and may be parts of longer words where
+/// they begin.
+pub(super) struct Calendar {
+    /// Words for days and how many days from today; the first that is found counts. [`NO_DAY`] for look-alikes.
+    pub(super) days: &'static [(&'static str, i32)],
+    /// Monday to Sunday.
+    pub(super) weekdays: [&'static str; 7],
+    /// January to December.
+    pub(super) months: [&'static str; 12],
+    /// Whether the day stands before the month.
+    pub(super) day_first: bool,
+    /// Words before or after a weekday that put it into the next or the last week.
+    pub(super) next: &'static str,
+    pub(super) last: &'static str,
+    /// Words for stretches of time.
+    pub(super) stretches: &'static [(&'static str, Stretch)],
+    /// Words before and after a count of units that lies ahead.
+    pub(super) ahead: (&'static str, &'static str),
+    /// Words before and after a count of units that has gone by.
+    pub(super) gone: (&'static str, &'static str),
+    /// Days, weeks, months, years.
+    pub(super) units: [&'static str; 4],
+    /// Words for one, two and so on.
+    pub(super) numbers: &'static [&'static str],
+}
+
+/// The day of a word that only looks like one.
+pub(super) const NO_DAY: i32 = i32::MIN;
+
+/// Added to the days of a word that may mean the past as well as the future.
+pub(super) const EITHER: i32 = 1000;
+
+/// A stretch of time, counted from the present one.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Stretch {
+    Week(i32),
+    Month(i32),
+    Year(i32),
+    WeekEnd,
+    MonthEnd,
+    QuarterEnd,
+    YearEnd,
+}
+
+/// Whether a date that could be either lies ahead or behind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    Ahead,
+    Behind,
+}
+
+/// When the text, in lower case, says that something happens.
+pub(super) fn period(calendar: &Calendar, text: &str, said_at: Timestamp, side: Side) -> Option<Period> {
+    let today = day_of(said_at)?;
+    // Where the month stands first, spaces mean nothing.
+    let dense = (!calendar.day_first).then(|| text.split_whitespace().collect::<String>());
+    let reader = Reader { calendar, text: dense.as_deref().unwrap_or(text), today, side };
+    let written = || reader.written().or_else(|| reader.month_and_day());
+    let (from, to) = Some(text)
+        .filter(|text| text.contains(|c: char| c.is_ascii_digit()))
+        .and_then(|_| written())
+        .or_else(|| reader.counted())
+        .or_else(|| reader.weekday())
+        .or_else(|| reader.stretch())
+        .or_else(|| reader.day())?;
+    dates::Days::new(from, to).period()
+}
+
+/// From one day to another, both included.
+type Days = (Date, Date);
+
+struct Reader<'t> {
+    calendar: &'t Calendar,
+    text: &'t str,
+    today: Date,
+    side: Side,
+}
+
+impl Reader<'_> {
+    /// `2025-03-15`, `15.03.2025`, `15/03/2025`, `2025年3月15日`.
+    fn written(&self) -> Option<Days> {
+        let numbers = |token: &str| -> Option<Vec<i16>> {
+            let parts = token
+                .split(['-', '.', '/', '年', '月', '日', '년', '월', '일'])
+                .filter(|part| !part.is_empty());
+            parts.map(|part| part.parse().ok()).collect()
+        };
+        let digit_or_mark = |c: char| c.is_ascii_digit() || "-./年月日년월일".contains(c);
+        let tokens = self.text.split(|c| !digit_or_mark(c)).filter(|token| token.len() >= 8);
+        let date = tokens.filter_map(numbers).find_map(|parts| match parts[..] {
+            [year, month, day] if year >= 1000 => civil(year, month, day),
+            [day, month, year] if year >= 1000 => civil(year, month, day),
+            _ => None,
+        })?;
+        Some((date, date))
+    }
+
+    /// `15. März`, `4 月 14 日`, `15 de marzo de 2025`.
+    fn month_and_day(&self) -> Option<Days> {
+        for (index, names) in self.calendar.months.iter().enumerate() {
+            let hits =
+                names.split('|').flat_map(|name| self.places(name).map(move |at| (at, at + name.len())));
+            for (at, end) in hits {
+                let (before, after) = (&self.text[..at], &self.text[end..]);
+                let day = match self.calendar.day_first {
+                    true => number_before(before),
+                    false => number_after(after, 3),
+                };
+                let Some(day @ 1..=31) = day else { continue };
+                let year =
+                    if self.calendar.day_first { number_after(after, 24) } else { number_before(before) };
+                let year = year.filter(|year| (1000..3000).contains(year));
+                if let Some(date) = self.dated(year, index as i8 + 1, day as i8) {
+                    return Some((date, date));
+                }
+            }
+        }
+        None
+    }
+
+    /// A day of a month, in the year that fits best where none is named.
+    fn dated(&self, year: Option<i64>, month: i8, day: i8) -> Option<Date> {
+        if let Some(year) = year {
+            return Date::new(i16::try_from(year).ok()?, month, day).ok();
+        }
+        let this = Date::new(self.today.year(), month, day).ok()?;
+        let half = 183;
+        let days = self.today.until(this).ok()?.get_days();
+        let shift = match self.side {
+            Side::Ahead if days < -half => 1,
+            Side::Behind if days > 0 => -1,
+            Side::Ahead | Side::Behind => 0,
+        };
+        Date::new(self.today.year() + shift, month, day).ok()
+    }
+
+    /// `in zwei Wochen`, `vor 3 Tagen`, `两周后`.
+    fn counted(&self) -> Option<Days> {
+        for (unit, names) in self.calendar.units.iter().enumerate() {
+            for name in names.split('|') {
+                for at in self.places(name) {
+                    let (count, rest) = self.count_before(&self.text[..at])?;
+                    let after = &self.text[at + name.len()..];
+                    if let Some(sign) = self.direction(rest, after).filter(|_| count > 0) {
+                        let date = self.today.checked_add(span(unit, sign * count)).ok()?;
+                        return Some((date, date));
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    /// The count at the end of a text, zero where there is none, and what stands before it.
+    fn count_before<'a>(&self, before: &'a str) -> Option<(i64, &'a str)> {
+        let text = before.trim_end_matches([' ', '个', '個', '개', '-']);
+        let bare = text.trim_end_matches(|c: char| c.is_ascii_digit());
+        if bare.len() < text.len() {
+            return Some((text[bare.len()..].parse().unwrap_or(0), bare));
+        }
+        let words = self.calendar.numbers.iter().enumerate();
+        let named =
+            words.flat_map(|(index, names)| names.split('|').map(move |name| (index as i64 + 1, name)));
+        let hit = named.filter(|(_, name)| text.ends_with(name)).max_by_key(|(_, name)| name.len());
+        Some(hit.map_or((0, text), |(count, name)| (count, &text[..text.len() - name.len()])))
+    }
+
+    /// Whether the words around a count put it ahead (1) or behind (-1).
+    fn direction(&self, before: &str, after: &str) -> Option<i64> {
+        let ends = |words: &str| {
+            words.split('|').any(|word| !word.is_empty() && ends_with_word(before.trim_end(), word))
+        };
+        // The unit may carry an ending of its own before the word that follows.
+        let tail = after.trim_start_matches(|c: char| c.is_alphabetic() && !is_unspaced(c)).trim_start();
+        let starts = |words: &str| {
+            words.split('|').any(|word| {
+                !word.is_empty() && (tail.starts_with(word) || after.trim_start().starts_with(word))
+            })
+        };
+        if ends(self.calendar.gone.0) || starts(self.calendar.gone.1) {
+            Some(-1)
+        } else if ends(self.calendar.ahead.0) || starts(self.calendar.ahead.1) {
+            Some(1)
+        } else {
+            None
+        }
+    }
+
+    fn weekday(&self) -> Option<Days> {
+        let names = self.calendar.weekdays.iter().enumerate();
+        let hits = names.flat_map(|(day, names)| names.split('|').map(move |name| (day, name)));
+        let (at, day, name) =
+            hits.filter_map(|(day, name)| Some((self.places(name).next()?, day, name))).min()?;
+        let before = self.text[..at].trim_end();
+        let after = self.text[at + name.len()..].trim_start();
+        let near = |words: &str| {
+            words
+                .split('|')
+                .any(|word| !word.is_empty() && (ends_with_word(before, word) || after.starts_with(word)))
+        };
+        let weekday = Weekday::from_monday_zero_offset(day as i8).ok()?;
+        let week = if near(self.calendar.next) { 1 } else { -i64::from(near(self.calendar.last)) };
+        if week != 0 && !self.calendar.day_first {
+            let date =
+                self.monday()?.checked_add(week.weeks()).ok()?.checked_add((day as i64).days()).ok()?;
+            return Some((date, date));
+        }
+        let date = if near(self.calendar.last) || (self.side == Side::Behind && !near(self.calendar.next)) {
+            self.today.nth_weekday(-1, weekday).ok()?
+        } else if self.today.weekday() == weekday && !near(self.calendar.next) {
+            self.today
+        } else {
+            self.today.nth_weekday(1, weekday).ok()?
+        };
+        Some((date, date))
+    }
+
+    fn monday(&self) -> Option<Date> {
+        self.today.checked_sub(i64::from(self.today.weekday().to_monday_zero_offset()).days()).ok()
+    }
+
+    fn stretch(&self) -> Option<Days> {
+        let mut stretches = self.calendar.stretches.iter();
+        let named = |names: &str| names.split('|').any(|name| self.places(name).next().is_some());
+        let (_, stretch) = stretches.find(|(names, _)| named(names))?;
+        let monday = self.monday()?;
+        let first = self.today.first_of_month();
+        let whole = |from: Date, span: Span| Some((from, from.checked_add(span).ok()?.yesterday().ok()?));
+        match *stretch {
+            Stretch::Week(n) => whole(monday.checked_add(i64::from(n).weeks()).ok()?, 1.week()),
+            Stretch::Month(n) => whole(first.checked_add(i64::from(n).months()).ok()?, 1.month()),
+            Stretch::Year(n) => {
+                whole(self.today.first_of_year().checked_add(i64::from(n).years()).ok()?, 1.year())
+            }
+            Stretch::WeekEnd => Some((self.today, monday.checked_add(6.days()).ok()?)),
+            Stretch::MonthEnd => Some((self.today, self.today.last_of_month())),
+            Stretch::QuarterEnd => {
+                let ahead = i64::from((3 - self.today.month() % 3) % 3);
+                Some((self.today, first.checked_add(ahead.months()).ok()?.last_of_month()))
+            }
+            Stretch::YearEnd => Some((self.today, self.today.last_of_year())),
+        }
+    }
+
+    fn day(&self) -> Option<Days> {
+        let (_, days) = self
+            .calendar
+            .days
+            .iter()
+            .find(|(names, _)| names.split('|').any(|name| self.places(name).next().is_some()))?;
+        let days = match *days {
+            NO_DAY => return None,
+            days if days > EITHER && self.side == Side::Behind => EITHER - days,
+            days if days > EITHER => days - EITHER,
+            days => days,
+        };
+        let date = self.today.checked_add(i64::from(days).days()).ok()?;
+        Some((date, date))
+    }
+
+    /// Where a word begins.
+    fn places<'a>(&'a self, name: &'a str) -> impl Iterator<Item = usize> + 'a {
+        let hits = self.text.match_indices(name).map(|(at, _)| at);
+        hits.filter(move |at| {
+            let before = self.text[..*at].chars().next_back();
+            match name.chars().next() {
+                Some(c) if is_unspaced(c) => true,
+                Some(c) if c.is_ascii_digit() => before.is_none_or(|c| !c.is_ascii_digit()),
+                _ => before.is_none_or(|c| !c.is_alphabetic() || is_unspaced(c)),
+            }
+        })
+    }
+}

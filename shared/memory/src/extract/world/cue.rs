@@ -1,0 +1,268 @@
+//! Cues: small patterns of words, gaps and answers, matched on a sentence in lower case.
+//!
+//! The parts of a cue are divided by spaces: `a|b` one of several words (`_` is a space in a word, `~` at its start or end
+//! lets a word go on there, an empty one makes the part optional), `*` a gap, `^` the start, `$` the end, `{s}` the
+//! subject, `{a}` a property, `{v}` the answer, `{s1}` and `{a1}` such of one word, `{k}` a word of kinship.
+
+use std::ops::Range;
+
+/// The longest gap, in bytes.
+const GAP: usize = 90;
+
+/// One part of a cue.
+#[derive(Debug)]
+enum Part {
+    Words(Vec<Word>),
+    Gap,
+    Start,
+    End,
+    Take(usize),
+    TakeWord(usize),
+    Kin,
+}
+
+/// A word, and whether it is free to go on before and after.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Word {
+    pub(super) text: String,
+    pub(super) open_start: bool,
+    pub(super) open_end: bool,
+}
+
+/// A compiled cue.
+#[derive(Debug)]
+pub(super) struct Cue {
+    parts: Vec<Part>,
+}
+
+/// What a cue found, as byte ranges of the text.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Found {
+    /// Subject, property and answer.
+    taken: [Option<Range<usize>>; 3],
+    /// The English word for the kinship.
+    pub(super) kin: Option<&'static str>,
+}
+
+impl Found {
+    /// Where the subject is named.
+    pub(super) fn subject(&self) -> Option<Range<usize>> {
+        self.taken[0].clone()
+    }
+
+    /// Where the property is named.
+    pub(super) fn property(&self) -> Option<Range<usize>> {
+        self.taken[1].clone()
+    }
+
+    /// Where the answer begins; it ends there at the latest.
+    pub(super) fn answer(&self) -> Option<Range<usize>> {
+        self.taken[2].clone()
+    }
+}
+
+impl Cue {
+    /// Reads a cue.
+    pub(super) fn new(text: &str) -> Self {
+        Self { parts: text.split_whitespace().map(part).collect() }
+    }
+
+    /// The sets of words of which one must stand in every text that the cue fits.
+    pub(super) fn needs(&self) -> impl Iterator<Item = &[Word]> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Words(words) if words.iter().all(|word| !word.text.is_empty()) => Some(&words[..]),
+            _ => None,
+        })
+    }
+
+    /// The first place where the cue fits.
+    pub(super) fn find(&self, text: &str, kin: &'static [(&'static str, &'static str)]) -> Option<Found> {
+        let mut found = Found::default();
+        let matcher = Matcher { text, kin };
+        matcher.search(&self.parts, 0, text.len(), &mut found).map(|_| found)
+    }
+}
+
+fn part(token: &str) -> Part {
+    match token {
+        "*" => Part::Gap,
+        "^" => Part::Start,
+        "$" => Part::End,
+        "{s}" => Part::Take(0),
+        "{a}" => Part::Take(1),
+        "{v}" => Part::Take(2),
+        "{s1}" => Part::TakeWord(0),
+        "{a1}" => Part::TakeWord(1),
+        "{k}" => Part::Kin,
+        words => Part::Words(words.split('|').map(word).collect()),
+    }
+}
+
+fn word(text: &str) -> Word {
+    Word {
+        text: text.trim_matches('~').replace('_', " "),
+        open_start: text.starts_with('~'),
+        open_end: text.ends_with('~'),
+    }
+}
+
+struct Matcher<'t> {
+    text: &'t str,
+    kin: &'static [(&'static str, &'static str)],
+}
+
+impl Matcher<'_> {
+    /// Fits the parts somewhere from `from` on, beginning before `limit`; gives where the first of them began.
+    fn search(&self, parts: &[Part], from: usize, limit: usize, found: &mut Found) -> Option<usize> {
+        match parts.first() {
+            Some(Part::Words(words)) if words.iter().all(|word| !word.text.is_empty()) => {
+                self.search_words(words, &parts[1..], from, limit, found)
+            }
+            Some(Part::Start) => self.fit(parts, from, found).then_some(from),
+            Some(Part::Take(slot)) if from == 0 => self.take(*slot, &parts[1..], 0, found).then_some(0),
+            _ => {
+                let mut places = self.text[from..limit].char_indices().map(|(at, _)| from + at);
+                places.find(|at| self.fit(parts, *at, found))
+            }
+        }
+    }
+
+    fn search_words(
+        &self,
+        words: &[Word],
+        rest: &[Part],
+        from: usize,
+        limit: usize,
+        found: &mut Found,
+    ) -> Option<usize> {
+        let mut best: Option<(usize, usize)> = None;
+        for word in words {
+            let hits = self.text[from..].match_indices(word.text.as_str()).map(|(at, _)| from + at);
+            let hit = hits
+                .take_while(|at| *at < limit && best.is_none_or(|(first, _)| *at < first))
+                .find(|at| is_bounded(self.text, word, *at) && self.fit(rest, at + word.text.len(), found));
+            best = hit.map(|at| (at, at + word.text.len())).or(best);
+        }
+        let (at, end) = best?;
+        // The parts are fitted again: a later try of another word may have left its own findings.
+        self.fit(rest, end, found).then_some(at)
+    }
+
+    /// Fits the parts exactly from `at` on, spaces aside.
+    fn fit(&self, parts: &[Part], at: usize, found: &mut Found) -> bool {
+        let Some(part) = parts.first() else { return true };
+        let rest = &parts[1..];
+        let next = at + (self.text[at..].len() - self.text[at..].trim_start().len());
+        match part {
+            Part::Words(words) => words.iter().any(|word| match word.text.is_empty() {
+                true => self.fit(rest, at, found),
+                false => {
+                    let start = if word.open_start { self.ending(word, next) } else { next };
+                    self.text[start..].starts_with(&word.text)
+                        && is_bounded(self.text, word, start)
+                        && self.fit(rest, start + word.text.len(), found)
+                }
+            }),
+            Part::Gap => self.search(rest, at, floor(self.text, at + GAP), found).is_some(),
+            Part::Start => self.text[..at].trim().is_empty() && self.fit(rest, at, found),
+            Part::End => !self.text[at..].contains(char::is_alphanumeric),
+            Part::Take(slot) => self.take(*slot, rest, next, found),
+            Part::TakeWord(slot) => {
+                let end = next + self.text[next..].find(' ').unwrap_or(self.text.len() - next);
+                found.taken[*slot] = Some(next..end);
+                end > next && self.fit(rest, end, found)
+            }
+            Part::Kin => self.kin.iter().any(|(name, english)| {
+                let fits = self.text[next..].starts_with(name) && self.fit(rest, next + name.len(), found);
+                if fits {
+                    found.kin = Some(english);
+                }
+                fits
+            }),
+        }
+    }
+
+    /// Takes what stands before the rest of the parts, or all where nothing follows.
+    fn take(&self, slot: usize, rest: &[Part], at: usize, found: &mut Found) -> bool {
+        if at >= self.text.len() {
+            return false;
+        }
+        let end = match rest.is_empty() {
+            true => Some(self.text.len()),
+            false => {
+                let first = self.text[at..].chars().next().map_or(0, char::len_utf8);
+                self.search(rest, at + first, floor(self.text, at + GAP + first), found)
+            }
+        };
+        let Some(end) = end else { return false };
+        found.taken[slot] = Some(at..end);
+        true
+    }
+
+    /// Where in the word at `at` the ending begins that a cue names.
+    fn ending(&self, word: &Word, at: usize) -> usize {
+        let length = self.text[at..].find(|c: char| !is_letter(c)).unwrap_or(self.text.len() - at);
+        self.text[at..at + length].rfind(&word.text).map_or(at, |inside| at + inside)
+    }
+}
+
+/// Whether a word that stands at `at` is not part of a longer one. Scripts without spaces have no such bounds.
+pub(super) fn is_bounded(text: &str, word: &Word, at: usize) -> bool {
+    let joined =
+        |inside: Option<char>, outside: Option<char>| inside.is_some_and(joins) && outside.is_some_and(joins);
+    let end = at + word.text.len();
+    let before = || joined(word.text.chars().next(), text[..at].chars().next_back());
+    let after = || joined(word.text.chars().next_back(), text[end..].chars().next());
+    (word.open_start || !before()) && (word.open_end || !after())
+}
+
+/// Letters that make one word with others beside them.
+pub(super) fn joins(c: char) -> bool {
+    !is_unspaced(c) && is_letter(c)
+}
+
+/// Characters of scripts whose words are not divided by spaces, or carry endings that cues leave out.
+pub(super) fn is_unspaced(c: char) -> bool {
+    matches!(c, '\u{2e80}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}' | '\u{f900}'..='\u{faff}' | '\u{ff00}'..='\u{ffef}')
+}
+
+/// Letters, digits, and the signs of Devanagari that stand within words.
+pub(super) fn is_letter(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '\u{900}'..='\u{963}')
+}
+
+/// The last place of a character at or before `at`.
+fn floor(text: &str, at: usize) -> usize {
+    let at = at.min(text.len());
+    (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cues_find_subjects_and_answers() {
+        let cases = [
+            ("wohne * in {v}", "ich wohne seit mai in bonn", Some((None, Some("bonn")))),
+            ("wohne in {v}", "ich bewohne in bonn", None),
+            ("~wohne in {v}", "ich bewohne in bonn", Some((None, Some("bonn")))),
+            ("{s} live|lives in {v} now", "tom lives in bonn now", Some((Some("tom "), Some("bonn ")))),
+            ("{s} は {v} に 住んで", "田中は大阪に住んでいます", Some((Some("田中"), Some("大阪")))),
+            ("^ so_far|never {v}", "so far good", Some((None, Some("good")))),
+            ("^ never {v}", "so never good", None),
+            ("eat very|much| well $", "i eat well.", Some((None, None))),
+            ("eat well $", "i eat well today", None),
+            ("i ~ed {v}", "i walked home", Some((None, Some("home")))),
+            ("i ~ed {v}", "i walk home", None),
+            ("{s1} {v} में रहता|रहती", "रवि पुणे में रहता है", Some((Some("रवि"), Some("पुणे ")))),
+        ];
+        for (cue, text, expected) in cases {
+            let found = Cue::new(cue).find(text, &[]);
+            let taken = found.map(|found| {
+                (found.subject().map(|range| &text[range]), found.answer().map(|range| &text[range]))
+            });
+            assert_eq!(taken, expected, "{cue}: {text}");
+        }
+    }
+}

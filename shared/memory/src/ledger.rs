@@ -1,0 +1,387 @@
+//! The memories of one container, computed from what its documents state and what callers did.
+//!
+//! A statement belongs to a topic; within a topic the statements are folded in the order in which they were said
+//! (`chain`). Nothing else decides, so the memories are the same in whatever order documents arrive, however often they
+//! are processed, and as if a deleted document had never been there.
+
+mod chain;
+mod derive;
+mod extend;
+mod memory;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+use domain::memory::Review;
+use domain::{
+    ContainerId, DocumentId, Filter, MemoryAction, MemoryId, Metadata, SearchDocument, Statement, Timestamp,
+    Topic, TopicId,
+};
+
+pub use memory::{Forgotten, Memory, Relation, Support};
+
+use crate::words::essence;
+
+/// The most versions that are told of a memory.
+const MOST_VERSIONS: usize = 100;
+
+/// What a document states, with what is known of the document.
+#[derive(Debug, Clone)]
+pub struct Told {
+    /// The document as the index shows it.
+    pub document: SearchDocument,
+    /// Its statements.
+    pub statements: Vec<Statement>,
+}
+
+/// The memories of a container and everything that they are computed from. A clone shares the statements.
+#[derive(Debug, Clone)]
+pub struct Ledger {
+    container: ContainerId,
+    told: HashMap<DocumentId, Arc<Told>>,
+    topics: HashMap<TopicId, Claims>,
+    /// What callers did, by the memory they did it to.
+    acts: HashMap<MemoryId, Acts>,
+    memories: BTreeMap<MemoryId, Memory>,
+    /// Topics with a common beginning, of which one may extend another.
+    groups: HashMap<String, BTreeSet<TopicId>>,
+    /// Topics by whom or what they are about.
+    subjects: HashMap<String, BTreeSet<TopicId>>,
+    /// Topics that say what somebody's relatives and animals are called.
+    kin: BTreeSet<TopicId>,
+    /// The memories that were concluded from others.
+    conclusions: Vec<MemoryId>,
+    dirty: BTreeSet<TopicId>,
+}
+
+/// The statements of one topic and where its memories are.
+#[derive(Debug, Clone, Default)]
+struct Claims {
+    topic: Option<Topic>,
+    group: Option<String>,
+    /// Which statement of which document.
+    stated: BTreeSet<(DocumentId, usize)>,
+    /// New versions by callers, with the memory that each replaces.
+    edits: Vec<(MemoryId, Statement)>,
+    memories: Vec<MemoryId>,
+}
+
+/// What callers did to one memory.
+#[derive(Debug, Clone, Default)]
+struct Acts {
+    /// The first time it was forgotten, and why.
+    forgotten: Option<(Timestamp, Option<String>)>,
+    reviews: Vec<(Timestamp, Review)>,
+}
+
+impl Acts {
+    /// The last decision, unless it was undone.
+    fn review(&self) -> Option<Review> {
+        let last = self.reviews.iter().max_by_key(|(at, _)| *at).map(|(_, review)| *review);
+        last.filter(|review| *review != Review::Undo)
+    }
+}
+
+/// What a [`Ledger::settle`] changed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Changed {
+    /// Memories that are new or different.
+    pub written: BTreeSet<MemoryId>,
+    /// Memories that are no more.
+    pub removed: BTreeSet<MemoryId>,
+}
+
+impl Ledger {
+    /// A container without memories.
+    pub fn new(container: ContainerId) -> Self {
+        Self {
+            container,
+            told: HashMap::new(),
+            topics: HashMap::new(),
+            acts: HashMap::new(),
+            memories: BTreeMap::new(),
+            groups: HashMap::new(),
+            subjects: HashMap::new(),
+            kin: BTreeSet::new(),
+            conclusions: Vec::new(),
+            dirty: BTreeSet::new(),
+        }
+    }
+
+    /// Takes in what a document states, in place of what it stated before.
+    pub fn tell(&mut self, told: Told) {
+        let id = told.document.id.clone();
+        self.retract(&id);
+        for (place, statement) in told.statements.iter().enumerate() {
+            let topic = topic_of(&self.container, statement);
+            let claims = self.topics.entry(topic.clone()).or_default();
+            claims.stated.insert((id.clone(), place));
+            if let Some(answers) = &statement.topic {
+                claims.topic = Some(answers.clone());
+                self.subjects.entry(answers.subject.clone()).or_default().insert(topic.clone());
+                if derive::is_kin(answers) {
+                    self.kin.insert(topic.clone());
+                }
+            } else {
+                let group = extend::group(&statement.text);
+                self.groups.entry(group.clone()).or_default().insert(topic.clone());
+                claims.group = Some(group);
+            }
+            self.dirty.insert(topic);
+        }
+        self.told.insert(id, Arc::new(told));
+    }
+
+    /// Takes back what a document states.
+    pub fn retract(&mut self, document: &DocumentId) {
+        let Some(told) = self.told.remove(document) else {
+            return;
+        };
+        for (place, statement) in told.statements.iter().enumerate() {
+            let topic = topic_of(&self.container, statement);
+            if let Some(claims) = self.topics.get_mut(&topic) {
+                claims.stated.remove(&(document.clone(), place));
+            }
+            self.dirty.insert(topic);
+        }
+    }
+
+    /// Takes in what a caller did. Doing it again changes nothing.
+    pub fn act(&mut self, action: &MemoryAction) {
+        match action {
+            MemoryAction::Update { memory, topic, version } => {
+                let claims = self.topics.entry(topic.clone()).or_default();
+                let edit = (memory.clone(), version.as_ref().clone());
+                if !claims.edits.contains(&edit) {
+                    claims.edits.push(edit);
+                }
+                self.dirty.insert(topic.clone());
+            }
+            MemoryAction::Forget { memory, reason, at } => {
+                let forgotten = &mut self.acts.entry(memory.clone()).or_default().forgotten;
+                if forgotten.as_ref().is_none_or(|(first, _)| at < first) {
+                    *forgotten = Some((*at, reason.clone()));
+                }
+                self.touch(memory);
+            }
+            MemoryAction::Review { memory, review, at } => {
+                let reviews = &mut self.acts.entry(memory.clone()).or_default().reviews;
+                if !reviews.contains(&(*at, *review)) {
+                    reviews.push((*at, *review));
+                }
+                self.touch(memory);
+            }
+        }
+    }
+
+    fn touch(&mut self, memory: &MemoryId) {
+        match self.memories.get(memory) {
+            Some(known) => {
+                self.dirty.insert(known.topic.clone());
+            }
+            // It may be another number of a memory that is here.
+            None => self.dirty.extend(self.topics.keys().cloned()),
+        }
+    }
+
+    /// Computes the memories anew where something has changed.
+    pub fn settle(&mut self) -> Changed {
+        if self.dirty.is_empty() {
+            return Changed::default();
+        }
+        let mut before: BTreeMap<MemoryId, Memory> = BTreeMap::new();
+        let dirty = std::mem::take(&mut self.dirty);
+        let mut groups = BTreeSet::new();
+        for topic in &dirty {
+            let Some(mut claims) = self.topics.remove(topic) else { continue };
+            for id in claims.memories.drain(..) {
+                before.extend(self.memories.remove(&id).map(|memory| (id, memory)));
+            }
+            groups.extend(claims.group.clone());
+            let made = chain::fold(topic, &claims, &self.told, &self.acts);
+            claims.memories = made.iter().map(|memory| memory.id.clone()).collect();
+            self.memories.extend(made.into_iter().map(|memory| (memory.id.clone(), memory)));
+            if !claims.stated.is_empty() || !claims.edits.is_empty() {
+                self.topics.insert(topic.clone(), claims);
+            } else {
+                self.drop_topic(topic, &claims);
+            }
+        }
+        for group in groups {
+            self.extend_group(&group, &mut before);
+        }
+        self.derive(&mut before);
+        self.changed(&dirty, before)
+    }
+
+    /// Takes a topic about which nothing is stated any more out of the indexes.
+    fn drop_topic(&mut self, topic: &TopicId, claims: &Claims) {
+        if let Some(group) = claims.group.as_ref().and_then(|group| self.groups.get_mut(group)) {
+            group.remove(topic);
+        }
+        if let Some(subject) =
+            claims.topic.as_ref().and_then(|answers| self.subjects.get_mut(&answers.subject))
+        {
+            subject.remove(topic);
+        }
+        self.kin.remove(topic);
+    }
+
+    /// The difference between `before` and now, of the memories that could have changed.
+    fn changed(&self, dirty: &BTreeSet<TopicId>, before: BTreeMap<MemoryId, Memory>) -> Changed {
+        let mut changed = Changed::default();
+        for (id, old) in &before {
+            match self.memories.get(id) {
+                None => changed.removed.insert(id.clone()),
+                Some(new) if new != old => changed.written.insert(id.clone()),
+                Some(_) => false,
+            };
+        }
+        let fresh =
+            dirty.iter().filter_map(|topic| self.topics.get(topic)).flat_map(|claims| &claims.memories);
+        changed.written.extend(fresh.filter(|id| !before.contains_key(id)).cloned());
+        changed.written.extend(self.conclusions.iter().filter(|id| !before.contains_key(id)).cloned());
+        changed
+    }
+
+    /// What callers did, by its time: everything that [`Ledger::act`] needs to come to the same memories.
+    pub fn actions(&self) -> Vec<MemoryAction> {
+        let mut actions: Vec<(Timestamp, &str, MemoryAction)> = Vec::new();
+        for (topic, claims) in &self.topics {
+            actions.extend(claims.edits.iter().map(|(memory, version)| {
+                let (memory, version) = (memory.clone(), Box::new(version.clone()));
+                let update = MemoryAction::Update { memory, topic: topic.clone(), version };
+                (time_of(&update), topic.as_str(), update)
+            }));
+        }
+        for (memory, acts) in &self.acts {
+            let forgotten = acts.forgotten.iter().map(|(at, reason)| MemoryAction::Forget {
+                memory: memory.clone(),
+                reason: reason.clone(),
+                at: *at,
+            });
+            let reviews = acts.reviews.iter().map(|(at, review)| MemoryAction::Review {
+                memory: memory.clone(),
+                review: *review,
+                at: *at,
+            });
+            actions
+                .extend(forgotten.chain(reviews).map(|action| (time_of(&action), memory.as_str(), action)));
+        }
+        // Stable: what happened to one memory at one time keeps its order.
+        actions.sort_by(|(at, name, _), (other_at, other, _)| (at, name).cmp(&(other_at, other)));
+        actions.into_iter().map(|(_, _, action)| action).collect()
+    }
+
+    /// The memory with this id.
+    pub fn get(&self, id: &MemoryId) -> Option<&Memory> {
+        self.memories.get(id)
+    }
+
+    /// All memories, forgotten ones and old versions too, by id.
+    pub fn memories(&self) -> impl Iterator<Item = &Memory> {
+        self.memories.values()
+    }
+
+    /// The newest versions of the memory's topic line, oldest of them first.
+    pub fn history(&self, memory: &Memory) -> Vec<&Memory> {
+        let claims = self.topics.get(&memory.topic);
+        let ids = claims.into_iter().flat_map(|claims| &claims.memories);
+        let mut line: Vec<&Memory> =
+            ids.filter_map(|id| self.memories.get(id)).filter(|other| other.root == memory.root).collect();
+        line.sort_by_key(|memory| memory.version);
+        line.split_off(line.len().saturating_sub(MOST_VERSIONS))
+    }
+
+    /// What the document with this id states, with what is known of it.
+    pub fn told(&self, document: &DocumentId) -> Option<&Told> {
+        self.told.get(document).map(Arc::as_ref)
+    }
+
+    /// Every document that states something.
+    pub fn all_told(&self) -> impl Iterator<Item = &Told> {
+        self.told.values().map(Arc::as_ref)
+    }
+
+    /// The memories that a document supports, in the order of its text.
+    pub fn of_document(&self, document: &DocumentId) -> Vec<&Memory> {
+        let mut found: Vec<&Memory> = Vec::new();
+        let mut seen = HashSet::new();
+        for statement in self.told.get(document).iter().flat_map(|told| &told.statements) {
+            let claims = self.topics.get(&topic_of(&self.container, statement));
+            let ids = claims.into_iter().flat_map(|claims| &claims.memories);
+            let supported = ids.filter_map(|id| self.memories.get(id)).find(|memory| {
+                memory.sources.iter().any(|s| s.document == *document && s.start == statement.start)
+            });
+            found.extend(supported.filter(|memory| seen.insert(&memory.id)));
+        }
+        found
+    }
+
+    /// The ledger as it would be if nothing had been recorded after `recorded` and nothing been said after `said`.
+    pub fn as_of(&self, recorded: Timestamp, said: Timestamp) -> Self {
+        let mut past = Self::new(self.container.clone());
+        for told in self.told.values().filter(|told| told.document.created_at <= recorded.as_millis()) {
+            let mut told = told.as_ref().clone();
+            told.statements.retain(|statement| statement.said_at <= said);
+            past.tell(told);
+        }
+        for (topic, claims) in &self.topics {
+            for (memory, version) in
+                claims.edits.iter().filter(|(_, edit)| edit.said_at <= recorded.min(said))
+            {
+                let version = Box::new(version.clone());
+                past.act(&MemoryAction::Update { memory: memory.clone(), topic: topic.clone(), version });
+            }
+        }
+        for (memory, acts) in &self.acts {
+            let mut acts = acts.clone();
+            acts.forgotten = acts.forgotten.filter(|(at, _)| *at <= recorded);
+            acts.reviews.retain(|(at, _)| *at <= recorded);
+            past.acts.insert(memory.clone(), acts);
+        }
+        past.settle();
+        past
+    }
+
+    /// The documents that a memory comes from, each once, in the order of its sources.
+    pub fn documents_of<'a>(&'a self, memory: &'a Memory) -> Vec<&'a SearchDocument> {
+        let mut seen = HashSet::new();
+        let told = memory.sources.iter().filter_map(|source| self.told.get(&source.document));
+        told.map(|told| &told.document).filter(|document| seen.insert(&document.id)).collect()
+    }
+
+    /// Whether the memory's own metadata, or that of one of its documents, satisfies a filter.
+    pub fn admits(&self, filter: &Filter, memory: &Memory) -> bool {
+        let matches = |metadata: &serde_json::Map<String, serde_json::Value>| {
+            filter.matches(&Metadata::from_stored(metadata.clone()))
+        };
+        matches(&memory.metadata)
+            || self.documents_of(memory).iter().any(|document| matches(&document.metadata))
+    }
+
+    /// About how many bytes it holds.
+    pub fn bytes(&self) -> usize {
+        let text = |statement: &Statement| 500 + statement.text.len();
+        let told = self.told.values().map(|told| 500 + told.statements.iter().map(text).sum::<usize>());
+        told.sum::<usize>() + self.memories.values().map(|memory| 800 + memory.text.len()).sum::<usize>()
+    }
+}
+
+/// The topic of a statement: what it answers, or else the very thing that it says.
+pub fn topic_of(container: &ContainerId, statement: &Statement) -> TopicId {
+    match &statement.topic {
+        Some(topic) => TopicId::derived(container, &["answer", &topic.subject, &topic.attribute]),
+        None => TopicId::derived(container, &["statement", &essence(&statement.text).join(" ")]),
+    }
+}
+
+/// When a caller did something.
+fn time_of(action: &MemoryAction) -> Timestamp {
+    match action {
+        MemoryAction::Update { version, .. } => version.said_at,
+        MemoryAction::Forget { at, .. } | MemoryAction::Review { at, .. } => *at,
+    }
+}

@@ -1,0 +1,154 @@
+//! Conclusions: who is called what, and what is known of the one who is called so.
+//!
+//! From "Ben's sister is Anna" and "Anna lives in Bonn." follows "Ben's sister lives in Bonn." Nothing else is concluded:
+//! every word of a conclusion stands in one of the two memories it follows from.
+
+use std::collections::BTreeMap;
+
+use domain::memory::Review;
+use domain::{MemoryId, Timestamp, Topic, TopicId, Trust};
+
+use super::{Acts, Forgotten, Ledger, Memory, Relation};
+
+/// Properties whose answer is the name of a person or an animal. Sorted.
+const KIN: &[&str] = &[
+    "boss",
+    "boyfriend",
+    "brother",
+    "cat",
+    "colleague",
+    "cousin",
+    "daughter",
+    "dog",
+    "father",
+    "fiancé",
+    "flatmate",
+    "friend",
+    "girlfriend",
+    "husband",
+    "manager",
+    "mother",
+    "neighbour",
+    "partner",
+    "roommate",
+    "sister",
+    "son",
+    "spouse",
+    "wife",
+];
+
+/// The most conclusions of a container: a thousand colleagues of one name are no person.
+const MOST_CONCLUSIONS: usize = 1_000;
+/// How sure a conclusion is, compared with what it follows from.
+const DOWN_WEIGHT: f32 = 0.8;
+
+/// Whether a topic says what a relative or an animal is called.
+pub(super) fn is_kin(topic: &Topic) -> bool {
+    KIN.binary_search(&topic.attribute.as_str()).is_ok()
+}
+
+impl Ledger {
+    /// Draws all conclusions anew. Notes in `before` what it changes.
+    pub(super) fn derive(&mut self, before: &mut BTreeMap<MemoryId, Memory>) {
+        for id in std::mem::take(&mut self.conclusions) {
+            let Some(memory) = self.memories.remove(&id) else { continue };
+            for parent in memory.relations.keys() {
+                if let Some(known) = self.memories.get_mut(parent) {
+                    before.entry(parent.clone()).or_insert_with(|| known.clone());
+                    known.related_by.remove(&id);
+                }
+            }
+            before.insert(id, memory);
+        }
+        for memory in self.draw() {
+            for parent in memory.relations.keys() {
+                if let Some(known) = self.memories.get_mut(parent) {
+                    // A memory that was just made and is not in `before` counts as changed either way.
+                    before.entry(parent.clone()).or_insert_with(|| known.clone());
+                    known.related_by.insert(memory.id.clone(), Relation::Derives);
+                }
+            }
+            self.conclusions.push(memory.id.clone());
+            self.memories.insert(memory.id.clone(), memory);
+        }
+    }
+
+    fn draw(&self) -> Vec<Memory> {
+        let mut drawn: BTreeMap<MemoryId, Memory> = BTreeMap::new();
+        for (name, kin) in
+            self.kin.iter().flat_map(|topic| self.present(topic)).filter(|(_, kin)| !kin.negated)
+        {
+            let about = self.subjects.get(&kin.value).into_iter().flatten();
+            for (fact, topic) in about.flat_map(|topic| self.present(topic)) {
+                if drawn.len() == MOST_CONCLUSIONS {
+                    break;
+                }
+                let memory = self.conclude(name, kin, fact, topic);
+                drawn.extend(memory.map(|memory| (memory.id.clone(), memory)));
+            }
+        }
+        drawn.into_values().collect()
+    }
+
+    /// What a topic says at present.
+    fn present(&self, topic: &TopicId) -> impl Iterator<Item = (&Memory, &Topic)> {
+        let ids = self.topics.get(topic).into_iter().flat_map(|claims| &claims.memories);
+        let memories = ids.filter_map(|id| self.memories.get(id));
+        memories
+            .filter(|memory| memory.is_latest && memory.forgotten.is_none())
+            .filter_map(|memory| Some((memory, memory.answers.as_ref()?)))
+    }
+
+    /// What follows from `name` (who is called so) and `fact` (what is known of that one).
+    fn conclude(&self, name: &Memory, kin: &Topic, fact: &Memory, topic: &Topic) -> Option<Memory> {
+        if kin.subject == topic.subject || fact.trust == Trust::External {
+            return None;
+        }
+        let rest = without_prefix(&fact.text, &kin.value)?;
+        let owner = name.text.get(..kin.subject.len()).filter(|start| start.to_lowercase() == kin.subject)?;
+        let text = format!("{owner}'s {}{rest}", kin.attribute);
+        let key = TopicId::derived(&self.container, &["derived", name.topic.as_str(), fact.topic.as_str()]);
+        let id = MemoryId::derived(&key, &topic.value, 0);
+        let acts = self.acts.get(&id);
+        let review = acts.and_then(Acts::review);
+        Some(Memory {
+            topic: key,
+            answers: None,
+            text,
+            is_inference: review != Some(Review::Approve),
+            review,
+            confidence: name.confidence * fact.confidence * DOWN_WEIGHT,
+            trust: name.trust.max(fact.trust),
+            version: 1,
+            parent: None,
+            root: id.clone(),
+            relations: [&name.id, &fact.id].map(|parent| (parent.clone(), Relation::Derives)).into(),
+            related_by: BTreeMap::new(),
+            contradicts: Vec::new(),
+            sources: name.sources.iter().chain(&fact.sources).cloned().collect(),
+            forgotten: forgotten(acts, review),
+            forget_after: name.forget_after.into_iter().chain(fact.forget_after).min(),
+            said_at: name.said_at.max(fact.said_at),
+            created_at: name.created_at.max(fact.created_at),
+            updated_at: name.updated_at.max(fact.updated_at),
+            id,
+            ..fact.clone()
+        })
+    }
+}
+
+fn forgotten(acts: Option<&Acts>, review: Option<Review>) -> Option<Forgotten> {
+    let acts = acts?;
+    if let Some((at, reason)) = &acts.forgotten {
+        return Some(Forgotten { at: *at, reason: reason.clone() });
+    }
+    let at: Option<Timestamp> = acts.reviews.iter().map(|(at, _)| *at).max();
+    (review == Some(Review::Decline)).then_some(Forgotten { at: at?, reason: Some("declined".into()) })
+}
+
+/// What follows `name` at the beginning of a text.
+fn without_prefix<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let (start, rest) = text.split_at_checked(name.len())?;
+    let ends = rest.chars().next().is_some_and(|next| !next.is_alphanumeric());
+    (start.to_lowercase() == name && ends).then_some(rest)
+}

@@ -1,0 +1,80 @@
+//! Statements that add to others: they begin alike, and one says all that the other says and more.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use domain::MemoryId;
+
+use super::{Ledger, Memory, Relation};
+use crate::words::{essence, is_negated};
+
+/// How many words two statements must begin with alike: mostly who does what to whom.
+const COMMON_WORDS: usize = 3;
+/// Larger groups begin with words that everything begins with; comparing all pairs would say nothing.
+const LARGEST_GROUP: usize = 200;
+
+/// What a statement's group is called.
+pub(super) fn group(text: &str) -> String {
+    let mut words = essence(text);
+    words.truncate(COMMON_WORDS);
+    words.join(" ")
+}
+
+impl Ledger {
+    /// Finds which memories of a group extend which. Notes in `before` what it changes.
+    pub(super) fn extend_group(&mut self, group: &str, before: &mut BTreeMap<MemoryId, Memory>) {
+        let Some(topics) = self.groups.get(group) else { return };
+        if topics.is_empty() {
+            self.groups.remove(group);
+            return;
+        }
+        let ids =
+            topics.iter().filter_map(|topic| self.topics.get(topic)).flat_map(|claims| &claims.memories);
+        let members: Vec<MemoryId> = ids.cloned().collect();
+        for id in &members {
+            if let Some(memory) = self.memories.get_mut(id) {
+                let old = memory.clone();
+                memory.relations.retain(|_, relation| *relation != Relation::Extends);
+                memory.related_by.retain(|_, relation| *relation != Relation::Extends);
+                // A memory that was just made is not in `before`, and need not be.
+                if *memory != old {
+                    before.entry(id.clone()).or_insert(old);
+                }
+            }
+        }
+        if members.len() > LARGEST_GROUP {
+            return;
+        }
+        for (longer, shorter) in self.extensions(&members) {
+            self.relate(&longer, &shorter, before);
+        }
+    }
+
+    /// Pairs of which the first says all that the second says, and more.
+    fn extensions(&self, members: &[MemoryId]) -> Vec<(MemoryId, MemoryId)> {
+        let said: Vec<(&Memory, BTreeSet<String>, bool)> = members
+            .iter()
+            .filter_map(|id| self.memories.get(id))
+            .filter(|memory| memory.is_latest)
+            .map(|memory| (memory, essence(&memory.text).into_iter().collect(), is_negated(&memory.text)))
+            .collect();
+        let mut pairs = Vec::new();
+        for (longer, more, one) in &said {
+            for (shorter, less, two) in &said {
+                if one == two && more.len() > less.len() && more.is_superset(less) {
+                    pairs.push((longer.id.clone(), shorter.id.clone()));
+                }
+            }
+        }
+        pairs
+    }
+
+    fn relate(&mut self, from: &MemoryId, to: &MemoryId, before: &mut BTreeMap<MemoryId, Memory>) {
+        for (id, other, outgoing) in [(from, to, true), (to, from, false)] {
+            let Some(memory) = self.memories.get_mut(id) else { continue };
+            let old = memory.clone();
+            let relations = if outgoing { &mut memory.relations } else { &mut memory.related_by };
+            relations.insert(other.clone(), Relation::Extends);
+            before.entry(id.clone()).or_insert(old);
+        }
+    }
+}

@@ -1,0 +1,401 @@
+//! What the ledger promises, whatever the extractor finds.
+
+use domain::memory::Review;
+use domain::{
+    ContainerId, DocumentId, DocumentType, MemoryAction, MemoryId, MemoryKind, Revision, SearchDocument,
+    Statement, Timestamp, Topic, Trust,
+};
+use proptest::prelude::*;
+
+use super::{Ledger, Memory, Relation, Told};
+
+const DAY: i64 = 86_400_000;
+
+fn day(day: i64) -> Timestamp {
+    Timestamp::from_millis(day * DAY)
+}
+
+fn statement(text: &str, topic: Option<(&str, &str, &str)>, said: i64) -> Statement {
+    let topic = topic.map(|(subject, attribute, value)| {
+        let (negated, value) = value.strip_prefix('!').map_or((false, value), |value| (true, value));
+        Topic { subject: subject.into(), attribute: attribute.into(), value: value.into(), negated }
+    });
+    Statement {
+        text: text.into(),
+        start: 0,
+        end: text.chars().count(),
+        kind: MemoryKind::Fact,
+        is_static: true,
+        confidence: 0.8,
+        trust: Trust::User,
+        speaker: None,
+        said_at: day(said),
+        event: None,
+        forget_after: None,
+        forget_reason: None,
+        topic,
+        metadata: serde_json::Map::new(),
+    }
+}
+
+fn lives(place: &str, said: i64) -> Statement {
+    statement(&format!("User lives in {place}."), Some(("user", "residence", &place.to_lowercase())), said)
+}
+
+/// A document whose id is made of `name`.
+fn told(name: u8, statements: Vec<Statement>) -> Told {
+    let id = DocumentId::parse(&format!("{name:0>22}")).unwrap();
+    let created_at = statements.iter().map(|statement| statement.said_at.as_millis()).max().unwrap_or(0);
+    let document = SearchDocument {
+        id,
+        revision: Revision::parse("1111111111111111111111").unwrap(),
+        tag: "t".into(),
+        custom_id: None,
+        kind: DocumentType::Text,
+        title: None,
+        metadata: serde_json::Map::new(),
+        filepath: None,
+        filter_by_metadata: None,
+        created_at,
+        updated_at: created_at,
+    };
+    Told { document, statements }
+}
+
+fn ledger(all: impl IntoIterator<Item = Told>) -> Ledger {
+    let mut ledger = Ledger::new(ContainerId::parse("cccccccccccccccccccccc").unwrap());
+    all.into_iter().for_each(|told| ledger.tell(told));
+    ledger.settle();
+    ledger
+}
+
+fn live(ledger: &Ledger) -> Vec<&str> {
+    let mut texts: Vec<_> = ledger
+        .memories()
+        .filter(|memory| memory.is_live(day(10_000)))
+        .map(|memory| memory.text.as_str())
+        .collect();
+    texts.sort_unstable();
+    texts
+}
+
+fn find<'a>(ledger: &'a Ledger, text: &str) -> &'a Memory {
+    ledger.memories().find(|memory| memory.text == text).unwrap_or_else(|| panic!("no memory {text}"))
+}
+
+#[test]
+fn a_later_answer_replaces_an_earlier_one_and_keeps_it_as_history() {
+    let ledger = ledger([told(1, vec![lives("Bonn", 1)]), told(2, vec![lives("Rome", 2)])]);
+    assert_eq!(live(&ledger), ["User lives in Rome."]);
+    let (old, new) = (find(&ledger, "User lives in Bonn."), find(&ledger, "User lives in Rome."));
+    assert_eq!((old.version, new.version), (1, 2));
+    assert_eq!((new.parent.as_ref(), &new.root), (Some(&old.id), &old.id));
+    assert_eq!(new.relations.get(&old.id), Some(&Relation::Updates));
+    assert_eq!(old.related_by.get(&new.id), Some(&Relation::Updates));
+    assert_eq!((old.said_at, old.superseded_at), (day(1), Some(day(2))));
+    assert_eq!(ledger.history(new).len(), 2);
+}
+
+#[test]
+fn an_older_document_that_comes_late_becomes_history() {
+    let ledger = ledger([told(2, vec![lives("Rome", 2)]), told(1, vec![lives("Bonn", 1)])]);
+    assert_eq!(live(&ledger), ["User lives in Rome."]);
+}
+
+#[test]
+fn going_back_is_a_third_version() {
+    let all = [lives("Bonn", 1), lives("Rome", 2), lives("Bonn", 3)];
+    let ledger = ledger(all.into_iter().enumerate().map(|(i, s)| told(i as u8, vec![s])));
+    assert_eq!(live(&ledger), ["User lives in Bonn."]);
+    assert_eq!(ledger.memories().count(), 3);
+}
+
+#[test]
+fn a_denial_ends_an_answer_but_not_another_one() {
+    let no_longer = |place: &str, said| {
+        let value = format!("!{}", place.to_lowercase());
+        statement(&format!("User no longer lives in {place}."), Some(("user", "residence", &value)), said)
+    };
+    let one = ledger([told(1, vec![lives("Bonn", 1)]), told(2, vec![no_longer("Bonn", 2)])]);
+    assert_eq!(live(&one), ["User no longer lives in Bonn."]);
+    let two = ledger([told(1, vec![lives("Rome", 1)]), told(2, vec![no_longer("Bonn", 2)])]);
+    assert_eq!(live(&two), ["User lives in Rome.", "User no longer lives in Bonn."]);
+    let three = ledger([
+        told(1, vec![lives("Bonn", 1)]),
+        told(2, vec![lives("Rome", 2)]),
+        told(3, vec![no_longer("Bonn", 3)]),
+    ]);
+    assert_eq!(live(&three), ["User lives in Rome."], "what has ended already ends once");
+}
+
+#[test]
+fn repetition_adds_a_source_and_confidence_and_goes_with_its_document() {
+    let mut ledger = ledger([told(1, vec![lives("Bonn", 1)]), told(2, vec![lives("Bonn", 2)])]);
+    let memory = find(&ledger, "User lives in Bonn.");
+    assert_eq!((memory.source_count(), ledger.memories().count()), (2, 1));
+    assert!(memory.confidence > 0.9);
+    let documents: Vec<DocumentId> = memory.sources.iter().map(|source| source.document.clone()).collect();
+    ledger.retract(&documents[0]);
+    ledger.settle();
+    assert_eq!(find(&ledger, "User lives in Bonn.").source_count(), 1);
+    ledger.retract(&documents[1]);
+    let changed = ledger.settle();
+    assert_eq!((ledger.memories().count(), changed.removed.len()), (0, 1));
+}
+
+#[test]
+fn opposites_without_a_topic_replace_each_other() {
+    let yes = statement("The API supports gRPC.", None, 1);
+    let no = statement("The API does not support gRPC.", None, 2);
+    let ledger = ledger([told(1, vec![yes]), told(2, vec![no])]);
+    assert_eq!(live(&ledger), ["The API does not support gRPC."]);
+}
+
+#[test]
+fn a_fuller_statement_extends_a_shorter_one_and_both_stay() {
+    let short = statement("Anna plays guitar.", None, 1);
+    let long = statement("Anna plays guitar in a jazz band.", None, 2);
+    let mut ledger = ledger([told(1, vec![short]), told(2, vec![long])]);
+    let (short, long) =
+        (find(&ledger, "Anna plays guitar."), find(&ledger, "Anna plays guitar in a jazz band."));
+    assert!(short.is_latest && long.is_latest);
+    assert_eq!(long.relations.get(&short.id), Some(&Relation::Extends));
+    assert_eq!(short.related_by.get(&long.id), Some(&Relation::Extends));
+    let document = long.sources[0].document.clone();
+    ledger.retract(&document);
+    ledger.settle();
+    assert!(find(&ledger, "Anna plays guitar.").related_by.is_empty());
+}
+
+#[test]
+fn what_is_known_of_a_named_relative_is_concluded_until_it_is_declined() {
+    let sister = statement("User's sister is Anna.", Some(("user", "sister", "anna")), 1);
+    let anna = statement("Anna lives in Bonn.", Some(("anna", "residence", "bonn")), 2);
+    let mut ledger = ledger([told(1, vec![sister]), told(2, vec![anna])]);
+    let concluded = find(&ledger, "User's sister lives in Bonn.").clone();
+    assert!(concluded.is_inference && concluded.confidence < 0.7);
+    assert_eq!(concluded.relations.len(), 2);
+    for (review, expected) in
+        [(Review::Approve, (false, false)), (Review::Undo, (true, false)), (Review::Decline, (true, true))]
+    {
+        let at = day(10 + review as i64);
+        let at = if review == Review::Decline { day(20) } else { at };
+        ledger.act(&MemoryAction::Review { memory: concluded.id.clone(), review, at });
+        ledger.settle();
+        let now = find(&ledger, "User's sister lives in Bonn.");
+        assert_eq!((now.is_inference, now.forgotten.is_some()), expected, "{review:?}");
+    }
+    ledger.retract(&concluded.sources[0].document);
+    ledger.settle();
+    assert_eq!(live(&ledger), ["Anna lives in Bonn."]);
+}
+
+fn forget(memory: &MemoryId, at: i64) -> MemoryAction {
+    MemoryAction::Forget { memory: memory.clone(), reason: None, at: day(at) }
+}
+
+#[test]
+fn what_was_forgotten_stays_so_when_its_document_is_processed_again_but_may_be_said_again() {
+    let mut ledger = ledger([told(1, vec![lives("Bonn", 1)])]);
+    let id = find(&ledger, "User lives in Bonn.").id.clone();
+    ledger.act(&forget(&id, 5));
+    ledger.settle();
+    assert!(live(&ledger).is_empty());
+    ledger.tell(told(1, vec![lives("Bonn", 1)]));
+    ledger.settle();
+    assert!(live(&ledger).is_empty());
+    ledger.tell(told(2, vec![lives("Bonn", 9)]));
+    ledger.settle();
+    assert_eq!(live(&ledger), ["User lives in Bonn."]);
+}
+
+#[test]
+fn what_was_forgotten_stays_so_when_a_document_before_it_goes() {
+    let all = [lives("Bonn", 1), lives("Rome", 2), lives("Bonn", 3)];
+    let mut ledger = ledger(all.into_iter().enumerate().map(|(i, s)| told(i as u8, vec![s])));
+    let latest = ledger.memories().find(|memory| memory.is_latest).expect("a latest").clone();
+    ledger.act(&forget(&latest.id, 5));
+    let first = told(0, Vec::new()).document.id;
+    ledger.retract(&first);
+    ledger.settle();
+    assert!(live(&ledger).is_empty(), "{:?}", live(&ledger));
+    ledger.tell(told(9, vec![lives("Bonn", 9)]));
+    ledger.tell(told(0, vec![lives("Bonn", 1)]));
+    ledger.settle();
+    assert_eq!(live(&ledger), ["User lives in Bonn."], "said again after it was forgotten");
+}
+
+#[test]
+fn forgetting_the_present_answer_does_not_bring_back_the_one_before() {
+    let mut ledger = ledger([told(1, vec![lives("Bonn", 1)]), told(2, vec![lives("Rome", 2)])]);
+    let id = find(&ledger, "User lives in Rome.").id.clone();
+    ledger.act(&forget(&id, 5));
+    ledger.settle();
+    assert!(live(&ledger).is_empty());
+}
+
+#[test]
+fn a_correction_survives_processing_again_and_the_end_of_its_document() {
+    let mut ledger = ledger([told(1, vec![lives("Paris", 1)])]);
+    let old = find(&ledger, "User lives in Paris.").clone();
+    let version = Box::new(Statement { trust: Trust::Client, ..lives("Paris, Texas", 3) });
+    let edit = MemoryAction::Update { memory: old.id.clone(), topic: old.topic.clone(), version };
+    for _ in 0..2 {
+        ledger.act(&edit);
+        ledger.tell(told(1, vec![lives("Paris", 1)]));
+        ledger.settle();
+        assert_eq!(live(&ledger), ["User lives in Paris, Texas."]);
+    }
+    assert_eq!(find(&ledger, "User lives in Paris, Texas.").parent, Some(old.id));
+    ledger.retract(&old.sources[0].document);
+    ledger.settle();
+    assert_eq!(live(&ledger), ["User lives in Paris, Texas."]);
+    ledger.tell(told(2, vec![lives("Rome", 7)]));
+    ledger.settle();
+    assert_eq!(live(&ledger), ["User lives in Rome."]);
+}
+
+#[test]
+fn what_callers_did_can_be_told_to_another_ledger() {
+    let sister = statement("User's sister is Anna.", Some(("user", "sister", "anna")), 1);
+    let anna = statement("Anna lives in Bonn.", Some(("anna", "residence", "bonn")), 2);
+    let documents = [told(1, vec![sister]), told(2, vec![anna]), told(3, vec![lives("Paris", 1)])];
+    let mut ledger = ledger(documents.clone());
+    let paris = find(&ledger, "User lives in Paris.").clone();
+    let concluded = find(&ledger, "User's sister lives in Bonn.").id.clone();
+    let edit = |place: &str, said| {
+        let version = Box::new(Statement { trust: Trust::Client, ..lives(place, said) });
+        MemoryAction::Update { memory: paris.id.clone(), topic: paris.topic.clone(), version }
+    };
+    let review = |review, at| MemoryAction::Review { memory: concluded.clone(), review, at: day(at) };
+    // Two edits at one time stay in their order.
+    let acts = [edit("Rome", 5), edit("Lyon", 5), review(Review::Decline, 3), review(Review::Approve, 6)];
+    acts.iter().for_each(|action| ledger.act(action));
+    ledger.settle();
+    let lyon = find(&ledger, "User lives in Lyon.").id.clone();
+    ledger.act(&forget(&lyon, 7));
+    ledger.act(&forget(&paris.id, 4));
+    ledger.settle();
+    let actions = ledger.actions();
+    assert_eq!(actions.len(), 6);
+    let times: Vec<_> = actions.iter().map(super::time_of).collect();
+    assert!(times.is_sorted());
+    let mut other = Ledger::new(ledger.container.clone());
+    documents.into_iter().for_each(|told| other.tell(told));
+    actions.iter().for_each(|action| other.act(action));
+    other.settle();
+    assert!(other.memories().eq(ledger.memories()), "{:#?}", other.memories);
+    assert_eq!(other.actions(), actions);
+}
+
+#[test]
+fn what_comes_from_outside_contradicts_what_a_person_said_and_does_not_replace_it() {
+    let outside = Statement { trust: Trust::External, ..lives("Rome", 2) };
+    let ledger = ledger([told(1, vec![lives("Bonn", 1)]), told(2, vec![outside])]);
+    let (said, read) = (find(&ledger, "User lives in Bonn."), find(&ledger, "User lives in Rome."));
+    assert!(said.is_latest);
+    assert_eq!((&said.contradicts, &read.contradicts), (&vec![read.id.clone()], &vec![said.id.clone()]));
+}
+
+#[test]
+fn a_document_may_look_at_some_documents_only() {
+    let of = |name: u8, project: &str, place, said, looks: bool| {
+        let mut told = told(name, vec![lives(place, said)]);
+        told.document.metadata.insert("project".into(), project.into());
+        told.document.filter_by_metadata = looks.then(|| told.document.metadata.clone());
+        told
+    };
+    let apart = ledger([of(1, "a", "Bonn", 1, false), of(2, "b", "Rome", 2, true)]);
+    assert_eq!(live(&apart), ["User lives in Bonn.", "User lives in Rome."]);
+    let together = ledger([of(1, "a", "Bonn", 1, false), of(2, "a", "Rome", 2, true)]);
+    assert_eq!(live(&together), ["User lives in Rome."]);
+}
+
+#[test]
+fn the_past_can_be_asked_for() {
+    let mut late = told(1, vec![lives("Bonn", 1)]);
+    late.document.created_at = day(30).as_millis();
+    let mut ledger = ledger([late, told(2, vec![lives("Rome", 20)])]);
+    let id = find(&ledger, "User lives in Rome.").id.clone();
+    ledger.act(&forget(&id, 40));
+    ledger.settle();
+    let at = |recorded, said| ledger.as_of(day(recorded), day(said));
+    assert_eq!(live(&at(25, 25)), ["User lives in Rome."]);
+    assert_eq!(live(&at(35, 10)), ["User lives in Bonn."], "true on day 10, as known on day 35");
+    assert!(live(&at(10, 10)).is_empty(), "not known on day 10");
+    assert!(live(&at(50, 50)).is_empty());
+}
+
+fn any_statement() -> impl Strategy<Value = Statement> {
+    let place = prop_oneof![Just("Bonn"), Just("Rome"), Just("Oslo")];
+    let said = 0..6i64;
+    prop_oneof![
+        (place.clone(), said.clone()).prop_map(|(place, said)| lives(place, said)),
+        (place, said.clone()).prop_map(|(place, said)| {
+            let value = format!("!{}", place.to_lowercase());
+            statement(&format!("User left {place}."), Some(("user", "residence", &value)), said)
+        }),
+        said.clone().prop_map(|said| statement(
+            "User's sister is Anna.",
+            Some(("user", "sister", "anna")),
+            said
+        )),
+        said.clone().prop_map(|said| statement(
+            "Anna lives in Bonn.",
+            Some(("anna", "residence", "bonn")),
+            said
+        )),
+        said.clone().prop_map(|said| statement("Anna plays guitar.", None, said)),
+        said.clone().prop_map(|said| statement("Anna plays guitar in a band.", None, said)),
+        said.prop_map(|said| statement("Anna does not play guitar.", None, said)),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Any order of arrival, with repetitions, replacements and deletions, settled at any point, ends where a ledger
+    /// that was told the rest at once ends; and what `settle` reports is what has changed.
+    #[test]
+    fn memories_depend_on_nothing_but_what_is_stated(
+        documents in prop::collection::vec(prop::collection::vec(any_statement(), 0..4), 1..6),
+        steps in prop::collection::vec((0usize..6, 0u8..4, any::<bool>()), 0..24),
+    ) {
+        let all: Vec<Told> = documents.into_iter().enumerate().map(|(i, said)| told(i as u8, said)).collect();
+        let mut moved = Ledger::new(ContainerId::parse("cccccccccccccccccccccc").unwrap());
+        let mut seen = std::collections::BTreeMap::new();
+        let mut acts = Vec::new();
+        for (which, step, settle) in steps {
+            let told = &all[which % all.len()];
+            match step {
+                0 => moved.retract(&told.document.id),
+                1 => {
+                    let memory = moved.memories().nth(which).map(|memory| memory.id.clone());
+                    let act = memory.map(|memory| forget(&memory, which as i64));
+                    act.iter().for_each(|act| moved.act(act));
+                    acts.extend(act);
+                }
+                _ => moved.tell(told.clone()),
+            }
+            if settle {
+                let changed = moved.settle();
+                for id in &changed.removed {
+                    prop_assert!(seen.remove(id).is_some());
+                }
+                for id in changed.written {
+                    let memory = moved.get(&id).cloned();
+                    prop_assert!(memory.is_some());
+                    seen.insert(id, memory.unwrap());
+                }
+                prop_assert!(seen.values().eq(moved.memories()), "settle told of every change");
+            }
+        }
+        all.iter().for_each(|told| moved.tell(told.clone()));
+        moved.settle();
+        let mut straight = Ledger::new(ContainerId::parse("cccccccccccccccccccccc").unwrap());
+        acts.iter().rev().for_each(|act| straight.act(act));
+        all.iter().rev().for_each(|told| straight.tell(told.clone()));
+        straight.settle();
+        prop_assert!(moved.memories().eq(straight.memories()));
+    }
+}

@@ -1,0 +1,100 @@
+//! The shape of a model's answer.
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// Why an answer is of no use. The same question may be asked again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Garbage {
+    /// It is no JSON.
+    NotJson,
+    /// It is JSON of another shape.
+    OtherShape,
+    /// It proposes memories, and the source supports none of them.
+    Unsupported,
+}
+
+impl fmt::Display for Garbage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotJson => "the model's answer was not JSON",
+            Self::OtherShape => "the model's answer had another shape than it was asked for",
+            Self::Unsupported => "the model's answer was not supported by the text",
+        })
+    }
+}
+
+impl std::error::Error for Garbage {}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Proposal {
+    pub(super) text: String,
+    pub(super) sentences: Vec<i64>,
+    pub(super) kind: String,
+    #[serde(rename = "static")]
+    pub(super) is_static: Option<bool>,
+    pub(super) confidence: Option<f32>,
+    pub(super) speaker: Option<String>,
+    pub(super) event_date: Option<String>,
+    pub(super) forget_after: Option<String>,
+    pub(super) topic: Option<Value>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct ProposedTopic {
+    pub(super) subject: String,
+    pub(super) attribute: String,
+    pub(super) value: String,
+    #[serde(default)]
+    pub(super) negated: bool,
+}
+
+/// Returns the proposals of an answer. One that lacks its shape is left out: small models slip in one of twenty. An
+/// answer in which none has it is garbage.
+pub(super) fn read(answer: &str) -> Result<Vec<Proposal>, Garbage> {
+    let value: Value = serde_json::from_str(object(answer)?).map_err(|_| Garbage::NotJson)?;
+    let items = value.get("memories").and_then(Value::as_array).ok_or(Garbage::OtherShape)?;
+    let proposals: Vec<_> = items.iter().filter_map(|item| Proposal::deserialize(item).ok()).collect();
+    if proposals.is_empty() && !items.is_empty() { Err(Garbage::OtherShape) } else { Ok(proposals) }
+}
+
+/// The outermost object: models that are not held to a format put it into a fence, or think aloud before it.
+fn object(answer: &str) -> Result<&str, Garbage> {
+    let said = answer.rsplit("</think>").next().unwrap_or(answer);
+    let (from, to) = said.find('{').zip(said.rfind('}')).ok_or(Garbage::NotJson)?;
+    said.get(from..=to).ok_or(Garbage::NotJson)
+}
+
+/// Returns the JSON schema of an answer. It is also valid where every field has to be required.
+pub fn schema() -> Value {
+    let nullable = |kind: &str| json!({ "type": [kind, "null"] });
+    let topic = object_of(&json!({
+        "subject": { "type": "string" },
+        "attribute": { "type": "string" },
+        "value": { "type": "string" },
+        "negated": { "type": "boolean" },
+    }));
+    let memory = object_of(&json!({
+        "text": { "type": "string" },
+        "sentences": { "type": "array", "items": { "type": "integer" } },
+        "kind": {
+            "type": "string",
+            "enum": ["fact", "preference", "instruction", "decision", "plan", "event"],
+        },
+        "static": { "type": "boolean" },
+        "confidence": { "type": "number" },
+        "speaker": nullable("string"),
+        "eventDate": nullable("string"),
+        "forgetAfter": nullable("string"),
+        "topic": { "anyOf": [topic, { "type": "null" }] },
+    }));
+    object_of(&json!({ "memories": { "type": "array", "items": memory } }))
+}
+
+fn object_of(properties: &Value) -> Value {
+    let names: Vec<_> = properties.as_object().into_iter().flat_map(|fields| fields.keys()).collect();
+    json!({ "type": "object", "properties": properties, "required": names, "additionalProperties": false })
+}

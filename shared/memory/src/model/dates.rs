@@ -1,0 +1,168 @@
+//! Dates that a model resolved, held against the sentences they come from.
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use domain::{Period, Timestamp};
+use jiff::civil::Date;
+
+use super::words::words;
+use crate::extract::dates::Days;
+
+const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
+
+/// Words that name a time, in the languages that most sources have.
+static TIMES: LazyLock<HashSet<&str>> =
+    LazyLock::new(|| include_str!("time_words.txt").split_whitespace().collect());
+/// Words for one certain day, from the day they are said.
+const CERTAIN: &[(&str, i64)] = &[
+    ("today", 0),
+    ("tonight", 0),
+    ("tomorrow", 1),
+    ("yesterday", -1),
+    ("heute", 0),
+    ("gestern", -1),
+    ("hoy", 0),
+    ("ayer", -1),
+    ("demain", 1),
+    ("hoje", 0),
+    ("amanhã", 1),
+    ("ontem", -1),
+    ("oggi", 0),
+    ("domani", 1),
+    ("ieri", -1),
+    ("сегодня", 0),
+    ("завтра", 1),
+    ("вчера", -1),
+];
+/// Words beside which a date may be many years away.
+const FAR: &[&str] = &[
+    "year",
+    "years",
+    "ago",
+    "decade",
+    "decades",
+    "century",
+    "birthday",
+    "born",
+    "childhood",
+    "jahr",
+    "jahre",
+    "jahren",
+    "geboren",
+    "año",
+    "años",
+    "ans",
+    "année",
+    "ano",
+    "anos",
+    "anno",
+    "anni",
+    "год",
+    "года",
+    "лет",
+];
+
+/// Returns the time of an event, if the sentences can mean it. A model that resolves no date well is not believed: the
+/// statement then has none.
+pub(super) fn event(text: Option<&str>, said_at: Timestamp, sentences: &[&str]) -> Option<Period> {
+    let period = parse(text?)?;
+    let said: Vec<_> = sentences.iter().flat_map(|sentence| words(sentence)).map(|word| word.lower).collect();
+    let digits = said.iter().any(|word| word.chars().any(char::is_numeric));
+    let spaced = said.iter().any(|word| word.chars().any(|c| c.is_lowercase() || c.is_uppercase()));
+    if spaced && !digits && !said.iter().any(|word| TIMES.contains(word.as_str())) {
+        return None;
+    }
+    let days = (period.from.as_millis() - said_at.as_millis()).div_euclid(DAY_MILLIS);
+    let reach = if digits || said.iter().any(|word| FAR.contains(&word.as_str())) { 150 * 366 } else { 400 };
+    let certain: Vec<_> = CERTAIN.iter().filter(|(word, _)| said.iter().any(|said| said == word)).collect();
+    let times = said.iter().filter(|word| TIMES.contains(word.as_str())).count();
+    let meant = match certain.as_slice() {
+        // A day of tolerance: the zone of the speaker is not known.
+        [(_, away)] if !digits && times == 1 => (days - away).abs() <= 1,
+        _ => days.abs() <= reach,
+    };
+    meant.then_some(period)
+}
+
+/// Returns the moment after which a memory is to be forgotten: the end of the day that is named.
+pub(super) fn expiry(text: Option<&str>) -> Option<Timestamp> {
+    parse(text?).map(|period| Timestamp::from_millis(period.to.as_millis()))
+}
+
+/// How the days of a period may be written in a statement.
+pub(super) fn spellings(period: Period) -> String {
+    let at = |time: Timestamp| jiff::Timestamp::from_millisecond(time.as_millis()).unwrap_or_default();
+    let spelled = |time: Timestamp| at(time).strftime("%Y %m %-m %d %-d %B %b %A %a %Y").to_string();
+    format!("{} {}", spelled(period.from), spelled(period.to))
+}
+
+/// A year, a month, a day, a moment, or two days with a slash between them.
+fn parse(text: &str) -> Option<Period> {
+    let text = text.trim();
+    if let Some((from, to)) = text.split_once('/') {
+        let (from, to) = (parse_one(from)?, parse_one(to)?);
+        return (from.from <= to.to).then_some(Period { from: from.from, to: to.to });
+    }
+    parse_one(text)
+}
+
+fn parse_one(text: &str) -> Option<Period> {
+    let first = |ending: &str| -> Option<Date> { format!("{text}{ending}").parse().ok() };
+    let (from, to) = match text.len() {
+        4 => first("-01-01").map(|day| (day, day.last_of_year()))?,
+        7 => first("-01").map(|day| (day, day.last_of_month()))?,
+        10 => first("").map(|day| (day, day))?,
+        _ => {
+            let moment = Timestamp::parse("date", text).ok()?;
+            return Some(Period { from: moment, to: moment });
+        }
+    };
+    Days::new(from, to).period()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_date_holds_where_the_sentence_can_mean_it() {
+        let said_at = Timestamp::parse("x", "2025-04-15T20:00:00Z").unwrap();
+        for (sentence, date, expected) in [
+            (
+                "The dentist is tomorrow.",
+                "2025-04-16",
+                Some("2025-04-16T00:00:00.000Z/2025-04-16T23:59:59.999Z"),
+            ),
+            ("The dentist is tomorrow.", "2025-05-16", None),
+            ("We met last May.", "2024-05", Some("2024-05-01T00:00:00.000Z/2024-05-31T23:59:59.999Z")),
+            ("We met last May.", "1984-05", None),
+            ("Mara founded it in 1984.", "1984", Some("1984-01-01T00:00:00.000Z/1984-12-31T23:59:59.999Z")),
+            ("Mara likes tea.", "2025-04-15", None),
+            (
+                "Der Termin ist nächste Woche.",
+                "2025-04-21",
+                Some("2025-04-21T00:00:00.000Z/2025-04-21T23:59:59.999Z"),
+            ),
+            (
+                "The trip is next week.",
+                "2025-04-21/2025-04-27",
+                Some("2025-04-21T00:00:00.000Z/2025-04-27T23:59:59.999Z"),
+            ),
+            (
+                "The call is at 9 on Friday.",
+                "2025-04-18T09:00:00Z",
+                Some("2025-04-18T09:00:00.000Z/2025-04-18T09:00:00.000Z"),
+            ),
+            ("The trip is next week.", "2025-04-27/2025-04-21", None),
+            ("The trip is next week.", "next week", None),
+            ("The trip is next week.", "äöüß", None),
+            ("The trip is next week.", "9999-12-31", None),
+            ("The trip is next week.", "", None),
+        ] {
+            let found = event(Some(date), said_at, &[sentence])
+                .map(|period| format!("{}/{}", period.from, period.to));
+            assert_eq!(found.as_deref(), expected, "{sentence} {date}");
+        }
+    }
+}

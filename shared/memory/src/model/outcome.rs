@@ -1,0 +1,112 @@
+//! What a document's statements come from, and why not from the model.
+
+use std::fmt;
+
+use domain::Statement;
+
+use crate::extract::{Source, extract};
+
+use super::prompt::Request;
+
+/// What found the statements of a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extractor {
+    /// The rules of [`extract`].
+    BuiltIn,
+    /// The operator's model.
+    Model,
+    /// The model, and the rules where it gave no answer.
+    Both,
+}
+
+/// Why the built-in extractor stepped in. Its sentence holds nothing of the source, so it may be logged and shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fallback {
+    /// No answer in time.
+    TimedOut,
+    /// The endpoint could not be reached, was too busy, or broke off.
+    Unavailable,
+    /// The endpoint refused the request with a status.
+    Refused(u16),
+    /// The answers could not be read, or the source supported none of them.
+    NotUsable,
+    /// The settings of the endpoint are unusable.
+    NotConfigured,
+}
+
+impl fmt::Display for Fallback {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TimedOut => f.write_str("the model timed out"),
+            Self::Unavailable => f.write_str("the model endpoint did not answer"),
+            Self::Refused(status) => write!(f, "the model endpoint refused the request with status {status}"),
+            Self::NotUsable => f.write_str("the model's answer was not usable"),
+            Self::NotConfigured => f.write_str("the model endpoint's settings are not usable"),
+        }
+    }
+}
+
+/// The statements of a document and what found them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// The statements, in the order of the text.
+    pub statements: Vec<Statement>,
+    /// What found them.
+    pub extractor: Extractor,
+    /// Why the built-in extractor had to step in, if it had to: the first reason of several.
+    pub fallback: Option<Fallback>,
+}
+
+impl Outcome {
+    /// What the rules alone find: for sources without a model, and for those that nothing may be asked about.
+    pub fn built_in(source: &Source<'_>) -> Self {
+        Self { statements: extract(source), extractor: Extractor::BuiltIn, fallback: None }
+    }
+}
+
+/// Puts the answers to all requests of a source together. Where one is missing, the built-in extractor reads that part of
+/// the source, so a document never ends without memories because a model failed.
+pub fn outcome(
+    source: &Source<'_>,
+    answers: Vec<(&Request<'_>, Result<Vec<Statement>, Fallback>)>,
+) -> Outcome {
+    combine(answers, || extract(source))
+}
+
+pub(super) fn combine(
+    answers: Vec<(&Request<'_>, Result<Vec<Statement>, Fallback>)>,
+    built_in: impl FnOnce() -> Vec<Statement>,
+) -> Outcome {
+    let fallback = answers.iter().find_map(|(_, answer)| answer.as_ref().err().copied());
+    let answered = answers.iter().any(|(_, answer)| answer.is_ok());
+    let (mut statements, mut missing) = (Vec::new(), Vec::new());
+    for (request, answer) in answers {
+        match answer {
+            Ok(found) => statements.extend(found),
+            Err(_) => missing.push(request.covers()),
+        }
+    }
+    if !missing.is_empty() {
+        let found = built_in().into_iter();
+        statements.extend(found.filter(|found| missing.iter().any(|part| part.contains(&found.start))));
+    }
+    let extractor = match (answered, fallback) {
+        (_, None) => Extractor::Model,
+        (true, Some(_)) => Extractor::Both,
+        (false, Some(_)) => Extractor::BuiltIn,
+    };
+    Outcome { statements: in_order(statements), extractor, fallback }
+}
+
+/// Sorts statements by place, and keeps one of those that two requests found in the sentences both had shown.
+pub(super) fn in_order(mut statements: Vec<Statement>) -> Vec<Statement> {
+    statements.sort_by_key(|statement| (statement.start, statement.end));
+    let mut kept: Vec<Statement> = Vec::with_capacity(statements.len());
+    for statement in statements {
+        let mut near = kept.iter().rev().take(32);
+        if !near.any(|other| other.end > statement.start && other.text == statement.text) {
+            kept.push(statement);
+        }
+    }
+    kept
+}

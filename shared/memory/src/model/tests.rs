@@ -1,0 +1,56 @@
+//! What is asked, and what becomes of every answer. All sources are invented.
+
+mod answers;
+mod asking;
+mod grounding;
+
+use domain::{Statement, Timestamp, Trust};
+use serde_json::{Value, json};
+
+use super::answer::Proposal;
+use super::validate::{Rejection, check};
+use super::{Request, prompt};
+use crate::extract::{Passage, Role, Source};
+
+fn time(text: &str) -> Timestamp {
+    Timestamp::parse("time", text).unwrap()
+}
+
+fn passage<'a>(text: &'a str, start: usize, role: Role, speaker: Option<&'a str>) -> Passage<'a> {
+    Passage { text, start, role, speaker, said_at: time("2025-04-15T20:00:00Z") }
+}
+
+fn said(text: &str) -> Source<'_> {
+    Source { passages: vec![passage(text, 0, Role::User, None)], trust: Trust::User }
+}
+
+fn read(text: &str, trust: Trust) -> Source<'_> {
+    Source { passages: vec![passage(text, 0, Role::Author, None)], trust }
+}
+
+fn only<'a>(source: &Source<'a>, guidance: Option<&str>) -> Request<'a> {
+    let mut requests = prompt(source, guidance, &[]);
+    assert_eq!(requests.len(), 1);
+    requests.remove(0)
+}
+
+/// A proposal that cites the first sentence, with these fields instead of the usual ones.
+fn proposal(text: &str, fields: Value) -> Value {
+    let mut proposal = json!({
+        "text": text, "sentences": [1], "kind": "fact", "static": false, "confidence": 0.9,
+        "speaker": null, "eventDate": null, "forgetAfter": null, "topic": null,
+    });
+    for (name, value) in fields.as_object().unwrap() {
+        proposal[name] = value.clone();
+    }
+    proposal
+}
+
+fn verdict(source: &Source<'_>, proposal: Value) -> Result<Statement, Rejection> {
+    let proposal: Proposal = serde_json::from_value(proposal).unwrap();
+    check(
+        &proposal,
+        &only(source, Some("Recipes of Tilda, who owns a bakery in Malmö with 9 ovens.")),
+        source,
+    )
+}

@@ -1,0 +1,151 @@
+//! What becomes of a whole answer.
+
+use domain::{MemoryKind, Statement, Trust};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::{only, passage, proposal, read, said, verdict};
+use crate::extract::{Role, Source};
+use crate::model::outcome::combine;
+use crate::model::{Extractor, Fallback, Garbage, prompt, validate};
+
+#[test]
+fn the_place_the_speaker_the_time_and_the_trust_come_from_the_source() {
+    let source = Source {
+        passages: vec![
+            passage("Good evening!", 10, Role::User, Some("Ida")),
+            passage(
+                "I have a dentist appointment tomorrow. It is at Nordby Clinic.",
+                30,
+                Role::User,
+                Some("Ida"),
+            ),
+            passage("Noted: Ida sees a dentist.", 100, Role::Assistant, None),
+        ],
+        trust: Trust::User,
+    };
+    let answer = json!({ "id": "mem_1", "containerTag": "other", "memories": [
+        proposal("Ida sees a dentist.", json!({ "sentences": [4], "confidence": 1, "speaker": "Zoe" })),
+        proposal("Ida has a dentist appointment at Nordby Clinic on 16 April 2025.", json!({
+            "sentences": [3, 2], "kind": "plan", "static": true, "confidence": 7, "speaker": "ida",
+            "eventDate": "2025-04-16", "forgetAfter": "2025-04-16", "trust": "client", "start": 0,
+            "id": "mem_2", "containerTag": "other", "updates": ["mem_3"], "metadata": { "admin": true },
+            "topic": { "subject": "Ida", "attribute": "Dentist  appointment", "value": "tomorrow", "negated": false },
+        })),
+    ]});
+    let request = only(&source, None);
+    let statements = validate(&answer.to_string(), &request, &source).unwrap();
+    let expected = json!([
+        {
+            "text": "Ida has a dentist appointment at Nordby Clinic on 16 April 2025.", "start": 30, "end": 92,
+            "kind": "plan", "confidence": 0.95, "trust": "user", "speaker": "Ida",
+            "said_at": "2025-04-15T20:00:00.000Z",
+            "event": { "from": "2025-04-16T00:00:00.000Z", "to": "2025-04-16T23:59:59.999Z" },
+            "forget_after": "2025-04-16T23:59:59.999Z", "forget_reason": "it is over",
+            "topic": { "subject": "ida", "attribute": "dentist appointment", "value": "tomorrow" },
+        },
+        {
+            "text": "Ida sees a dentist.", "start": 100, "end": 126, "kind": "fact", "confidence": 0.6,
+            "trust": "assistant", "said_at": "2025-04-15T20:00:00.000Z",
+        },
+    ]);
+    let round = |value: Value| {
+        let statements: Vec<Statement> = serde_json::from_value(value).unwrap();
+        statements
+    };
+    assert_eq!(statements, round(expected));
+}
+
+#[test]
+fn an_answer_is_read_in_any_wrapping_or_is_garbage() {
+    let source = said("I live in Lund.");
+    let request = only(&source, None);
+    let good = json!({ "memories": [proposal("User lives in Lund.", json!({}))] }).to_string();
+    let short = r#"{"memories":[{"text":"User lives in Lund.","sentences":[1],"kind":"fact"}]}"#;
+    let mixed = json!({ "memories": [7, proposal("User lives in Lund.", json!({}))] }).to_string();
+    let twice = json!({ "memories": vec![proposal("User lives in Lund.", json!({})); 2] }).to_string();
+    let many = json!({ "memories": vec![proposal("User lives in Lund.", json!({})); 5_000] }).to_string();
+    for (answer, expected) in [
+        (good.clone(), Ok(1)),
+        (short.to_owned(), Ok(1)),
+        (mixed, Ok(1)),
+        (twice, Ok(1)),
+        (many, Ok(1)),
+        (format!("```json\n{good}\n```"), Ok(1)),
+        (format!("<think>{{maybe}}</think>Here it is:\n{good}"), Ok(1)),
+        (r#"{"memories":[]}"#.to_owned(), Ok(0)),
+        (String::new(), Err(Garbage::NotJson)),
+        ("}{".to_owned(), Err(Garbage::NotJson)),
+        (good[..good.len() - 2].to_owned(), Err(Garbage::NotJson)),
+        ("[".repeat(100_000) + "{}", Err(Garbage::OtherShape)),
+        ("{\"memories\":".repeat(100_000) + "}", Err(Garbage::NotJson)),
+        (r#"{"facts":[]}"#.to_owned(), Err(Garbage::OtherShape)),
+        (r#"{"memories":{}}"#.to_owned(), Err(Garbage::OtherShape)),
+        (r#"{"memories":["User lives in Lund."]}"#.to_owned(), Err(Garbage::OtherShape)),
+        (good.replace("Lund", "Malmö"), Err(Garbage::Unsupported)),
+    ] {
+        let found = validate(&answer, &request, &source).map(|statements| statements.len());
+        assert_eq!(found, expected, "{}", answer.chars().take(80).collect::<String>());
+    }
+}
+
+#[test]
+fn the_built_in_extractor_reads_what_the_model_did_not_answer() {
+    let text: String = (0..600).map(|i| format!("Crate {i} holds lamps of some order. ")).collect();
+    let source = read(&text, Trust::Document);
+    let requests = prompt(&source, None, &[]);
+    assert!(requests.len() >= 2);
+    let statement = |start: usize, text: &str| Statement {
+        text: text.to_owned(),
+        ..verdict(&said("I live in Lund."), proposal("User lives in Lund.", json!({})))
+            .map(|found| Statement { start, end: start + 10, ..found })
+            .unwrap()
+    };
+    let second = requests[1].covers().start;
+    let built_in = || vec![statement(5, "rule"), statement(second, "rule")];
+    let model = || Ok(vec![statement(40, "model")]);
+    let run = |answers: [Result<Vec<Statement>, Fallback>; 2]| {
+        let found = combine(requests.iter().zip(answers).collect(), built_in);
+        let texts: Vec<_> = found.statements.iter().map(|s| (s.start, s.text.clone())).collect();
+        (texts, found.extractor, found.fallback.map(|fallback| fallback.to_string()))
+    };
+    let (rule, asked) = ("rule".to_owned(), "model".to_owned());
+    assert_eq!(run([model(), model()]), (vec![(40, asked.clone())], Extractor::Model, None));
+    assert_eq!(
+        run([model(), Err(Fallback::TimedOut)]),
+        (vec![(40, asked), (second, rule.clone())], Extractor::Both, Some("the model timed out".into()))
+    );
+    assert_eq!(
+        run([Err(Fallback::NotUsable), Err(Fallback::Refused(401))]),
+        (
+            vec![(5, rule.clone()), (second, rule)],
+            Extractor::BuiltIn,
+            Some("the model's answer was not usable".into())
+        )
+    );
+}
+
+proptest! {
+    #[test]
+    fn no_answer_makes_a_statement_outside_of_its_source(
+        text in "([A-Za-zäß一二三не0-9'’.!<`#|\n -]|not |\\. ){0,200}",
+        proposed in "\\PC{0,60}",
+        numbers in proptest::collection::vec(-2_i64..9, 0..4),
+        date in "\\PC{0,12}|20[0-9]{2}-[01][0-9]-[0-3][0-9](/|T|Z|-)?",
+    ) {
+        let mut source = read(&text, Trust::Document);
+        source.passages[0].start = 17;
+        let length = text.chars().count();
+        for request in prompt(&source, Some(&proposed), &[]) {
+            for said in [proposed.as_str(), text.as_str(), date.as_str()] {
+                let fields = json!({ "sentences": numbers, "eventDate": date, "forgetAfter": date });
+                let answer = json!({ "memories": [proposal(said, fields)] }).to_string();
+                for found in validate(&answer, &request, &source).unwrap_or_default() {
+                    prop_assert!(17 <= found.start && found.start < found.end && found.end <= 17 + length);
+                    prop_assert!(found.trust == Trust::Document && found.kind == MemoryKind::Fact);
+                }
+            }
+            prop_assert!(validate(&proposed, &request, &source).is_err());
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! Which proposals of a model hold.
+
+use domain::{MemoryKind, Period, Statement, Timestamp, Topic, Trust};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::extract::{Passage, Role, Source};
+
+use super::addressed::addresses_a_model;
+use super::answer::{Garbage, Proposal, ProposedTopic, read};
+use super::dates;
+use super::grounding::Evidence;
+use super::outcome::in_order;
+use super::polarity::{agrees, denies, denies_or_ends};
+use super::prompt::{Request, Shown};
+use super::words::words;
+
+/// The most statements of one request: the first ones count.
+const MAX_PROPOSALS: usize = 100;
+/// The most characters of a statement; a longer one is a summary.
+const MAX_TEXT_CHARS: usize = 500;
+/// How many sentences a statement may cite, and how far apart they may stand.
+const MAX_CITED: usize = 6;
+const MAX_TOPIC_CHARS: usize = 80;
+/// A model is sure of too much.
+const MAX_CONFIDENCE: f32 = 0.95;
+/// What an assistant said about somebody may be wrong.
+const MAX_ASSISTANT_CONFIDENCE: f32 = 0.6;
+const UNSAID_CONFIDENCE: f32 = 0.7;
+
+/// Why a proposal does not hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rejection {
+    /// It cites no sentences, sentences that were not shown, or such as stand far apart.
+    Span,
+    /// It is empty, too long, or has characters that cannot be seen.
+    Text,
+    /// Its kind is unknown.
+    Kind,
+    /// It has words that the cited sentences do not have, too many of them.
+    Invented,
+    /// It has a name that they do not have.
+    Name,
+    /// It has a number that they do not have.
+    Number,
+    /// It says what the guidance or another memory says.
+    Borrowed,
+    /// It denies what they say, or says what they deny.
+    Denial,
+    /// It was over when it was said.
+    Expired,
+    /// It is an instruction of somebody who is not the user.
+    Instruction,
+    /// It repeats an order to a model that somebody else than the user wrote.
+    Order,
+}
+
+/// Returns the statements of an answer that the source supports, in the order of the text.
+///
+/// Each has its place, speaker, time and trust from the sentences that it cites, whatever the model says of them; its
+/// words, names, numbers and denials must be theirs too.
+///
+/// # Errors
+/// [`Garbage`] when the answer cannot be read, or when it proposes something and nothing of it holds.
+pub fn validate(answer: &str, request: &Request<'_>, source: &Source<'_>) -> Result<Vec<Statement>, Garbage> {
+    let proposals = read(answer)?;
+    let checked = proposals.iter().take(MAX_PROPOSALS).map(|proposal| check(proposal, request, source));
+    let statements: Vec<_> = checked.filter_map(Result::ok).collect();
+    if statements.is_empty() && !proposals.is_empty() {
+        return Err(Garbage::Unsupported);
+    }
+    Ok(in_order(statements))
+}
+
+/// The sentences that a proposal cites, and what they say about it.
+struct Cited<'a> {
+    shown: Vec<Shown<'a>>,
+    passages: Vec<Passage<'a>>,
+    /// The one that says it: the speaker's whom the model names, else the last.
+    main: Passage<'a>,
+    trust: Trust,
+}
+
+/// Turns one proposal into a statement, or says what is wrong with it.
+pub(super) fn check(
+    proposal: &Proposal,
+    request: &Request<'_>,
+    source: &Source<'_>,
+) -> Result<Statement, Rejection> {
+    let cited = cite(proposal, request, source)?;
+    let text = clean(&proposal.text)?;
+    let kind = kind(&proposal.kind, &cited)?;
+    let sentences: Vec<&str> = cited.shown.iter().map(|shown| shown.sentence.text).collect();
+    if !cited.is_the_users() && sentences.iter().any(|sentence| addresses_a_model(sentence)) {
+        return Err(Rejection::Order);
+    }
+    let event = dates::event(said(&proposal.event_date), cited.main.said_at, &sentences);
+    let evidence = cited.evidence(&sentences, event);
+    evidence.support(&text, &request.borrowed)?;
+    if !agrees(&text, &sentences) {
+        return Err(Rejection::Denial);
+    }
+    let forget_after = dates::expiry(said(&proposal.forget_after));
+    if forget_after.is_some_and(|time| time <= cited.main.said_at) {
+        return Err(Rejection::Expired);
+    }
+    let topic = topic(proposal.topic.as_ref(), &text, &sentences, &evidence)
+        .filter(|topic| topic.subject != "user" || cited.means_the_user(&sentences));
+    Ok(cited.statement(proposal, Found { text, kind, event, forget_after, topic }))
+}
+
+/// What was checked of a proposal.
+struct Found {
+    text: String,
+    kind: MemoryKind,
+    event: Option<Period>,
+    forget_after: Option<Timestamp>,
+    topic: Option<Topic>,
+}
+
+fn cite<'a>(proposal: &Proposal, request: &Request<'a>, source: &Source<'a>) -> Result<Cited<'a>, Rejection> {
+    let mut numbers = proposal.sentences.clone();
+    numbers.sort_unstable();
+    numbers.dedup();
+    let (first, last) = numbers.first().zip(numbers.last()).ok_or(Rejection::Span)?;
+    if last.saturating_sub(*first) >= MAX_CITED as i64 {
+        return Err(Rejection::Span);
+    }
+    let shown = |number: &i64| {
+        let at = usize::try_from(number.checked_sub(1)?).ok()?;
+        request.shown.get(at).copied()
+    };
+    let shown: Vec<Shown<'a>> = numbers.iter().map(shown).collect::<Option<_>>().ok_or(Rejection::Span)?;
+    let passages = shown.iter().map(|shown| source.passages.get(shown.passage).copied());
+    let passages: Vec<Passage<'a>> = passages.collect::<Option<_>>().ok_or(Rejection::Span)?;
+    let speaker = said(&proposal.speaker).map(str::to_lowercase);
+    let speaks = |passage: &&Passage<'a>| {
+        speaker.is_some() && passage.speaker.map(|name| name.trim().to_lowercase()) == speaker
+    };
+    let main = passages.iter().rev().find(speaks).or(passages.last()).copied().ok_or(Rejection::Span)?;
+    let assistant = passages.iter().any(|passage| passage.role == Role::Assistant);
+    let trust = if assistant { source.trust.max(Trust::Assistant) } else { source.trust };
+    Ok(Cited { shown, passages, main, trust })
+}
+
+impl Cited<'_> {
+    /// Whether the user alone says it, to the service itself.
+    fn is_the_users(&self) -> bool {
+        self.trust <= Trust::User && self.passages.iter().all(|passage| passage.role == Role::User)
+    }
+
+    /// Whether "user" is the user: in a document that says so itself, it is anybody's.
+    fn means_the_user(&self, sentences: &[&str]) -> bool {
+        self.passages.iter().all(|passage| passage.role != Role::Author)
+            || !sentences.iter().any(|sentence| words(sentence).iter().any(|word| word.lower == "user"))
+    }
+
+    fn evidence(&self, sentences: &[&str], event: Option<Period>) -> Evidence {
+        let mut evidence = Evidence::new(sentences.iter().copied());
+        for name in self.passages.iter().filter_map(|passage| passage.speaker) {
+            evidence.add(name);
+        }
+        // Whoever says "I" on a fetched page is not the user.
+        if self.trust != Trust::External {
+            evidence.add("user");
+        }
+        if let Some(event) = event {
+            evidence.add(&dates::spellings(event));
+        }
+        evidence
+    }
+
+    fn statement(&self, proposal: &Proposal, found: Found) -> Statement {
+        let span = |shown: &[Shown<'_>]| {
+            shown.first().zip(shown.last()).map(|(first, last)| (first.sentence.start, last.sentence.end))
+        };
+        let (start, end) = span(&self.shown).unwrap_or_default();
+        let most = if self.trust == Trust::Assistant { MAX_ASSISTANT_CONFIDENCE } else { MAX_CONFIDENCE };
+        let confidence = proposal.confidence.filter(|confidence| confidence.is_finite());
+        let lasts =
+            found.forget_after.is_none() && !matches!(found.kind, MemoryKind::Event | MemoryKind::Plan);
+        Statement {
+            text: found.text,
+            start,
+            end,
+            kind: found.kind,
+            is_static: lasts && proposal.is_static.unwrap_or(false),
+            confidence: confidence.unwrap_or(UNSAID_CONFIDENCE).clamp(0.0, most),
+            trust: self.trust,
+            speaker: self.main.speaker.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()),
+            said_at: self.main.said_at,
+            event: found.event,
+            forget_after: found.forget_after,
+            forget_reason: found.forget_after.map(|_| "it is over".to_owned()),
+            topic: found.topic,
+            metadata: Map::new(),
+        }
+    }
+}
+
+/// The text in one line, if a reader sees all of it: characters without a shape could hide an order from a person.
+fn clean(text: &str) -> Result<String, Rejection> {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let length = text.chars().count();
+    let hidden = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{200b}' | '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
+            || matches!(c, '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+    };
+    if !(3..=MAX_TEXT_CHARS).contains(&length) || text.contains(hidden) {
+        return Err(Rejection::Text);
+    }
+    Ok(text)
+}
+
+fn kind(name: &str, cited: &Cited<'_>) -> Result<MemoryKind, Rejection> {
+    let name = Value::String(name.trim().to_lowercase());
+    let kind = MemoryKind::deserialize(name).map_err(|_| Rejection::Kind)?;
+    if kind == MemoryKind::Instruction && !cited.is_the_users() {
+        return Err(Rejection::Instruction);
+    }
+    Ok(kind)
+}
+
+/// The topic, if it is about somebody or something in the sentences and its answer stands there. A wrong one would let the
+/// statement replace another; without one it stands beside it.
+fn topic(proposed: Option<&Value>, text: &str, sentences: &[&str], evidence: &Evidence) -> Option<Topic> {
+    let proposed = ProposedTopic::deserialize(proposed?).ok()?;
+    let line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
+    let topic = Topic {
+        subject: line(&proposed.subject),
+        attribute: line(&proposed.attribute),
+        value: line(&proposed.value),
+        negated: proposed.negated,
+    };
+    let fits = |text: &str| !text.is_empty() && text.chars().count() <= MAX_TOPIC_CHARS;
+    let ends = denies_or_ends(text) || sentences.iter().any(|sentence| denies_or_ends(sentence));
+    let turned = if topic.negated { !ends } else { denies(text) };
+    let holds = fits(&topic.subject) && fits(&topic.attribute) && fits(&topic.value) && !turned;
+    (holds && evidence.has_all(&topic.subject) && evidence.has_all(&topic.value)).then_some(topic)
+}
+
+/// What a field says; models write their nothing in many ways.
+fn said(field: &Option<String>) -> Option<&str> {
+    let text = field.as_deref().map(str::trim)?;
+    let nothing =
+        ["", "null", "none", "n/a", "unknown"].iter().any(|nothing| text.eq_ignore_ascii_case(nothing));
+    (!nothing).then_some(text)
+}

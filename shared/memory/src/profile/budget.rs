@@ -1,0 +1,83 @@
+//! Which lines a part of a profile has room for.
+
+use std::cmp::Reverse;
+
+use super::is_standing;
+use crate::ledger::Memory;
+
+/// So many lines that found no room end the search for smaller ones.
+const MAX_MISSES: usize = 32;
+
+/// Lines chosen so far, by their places, and what they take.
+#[derive(Default)]
+struct Chosen {
+    lines: Vec<(usize, String)>,
+    used: usize,
+    misses: usize,
+}
+
+impl Chosen {
+    /// Takes a line if there is room for it; whether it is worth trying more.
+    fn offer(&mut self, place: usize, line: String, room: usize) -> bool {
+        let cost = tokens(&line);
+        if self.used + cost <= room {
+            self.used += cost;
+            self.lines.push((place, line));
+        } else {
+            self.misses += 1;
+        }
+        self.misses < MAX_MISSES
+    }
+}
+
+/// The lines of `memories` that fit, in their order. Standing instructions and preferences come before everything else
+/// and may take twice the budget, the newest first; the newest of them always has a place.
+pub(super) fn fit(memories: &[&Memory], line: impl Fn(&Memory) -> String, budget: usize) -> Vec<String> {
+    let mut chosen = Chosen::default();
+    let mut standing: Vec<usize> =
+        (0..memories.len()).filter(|place| is_standing(memories[*place])).collect();
+    standing.sort_by_key(|place| Reverse(memories[*place].said_at));
+    for (count, place) in standing.into_iter().enumerate() {
+        let room = if count == 0 { usize::MAX } else { 2 * budget };
+        if !chosen.offer(place, line(memories[place]), room) {
+            break;
+        }
+    }
+    chosen.misses = 0;
+    for (place, memory) in memories.iter().enumerate().filter(|(_, memory)| !is_standing(memory)) {
+        if chosen.used >= budget || !chosen.offer(place, line(memory), budget) {
+            break;
+        }
+    }
+    chosen.lines.sort_by_key(|(place, _)| *place);
+    chosen.lines.into_iter().map(|(_, line)| line).collect()
+}
+
+/// About how many tokens a text has: four letters make one, and each character of a script without spaces is one.
+fn tokens(text: &str) -> usize {
+    let (mut quarters, mut whole) = (0, 0);
+    for character in text.chars() {
+        if is_ideographic(character) { whole += 1 } else { quarters += 1 }
+    }
+    whole + usize::div_ceil(quarters, 4)
+}
+
+/// Chinese, Japanese and Korean.
+fn is_ideographic(character: char) -> bool {
+    matches!(character as u32,
+        0x1100..=0x11FF | 0x2E80..=0x9FFF | 0xAC00..=0xD7FF | 0xF900..=0xFAFF | 0xFF00..=0xFFEF | 0x20000..=0x3FFFF)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_estimated_by_script() {
+        let cases =
+            [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("日本語", 3), ("日本 ab", 3), ("한국", 2)];
+        for (text, wanted) in cases {
+            assert_eq!(tokens(text), wanted, "{text}");
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! `recollect export` and `recollect import`, also beside a running server.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Output, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::server::{Server, command};
+
+fn run(data: &Path, arguments: &[&str]) -> Output {
+    command().args(arguments).arg("--data").arg(data).output().expect("the binary starts")
+}
+
+fn done(data: &Path, arguments: &[&str]) -> String {
+    let output = run(data, arguments);
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// An export without the line that tells when it was made.
+fn lines(export: &str) -> Vec<&str> {
+    export.lines().skip(1).collect()
+}
+
+#[test]
+fn a_container_moves_from_one_data_folder_to_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let (here, there) = (folder.path().join("here"), folder.path().join("there"));
+    let file = folder.path().join("atlas.jsonl");
+    let server = Server::start(&here);
+    let note =
+        json!({"content": "The atlas lies in the map room.", "containerTag": "maps", "customId": "atlas"});
+    let id = server.call("POST", "/v3/documents", &note).body["id"].as_str().unwrap().to_owned();
+    server.wait_done(&id);
+    let memory = json!({"containerTag": "maps", "memories": [{"content": "User lives in Oslo."}]});
+    assert_eq!(server.call("POST", "/v4/memories", &memory).status, 201);
+    done(&here, &["export", "--container-tag", "maps", "--output", file.to_str().unwrap()]);
+    let export = std::fs::read_to_string(&file).unwrap();
+    assert!(!folder.path().join("atlas.jsonl.part").exists());
+
+    let said = done(&there, &["import", file.to_str().unwrap()]);
+    assert!(said.contains("Imported into maps: 2 documents done, 0 to be processed"), "{said}");
+    assert_eq!(lines(&done(&there, &["export", "--container-tag", "maps"])), lines(&export));
+    let said = done(&there, &["import", file.to_str().unwrap()]);
+    assert!(said.contains("2 documents were there already"), "{said}");
+
+    let other = Server::start(&there);
+    let question = json!({"q": "Where is the atlas?", "containerTag": "maps", "searchMode": "hybrid"});
+    let texts = |server: &Server| {
+        let body = server.call("POST", "/v4/search", &question).body;
+        let results = body["results"].as_array().cloned().unwrap_or_default();
+        results.iter().map(|result| (result["chunk"].clone(), result["memory"].clone())).collect::<Vec<_>>()
+    };
+    assert_eq!(texts(&other), texts(&server));
+    let note = json!("The atlas lies in the map room.");
+    assert!(texts(&other).iter().any(|(chunk, memory)| *chunk == note || *memory == note));
+}
+
+#[test]
+fn other_services_files_come_through_standard_input_while_a_server_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    let server = Server::start(&data);
+    let session = json!({"session_id": "talk", "messages": [{"role": "user", "content": "The key hangs by the door."}]});
+    let mut import = command();
+    import.args(["import", "-", "--container-tag", "keys", "--format", "zep", "--data"]).arg(&data);
+    import.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = import.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(session.to_string().as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("1 to be processed"), "{output:?}");
+    server.settle();
+    let found = server.call("GET", "/v3/documents/talk", &Value::Null).body;
+    assert_eq!(found["status"], "done", "{found}");
+}
+
+#[test]
+fn what_cannot_be_exported_or_imported_says_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let empty = file("empty", "");
+    let strange = file("strange", "{\"songs\": []}");
+    let binary = folder.path().join("binary").display().to_string();
+    std::fs::write(&binary, [0xff, 0xfe, 0]).unwrap();
+    let no_folder = folder.path().join("no/where.jsonl").display().to_string();
+    done(
+        &data,
+        &["import", &file("one", "{\"memory\": \"Ships need ballast.\"}"), "--container-tag", "ships"],
+    );
+    let cases: [(&[&str], &str); 10] = [
+        (&["export"], "--container-tag"),
+        (&["export", "--container-tag", "boats"], "there are: ships"),
+        (&["export", "--container-tag", "boats", "--org", "acme"], "--org"),
+        (&["export", "--container-tag", "a b"], "containerTag"),
+        (&["export", "--container-tag", "ships", "--output", &no_folder], "where.jsonl"),
+        (&["import"], "<FILE>"),
+        (&["import", &no_folder], "where.jsonl"),
+        (&["import", &empty], "nothing in the file"),
+        (&["import", &strange], "of no known shape; accepted are"),
+        (&["import", &binary], "line 1"),
+    ];
+    for (arguments, word) in cases {
+        let output = run(&data, arguments);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(matches!(output.status.code(), Some(1 | 2)), "{arguments:?}: {output:?}");
+        assert!(
+            error.contains(word) && !error.contains("panicked"),
+            "{arguments:?} does not say {word}: {error}"
+        );
+    }
+    for (command, words) in [
+        ("export", &["--container-tag", "--output", "--data", "--org"][..]),
+        ("import", &["--container-tag", "--format", "--settings", "mem0", "zep", "--data", "--org"]),
+    ] {
+        let help = done(&data, &[command, "--help"]);
+        words.iter().for_each(|word| assert!(help.contains(word), "{command}: {word}"));
+    }
+}
