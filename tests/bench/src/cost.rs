@@ -19,25 +19,26 @@ pub(crate) async fn run() -> Result<()> {
         "{:<22} {:>8} {:>7} {:>7} {:>6} {:>6} {:>6} {:>9}",
         "operation", "requests", "RRU", "WRU", "S3put", "S3get", "SQS", "$/million"
     );
-    rig.meter.start();
-    for _ in 0..DOCUMENTS {
-        rig.add("cost", &writer.text(2048)).await?;
-    }
-    show("accept", rig.meter.take(), DOCUMENTS);
-
-    rig.meter.start();
-    rig.work().await?;
-    rig.wait_all().await?;
-    let mut processed = rig.meter.take();
-    rig.rest().await;
-    // The bench itself asked whether work is left, one read of eight small indexes each time; that is not the product.
-    processed.requests = 0;
-    show("process to done", processed, DOCUMENTS);
+    let texts: Vec<String> = (0..DOCUMENTS).map(|_| writer.text(2048)).collect();
+    ingest(&mut rig, "cost", &texts, ["accept", "process to done"]).await?;
+    let notes: Vec<String> = (0..DOCUMENTS).map(|_| writer.note(2048)).collect();
+    ingest(&mut rig, "notes", &notes, ["accept notes", "process, memories"]).await?;
 
     let search =
         json!({"q": "lamer torsil vennomi", "containerTag": "cost", "searchMode": "hybrid", "threshold": 0});
     rig.post("/v4/search", &search).await?;
     measure(&rig, "search, warm", "POST", "/v4/search", &search).await?;
+    for (name, path, body) in [
+        (
+            "search memories, warm",
+            "/v4/search",
+            json!({"q": "deadline of the project", "containerTag": "notes"}),
+        ),
+        ("profile, warm", "/v4/profile", json!({"containerTag": "notes"})),
+    ] {
+        rig.post(path, &body).await?;
+        measure(&rig, name, "POST", path, &body).await?;
+    }
     measure(
         &rig,
         "list, page of 20",
@@ -46,6 +47,23 @@ pub(crate) async fn run() -> Result<()> {
         &json!({"containerTags": ["cost"], "limit": 20}),
     )
     .await
+}
+
+async fn ingest(rig: &mut Rig, tag: &str, texts: &[String], names: [&str; 2]) -> Result<()> {
+    rig.meter.start();
+    for text in texts {
+        rig.add(tag, text).await?;
+    }
+    show(names[0], rig.meter.take(), texts.len());
+    rig.meter.start();
+    rig.work().await?;
+    rig.wait_all().await?;
+    let mut processed = rig.meter.take();
+    rig.rest().await;
+    // The bench itself asked whether work is left, one read of eight small indexes each time; that is not the product.
+    processed.requests = 0;
+    show(names[1], processed, texts.len());
+    Ok(())
 }
 
 async fn measure(rig: &Rig, name: &str, method: &str, path: &str, body: &Value) -> Result<()> {

@@ -4,6 +4,8 @@
 //! cargo run --release -p bench -- speed                 latency, rates, memory
 //! cargo run --release -p bench -- cost                  request units and dollars per million operations
 //! cargo run --release -p bench -- recall FOLDER         LoCoMo evidence recall; FOLDER holds conversations.json
+//! cargo run --release -p bench -- extraction FOLDER     what the built-in extractor finds of labelled memories
+//! cargo run --release -p bench -- quality LOCOMO EXTRACTION   both of the above, of two folders
 //! cargo run --release -p bench -- formats FOLDER        extraction of the files that tests/bench/fixtures.py fetched
 //! cargo run --release -p bench -- batch                 ingest rate of full batches
 //! cargo run --release -p bench -- reuse                 what one changed paragraph of a long document costs
@@ -11,6 +13,7 @@
 
 mod batch;
 mod cost;
+mod extraction;
 mod formats;
 mod meter;
 mod recall;
@@ -63,6 +66,24 @@ enum What {
         #[arg(long)]
         exe: Option<PathBuf>,
     },
+    /// Memories that the built-in extractor finds: recall, precision, rate
+    Extraction {
+        /// The folder with dataset.jsonl and labels.jsonl
+        folder: PathBuf,
+        /// The folder with conversations.json, for the rate
+        #[arg(long)]
+        conversations: Option<PathBuf>,
+        /// Print every memory
+        #[arg(long)]
+        show: bool,
+    },
+    /// Evidence recall and extraction in one table, with the configuration they were measured under
+    Quality {
+        /// The folder with conversations.json
+        conversations: PathBuf,
+        /// The folder with dataset.jsonl and labels.jsonl
+        labelled: PathBuf,
+    },
     /// Ingest rate of full batches
     Batch,
     /// Embeddings and time that one changed paragraph of a long document costs
@@ -89,6 +110,13 @@ async fn run(what: What) -> Result<()> {
         What::Cost => cost::run().await,
         What::Recall { folder, limit } => recall::run(&folder, limit).await,
         What::Formats { folder, exe } => formats::run(&folder, exe).await,
+        What::Extraction { folder, conversations, show } => {
+            extraction::run(&folder, conversations.as_deref(), show)
+        }
+        What::Quality { conversations, labelled } => {
+            extraction::run(&labelled, Some(&conversations), false)?;
+            recall::run(&conversations, 10).await
+        }
         What::Batch => batch::run().await,
         What::Reuse => reuse::run().await,
     }

@@ -1,6 +1,7 @@
 //! LoCoMo evidence recall through the interface: each session is sent with `POST /v4/conversations`, each question is
 //! one `POST /v4/search` with `searchMode: "hybrid"` and the default threshold. A turn counts as found when its text is
-//! inside a returned chunk. No model judges anything.
+//! inside a returned chunk or inside the source span of a returned memory; in another column also when such a span is a
+//! part of the turn. No model judges anything.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -8,9 +9,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use indicatif::ProgressBar;
-use retrieval::StaticEmbedder;
+use processor::WINDOW_CHARS;
+use recall::{DEFAULT_THRESHOLD, MEMORY_SHARE};
+use retrieval::{Config, Embedder, StaticEmbedder};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
 use crate::rig::{Rig, percentiles};
 
@@ -51,6 +55,9 @@ impl Turn {
 struct Sums {
     questions: f64,
     turns: f64,
+    /// Turns of which a memory tells a part, among them.
+    touched: f64,
+    memories: f64,
     sessions: f64,
     tokens: f64,
     empty: f64,
@@ -87,8 +94,8 @@ pub(crate) async fn run(folder: &Path, limit: usize) -> Result<()> {
         samples.len()
     );
     println!(
-        "{:<14} {:>9} {:>12} {:>15} {:>8} {:>9}",
-        "category", "questions", "turn R@10", "session R@10", "tokens", "no hit"
+        "{:<14} {:>9} {:>10} {:>10} {:>13} {:>9} {:>7} {:>8}",
+        "category", "questions", "turn R@10", "or a part", "session R@10", "memories", "tokens", "no hit"
     );
     for (category, sums) in by_category.iter().enumerate().skip(1) {
         let name = ["", "multi-hop", "temporal", "open-domain", "single-hop"][category];
@@ -97,17 +104,33 @@ pub(crate) async fn run(folder: &Path, limit: usize) -> Result<()> {
     show("all", &all);
     let (p50, p99, _) = percentiles(&mut all.times);
     println!("search: p50 {p50:.2} ms, p99 {p99:.2} ms");
+    let configuration = configuration(limit);
+    let digest: String =
+        Sha256::digest(&configuration).iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    println!("configuration {digest}: {configuration}");
     Ok(())
+}
+
+/// Everything that the figures depend on beside the code.
+fn configuration(limit: usize) -> String {
+    format!(
+        "limit {limit}, threshold {DEFAULT_THRESHOLD}, memories {MEMORY_SHARE} of the rows, windows of {WINDOW_CHARS} \
+         characters, {}, {:?}",
+        StaticEmbedder.model_id(),
+        Config::default(),
+    )
 }
 
 #[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 fn show(name: &str, sums: &Sums) {
     let n = sums.questions.max(1.0);
     println!(
-        "{name:<14} {:>9} {:>12.3} {:>15.3} {:>8.0} {:>8.1}%",
+        "{name:<14} {:>9} {:>10.3} {:>10.3} {:>13.3} {:>9.1} {:>7.0} {:>7.1}%",
         sums.questions,
         sums.turns / n,
+        sums.touched / n,
         sums.sessions / n,
+        sums.memories / n,
         sums.tokens / n,
         100.0 * sums.empty / n
     );
@@ -122,6 +145,8 @@ fn evidence(question: &Question) -> BTreeSet<String> {
 /// A session as it was sent.
 struct Session {
     document: String,
+    /// The characters that spans point into.
+    text: Vec<char>,
     turns: Vec<Turn>,
 }
 
@@ -152,10 +177,13 @@ async fn ingest(rig: &Rig, sample: &Sample) -> Result<Vec<Session>> {
         });
         let answer = rig.post("/v4/conversations", &body).await?;
         let document = answer["id"].as_str().unwrap_or_default().to_owned();
-        sessions.push(Session { document, turns });
+        sessions.push(Session { document, text: Vec::new(), turns });
     }
-    for session in &sessions {
+    for session in &mut sessions {
         rig.wait(&session.document).await?;
+        let path = format!("/v3/documents/{}", session.document);
+        let document = rig.call("GET", &path, &Value::Null).await?;
+        session.text = document["content"].as_str().unwrap_or_default().chars().collect();
     }
     Ok(sessions)
 }
@@ -198,21 +226,27 @@ async fn ask(
     let ask = |limit: usize, threshold: f64| {
         json!({
             "q": question.question, "containerTag": sample.sample_id, "searchMode": "hybrid", "limit": limit,
-            "threshold": threshold, "include": {"documents": true},
+            "threshold": threshold, "include": {"documents": true}, "explain": true,
         })
     };
     let begun = Instant::now();
     let answer = rig.post("/v4/search", &ask(limit, 0.6)).await?;
     sums.times.push(begun.elapsed());
-    let chunks: Vec<String> = texts(&answer).map(squeeze).collect();
+    let chunks: Vec<String> = texts(&answer, "chunk").map(squeeze).collect();
+    let spans = spans(&answer, sessions);
     let wanted = evidence(question);
     let turns = sessions.iter().flat_map(|session| session.turns.iter().map(move |turn| (session, turn)));
-    let (mut found, mut documents) = (0.0, BTreeSet::new());
+    let (mut found, mut touched, mut documents) = (0.0, 0.0, BTreeSet::new());
     for (session, turn) in turns.filter(|(_, turn)| wanted.contains(&turn.dia_id)) {
         documents.insert(session.document.as_str());
         let text = squeeze(&turn.content());
-        if chunks.iter().any(|chunk| chunk.contains(&text)) {
+        let of_session = || spans.iter().filter(|(document, _)| *document == session.document);
+        if chunks.iter().any(|chunk| chunk.contains(&text))
+            || of_session().any(|(_, span)| span.contains(&text))
+        {
             found += 1.0;
+        } else if of_session().any(|(_, span)| text.contains(span)) {
+            touched += 1.0;
         }
     }
     // The first ten sessions need more chunks than ten.
@@ -227,12 +261,29 @@ async fn ask(
     let sessions_found = documents.iter().filter(|document| first_ten.contains(document)).count() as f64;
     sums.questions += 1.0;
     sums.turns += found / wanted.len() as f64;
+    sums.touched += (found + touched) / wanted.len() as f64;
+    sums.memories += spans.len() as f64;
     sums.sessions += sessions_found / (documents.len() as f64).max(1.0);
-    sums.tokens += texts(&answer).map(|text| StaticEmbedder.count_tokens(text)).sum::<usize>() as f64;
-    sums.empty += if chunks.is_empty() { 1.0 } else { 0.0 };
+    let said = texts(&answer, "chunk").chain(texts(&answer, "memory"));
+    sums.tokens += said.map(|text| StaticEmbedder.count_tokens(text)).sum::<usize>() as f64;
+    sums.empty += if chunks.is_empty() && spans.is_empty() { 1.0 } else { 0.0 };
     Ok(())
 }
 
-fn texts(answer: &Value) -> impl Iterator<Item = &str> {
-    answer["results"].as_array().into_iter().flatten().filter_map(|result| result["chunk"].as_str())
+/// The source spans of the memories of an answer, with their documents.
+fn spans<'a>(answer: &'a Value, sessions: &[Session]) -> Vec<(&'a str, String)> {
+    let rows = answer["results"].as_array().into_iter().flatten().filter(|row| row.get("memory").is_some());
+    let sources = rows.flat_map(|row| row["explain"]["sources"].as_array().into_iter().flatten());
+    let text = |source: &'a Value| {
+        let document = source["documentId"].as_str()?;
+        let session = sessions.iter().find(|session| session.document == document)?;
+        let place = |end: &str| usize::try_from(source["span"][end].as_u64()?).ok();
+        let span = session.text.get(place("start")?..place("end")?)?;
+        Some((document, squeeze(&span.iter().collect::<String>())))
+    };
+    sources.filter_map(text).collect()
+}
+
+fn texts<'a>(answer: &'a Value, field: &'a str) -> impl Iterator<Item = &'a str> {
+    answer["results"].as_array().into_iter().flatten().filter_map(move |result| result[field].as_str())
 }

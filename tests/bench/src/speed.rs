@@ -24,7 +24,9 @@ pub(crate) async fn run(sizes: &[usize]) -> Result<()> {
     println!("resident before anything: {} MB", resident_mb());
     accept().await?;
     time_to_searchable().await?;
-    rate().await?;
+    rate(Writer::text, "2 KB").await?;
+    rate(Writer::note, "2 KB of statements").await?;
+    memories().await?;
     for &size in sizes {
         search(size).await?;
     }
@@ -79,11 +81,11 @@ async fn time_to_searchable() -> Result<()> {
 }
 
 #[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
-async fn rate() -> Result<()> {
+async fn rate(write: fn(&mut Writer, usize) -> String, what: &str) -> Result<()> {
     let mut rig = Rig::new().await?;
     rig.work().await?;
     let mut writer = Writer::new(3);
-    let texts: Vec<String> = (0..RATE_DOCUMENTS).map(|_| writer.text(2048)).collect();
+    let texts: Vec<String> = (0..RATE_DOCUMENTS).map(|_| write(&mut writer, 2048)).collect();
     let begun = Instant::now();
     for batch in texts.chunks(SENDERS) {
         try_join_all(batch.iter().map(|text| rig.add("rate", text))).await?;
@@ -93,8 +95,44 @@ async fn rate() -> Result<()> {
     let rate = RATE_DOCUMENTS as f64 / begun.elapsed().as_secs_f64();
     let accepts = RATE_DOCUMENTS as f64 / accepted.as_secs_f64();
     println!(
-        "ingest to done, {RATE_DOCUMENTS} x 2 KB in one container: {rate:.0} documents/s   (goal 150; accepted at {accepts:.0}/s meanwhile)"
+        "ingest to done, {RATE_DOCUMENTS} x {what} in one container: {rate:.0} documents/s   (goal 150; accepted at {accepts:.0}/s meanwhile)"
     );
+    rig.rest().await;
+    Ok(())
+}
+
+/// Profile, search and list of containers with some and with many memories.
+#[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
+async fn memories() -> Result<()> {
+    let mut rig = Rig::new().await?;
+    rig.work().await?;
+    let mut writer = Writer::new(5);
+    for (tag, documents) in [("some", 40), ("many", 400)] {
+        let texts: Vec<String> = (0..documents).map(|_| writer.note(2048)).collect();
+        for batch in texts.chunks(SENDERS) {
+            try_join_all(batch.iter().map(|text| rig.add(tag, text))).await?;
+        }
+        rig.wait_all().await?;
+        let list = json!({"containerTags": [tag], "limit": 10});
+        let listed = rig.post("/v4/memories/list", &list).await?;
+        let question = json!({"q": "deadline of the project", "containerTag": tag});
+        for (name, path, body) in [
+            ("profile", "/v4/profile", json!({"containerTag": tag})),
+            ("search memories", "/v4/search", question),
+            ("list memories", "/v4/memories/list", list),
+        ] {
+            let mut times = Vec::new();
+            for _ in 0..=SEARCHES {
+                let begun = Instant::now();
+                rig.post(path, &body).await?;
+                times.push(begun.elapsed());
+            }
+            let first = times.remove(0).as_secs_f64() * 1000.0;
+            let (p50, p99, _) = percentiles(&mut times);
+            let total = &listed["pagination"]["totalItems"];
+            println!("{name}, {total} memories: p50 {p50:.2} ms, p99 {p99:.2} ms; first {first:.0} ms");
+        }
+    }
     rig.rest().await;
     Ok(())
 }

@@ -53,8 +53,33 @@ impl Writer {
         text
     }
 
+    /// What people note: sentences of about `chars` characters in all that mostly state something, about made-up things.
+    pub(crate) fn note(&mut self, chars: usize) -> String {
+        let mut text = String::with_capacity(chars + 100);
+        while text.len() < chars {
+            let (name, thing) = (capital(self.word()), self.word().to_owned());
+            let (other, number) = (self.word().to_owned(), self.random.random_range(2..28));
+            text.push_str(&match self.random.random_range(0..8) {
+                0 => format!("{name} prefers {thing} over {other}. "),
+                1 => format!("The deadline of the {thing} project is March {number}. "),
+                2 => format!("{name} lives in {} and works at {}. ", capital(&thing), capital(&other)),
+                3 => format!("We decided to switch from {thing} to {other} for the {name} pipeline. "),
+                4 => format!("{name}'s {thing} costs {number} euros. "),
+                5 => format!("I will send the {thing} report to {name} by Friday. "),
+                6 => format!("The weather near the {thing} was mostly {other}, or so it seemed. "),
+                _ => format!("Did anybody see the {thing} of {name}? "),
+            });
+        }
+        text.truncate(chars);
+        text
+    }
+
     /// A question of some words.
     pub(crate) fn question(&mut self) -> String {
         (0..5).map(|_| self.word().to_owned()).collect::<Vec<_>>().join(" ")
     }
+}
+
+fn capital(word: &str) -> String {
+    format!("{}{}", word[..1].to_uppercase(), &word[1..])
 }

@@ -1,0 +1,230 @@
+//! What the built-in extractor finds: against labelled memories in English, against aligned sentences in translations,
+//! and how fast it reads conversations.
+//!
+//! FOLDER holds `dataset.jsonl` and `labels.jsonl`, and translations as `dataset.de.jsonl`. Two measures are printed,
+//! because either alone flatters: *cover* asks whether half of a label's content words stand in one memory (recall), and
+//! whether half of the shorter of memory and label stand in the other (precision); *both ways* asks that twice the
+//! common words are at least half of the words of memory and label together.
+
+mod rate;
+mod words;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use domain::{Statement, Timestamp, Trust};
+use memory::{Passage, Role, Source, extract};
+use serde::Deserialize;
+
+use self::rate::rate;
+use self::words::{Words, content, cut, spans};
+
+/// The day on which texts without one were said.
+const SAID_AT: i64 = 1_744_709_400_000;
+const LANGUAGES: [&str; 2] = ["de", "zh"];
+
+#[derive(Deserialize)]
+struct Entry {
+    id: String,
+    text: String,
+}
+
+#[derive(Deserialize)]
+struct Labels {
+    id: String,
+    memories: Vec<Label>,
+}
+
+#[derive(Deserialize)]
+struct Label {
+    content: String,
+}
+
+/// Shares of what was found.
+#[derive(Default)]
+struct Tally {
+    labels: usize,
+    recalled: usize,
+    memories: usize,
+    precise: usize,
+}
+
+impl Tally {
+    #[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
+    fn show(&self, name: &str) {
+        let share = |part: usize, whole: usize| part as f64 / whole.max(1) as f64;
+        println!(
+            "{name:<22} recall {:.3} ({}/{})   precision {:.3} ({}/{})",
+            share(self.recalled, self.labels),
+            self.recalled,
+            self.labels,
+            share(self.precise, self.memories),
+            self.precise,
+            self.memories
+        );
+    }
+}
+
+#[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
+pub(crate) fn run(folder: &Path, conversations: Option<&Path>, show: bool) -> Result<()> {
+    let entries: Vec<Entry> = lines(&folder.join("dataset.jsonl"))?;
+    let labels: Vec<Labels> = lines(&folder.join("labels.jsonl"))?;
+    let labels: BTreeMap<_, _> = labels.into_iter().map(|labels| (labels.id, labels.memories)).collect();
+    let (mut cover, mut both) = (Tally::default(), Tally::default());
+    let (mut words, mut count) = (0, 0);
+    for entry in &entries {
+        let found = statements(&entry.text);
+        check(&found, &entry.text)?;
+        let of_entry = labels.get(&entry.id).map_or(&[][..], Vec::as_slice);
+        words += entry.text.split_whitespace().count();
+        count += found.len();
+        tally(&mut cover, &found, of_entry, |common, label, memory, recall| {
+            let whole = if recall { label } else { label.min(memory) };
+            common * 2 >= whole
+        });
+        tally(&mut both, &found, of_entry, |common, label, memory, _| common * 4 >= label + memory);
+        if show {
+            list(entry, &found, of_entry);
+        }
+    }
+    cover.show("en, cover");
+    both.show("en, both ways");
+    println!("en: {:.1} statements per 1000 words", count as f64 * 1000.0 / words.max(1) as f64);
+    for language in LANGUAGES {
+        let path = folder.join(format!("dataset.{language}.jsonl"));
+        if path.exists() {
+            translated(language, &entries, &lines(&path)?, &labels, show)?;
+        }
+    }
+    conversations.map_or(Ok(()), |path| rate(path, show))
+}
+
+/// Words of statements that neither their span nor the speaker explains; there must be none.
+fn invented(statement: &Statement, source: &str) -> Vec<String> {
+    let span = cut(source, (statement.start, statement.end));
+    let mut known = content(&span);
+    known.extend(content(statement.speaker.as_deref().unwrap_or_default()));
+    // Dates in digits, and words that agreement changes or adds.
+    let added = ["assistant", "themselv", "their"];
+    let wide = |word: &str| !word.is_ascii();
+    let words = content(&statement.text).into_iter();
+    let new = words.filter(|word| !known.contains(word) && !added.contains(&word.as_str()));
+    let date = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
+    let within = |word: &str| wide(word) && span.to_lowercase().contains(word);
+    new.filter(|word| !date(word) && !within(word)).collect()
+}
+
+/// Fails if a statement says what its source does not.
+fn check(found: &[Statement], source: &str) -> Result<()> {
+    for statement in found {
+        let new = invented(statement, source);
+        anyhow::ensure!(new.is_empty(), "{new:?} in {:?} of {source:?}", statement.text);
+    }
+    Ok(())
+}
+
+fn lines<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<Vec<T>> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("read {}", path.display()))?;
+    text.lines().map(|line| Ok(serde_json::from_str(line)?)).collect()
+}
+
+/// The statements of a text that nobody in particular wrote.
+fn statements(text: &str) -> Vec<Statement> {
+    let said_at = Timestamp::from_millis(SAID_AT);
+    let passage = Passage { text, start: 0, role: Role::Author, speaker: None, said_at };
+    extract(&Source { passages: vec![passage], trust: Trust::Document })
+}
+
+/// Counts with a rule over the common words, those of the label, those of the memory, and whether recall is meant.
+fn tally(
+    tally: &mut Tally,
+    found: &[Statement],
+    labels: &[Label],
+    meets: impl Fn(usize, usize, usize, bool) -> bool,
+) {
+    let memories: Vec<Words> = found.iter().map(|statement| content(&statement.text)).collect();
+    let labels: Vec<Words> = labels.iter().map(|label| content(&label.content)).collect();
+    let met = |label: &Words, memory: &Words, recall: bool| {
+        meets(label.intersection(memory).count(), label.len(), memory.len(), recall)
+    };
+    tally.labels += labels.len();
+    tally.memories += memories.len();
+    tally.recalled +=
+        labels.iter().filter(|label| memories.iter().any(|memory| met(label, memory, true))).count();
+    tally.precise +=
+        memories.iter().filter(|memory| labels.iter().any(|label| met(label, memory, false))).count();
+}
+
+#[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
+fn list(entry: &Entry, found: &[Statement], labels: &[Label]) {
+    println!("\n{}: {}", entry.id, entry.text);
+    let memories: Vec<Words> = found.iter().map(|statement| content(&statement.text)).collect();
+    let common = |one: &Words, other: &Words| one.intersection(other).count() * 2;
+    for label in labels {
+        let words = content(&label.content);
+        let hit = memories.iter().any(|memory| common(memory, &words) >= words.len());
+        println!("  {} label: {}", if hit { "+" } else { "-" }, label.content);
+    }
+    for (statement, words) in found.iter().zip(&memories) {
+        let hit = labels.iter().any(|label| {
+            let label = content(&label.content);
+            common(&label, words) >= label.len().min(words.len())
+        });
+        println!("  {} {}", if hit { "=" } else { "!" }, describe(statement));
+    }
+}
+
+fn describe(statement: &Statement) -> String {
+    let Statement { text, kind, confidence, topic, .. } = statement;
+    let kept = if statement.is_static { " static" } else { "" };
+    let until = statement.forget_after.map(|until| format!(" until {until}")).unwrap_or_default();
+    let topic = topic.as_ref().map_or(String::new(), |topic| {
+        let not = if topic.negated { "not " } else { "" };
+        format!(" [{} | {} | {not}{}]", topic.subject, topic.attribute, topic.value)
+    });
+    format!("{kind:?} {confidence:.2}{kept}{until}: {text}{topic}")
+}
+
+/// Recall and precision of a translation: labels are led to the sentence of the same number.
+fn translated(
+    language: &str,
+    entries: &[Entry],
+    translations: &[Entry],
+    labels: &BTreeMap<String, Vec<Label>>,
+    show: bool,
+) -> Result<()> {
+    let mut tally = Tally::default();
+    for entry in translations {
+        let Some(source) = entries.iter().find(|source| source.id == entry.id) else { continue };
+        let sentences: Vec<Words> =
+            spans(&source.text).iter().map(|span| content(&cut(&source.text, *span))).collect();
+        let places = spans(&entry.text);
+        let wanted: Vec<(usize, usize)> = labels
+            .get(&entry.id)
+            .into_iter()
+            .flatten()
+            .filter_map(|label| places.get(best(&content(&label.content), &sentences)).copied())
+            .collect();
+        let found = statements(&entry.text);
+        check(&found, &entry.text)?;
+        let meets = |statement: &Statement, (start, end): (usize, usize)| {
+            statement.start < end && start < statement.end
+        };
+        tally.labels += wanted.len();
+        tally.memories += found.len();
+        tally.recalled += wanted.iter().filter(|span| found.iter().any(|one| meets(one, **span))).count();
+        tally.precise += found.iter().filter(|one| wanted.iter().any(|span| meets(one, *span))).count();
+        if show {
+            list(entry, &found, &[]);
+        }
+    }
+    tally.show(&format!("{language}, by alignment"));
+    Ok(())
+}
+
+/// The sentence with the most words of the label.
+fn best(label: &Words, sentences: &[Words]) -> usize {
+    let common = |sentence: &Words| label.intersection(sentence).count();
+    (0..sentences.len()).rev().max_by_key(|&at| common(&sentences[at])).unwrap_or(0)
+}
