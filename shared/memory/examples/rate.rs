@@ -86,10 +86,15 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
         std::fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<_, std::io::Error>>()?;
     files.retain(|path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        name == "conversations.json" || name.starts_with("dataset.") || name.ends_with(".txt")
+        name == "conversations.json" || name.starts_with("dataset.") || is_language(&name)
     });
     files.sort();
     Ok(files)
+}
+
+/// Whether a file is named by a language, as `ru.txt`.
+fn is_language(name: &str) -> bool {
+    name.strip_suffix(".txt").is_some_and(|language| language.len() == 2)
 }
 
 fn talks(path: &Path) -> Result<Vec<Talk>, Box<dyn Error>> {

@@ -1,0 +1,81 @@
+//! Any history of a container against the same statements told at once.
+
+use domain::{ContainerId, Statement};
+use proptest::prelude::*;
+
+use super::{Told, forget, lives, statement, told};
+use crate::ledger::Ledger;
+
+fn any_statement() -> impl Strategy<Value = Statement> {
+    let place = prop_oneof![Just("Bonn"), Just("Rome"), Just("Oslo")];
+    let said = 0..6i64;
+    prop_oneof![
+        (place.clone(), said.clone()).prop_map(|(place, said)| lives(place, said)),
+        (place, said.clone()).prop_map(|(place, said)| {
+            let value = format!("!{}", place.to_lowercase());
+            statement(&format!("User left {place}."), Some(("user", "residence", &value)), said)
+        }),
+        said.clone().prop_map(|said| statement(
+            "User's sister is Anna.",
+            Some(("user", "sister", "anna")),
+            said
+        )),
+        said.clone().prop_map(|said| statement(
+            "Anna lives in Bonn.",
+            Some(("anna", "residence", "bonn")),
+            said
+        )),
+        said.clone().prop_map(|said| statement("Anna plays guitar.", None, said)),
+        said.clone().prop_map(|said| statement("Anna plays guitar in a band.", None, said)),
+        said.prop_map(|said| statement("Anna does not play guitar.", None, said)),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Any order of arrival, with repetitions, replacements and deletions, settled at any point, ends where a ledger
+    /// that was told the rest at once ends; and what `settle` reports is what has changed.
+    #[test]
+    fn memories_depend_on_nothing_but_what_is_stated(
+        documents in prop::collection::vec(prop::collection::vec(any_statement(), 0..4), 1..6),
+        steps in prop::collection::vec((0usize..6, 0u8..4, any::<bool>()), 0..24),
+    ) {
+        let all: Vec<Told> = documents.into_iter().enumerate().map(|(i, said)| told(i as u8, said)).collect();
+        let mut moved = Ledger::new(ContainerId::parse("cccccccccccccccccccccc").unwrap());
+        let mut seen = std::collections::BTreeMap::new();
+        let mut acts = Vec::new();
+        for (which, step, settle) in steps {
+            let told = &all[which % all.len()];
+            match step {
+                0 => moved.retract(&told.document.id),
+                1 => {
+                    let memory = moved.memories().nth(which).map(|memory| memory.id.clone());
+                    let act = memory.map(|memory| forget(&memory, which as i64));
+                    act.iter().for_each(|act| moved.act(act));
+                    acts.extend(act);
+                }
+                _ => moved.tell(told.clone()),
+            }
+            if settle {
+                let changed = moved.settle();
+                for id in &changed.removed {
+                    prop_assert!(seen.remove(id).is_some());
+                }
+                for id in changed.written {
+                    let memory = moved.get(&id).cloned();
+                    prop_assert!(memory.is_some());
+                    seen.insert(id, memory.unwrap());
+                }
+                prop_assert!(seen.values().eq(moved.memories()), "settle told of every change");
+            }
+        }
+        all.iter().for_each(|told| moved.tell(told.clone()));
+        moved.settle();
+        let mut straight = Ledger::new(ContainerId::parse("cccccccccccccccccccccc").unwrap());
+        acts.iter().rev().for_each(|act| straight.act(act));
+        all.iter().rev().for_each(|told| straight.tell(told.clone()));
+        straight.settle();
+        prop_assert!(moved.memories().eq(straight.memories()));
+    }
+}
