@@ -1,9 +1,9 @@
 //! `POST /v3/documents/list`.
 
 use axum::extract::State;
-use domain::usecase::{self, ListQuery, Sort, read_text};
+use domain::usecase::{self, ListQuery, read_text};
 use domain::{Ctx, Document, Error, Filter, Result, Status, Tenant};
-use edge::{ApiResult, App, Auth, Json, Pagination, Read, count, flexible_bool, scope};
+use edge::{ApiResult, App, Auth, Json, Order, Pagination, Read, SortField, count, flexible_bool, scope};
 use futures::stream::{self, StreamExt, TryStreamExt};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -36,30 +36,6 @@ pub(crate) struct ListRequest {
     source: Option<String>,
     #[serde(deserialize_with = "statuses")]
     status: Vec<Status>,
-}
-
-#[derive(Debug, Default, Clone, Copy, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) enum SortField {
-    #[default]
-    CreatedAt,
-    UpdatedAt,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) enum Order {
-    Asc,
-    Desc,
-}
-
-impl From<SortField> for Sort {
-    fn from(field: SortField) -> Self {
-        match field {
-            SortField::CreatedAt => Self::CreatedAt,
-            SortField::UpdatedAt => Self::UpdatedAt,
-        }
-    }
 }
 
 /// One status, or several.

@@ -5,13 +5,13 @@ use std::collections::HashMap;
 use axum::extract::State;
 use domain::usecase::{ListQuery, Naming, find_documents, list_documents};
 use domain::{ContainerId, Document, Error, Metadata, Result, Tenant, Timestamp};
-use edge::{ApiResult, Auth, Json, MemoryEntry, Pagination, Read, count, scope};
+use edge::{ApiResult, Auth, Json, MemoryEntry, Order, Pagination, Read, SortField, count, scope};
 use index::Memories;
 use memory::{Ledger, Memory};
 use serde::{Deserialize, Serialize};
 
 use crate::Service;
-use crate::list::{DEFAULT_LIMIT, Order, SortField, place};
+use crate::list::{DEFAULT_LIMIT, place};
 use crate::one::shows_memories;
 use crate::wire::ListedDocument;
 

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use axum::extract::State;
 use domain::usecase::containers;
 use domain::{Error, Filter, MemoryId, Result, Timestamp};
-use edge::{ApiResult, Auth, Json, MemoryEntry, Pagination, Read, count, scope};
+use edge::{ApiResult, Auth, Json, MemoryEntry, Order, Pagination, Read, SortField, count, scope};
 use index::Memories;
 use memory::Memory;
 use serde::{Deserialize, Serialize};
@@ -31,21 +31,6 @@ pub(crate) struct ListRequest {
     page: Option<usize>,
     sort: Option<SortField>,
     order: Option<Order>,
-}
-
-#[derive(Debug, Default, Clone, Copy, Deserialize)]
-#[serde(rename_all = "camelCase")]
-enum SortField {
-    #[default]
-    CreatedAt,
-    UpdatedAt,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-enum Order {
-    Asc,
-    Desc,
 }
 
 #[derive(Debug, Serialize)]

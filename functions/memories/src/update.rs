@@ -4,12 +4,12 @@ use axum::extract::State;
 use domain::usecase::act_on_memories;
 use domain::{Error, MemoryAction, MemoryId, Metadata, Patch, PortError, Result, Statement, Timestamp};
 use edge::{ApiResult, Auth, Json, Write};
-use memory::{Memory, topic_of};
+use memory::{Memory, topic_of, written};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::Service;
-use crate::fields::{Target, TemporalContext, container_tag, content, forget_after, reason, statement};
+use crate::fields::{Target, TemporalContext, container_tag, content, forget_after, reason};
 use crate::room::{Held, Room};
 
 /// The same correction within this time is a client's retry.
@@ -110,7 +110,7 @@ impl Correction {
         let memory = old.memory;
         let said_at = self.context.said_at().ok().flatten().unwrap_or(self.now);
         // Versions stand in the order of their times.
-        let new = statement(self.text.clone(), said_at.max(old.last_said()));
+        let new = written(self.text.clone(), said_at.max(old.last_said()));
         let answers = new.topic.as_ref().filter(|_| topic_of_memory(old, &new));
         let mut forget = (memory.forget_after, memory.forget_reason.clone());
         self.forget_after.apply(&mut forget.0);

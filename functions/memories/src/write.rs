@@ -5,12 +5,12 @@ use domain::usecase::{existing_container, write_memories};
 use domain::{DocumentId, Error, MemoryId, Metadata, PortError, Result, Statement, Timestamp};
 use edge::{ApiResult, Auth, Json, Write, flexible_bool};
 use http::StatusCode;
-use memory::{Ledger, Memory, Told};
+use memory::{Ledger, Memory, Told, written};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::Service;
-use crate::fields::{TemporalContext, container_tag, content, forget_after, reason, statement};
+use crate::fields::{TemporalContext, container_tag, content, forget_after, reason};
 
 /// The most memories of one request. Contract.
 const MAX_MEMORIES: usize = 100;
@@ -147,7 +147,7 @@ impl NewMemory {
             forget_after: after,
             forget_reason: reason("forgetReason", self.forget_reason.clone())?,
             metadata: metadata.as_object().clone(),
-            ..statement(text, self.said_at()?.unwrap_or(now))
+            ..written(text, self.said_at()?.unwrap_or(now))
         })
     }
 }

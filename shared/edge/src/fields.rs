@@ -1,6 +1,6 @@
 //! Fields that many requests share, read as leniently as existing clients need.
 
-use domain::usecase::Scope;
+use domain::usecase::{Scope, Sort};
 use domain::{ContainerTag, Error, Result};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -24,6 +24,36 @@ impl Pagination {
     pub fn new(page: usize, limit: usize, total: usize) -> Self {
         Self { current_page: page, limit, total_items: total, total_pages: total.div_ceil(limit.max(1)) }
     }
+}
+
+/// What a listing is sorted by.
+#[derive(Debug, Default, Clone, Copy, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum SortField {
+    /// When it was made.
+    #[default]
+    CreatedAt,
+    /// When it was last changed.
+    UpdatedAt,
+}
+
+impl From<SortField> for Sort {
+    fn from(field: SortField) -> Self {
+        match field {
+            SortField::CreatedAt => Self::CreatedAt,
+            SortField::UpdatedAt => Self::UpdatedAt,
+        }
+    }
+}
+
+/// The direction of a listing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Order {
+    /// Oldest first.
+    Asc,
+    /// Newest first.
+    Desc,
 }
 
 /// Reads a number that may come as a string of digits: clients send both.

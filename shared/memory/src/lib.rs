@@ -8,7 +8,9 @@ pub mod ledger;
 pub mod model;
 pub mod profile;
 pub mod words;
+mod written;
 
 pub use extract::{Passage, Role, Source, extract};
 pub use ledger::{Changed, Forgotten, Ledger, Memory, Relation, Support, Told, topic_of};
 pub use profile::{Outline, Profile, Sorter, profile};
+pub use written::written;

@@ -6,10 +6,10 @@ use anyhow::{Context, Result, bail};
 use domain::memory::MAX_MEMORY_CHARS;
 use domain::usecase::{BodyCopy, CLIENT, DocumentCopy, LearnedCopy, ServedCopy};
 use domain::{
-    BodyForm, ContainerId, CustomId, DocumentId, DocumentType, Dreaming, MemoryKind, Metadata, Pack,
-    Statement, Status, TaskType, Timestamp, Topic, TopicId, Trust,
+    BodyForm, ContainerId, CustomId, DocumentId, DocumentType, Dreaming, Metadata, Pack, Statement, Status,
+    TaskType, Timestamp, TopicId,
 };
-use memory::{Passage, Role, Source, extract};
+use memory::written;
 use serde_json::{Map, Value};
 
 /// A memory of another service.
@@ -71,23 +71,12 @@ impl Note {
     }
 
     fn statement(self, said_at: Timestamp) -> Result<Statement> {
-        let (kind, topic) = read(&self.text, said_at);
         let metadata = Metadata::parse(self.metadata)?;
         Ok(Statement {
-            start: 0,
-            end: self.text.chars().count(),
-            text: self.text,
-            kind,
-            is_static: false,
-            confidence: 1.0,
-            trust: Trust::Client,
-            speaker: None,
-            said_at,
-            event: None,
             forget_after: self.forget_after,
             forget_reason: self.forget_reason,
-            topic,
             metadata: metadata.as_object().clone(),
+            ..written(self.text, said_at)
         })
     }
 }
@@ -104,15 +93,6 @@ fn served(text: String, statement: Statement) -> ServedCopy {
             fallback_reason: None,
             statements: vec![statement],
         }),
-    }
-}
-
-/// What kind of memory it is and what it answers, where it is one plain sentence: as for memories that clients write.
-fn read(text: &str, said_at: Timestamp) -> (MemoryKind, Option<Topic>) {
-    let passage = Passage { text, start: 0, role: Role::User, speaker: None, said_at };
-    match extract(&Source { passages: vec![passage], trust: Trust::Client }).as_slice() {
-        [only] if only.start == 0 && only.end + 1 >= text.chars().count() => (only.kind, only.topic.clone()),
-        _ => (MemoryKind::Fact, None),
     }
 }
 

@@ -1,0 +1,61 @@
+//! Memories in the words of a client.
+
+use domain::{MemoryKind, Statement, Timestamp, Topic, Trust};
+
+use crate::extract::{Passage, Role, Source, extract};
+
+/// A memory that a client wrote. What it answers is read from it when it is one plain sentence; so a later one with the
+/// same question takes its place.
+pub fn written(text: String, said_at: Timestamp) -> Statement {
+    let (kind, topic) = read(&text, said_at);
+    Statement {
+        start: 0,
+        end: text.chars().count(),
+        text,
+        kind,
+        is_static: false,
+        confidence: 1.0,
+        trust: Trust::Client,
+        speaker: None,
+        said_at,
+        event: None,
+        forget_after: None,
+        forget_reason: None,
+        topic,
+        metadata: serde_json::Map::new(),
+    }
+}
+
+fn read(text: &str, said_at: Timestamp) -> (MemoryKind, Option<Topic>) {
+    let passage = Passage { text, start: 0, role: Role::User, speaker: None, said_at };
+    let found = extract(&Source { passages: vec![passage], trust: Trust::Client });
+    // A sentence among others must not decide what takes the place of them all.
+    match found.as_slice() {
+        [only] if only.start == 0 && only.end + 1 >= text.chars().count() => (only.kind, only.topic.clone()),
+        _ => (MemoryKind::Fact, None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_one_plain_sentence_answers_a_question() {
+        let topic = |text: &str| {
+            let statement = written(text.into(), Timestamp::from_millis(0));
+            statement.topic.map(|topic| (topic.subject, topic.value))
+        };
+        let berlin = Some(("user".to_owned(), "berlin".to_owned()));
+        for (text, wanted) in [
+            ("I live in Berlin.", berlin.clone()),
+            ("I live in Berlin", berlin),
+            ("I live in Berlin. The tram to the harbour is often late, and nobody knows why.", None),
+            ("# Notes\n\nI live in Berlin.", None),
+            ("I live in Berlin. My name is Anna.", None),
+            ("Äpfel.", None),
+        ] {
+            assert_eq!(topic(text), wanted, "{text}");
+        }
+    }
+}
