@@ -1,7 +1,8 @@
 //! [`domain::ports::Blobs`].
 
 use bytes::Bytes;
-use domain::BlobRef;
+use domain::{BlobRef, Tenant};
+use futures::future::join_all;
 
 use crate::promises;
 use crate::setting::{Setting, again};
@@ -9,7 +10,9 @@ use crate::setting::{Setting, again};
 promises!(
     bytes_come_back_in_the_order_asked,
     an_organization_reads_its_own_only,
-    deleting_is_final_and_repeatable
+    deleting_is_final_and_repeatable,
+    objects_are_listed_by_their_prefix,
+    many_are_deleted_at_once,
 );
 
 /// Sizes around the border between a record and an object.
@@ -83,4 +86,52 @@ async fn deleting_is_final_and_repeatable(setting: &Setting) {
         assert_eq!(get(setting, &setting.alpha, &blobs).await, [None, None]);
     }
     assert!(get(setting, &setting.alpha, &[kept]).await[0].is_some());
+}
+
+async fn objects(setting: &Setting, tenant: &Tenant, prefix: &str, limit: usize) -> Vec<(String, u64)> {
+    again(async || setting.ctx().blobs.objects(tenant, prefix, limit).await).await.expect("a list")
+}
+
+async fn put_objects(setting: &Setting, paths: &[String]) -> Vec<BlobRef> {
+    let blobs = &setting.ctx().blobs;
+    let put = async |path: &String| {
+        let bytes = Bytes::from(path.clone());
+        again(async || blobs.put_object(&setting.alpha, path, bytes.clone()).await).await.expect("an object")
+    };
+    join_all(paths.iter().map(put)).await
+}
+
+async fn objects_are_listed_by_their_prefix(setting: &Setting) {
+    let paths = ["c/1", "c/2/a", "c/2/b", "c-2/x", "c2/x", "d/c/1"].map(str::to_owned);
+    put_objects(setting, &paths).await;
+    put(setting, "c/inline", &noise(20)).await;
+    let sized = |path: &str| (path.to_owned(), path.len() as u64);
+    let wanted = ["c/1", "c/2/a", "c/2/b"].map(sized);
+    for limit in [1, 2, 3, 100, 5000] {
+        assert_eq!(objects(setting, &setting.alpha, "c/", limit).await, wanted[..limit.min(3)]);
+    }
+    assert_eq!(objects(setting, &setting.alpha, "c/2/b", 10).await, [sized("c/2/b")]);
+    assert!(objects(setting, &setting.alpha, "x/", 10).await.is_empty());
+    assert!(objects(setting, &setting.beta, "c/", 10).await.is_empty());
+}
+
+async fn many_are_deleted_at_once(setting: &Setting) {
+    // More than one call takes, where nothing goes wrong.
+    let many = if setting.is_calm() { 1003 } else { 30 };
+    let paths: Vec<String> = (0..many).map(|i| format!("c/{i:04}")).collect();
+    let mut blobs = put_objects(setting, &paths).await;
+    assert_eq!(objects(setting, &setting.alpha, "c/", 2000).await.len(), many);
+    assert_eq!(objects(setting, &setting.alpha, "c/", 1001).await.len(), many.min(1001), "not a whole page");
+    for i in 0..30 {
+        blobs.push(put(setting, &format!("c/{i}/inline"), &noise(20)).await);
+    }
+    blobs.extend([blobs[0].clone(), blobs[many].clone(), BlobRef::Inline("c/0000".into())]);
+    let kept = [put(setting, "d/1", &noise(20)).await, put(setting, "d/2", &noise(9000)).await];
+    for tenant in [&setting.beta, &setting.alpha, &setting.alpha] {
+        again(async || setting.ctx().blobs.delete(tenant, &blobs).await).await.expect("a deletion");
+        let left = objects(setting, &setting.alpha, "c/", 2000).await.len();
+        assert_eq!(left, if *tenant.org() == *setting.beta.org() { many } else { 0 });
+    }
+    assert!(get(setting, &setting.alpha, &blobs[many..]).await.iter().all(Option::is_none));
+    assert!(get(setting, &setting.alpha, &kept).await.iter().all(Option::is_some));
 }

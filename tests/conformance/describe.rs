@@ -143,7 +143,7 @@ async fn a_commit_that_read_before_a_description_is_stale(setting: &Setting) {
     assert!(describe(setting, &edited(&read, 1)).await);
     assert_eq!(setting.commit(&container, 0, &publish(&read)).await, Committed::Stale(vec![read.id.clone()]));
     let now = setting.record(&read.id).await.expect("a record");
-    assert_eq!((now.status, now.edits, setting.seq(&container).await), (Status::Indexing, 1, 0));
+    assert_eq!((now.status, now.edits, setting.head(&container).await.seq), (Status::Indexing, 1, 0));
     assert!(matches!(setting.commit(&container, 0, &publish(&now)).await, Committed::Done(_)));
     let done = setting.record(&read.id).await.expect("a record");
     assert_eq!(done.metadata, now.metadata);
@@ -157,7 +157,7 @@ async fn a_commit_that_read_before_a_description_is_stale(setting: &Setting) {
         Committed::Stale(vec![missing.id.clone()])
     );
     assert_eq!(setting.record(&missing.id).await, None);
-    assert_eq!(setting.seq(&container).await, 2);
+    assert_eq!(setting.head(&container).await.seq, 2);
 }
 
 async fn a_replacement_that_read_before_a_description_is_refused(setting: &Setting) {
@@ -200,9 +200,10 @@ async fn a_description_that_was_told_to_hold_is_never_lost(setting: &Setting) {
         let read = setting.record(&done.id).await.expect("a record");
         let (index, documents) = (&setting.ctx().index, &setting.ctx().documents);
         let (publishing, describing, next) = (publish(&read), change(&edited(&read, 1)), replaced(&read));
+        let head = setting.head(&container).await;
         let (published, described, accepted) = join3(
-            index.commit(&setting.alpha, &container, 1, &publishing, now),
-            index.commit(&setting.alpha, &container, 1, &describing, now),
+            index.commit(&setting.alpha, &container, &head, &publishing, now),
+            index.commit(&setting.alpha, &container, &head, &describing, now),
             documents.accept(&setting.alpha, &next, Some(&read.revision), &[]),
         )
         .await;

@@ -15,11 +15,9 @@ promises!(
     what_a_commit_leaves_behind_is_recorded_for_purging,
     segments_are_replaced_only_over_the_expected_generation,
     the_log_is_read_from_anywhere_and_trimmed_from_its_start,
+    the_head_counts_what_search_serves,
+    an_index_is_erased_item_by_item,
 );
-
-async fn head(setting: &Setting, container: &ContainerId) -> IndexHead {
-    again(async || setting.ctx().index.head(&setting.alpha, container).await).await.expect("a head")
-}
 
 async fn log(setting: &Setting, container: &ContainerId, after: u64) -> Vec<LogRecord> {
     again(async || setting.ctx().index.log(&setting.alpha, container, after).await).await.expect("a log")
@@ -35,13 +33,13 @@ fn remove(document: &Document) -> Change {
 
 async fn a_commit_does_all_of_it(setting: &Setting) {
     let container = ContainerId::random();
-    assert_eq!(head(setting, &container).await, IndexHead::default());
+    assert_eq!(setting.head(&container).await, IndexHead::default());
     assert!(log(setting, &container, 0).await.is_empty());
     let (a, b) = (setting.extracted(&container, "A.").await, setting.extracted(&container, "B.").await);
     let queued = setting.accepted(&container, "Deleted before any work.").await;
     let changes = [publish(&a), remove(&queued), publish(&b)];
     assert!(matches!(setting.commit(&container, 0, &changes).await, Committed::Done(_)));
-    assert_eq!(head(setting, &container).await.seq, 1);
+    assert_eq!(setting.head(&container).await.seq, 1);
     for document in [&a, &b] {
         let done = setting.record(&document.id).await.expect("a record");
         let (indexed, extracted) =
@@ -68,12 +66,12 @@ async fn a_commit_over_another_number_changes_nothing(setting: &Setting) {
     setting.commit(&container, 0, &[publish(&a)]).await;
     for expected in [0, 2] {
         let (index, changes) = (&setting.ctx().index, [publish(&b)]);
-        let commit =
-            async || index.commit(&setting.alpha, &container, expected, &changes, setting.now()).await;
+        let head = IndexHead { seq: expected, ..IndexHead::default() };
+        let commit = async || index.commit(&setting.alpha, &container, &head, &changes, setting.now()).await;
         assert_eq!(again(commit).await.expect("an answer"), Committed::Moved);
     }
     assert_eq!(setting.record(&b.id).await, Some(b));
-    assert_eq!((head(setting, &container).await.seq, log(setting, &container, 0).await.len()), (1, 1));
+    assert_eq!((setting.head(&container).await.seq, log(setting, &container, 0).await.len()), (1, 1));
 }
 
 async fn a_commit_of_a_changed_document_changes_nothing(setting: &Setting) {
@@ -95,7 +93,7 @@ async fn a_commit_of_a_changed_document_changes_nothing(setting: &Setting) {
     }
     assert_eq!(setting.record(&a.id).await, Some(a));
     assert_eq!(setting.record(&b.id).await, Some(newer));
-    assert_eq!(head(setting, &container).await, IndexHead::default());
+    assert_eq!(setting.head(&container).await, IndexHead::default());
     assert!(log(setting, &container, 0).await.is_empty());
 }
 
@@ -108,7 +106,7 @@ async fn of_many_commits_at_the_same_time_one_holds(setting: &Setting) {
     let (index, now) = (&setting.ctx().index, setting.now());
     let commit = async |document: &Document| {
         let changes = [publish(document)];
-        index.commit(&setting.alpha, &container, 0, &changes, now).await
+        index.commit(&setting.alpha, &container, &IndexHead::default(), &changes, now).await
     };
     let answers = futures::future::join_all(documents.iter().map(commit)).await;
     let mut done = 0;
@@ -122,7 +120,7 @@ async fn of_many_commits_at_the_same_time_one_holds(setting: &Setting) {
             Err(error) => assert!(error.is_retryable(), "{error:?}"),
         }
     }
-    let seq = head(setting, &container).await.seq;
+    let seq = setting.head(&container).await.seq;
     assert!(seq <= 1 && done as u64 == seq, "{done} are done after {seq} commits");
     assert_eq!(log(setting, &container, 0).await.len() as u64, seq);
 }
@@ -162,7 +160,7 @@ async fn segments_are_replaced_only_over_the_expected_generation(setting: &Setti
     setting.commit(&container, 0, &[publish(&document)]).await;
     let publish = async |expected: u64, segments: &[SegmentRef]| {
         let index = &setting.ctx().index;
-        again(async || index.publish(&setting.alpha, &container, expected, segments).await)
+        again(async || index.publish(&setting.alpha, &container, expected, segments, 7 + expected).await)
             .await
             .expect("an answer")
     };
@@ -171,14 +169,15 @@ async fn segments_are_replaced_only_over_the_expected_generation(setting: &Setti
     assert!(publish(0, &one).await);
     assert!(publish(0, &one).await, "our own publication again");
     assert!(!publish(0, &two).await);
-    let found = head(setting, &container).await;
+    let found = setting.head(&container).await;
     assert_eq!((found.seq, found.generation, found.segments.as_slice()), (1, 1, one.as_slice()));
+    assert_eq!((found.documents, found.memories), (Some(1), Some(7)));
     assert!(publish(1, &two).await);
     let other = setting.extracted(&container, "Other words.").await;
     setting.commit(&container, 1, &[Change::Publish(Box::new(other))]).await;
-    let found = head(setting, &container).await;
+    let found = setting.head(&container).await;
     assert_eq!((found.seq, found.generation, found.segments.as_slice()), (2, 2, two.as_slice()));
-    assert_eq!(found.through(), 2);
+    assert_eq!((found.through(), found.documents, found.memories), (2, Some(2), Some(8)));
 }
 
 async fn the_log_is_read_from_anywhere_and_trimmed_from_its_start(setting: &Setting) {
@@ -198,5 +197,61 @@ async fn the_log_is_read_from_anywhere_and_trimmed_from_its_start(setting: &Sett
         again(trim).await.expect("a trimmed log");
         assert_eq!(numbers(0).await, (if through == 0 { 1 } else { 6 }..=12).collect::<Vec<_>>());
     }
-    assert_eq!(head(setting, &container).await.seq, 12);
+    assert_eq!(setting.head(&container).await.seq, 12);
+}
+
+async fn the_head_counts_what_search_serves(setting: &Setting) {
+    let (container, other) = (ContainerId::random(), ContainerId::random());
+    let counted = async |container: &ContainerId| setting.head(container).await.documents;
+    assert_eq!(counted(&container).await, None);
+    let a = setting.served(&container, "A.").await;
+    let b = setting.served(&container, "B.").await;
+    assert_eq!(counted(&container).await, Some(2));
+    let queued = setting.accepted(&container, "Never served.").await;
+    setting.commit(&container, 2, &[remove(&queued)]).await;
+    assert_eq!(counted(&container).await, Some(2), "it was not among them");
+    let made = setting.composed(&container, "Made at once.").await;
+    let made = Document { status: Status::Done, indexed: a.indexed.clone(), ..made };
+    setting.commit(&container, 3, &[Change::Create(Box::new(made)), remove(&b)]).await;
+    assert_eq!(counted(&container).await, Some(2), "one came, one went");
+    let to = Box::new(setting.composed(&other, "A.").await);
+    setting.commit(&container, 4, &[Change::Move { from: Box::new(a), to }]).await;
+    assert_eq!((counted(&container).await, counted(&other).await), (Some(1), None));
+    // A head from before documents were counted stays one.
+    let unknown = IndexHead { documents: None, ..setting.head(&container).await };
+    assert_eq!(unknown.documents_after(&[]), None);
+}
+
+async fn an_index_is_erased_item_by_item(setting: &Setting) {
+    let container = ContainerId::random();
+    let (ctx, tenant) = (setting.ctx(), &setting.alpha);
+    for i in 0..4 {
+        setting.served(&container, &format!("Number {i}.")).await;
+    }
+    for _ in 0..2 {
+        let purge = async || ctx.index.record_purge(tenant, &container, &[], setting.now()).await;
+        again(purge).await.expect("a purge record");
+    }
+    let items = async |tenant: &domain::Tenant, limit: usize| {
+        again(async || ctx.index.items(tenant, &container, limit).await).await.expect("names")
+    };
+    let erase = async |tenant: &domain::Tenant, names: &[String]| {
+        again(async || ctx.index.erase(tenant, &container, names).await).await.expect("erased items");
+    };
+    let all = items(tenant, 100).await;
+    let kinds: String = all.iter().filter_map(|name| name.chars().next()).collect();
+    // A purge record whose answer was lost is there once more.
+    assert_eq!(kinds.trim_start_matches('P'), "LLLLH");
+    assert!(kinds.starts_with("PP") && (kinds.len() == 7 || !setting.is_calm()), "{kinds}");
+    assert_eq!(items(tenant, 3).await, all[..3]);
+    assert!(items(&setting.beta, 100).await.is_empty());
+    erase(&setting.beta, &all).await;
+    assert_eq!(items(tenant, 100).await, all, "not theirs to erase");
+    for _ in 0..2 {
+        erase(tenant, &all[..4]).await;
+        assert_eq!(items(tenant, 100).await, all[4..]);
+    }
+    erase(tenant, &all).await;
+    assert!(items(tenant, 100).await.is_empty());
+    assert_eq!(setting.head(&container).await, IndexHead::default());
 }

@@ -4,12 +4,16 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use aws::Receiver;
-use domain::{ContainerId, DocumentId, Envelope, Job, Revision};
+use domain::{ContainerId, DocumentId, Envelope, Job, Revision, TaskId};
 
 use crate::promises;
 use crate::setting::{Setting, again};
 
-promises!(every_message_arrives_at_its_queue, commits_of_a_container_come_one_batch_at_a_time);
+promises!(
+    every_message_arrives_at_its_queue,
+    commits_of_a_container_come_one_batch_at_a_time,
+    a_message_for_later_comes_later,
+);
 
 fn receiver(setting: &Setting, queue: &str) -> Receiver {
     Receiver::new(setting.app.system.clients.sqs.clone(), queue.to_owned())
@@ -53,7 +57,9 @@ async fn every_message_arrives_at_its_queue(setting: &Setting) {
         let process = Job::ProcessV1 { document: document.clone(), revision: revision.clone() };
         let commit = Job::CommitV1 { document, revision, container: container.clone() };
         let purge = Job::PurgeV1 { container: container.clone(), purge: i.to_string() };
-        for (queue, work) in [(0, process), (1, commit), (2, purge), (2, Job::CompactV1 { container })] {
+        let task = Job::TaskV1 { task: TaskId::random(), step: i };
+        let compact = Job::CompactV1 { container };
+        for (queue, work) in [(0, process), (1, commit), (2, purge), (2, task), (2, compact)] {
             let message = job(setting, work);
             wanted[queue].insert(message.to_text());
             all.push(message);
@@ -65,6 +71,24 @@ async fn every_message_arrives_at_its_queue(setting: &Setting) {
     {
         assert_eq!(drain(setting, queue).await, wanted);
     }
+}
+
+async fn a_message_for_later_comes_later(setting: &Setting) {
+    let queue = setting.app.system.names.keeper_queue.clone();
+    let receiver = receiver(setting, &queue);
+    for seconds in [1, 60, 900] {
+        let message = job(setting, Job::TaskV1 { task: TaskId::random(), step: seconds.into() });
+        let send = async || setting.ctx().jobs.send_later(&message, seconds).await;
+        again(send).await.expect("a sent message");
+        setting.app.world.clock.advance_seconds(i64::from(seconds) - 1);
+        let early = again(async || receiver.receive(Duration::ZERO).await).await.expect("messages");
+        assert!(early.is_empty(), "not before {seconds} s");
+        setting.app.world.clock.advance_seconds(1);
+        assert_eq!(drain(setting, &queue).await, BTreeSet::from([message.to_text()]));
+    }
+    let message = job(setting, Job::TaskV1 { task: TaskId::random(), step: 0 });
+    again(async || setting.ctx().jobs.send_later(&message, 0).await).await.expect("a sent message");
+    assert_eq!(drain(setting, &queue).await.len(), 1);
 }
 
 async fn commits_of_a_container_come_one_batch_at_a_time(setting: &Setting) {

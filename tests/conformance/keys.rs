@@ -1,7 +1,7 @@
 //! [`domain::ports::Keys`].
 
-use domain::key::{ApiKey, NewKey, Permission};
-use domain::{ContainerTag, KeyId, Tenant};
+use domain::key::{ApiKey, KeyKind, KeyPlan, NewKey, Permission};
+use domain::{ContainerTag, KeyId, RateLimit, Tenant};
 
 use crate::promises;
 use crate::setting::{Setting, again};
@@ -10,11 +10,20 @@ promises!(
     a_key_is_read_back_whole_by_its_id_alone,
     keys_are_listed_by_age_and_organization,
     only_its_organization_disables_a_key,
+    only_its_organization_deletes_a_key,
+    sessions_are_keys_that_are_not_listed,
 );
 
 async fn create(setting: &Setting, tenant: &Tenant, change: impl FnOnce(&mut ApiKey)) -> ApiKey {
-    let mut key =
-        NewKey::generate(tenant.org().clone(), "a name", Permission::Write, None, setting.now()).record;
+    let plan = KeyPlan {
+        name: "a name".into(),
+        kind: KeyKind::Full,
+        permission: Permission::Write,
+        tags: None,
+        expires_at: None,
+        rate: None,
+    };
+    let mut key = NewKey::generate(tenant.org().clone(), plan, setting.now()).record;
     change(&mut key);
     again(async || setting.ctx().keys.create(&key).await).await.expect("a stored key");
     key
@@ -32,9 +41,14 @@ async fn a_key_is_read_back_whole_by_its_id_alone(setting: &Setting) {
         key.tags = Some(vec![ContainerTag::default_tag(), ContainerTag::parse("b:1").expect("a tag")]);
         key.enabled = false;
         key.expires_at = Some(key.created_at.plus_seconds(60));
+        key.rate = Some(RateLimit { max: 500, window_ms: 60_000 });
     })
     .await;
-    for key in [plain, full] {
+    let mut keys = vec![plain, full];
+    for kind in [KeyKind::Full, KeyKind::Agent, KeyKind::Scoped, KeyKind::Session] {
+        keys.push(create(setting, &setting.alpha, |key| key.kind = kind).await);
+    }
+    for key in keys {
         assert_eq!(get(setting, &key.id).await, Some(key));
     }
     assert_eq!(get(setting, &KeyId::random()).await, None);
@@ -47,8 +61,7 @@ async fn keys_are_listed_by_age_and_organization(setting: &Setting) {
         wanted.push(key);
         create(setting, &setting.beta, |_| {}).await;
     }
-    let listed = again(async || setting.ctx().keys.list(&setting.alpha).await).await.expect("a list");
-    assert_eq!(listed, wanted);
+    assert_eq!(list(setting, &setting.alpha).await, wanted);
 }
 
 async fn only_its_organization_disables_a_key(setting: &Setting) {
@@ -63,4 +76,42 @@ async fn only_its_organization_disables_a_key(setting: &Setting) {
         assert!(set(&setting.alpha, &key.id, enabled).await);
         assert_eq!(get(setting, &key.id).await, Some(ApiKey { enabled, ..key.clone() }));
     }
+}
+
+async fn list(setting: &Setting, tenant: &Tenant) -> Vec<ApiKey> {
+    again(async || setting.ctx().keys.list(tenant).await).await.expect("a list")
+}
+
+async fn only_its_organization_deletes_a_key(setting: &Setting) {
+    let (kept, deleted) =
+        (create(setting, &setting.alpha, |_| {}).await, create(setting, &setting.alpha, |_| {}).await);
+    // An answer that was lost may make the second try find nothing.
+    let delete = async |tenant: &Tenant, id: &KeyId| setting.ctx().keys.delete(tenant, id).await;
+    let refused = async |tenant: &Tenant, id: &KeyId| {
+        !again(async || delete(tenant, id).await).await.expect("an answer")
+    };
+    assert!(refused(&setting.beta, &deleted.id).await);
+    assert!(refused(&setting.alpha, &KeyId::random()).await);
+    assert_eq!(get(setting, &deleted.id).await, Some(deleted.clone()));
+    let mut answers = Vec::new();
+    while !answers.last().is_some_and(Result::is_ok) {
+        answers.push(delete(&setting.alpha, &deleted.id).await);
+    }
+    assert!(answers.len() > 1 || matches!(answers[0], Ok(true)), "{answers:?}");
+    assert_eq!(get(setting, &deleted.id).await, None);
+    assert!(refused(&setting.alpha, &deleted.id).await, "it is gone");
+    assert_eq!(list(setting, &setting.alpha).await, [kept]);
+}
+
+async fn sessions_are_keys_that_are_not_listed(setting: &Setting) {
+    let session = create(setting, &setting.alpha, |key| {
+        key.kind = KeyKind::Session;
+        key.expires_at = Some(key.created_at.plus_seconds(3600));
+    })
+    .await;
+    let key = create(setting, &setting.alpha, |_| {}).await;
+    assert_eq!(list(setting, &setting.alpha).await, [key]);
+    assert_eq!(get(setting, &session.id).await, Some(session.clone()));
+    again(async || setting.ctx().keys.delete(&setting.alpha, &session.id).await).await.expect("an answer");
+    assert_eq!(get(setting, &session.id).await, None);
 }

@@ -1,6 +1,7 @@
 //! What the ports promise, as tests: each promise holds on the plain adapters, and again while the services throttle,
 //! lose requests and lose answers.
 
+mod activity;
 mod blobs;
 mod containers;
 mod describe;
@@ -10,11 +11,18 @@ mod index;
 mod jobs;
 mod keys;
 mod leases;
+mod merges;
 mod overdue;
 mod races;
+mod rates;
 mod repeats;
+mod scans;
 mod setting;
 mod settings;
+mod supersede;
+mod tags;
+mod tasks;
+mod vault;
 
 /// States promises as tests: each function runs on plain adapters and on adapters whose calls go wrong.
 macro_rules! promises {

@@ -6,8 +6,8 @@ use bytes::Bytes;
 use domain::document::{BodyForm, Extracted};
 use domain::ports::{Claim, Committed, PortResult};
 use domain::{
-    Body, Change, ContainerId, ContainerTag, Ctx, Document, DocumentId, DocumentType, Dreaming, Metadata,
-    OrgId, PortError, Revision, Status, TaskType, Tenant, Timestamp,
+    Body, Change, ContainerId, ContainerTag, Ctx, Document, DocumentId, DocumentType, Dreaming, IndexHead,
+    Metadata, OrgId, PortError, Revision, Status, TaskType, Tenant, Timestamp,
 };
 use testkit::{Rates, TestApp};
 
@@ -108,6 +108,7 @@ impl Setting {
             task_type: TaskType::Memory,
             dreaming: Dreaming::Dynamic,
             document_date: None,
+            superseded_by: None,
             created_at: now,
             updated_at: now,
         }
@@ -159,9 +160,10 @@ impl Setting {
         changes: &[Change],
     ) -> Committed {
         loop {
-            match self.ctx().index.commit(&self.alpha, container, expected, changes, self.now()).await {
+            let head = IndexHead { seq: expected, ..self.head(container).await };
+            match self.ctx().index.commit(&self.alpha, container, &head, changes, self.now()).await {
                 Ok(committed) => return committed,
-                Err(PortError::Unavailable(_)) if self.seq(container).await > expected => {
+                Err(PortError::Unavailable(_)) if self.head(container).await.seq > expected => {
                     // Nobody else commits in these tests, so it was this one.
                     return Committed::Done(Vec::new());
                 }
@@ -171,9 +173,17 @@ impl Setting {
         }
     }
 
-    /// The newest sequence number.
-    pub(crate) async fn seq(&self, container: &ContainerId) -> u64 {
-        again(async || self.ctx().index.head(&self.alpha, container).await).await.expect("a head").seq
+    /// The index's head.
+    pub(crate) async fn head(&self, container: &ContainerId) -> IndexHead {
+        again(async || self.ctx().index.head(&self.alpha, container).await).await.expect("a head")
+    }
+
+    /// A document that search serves.
+    pub(crate) async fn served(&self, container: &ContainerId, text: &str) -> Document {
+        let document = self.extracted(container, text).await;
+        let seq = self.head(container).await.seq;
+        self.commit(container, seq, &[Change::Publish(Box::new(document.clone()))]).await;
+        self.record(&document.id).await.expect("the record")
     }
 }
 

@@ -15,7 +15,7 @@ promises!(
 
 fn settings(version: u64, size: u32) -> Settings {
     let bucket = Bucket { key: "food".into(), description: format!("Meals, \"{size}\" – 食") };
-    Settings { version, chunk_size: Some(size), profile_buckets: Some(vec![bucket]) }
+    Settings { version, chunk_size: Some(size), profile_buckets: Some(vec![bucket]), ..Settings::default() }
 }
 
 async fn get(setting: &Setting, tenant: &Tenant) -> Settings {

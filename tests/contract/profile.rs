@@ -226,7 +226,7 @@ async fn markdown_is_sent_to_those_who_ask_for_it() {
     );
     let ctx = client.app.system.ctx.clone();
     let authenticator = domain::usecase::Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
-    let routes = local::routes(&App { ctx, authenticator }, 1024 * 1024);
+    let routes = local::routes(&App::new(ctx, authenticator), 1024 * 1024);
     let response = routes.oneshot(request("text/markdown", &client.key, body.clone())).await.unwrap();
     let text = response.into_body().collect().await.unwrap().to_bytes();
     let wanted =

@@ -1,4 +1,4 @@
-//! `/v3/settings`.
+//! `/v3/settings`: one setting as an example, and what holds for all.
 
 use domain::key::Permission;
 use futures::future::join_all;
@@ -10,8 +10,23 @@ use crate::shape::{Faults, ok, refused};
 
 const PATH: &str = "/v3/settings";
 
+/// Every setting, none of which is set.
+pub(crate) fn nothing_set() -> Value {
+    let mut settings = json!({
+        "chunkSize": -1, "profileBuckets": null, "shouldLLMFilter": null, "filterPrompt": null,
+        "includeItems": null, "excludeItems": null, "workspacePrompt": null, "logContent": "redacted",
+    });
+    for provider in ["cloudDrive", "notion", "onedrive", "github"] {
+        settings[format!("{provider}ClientId")] = Value::Null;
+        settings[format!("{provider}ClientSecret")] = Value::Null;
+        settings[format!("{provider}ClientSecretSet")] = json!(false);
+        settings[format!("{provider}CustomKeyEnabled")] = Value::Null;
+    }
+    settings
+}
+
 async fn chunk_size(client: &Client) -> Value {
-    ok(client.get(PATH).await, &json!({"chunkSize": "number", "profileBuckets": "null"}))["chunkSize"].clone()
+    client.get(PATH).await.body["chunkSize"].clone()
 }
 
 async fn set(client: &Client, size: Value) -> Value {
@@ -72,14 +87,15 @@ async fn settings_are_one_organizations_own() {
     let client = Client::new().await;
     set(&client, json!(500)).await;
     let other = client.app.key("other").await;
-    assert_eq!(client.app.get(PATH, &other).await.body, json!({"chunkSize": -1, "profileBuckets": null}));
-    let scoped = client.app.key_with("acme", Permission::Write, Some(&["mine"])).await;
+    assert_eq!(client.app.get(PATH, &other).await.body, nothing_set());
+    let confined = client.app.key_with("acme", Permission::Write, Some(&["mine"])).await;
     let reader = client.app.key_with("acme", Permission::Read, None).await;
-    for key in [&scoped, &reader] {
+    for key in [&confined, &reader] {
         let answer = client.app.call("PATCH", PATH, key, &json!({"chunkSize": 600})).await;
         refused(&answer, 403, "PermissionError", "");
-        assert_eq!(client.app.get(PATH, key).await.body, json!({"chunkSize": 500, "profileBuckets": null}));
     }
+    refused(&client.app.get(PATH, &confined).await, 403, "PermissionError", "organization");
+    assert_eq!(client.app.get(PATH, &reader).await.body["chunkSize"], 500);
     refused(&client.app.get(PATH, "").await, 401, "AuthenticationError", "key");
 }
 

@@ -178,7 +178,8 @@ async fn where_requests_are_small_a_large_file_is_shown_the_way() {
     let ctx = client.app.system.ctx.clone();
     let authenticator = Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
     let most = documents::LAMBDA_FILE_BYTES;
-    let router = edge::finish(documents::router(App { ctx, authenticator }, most));
+    let state = App::new(ctx, authenticator);
+    let router = edge::finish(documents::router(state.clone(), most), &state);
     for (size, status) in [(most, 200), (most + 1, 413), (most + 3 * 1024 * 1024, 413)] {
         let (kind, body) = multipart("a.txt", &vec![b'x'; size], &[]);
         let request =

@@ -115,13 +115,13 @@ fn base64(bytes: &[u8]) -> String {
 async fn invoke(app: &TestApp, function: &str, event: &Value) -> Value {
     let ctx = app.system.ctx.clone();
     let authenticator = Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
-    let state = App { ctx, authenticator };
+    let state = App::new(ctx, authenticator);
     let router = match function {
-        "recall" => recall::router(state, 1024 * 1024),
-        _ => documents::router(state, documents::LAMBDA_FILE_BYTES),
+        "recall" => recall::router(state.clone(), 1024 * 1024),
+        _ => documents::router(state.clone(), documents::LAMBDA_FILE_BYTES),
     };
     let request: LambdaRequest = serde_json::from_value(event.clone()).expect("an event of API Gateway");
-    let service = Adapter::from(lambda::service(edge::finish(router)));
+    let service = Adapter::from(lambda::service(edge::finish(router, &state)));
     let response = service.oneshot(LambdaEvent::new(request, Context::default())).await.unwrap();
     serde_json::to_value(response).unwrap()
 }

@@ -2,7 +2,9 @@
 //!
 //! `RECOLLECT_SEEDS=first..last` runs other seeds than the committed ones; a failure prints its seed.
 
+mod containers;
 mod crash;
 mod history;
+mod refused;
 mod seeds;
 mod slow;

@@ -1,86 +1,42 @@
-//! What callers say about their containers: `/v3/container-tags/{tag}`.
+//! What callers say about their containers, and what they do with whole ones: `/v3/container-tags`.
+
+mod delete;
+mod list;
+mod merge;
+mod one;
+
+use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::State;
-use axum::routing::get;
-use domain::usecase::{change_container, existing_container};
-use domain::{Bucket, Container, ContainerChange, ContainerTag, Patch, Timestamp};
-use edge::{ApiResult, App, Auth, Json, Path, Read, Write};
-use serde::{Deserialize, Serialize};
+use axum::extract::FromRef;
+use axum::routing::{get, post};
+use edge::App;
+use index::{Cache, Memories};
 
-/// The routes of this function.
-pub fn router(app: App) -> Router {
-    Router::new()
-        .route("/v3/container-tags/{tag}", get(get_container_tag).patch(update_container_tag))
-        .with_state(app)
+/// The bytes of warm memories. They are only counted here, and rarely.
+const CACHE_BYTES: usize = 64 * 1024 * 1024;
+
+/// The state of these routes: the ports and the warm memories.
+#[derive(Clone)]
+struct Tags {
+    app: App,
+    ledgers: Arc<Cache<Memories<()>>>,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct UpdateRequest {
-    name: Patch<String>,
-    entity_context: Patch<String>,
-    profile_buckets: Patch<Vec<Bucket>>,
-    memory_filesystem_paths: Patch<Vec<String>>,
-}
-
-/// A container tag by itself.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct TagResponse {
-    container_tag: String,
-    name: Option<String>,
-    entity_context: Option<String>,
-    memory_filesystem_paths: Option<Vec<String>>,
-    /// Its own, without those of the organization.
-    profile_buckets: Vec<Bucket>,
-    /// Not told after a change.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    created_at: Option<Timestamp>,
-    updated_at: Timestamp,
-}
-
-impl From<Container> for TagResponse {
-    fn from(container: Container) -> Self {
-        Self {
-            container_tag: container.tag.as_str().to_owned(),
-            name: container.name,
-            entity_context: container.entity_context,
-            memory_filesystem_paths: container.memory_paths,
-            profile_buckets: container.profile_buckets,
-            created_at: Some(container.created_at),
-            updated_at: container.updated_at,
-        }
+impl FromRef<Tags> for App {
+    fn from_ref(tags: &Tags) -> Self {
+        tags.app.clone()
     }
 }
 
-async fn get_container_tag(
-    State(app): State<App>,
-    Auth { tenant, .. }: Auth<Read>,
-    Path(tag): Path<String>,
-) -> ApiResult<Json<TagResponse>> {
-    let container = existing_container(&app.ctx, &tenant, &ContainerTag::parse(&tag)?).await?;
-    Ok(Json(container.into()))
-}
-
-/// Makes the tag if there is none.
-async fn update_container_tag(
-    State(app): State<App>,
-    Auth { tenant, .. }: Auth<Write>,
-    Path(tag): Path<String>,
-    Json(request): Json<UpdateRequest>,
-) -> ApiResult<Json<TagResponse>> {
-    // Guidance that says nothing is none.
-    let entity_context = match request.entity_context {
-        Patch::Set(context) if context.trim().is_empty() => Patch::Clear,
-        context => context,
-    };
-    let change = ContainerChange {
-        name: request.name,
-        entity_context,
-        profile_buckets: request.profile_buckets,
-        memory_paths: request.memory_filesystem_paths,
-    };
-    let container = change_container(&app.ctx, &tenant, &ContainerTag::parse(&tag)?, &change).await?;
-    Ok(Json(TagResponse { created_at: None, ..container.into() }))
+/// The routes of this function.
+pub fn router(app: App) -> Router {
+    let one = get(one::get_container_tag).patch(one::update_container_tag);
+    Router::new()
+        .route("/v3/container-tags/list", get(list::list_container_tags))
+        .route("/v3/container-tags/merge", post(merge::merge_container_tags))
+        .route("/v3/container-tags/merge/{mergeId}", get(merge::get_merge))
+        .route("/v3/container-tags/deletions/{deletionId}", get(delete::get_deletion))
+        .route("/v3/container-tags/{tag}", one.delete(delete::delete_container_tag))
+        .with_state(Tags { app, ledgers: Arc::new(Cache::new(CACHE_BYTES)) })
 }

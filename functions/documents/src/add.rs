@@ -4,7 +4,7 @@
 use axum::extract::State;
 use domain::usecase::{Accepted, Content, NewDocument, submit};
 use domain::{BodyForm, CustomId, Dreaming, Error, Metadata, Result, Status, TaskType, Timestamp};
-use edge::{ApiResult, App, Auth, Json, JsonParts, Write, tag_of};
+use edge::{ApiResult, App, Auth, Json, JsonParts, WriteContent, tag_of};
 use http::HeaderMap;
 use remote::parse_page_url;
 use serde::{Deserialize, Serialize};
@@ -53,7 +53,7 @@ impl From<Accepted> for AddResponse {
 
 pub(crate) async fn add_document(
     State(app): State<App>,
-    Auth { tenant, .. }: Auth<Write>,
+    Auth { tenant, .. }: Auth<WriteContent>,
     headers: HeaderMap,
     JsonParts(request, common): JsonParts<AddRequest, Common>,
 ) -> ApiResult<Json<AddResponse>> {

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use domain::usecase::{Accepted, Content, NewDocument, submit_all};
 use domain::{Error, Result};
-use edge::{ApiResult, App, Auth, Json, JsonParts, Write, parse_fields};
+use edge::{ApiResult, App, Auth, Json, JsonParts, WriteContent, parse_fields};
 use http::HeaderMap;
 use remote::parse_page_url;
 use serde::{Deserialize, Serialize};
@@ -50,7 +50,7 @@ struct BatchResult {
 
 pub(crate) async fn add_batch(
     State(app): State<App>,
-    Auth { tenant, .. }: Auth<Write>,
+    Auth { tenant, .. }: Auth<WriteContent>,
     headers: HeaderMap,
     JsonParts(request, defaults): JsonParts<BatchRequest, Common>,
 ) -> ApiResult<Json<BatchResponse>> {
@@ -78,7 +78,7 @@ pub(crate) async fn add_batch(
         }
     }
     let mut results = Vec::new();
-    for (place, result) in places.into_iter().zip(submit_all(&app.ctx, &tenant, documents).await) {
+    for (place, result) in places.into_iter().zip(submit_all(&app.ctx, &tenant, documents).await?) {
         match result {
             Ok(accepted) => results.push(BatchResult::accepted(&accepted, urls[place].clone())),
             Err(error) => refused.push((place, error)),

@@ -3,9 +3,10 @@
 use axum::extract::State;
 use domain::usecase::{
     ListQuery, Naming, Scope, find_documents, list_documents, path_matches, remove_documents,
+    superseded_documents, with_same_custom_ids,
 };
 use domain::{Document, Error, Result, Tenant};
-use edge::{ApiResult, App, Auth, Json, Write, scope};
+use edge::{ApiResult, App, Auth, Json, WriteContent, scope};
 use serde::{Deserialize, Serialize};
 
 /// The most ids of one request. Contract.
@@ -41,7 +42,7 @@ struct BulkError {
 
 pub(crate) async fn delete_bulk(
     State(app): State<App>,
-    Auth { tenant, .. }: Auth<Write>,
+    Auth { tenant, .. }: Auth<WriteContent>,
     Json(request): Json<BulkRequest>,
 ) -> ApiResult<Json<BulkResponse>> {
     let scope = scope(request.container_tag.as_deref(), request.container_tags.as_deref())?;
@@ -51,7 +52,8 @@ pub(crate) async fn delete_bulk(
             return Err(Error::invalid_field("filepath", "goes with containerTags, not with ids").into());
         }
         Some(ids) => by_ids(&app, &tenant, ids, &scope).await?,
-        None if scope.tags.is_empty() => {
+        // A key with tags of its own needs no other with a path; without one, nothing says that all is meant.
+        None if scope.tags.is_empty() && (request.filepath.is_none() || tenant.confined_to().is_none()) => {
             return Err(Error::invalid(
                 "say what to delete: `ids`, or `containerTags` with or without `filepath`",
             )
@@ -85,10 +87,10 @@ async fn by_ids(
             Err(error) => return Err(error),
         }
     }
-    Ok((documents, errors))
+    Ok((with_same_custom_ids(&app.ctx, tenant, documents).await?, errors))
 }
 
-/// The documents of some containers, below a path. The listing may be a moment behind, and what was just moved out of the
+/// The documents of some containers, below a path; those that a merge has superseded go as well. The listing may be a moment behind, and what was just moved out of the
 /// path must stay: with a path, the records themselves are read.
 async fn by_tags(
     app: &App,
@@ -96,8 +98,10 @@ async fn by_tags(
     scope: Scope,
     filepath: Option<String>,
 ) -> Result<Vec<Document>> {
+    let superseded = superseded_documents(&app.ctx, tenant, &scope).await?;
     let query = ListQuery { filepath: filepath.clone(), ..ListQuery::all(scope) };
-    let listed = list_documents(&app.ctx, tenant, &query).await?.documents;
+    let mut listed = list_documents(&app.ctx, tenant, &query).await?.documents;
+    listed.extend(superseded);
     if filepath.is_none() {
         return Ok(listed);
     }

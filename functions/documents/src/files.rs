@@ -4,7 +4,7 @@ use axum::extract::State;
 use bytes::Bytes;
 use domain::usecase::{Content, begin_upload, file_url, find_document};
 use domain::{BodyForm, Status, Timestamp};
-use edge::{ApiResult, App, Auth, Json, JsonParts, Path, Query, Read, Write};
+use edge::{ApiResult, App, Auth, Json, JsonParts, Path, Query, ReadContent, WriteContent};
 use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -49,7 +49,7 @@ pub(crate) struct FileUrlResponse {
 
 pub(crate) async fn begin(
     State(app): State<App>,
-    Auth { tenant, .. }: Auth<Write>,
+    Auth { tenant, .. }: Auth<WriteContent>,
     headers: HeaderMap,
     JsonParts(request, common): JsonParts<UploadRequest, Common>,
 ) -> ApiResult<Json<UploadResponse>> {
@@ -74,7 +74,7 @@ pub(crate) async fn begin(
 
 pub(crate) async fn url(
     State(app): State<App>,
-    Auth { tenant, .. }: Auth<Read>,
+    Auth { tenant, .. }: Auth<ReadContent>,
     Path(id): Path<String>,
     Query(which): Query<Which>,
 ) -> ApiResult<Json<FileUrlResponse>> {

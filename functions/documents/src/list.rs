@@ -3,7 +3,9 @@
 use axum::extract::State;
 use domain::usecase::{self, ListQuery, read_text};
 use domain::{Ctx, Document, Error, Filter, Result, Status, Tenant};
-use edge::{ApiResult, App, Auth, Json, Order, Pagination, Read, SortField, count, flexible_bool, scope};
+use edge::{
+    ApiResult, App, Auth, Json, Order, Pagination, ReadContent, SortField, count, flexible_bool, scope,
+};
 use futures::stream::{self, StreamExt, TryStreamExt};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -61,7 +63,7 @@ pub(crate) struct ListResponse {
 
 pub(crate) async fn list_documents(
     State(app): State<App>,
-    Auth { tenant, .. }: Auth<Read>,
+    Auth { tenant, .. }: Auth<ReadContent>,
     Json(request): Json<ListRequest>,
 ) -> ApiResult<Json<ListResponse>> {
     let include_content = request.include_content;

@@ -1,9 +1,9 @@
 //! One document by id or customId: read, delete, its chunks.
 
 use axum::extract::State;
-use domain::usecase::{Scope, find_document, read_chunks, read_text, remove_documents};
+use domain::usecase::{Scope, find_document, read_chunks, read_text, remove_documents, with_same_custom_ids};
 use domain::{Document, Pack, Result, TaskType, Tenant, Timestamp};
-use edge::{ApiResult, App, Auth, Json, MemoryVersion, Path, Query, Read, Write, scope};
+use edge::{ApiResult, App, Auth, Json, MemoryVersion, Path, Query, ReadContent, WriteContent, scope};
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ impl Which {
 
 pub(crate) async fn get_document(
     State(service): State<Service>,
-    Auth { tenant, .. }: Auth<Read>,
+    Auth { tenant, .. }: Auth<ReadContent>,
     Path(id): Path<String>,
     Query(which): Query<Which>,
 ) -> ApiResult<Json<FullDocument>> {
@@ -58,12 +58,13 @@ pub(crate) fn shows_memories(document: &Document) -> bool {
 
 pub(crate) async fn delete_document(
     State(app): State<App>,
-    Auth { tenant, .. }: Auth<Write>,
+    Auth { tenant, .. }: Auth<WriteContent>,
     Path(id): Path<String>,
     Query(which): Query<Which>,
 ) -> ApiResult<StatusCode> {
     let document = find_document(&app.ctx, &tenant, &id, &which.scope()?).await?;
-    remove_documents(&app.ctx, &tenant, vec![document], |_| true).await?;
+    let documents = with_same_custom_ids(&app.ctx, &tenant, vec![document]).await?;
+    remove_documents(&app.ctx, &tenant, documents, |_| true).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -88,7 +89,7 @@ struct WireChunk {
 
 pub(crate) async fn list_chunks(
     State(app): State<App>,
-    Auth { tenant, .. }: Auth<Read>,
+    Auth { tenant, .. }: Auth<ReadContent>,
     Path(id): Path<String>,
     Query(which): Query<Which>,
 ) -> ApiResult<Json<ChunksResponse>> {

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use domain::usecase::{self, ListQuery};
 use domain::{Document, Status, Timestamp};
-use edge::{ApiResult, App, Auth, Json, Pagination, Query, Read, count, scope};
+use edge::{ApiResult, App, Auth, Json, Pagination, Query, ReadContent, count, scope};
 use serde::{Deserialize, Serialize};
 
 use crate::list::place;
@@ -58,7 +58,7 @@ struct ProcessingDocument {
 
 pub(crate) async fn list_processing(
     State(app): State<App>,
-    Auth { tenant, .. }: Auth<Read>,
+    Auth { tenant, .. }: Auth<ReadContent>,
     Query(query): Query<ProcessingQuery>,
 ) -> ApiResult<Json<ProcessingResponse>> {
     let (page, limit) = place(query.page, query.limit, DEFAULT_LIMIT)?;

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use domain::usecase::{Description, Update, find_document, retry_document, update_document};
 use domain::{CustomId, Metadata, Patch, Result, TaskType, Timestamp};
-use edge::{ApiResult, App, Auth, Json, Path, Query, Write, tag_of};
+use edge::{ApiResult, App, Auth, Json, Path, Query, WriteContent, tag_of};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -27,7 +27,7 @@ pub(crate) struct UpdateRequest {
 
 pub(crate) async fn update(
     State(app): State<App>,
-    Auth { tenant, .. }: Auth<Write>,
+    Auth { tenant, .. }: Auth<WriteContent>,
     Path(id): Path<String>,
     Query(which): Query<Which>,
     Json(request): Json<UpdateRequest>,
@@ -40,7 +40,7 @@ pub(crate) async fn update(
 
 pub(crate) async fn retry(
     State(app): State<App>,
-    Auth { tenant, .. }: Auth<Write>,
+    Auth { tenant, .. }: Auth<WriteContent>,
     Path(id): Path<String>,
     Query(which): Query<Which>,
 ) -> ApiResult<Json<AddResponse>> {

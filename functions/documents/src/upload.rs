@@ -6,9 +6,10 @@ use axum::extract::multipart::{Field, Multipart, MultipartError, MultipartReject
 use bytes::Bytes;
 use domain::usecase::{Content, submit};
 use domain::{BodyForm, Error, Result};
-use edge::{ApiResult, App, Auth, Json, Write, object_text};
+use edge::{ApiResult, App, Auth, Json, WriteContent, note_body, object_text};
 use http::{HeaderMap, StatusCode};
 use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
 
 use crate::add::{AddResponse, Common, idempotency_key};
 
@@ -37,7 +38,7 @@ struct Form {
 
 pub(crate) async fn add_file(
     State(app): State<App>,
-    Auth { tenant, .. }: Auth<Write>,
+    Auth { tenant, .. }: Auth<WriteContent>,
     Extension(most): Extension<DirectFileBytes>,
     headers: HeaderMap,
     multipart: std::result::Result<Multipart, MultipartRejection>,
@@ -46,6 +47,7 @@ pub(crate) async fn add_file(
         Error::UnsupportedMedia("send the file as multipart/form-data with a part named `file`".to_owned())
     })?;
     let form = read_form(multipart, most).await?;
+    note_body(&form.outline());
     let file = form.file.ok_or_else(|| Error::invalid_field("file", "missing: add a part named `file`"))?;
     if file.is_empty() {
         return Err(Error::invalid_field("file", "the file is empty").into());
@@ -60,6 +62,24 @@ pub(crate) async fn add_file(
     let content = Content::Whole { bytes: file, form: BodyForm::File { name, declared } };
     let new = form.common.into_document(content, idempotency_key(&headers)?)?;
     Ok(Json(submit(&app.ctx, &tenant, new).await?.into()))
+}
+
+impl Form {
+    /// What the request log may say of it.
+    fn outline(&self) -> Value {
+        let common = &self.common;
+        json!({
+            "file": {"name": self.name, "bytes": self.file.as_ref().map(Bytes::len), "mimeType": self.part_type},
+            "fileType": self.file_type,
+            "mimeType": self.mime_type,
+            "containerTag": common.container_tag,
+            "containerTags": common.container_tags,
+            "customId": common.custom_id,
+            "filepath": common.filepath,
+            "metadata": common.metadata,
+            "documentDate": common.document_date,
+        })
+    }
 }
 
 /// A file's name or declared type, unless it is longer than any real one.

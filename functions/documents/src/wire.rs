@@ -53,6 +53,9 @@ pub(crate) struct FullDocument {
     raw: Option<Value>,
     source: Option<String>,
     og_image: Option<String>,
+    /// The newer document of its customId that a merge has put in its place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    superseded_by: Option<String>,
     /// What the content says about itself: author, dates, number of pages.
     properties: BTreeMap<String, String>,
     task_type: TaskType,
@@ -122,6 +125,7 @@ impl FullDocument {
             raw: None,
             source: None,
             og_image: document.properties.get("ogImage").cloned(),
+            superseded_by: document.superseded_by.as_ref().map(ToString::to_string),
             properties: document.properties.clone(),
             task_type: document.task_type,
             dreaming_status: if document.status.is_final() { "done" } else { "dreaming" },

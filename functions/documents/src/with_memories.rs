@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use axum::extract::State;
 use domain::usecase::{ListQuery, Naming, find_documents, list_documents};
 use domain::{ContainerId, Document, Error, Metadata, Result, Tenant, Timestamp};
-use edge::{ApiResult, Auth, Json, MemoryEntry, Order, Pagination, Read, SortField, count, scope};
+use edge::{ApiResult, Auth, Json, MemoryEntry, Order, Pagination, ReadContent, SortField, count, scope};
 use index::Memories;
 use memory::{Ledger, Memory};
 use serde::{Deserialize, Serialize};
@@ -120,7 +120,7 @@ async fn with_memories(
 
 pub(crate) async fn list(
     State(service): State<Service>,
-    Auth { tenant, .. }: Auth<Read>,
+    Auth { tenant, .. }: Auth<ReadContent>,
     Json(request): Json<DocumentsRequest>,
 ) -> ApiResult<Json<DocumentsResponse>> {
     let (page, limit) = place(request.page, request.limit, DEFAULT_LIMIT)?;
@@ -140,7 +140,7 @@ pub(crate) async fn list(
 
 pub(crate) async fn by_ids(
     State(service): State<Service>,
-    Auth { tenant, .. }: Auth<Read>,
+    Auth { tenant, .. }: Auth<ReadContent>,
     Json(request): Json<ByIdsRequest>,
 ) -> ApiResult<Json<DocumentsResponse>> {
     if !(1..=MAX_IDS).contains(&request.ids.len()) {

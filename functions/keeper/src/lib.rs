@@ -1,17 +1,19 @@
-//! What keeps the rest in order: purges, compaction, files that clients have uploaded themselves, dead letters, and every
-//! minute a sweep of what got stuck.
+//! What keeps the rest in order: purges, compaction, deletion and merge of containers, files that clients have uploaded
+//! themselves, dead letters, and every minute a sweep of what got stuck.
 
+mod rollup;
 mod sweep;
 
 use async_trait::async_trait;
 use domain::Worker;
 use domain::ports::{Arrival, PortResult};
-use domain::usecase::file_arrived;
+use domain::usecase::{file_arrived, run_task};
 use domain::{
-    ContainerId, Ctx, Delivery, Envelope, Error, Failure, FailureCode, Job, Outcome, Result, Tenant,
+    ContainerId, Ctx, Delivery, Envelope, Error, Failure, FailureCode, Job, Outcome, Owner, Result, Tenant,
 };
 use tracing::{error, warn};
 
+pub use rollup::roll_up;
 pub use sweep::{Swept, sweep};
 
 /// The worker behind the queue `keeper` and the dead-letter queues.
@@ -57,7 +59,9 @@ impl Keeper {
                 self.ctx.documents.fail(&tenant, document, revision, &failure, None, now).await?;
             }
             Job::PurgeV1 { container, purge } => self::purge(&self.ctx, &tenant, container, purge).await?,
-            Job::CompactV1 { container } => index::compact(&self.ctx, &tenant, container).await?,
+            Job::CompactV1 { container } => compact(&self.ctx, &tenant, container).await?,
+            // The sweeper finds a task that is a dead letter.
+            Job::TaskV1 { task, step } => run_task(&self.ctx, &tenant, task, *step).await?,
             Job::ProcessV1 { .. } | Job::CommitV1 { .. } => {
                 return Err(Error::internal("a message came to the wrong queue"));
             }
@@ -82,6 +86,12 @@ impl Worker for Keeper {
         }
         outcomes
     }
+}
+
+/// Compacts a container, unless it was deleted: what is left of it goes, and a new segment would be in the way.
+async fn compact(ctx: &Ctx, tenant: &Tenant, container: &ContainerId) -> PortResult<()> {
+    let owner = ctx.containers.owners(tenant, std::slice::from_ref(container)).await?.pop();
+    if owner == Some(Owner::Gone) { Ok(()) } else { index::compact(ctx, tenant, container).await }
 }
 
 /// Deletes the bytes of a purge record, then the record. Doing it again finds nothing left to do.

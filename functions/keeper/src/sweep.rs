@@ -17,9 +17,14 @@ pub struct Swept {
     pub documents: usize,
     /// Purges that were done.
     pub purges: usize,
+    /// Tasks whose message was sent again.
+    pub tasks: usize,
+    /// Hours of the request log that were counted.
+    pub hours: usize,
 }
 
-/// Sends the messages of unfinished documents that were due before `before`, and does overdue purges.
+/// Sends the messages of unfinished documents and tasks that were due before `before`, does overdue purges, and counts the
+/// hours of the request log that have ended.
 ///
 /// A document gets its pause before its message: if the sweep dies in between, the next sweep is late by a pause, and
 /// nothing is lost. The number of attempts is bounded by whoever processes the message.
@@ -31,15 +36,28 @@ pub async fn sweep(ctx: &Ctx, before: Timestamp) -> PortResult<Swept> {
     for overdue in ctx.documents.overdue(before, LIMIT).await? {
         // One piece of work that cannot be picked up must not stop the others.
         match pick_up(ctx, &overdue, before).await {
-            Ok(true) if matches!(overdue, Overdue::Document(..)) => swept.documents += 1,
-            Ok(true) => swept.purges += 1,
+            Ok(true) => match overdue {
+                Overdue::Document(..) => swept.documents += 1,
+                Overdue::Purge(..) => swept.purges += 1,
+                Overdue::Task(..) => swept.tasks += 1,
+            },
             Ok(false) => {}
             Err(error) => warn!(error = &error as &dyn std::error::Error, "could not pick up overdue work"),
         }
     }
+    // An hour that is not over yet would only be opened again.
+    match crate::rollup::roll_up(ctx, before.min(ctx.clock.now())).await {
+        Ok(hours) => swept.hours = hours,
+        Err(error) => {
+            warn!(error = &error as &dyn std::error::Error, "could not count hours of the request log")
+        }
+    }
     if swept != Swept::default() {
-        let Swept { documents, purges } = swept;
-        info!(documents, purges, "picked up {documents} documents and {purges} purges");
+        let Swept { documents, purges, tasks, hours } = swept;
+        info!(
+            documents,
+            purges, tasks, hours, "picked up {documents} documents, {purges} purges and {tasks} tasks"
+        );
     }
     Ok(swept)
 }
@@ -49,6 +67,14 @@ async fn pick_up(ctx: &Ctx, overdue: &Overdue, before: Timestamp) -> PortResult<
     match overdue {
         Overdue::Purge(_, container, purge) => {
             crate::purge(ctx, &tenant, container, purge).await?;
+            Ok(true)
+        }
+        Overdue::Task(org, id) => {
+            let Some(task) = ctx.tasks.get(&tenant, id).await? else {
+                return Ok(false);
+            };
+            // Nothing to postpone: its next step does. Until then another message does no harm.
+            ctx.jobs.send(&[Envelope::to_move_on(org, &task)]).await?;
             Ok(true)
         }
         Overdue::Document(org, id) => {

@@ -172,9 +172,15 @@ pub enum KeyAction {
         /// What the key may do
         #[arg(long, value_enum, default_value_t = Access::Write)]
         access: Access,
-        /// A container tag that the key is confined to; may be repeated
-        #[arg(long = "tag", value_name = "TAG")]
+        /// The same as `--access read`
+        #[arg(long, conflicts_with = "access")]
+        read_only: bool,
+        /// A container tag that the key is confined to; may be repeated, or several with commas between them
+        #[arg(long = "tag", visible_alias = "tags", value_name = "TAG", value_delimiter = ',')]
         tags: Vec<String>,
+        /// After how many days the key stops working, 1 to 365; never when left out
+        #[arg(long, value_name = "DAYS")]
+        expires_days: Option<i64>,
     },
     /// List the organization's keys, oldest first; never their secrets
     List {

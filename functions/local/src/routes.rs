@@ -19,7 +19,9 @@ pub fn routes(app: &App, cache_bytes: usize) -> Router {
     let recall = recall::router(app.clone(), cache_bytes - of_memories);
     let settings = settings::router(app.clone());
     let tags = container_tags::router(app.clone());
-    edge::finish(documents.merge(memories).merge(recall).merge(settings).merge(tags))
+    let analytics = analytics::router(app.clone());
+    let routes = documents.merge(memories).merge(recall).merge(settings).merge(tags).merge(analytics);
+    edge::finish(routes, app)
 }
 
 /// A file of the largest size, and the fields of its form.

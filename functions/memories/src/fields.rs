@@ -1,8 +1,8 @@
 //! What several routes read of a request, checked.
 
 use domain::memory::{MAX_MEMORY_CHARS, Period};
-use domain::{ContainerTag, Error, Result, Timestamp};
-use edge::tag_of;
+use domain::{ContainerTag, Error, Result, Tenant, Timestamp};
+use edge::own_tag;
 use serde::Deserialize;
 
 /// The most characters of a reason.
@@ -71,9 +71,12 @@ pub(crate) fn content(field: &str, text: &str) -> Result<String> {
 }
 
 /// The one container that a request is about.
-pub(crate) fn container_tag(one: Option<&str>, many: Option<&[String]>) -> Result<ContainerTag> {
-    let tag = tag_of(one, many)?;
-    tag.ok_or_else(|| Error::invalid_field("containerTag", "name the container that the memories are in"))
+pub(crate) fn container_tag(
+    tenant: &Tenant,
+    one: Option<&str>,
+    many: Option<&[String]>,
+) -> Result<ContainerTag> {
+    own_tag(tenant, one, many, "name the container that the memories are in")
 }
 
 /// What a request calls a memory by.

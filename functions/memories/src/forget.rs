@@ -7,7 +7,7 @@ use domain::usecase::{Naming, Scope, act_on_memories, find_documents, read_chunk
 use domain::{
     ContainerId, ContainerTag, Document, DocumentId, Error, MemoryAction, MemoryId, Result, Tenant, Timestamp,
 };
-use edge::{ApiResult, Auth, Json, Write};
+use edge::{ApiResult, Auth, Json, WriteContent};
 use memory::Memory;
 use serde::{Deserialize, Serialize};
 
@@ -60,13 +60,13 @@ impl Doomed {
 
 pub(crate) async fn forget_memory(
     State(service): State<Service>,
-    Auth { tenant, .. }: Auth<Write>,
+    Auth { tenant, .. }: Auth<WriteContent>,
     Json(request): Json<ForgetRequest>,
 ) -> ApiResult<Json<ForgetResponse>> {
-    let tag = container_tag(request.container_tag.as_deref(), request.container_tags.as_deref())?;
+    let tag = container_tag(&tenant, request.container_tag.as_deref(), request.container_tags.as_deref())?;
     let target = Target::new(request.id.as_deref(), request.content.as_deref())?;
     let reason = reason("reason", request.reason.clone())?;
-    let room = Room::open(&service, &tenant, &tag).await?;
+    let room = Room::open_to_write(&service, &tenant, &tag).await?;
     let (kind, doomed) = match target {
         Target::Id(id) if room.get(id).is_none() => of_source(&service, &tenant, &tag, &room, id).await?,
         target => (Kind::Memory, of_target(&room, target)?),

@@ -83,7 +83,7 @@ pub(crate) async fn review_inferred(
     Json(request): Json<ReviewRequest>,
 ) -> ApiResult<Json<ReviewResponse>> {
     let tag = ContainerTag::parse(&tag)?;
-    let room = Room::open(&service, &tenant, &tag).await?;
+    let room = Room::open_to_write(&service, &tenant, &tag).await?;
     let held = room.get(&id).ok_or(Error::NotFound("Memory"))?;
     check_reviewable(held.memory, room.now)?;
     let memory = held.memory.id.clone();

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use axum::extract::State;
 use domain::usecase::containers;
 use domain::{Error, Filter, MemoryId, Result, Timestamp};
-use edge::{ApiResult, Auth, Json, MemoryEntry, Order, Pagination, Read, SortField, count, scope};
+use edge::{ApiResult, Auth, Json, MemoryEntry, Order, Pagination, ReadContent, SortField, count, scope};
 use index::Memories;
 use memory::Memory;
 use serde::{Deserialize, Serialize};
@@ -42,12 +42,12 @@ pub(crate) struct ListResponse {
 
 pub(crate) async fn list_memories(
     State(service): State<Service>,
-    Auth { tenant, .. }: Auth<Read>,
+    Auth { tenant, .. }: Auth<ReadContent>,
     Json(request): Json<ListRequest>,
 ) -> ApiResult<Json<ListResponse>> {
     let ctx = &service.app.ctx;
     let scope = scope(request.container_tag.as_deref(), request.container_tags.as_deref())?;
-    if scope.tags.is_empty() {
+    if scope.tags.is_empty() && tenant.confined_to().is_none() {
         return Err(Error::invalid_field("containerTags", "name at least one container").into());
     }
     let filter = request.filters.as_ref().filter(|value| !value.is_null()).map(Filter::parse).transpose()?;

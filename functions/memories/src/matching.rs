@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use axum::extract::State;
+use domain::usecase::{existing_container, writable_container};
 use domain::{Error, MemoryId, PortError, Result, Revision, Timestamp};
-use edge::{ApiResult, Auth, Json, Write, count, flexible_bool};
+use edge::{ApiResult, Auth, Json, WriteContent, count, flexible_bool};
 use retrieval::{ContainerIndex, DocumentView, Embedder, Query, StaticEmbedder};
 use serde::{Deserialize, Serialize};
 
@@ -66,19 +67,24 @@ enum Wanted<'a> {
 
 pub(crate) async fn forget_matching(
     State(service): State<Service>,
-    Auth { tenant, .. }: Auth<Write>,
+    Auth { tenant, .. }: Auth<WriteContent>,
     Json(request): Json<MatchingRequest>,
 ) -> ApiResult<Json<MatchingResponse>> {
-    let tag = container_tag(request.container_tag.as_deref(), request.container_tags.as_deref())?;
+    let tag = container_tag(&tenant, request.container_tag.as_deref(), request.container_tags.as_deref())?;
     let wanted = request.wanted()?;
     let reason = reason("reason", request.reason.clone())?;
+    let ctx = &service.app.ctx;
+    let container = match request.dry_run {
+        true => existing_container(ctx, &tenant, &tag).await?,
+        false => writable_container(ctx, &tenant, &tag).await?,
+    };
     let found: Vec<(Candidate, Doomed)> = match wanted {
         Wanted::Ids(ids) => {
-            let room = Room::open(&service, &tenant, &tag).await?;
+            let room = Room::of(&service.app, &service.ledgers, &tenant, container).await?;
             named(&room, ids)?
         }
         Wanted::Query { text, threshold, most } => {
-            let room = Room::open_in(&service.app, &service.searchable, &tenant, &tag).await?;
+            let room = Room::of(&service.app, &service.searchable, &tenant, container).await?;
             similar(&room, text, threshold, most)?
         }
     };

@@ -1,7 +1,7 @@
 //! The memories behind one container tag, and how a request names them.
 
-use domain::usecase::existing_container;
-use domain::{ContainerId, ContainerTag, Document, Error, MemoryId, Result, Tenant, Timestamp};
+use domain::usecase::{existing_container, writable_container};
+use domain::{Container, ContainerId, ContainerTag, Document, Error, MemoryId, Result, Tenant, Timestamp};
 use edge::App;
 use index::{Cache, Memories, MemoryIndex};
 use memory::{Ledger, Memory};
@@ -27,33 +27,36 @@ pub(crate) struct Held<'a> {
 impl Held<'_> {
     /// When the memory was last said, which may be in the future: dates are the caller's.
     pub(crate) fn last_said(&self) -> Timestamp {
-        let said = self.memory.sources.iter().filter_map(|source| {
-            let statements = self.ledger.told(&source.document)?.statements.iter();
-            statements
-                .filter(|statement| statement.start == source.start)
-                .map(|statement| statement.said_at)
-                .max()
-        });
-        said.max().unwrap_or(self.memory.said_at).max(self.memory.said_at)
+        self.ledger.last_said(self.memory)
     }
 }
 
 impl Room {
     /// Opens the container behind a tag, which must exist.
     pub(crate) async fn open(service: &Service, tenant: &Tenant, tag: &ContainerTag) -> Result<Self> {
-        Self::open_in(&service.app, &service.ledgers, tenant, tag).await
+        let container = existing_container(&service.app.ctx, tenant, tag).await?;
+        Self::of(&service.app, &service.ledgers, tenant, container).await
+    }
+
+    /// As [`Room::open`], to change something in it: not while it is merged.
+    pub(crate) async fn open_to_write(
+        service: &Service,
+        tenant: &Tenant,
+        tag: &ContainerTag,
+    ) -> Result<Self> {
+        let container = writable_container(&service.app.ctx, tenant, tag).await?;
+        Self::of(&service.app, &service.ledgers, tenant, container).await
     }
 }
 
 impl<I: MemoryIndex> Room<I> {
-    /// As [`Room::open`], from these warm memories.
-    pub(crate) async fn open_in(
+    /// The memories of a container, from these warm ones.
+    pub(crate) async fn of(
         app: &App,
         cache: &Cache<Memories<I>>,
         tenant: &Tenant,
-        tag: &ContainerTag,
+        container: Container,
     ) -> Result<Self> {
-        let container = existing_container(&app.ctx, tenant, tag).await?;
         let mut parts = Vec::with_capacity(container.ids.len());
         for id in container.ids {
             let memories = cache.open(&app.ctx, tenant, &id).await?;

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use domain::usecase::act_on_memories;
 use domain::{Error, MemoryAction, MemoryId, Metadata, Patch, PortError, Result, Statement, Timestamp};
-use edge::{ApiResult, Auth, Json, Write};
+use edge::{ApiResult, Auth, Json, WriteContent, optional_object};
 use memory::{Memory, topic_of, written};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -27,6 +27,7 @@ pub(crate) struct UpdateRequest {
     metadata: Patch<Map<String, Value>>,
     forget_after: Patch<String>,
     forget_reason: Patch<String>,
+    #[serde(deserialize_with = "optional_object")]
     temporal_context: Option<TemporalContext>,
 }
 
@@ -46,14 +47,14 @@ pub(crate) struct UpdateResponse {
 
 pub(crate) async fn update_memory(
     State(service): State<Service>,
-    Auth { tenant, .. }: Auth<Write>,
+    Auth { tenant, .. }: Auth<WriteContent>,
     Json(request): Json<UpdateRequest>,
 ) -> ApiResult<Json<UpdateResponse>> {
     let ctx = &service.app.ctx;
-    let tag = container_tag(request.container_tag.as_deref(), request.container_tags.as_deref())?;
+    let tag = container_tag(&tenant, request.container_tag.as_deref(), request.container_tags.as_deref())?;
     let target = Target::new(request.id.as_deref(), request.content.as_deref())?;
     let correction = request.correction(ctx.clock.now())?;
-    let room = Room::open(&service, &tenant, &tag).await?;
+    let room = Room::open_to_write(&service, &tenant, &tag).await?;
     let old = room.find(target)?;
     if !old.memory.is_latest {
         let again = successor(old).filter(|new| correction.has_made(new, old, room.now));

@@ -1,9 +1,9 @@
 //! `POST /v4/memories`: memories in a client's own words.
 
 use axum::extract::State;
-use domain::usecase::{existing_container, write_memories};
+use domain::usecase::{writable_container, write_memories};
 use domain::{DocumentId, Error, MemoryId, Metadata, PortError, Result, Statement, Timestamp};
-use edge::{ApiResult, Auth, Json, Write, flexible_bool};
+use edge::{ApiResult, Auth, Json, WriteContent, flexible_bool, optional_object};
 use http::StatusCode;
 use memory::{Ledger, Memory, Told, written};
 use serde::{Deserialize, Serialize};
@@ -34,6 +34,7 @@ struct NewMemory {
     metadata: Option<Map<String, Value>>,
     forget_after: Option<String>,
     forget_reason: Option<String>,
+    #[serde(default, deserialize_with = "optional_object")]
     temporal_context: Option<TemporalContext>,
 }
 
@@ -58,13 +59,13 @@ struct CreatedMemory {
 
 pub(crate) async fn create_memories(
     State(service): State<Service>,
-    Auth { tenant, .. }: Auth<Write>,
+    Auth { tenant, .. }: Auth<WriteContent>,
     Json(request): Json<CreateRequest>,
 ) -> ApiResult<(StatusCode, Json<CreateResponse>)> {
     let ctx = &service.app.ctx;
-    let tag = container_tag(request.container_tag.as_deref(), request.container_tags.as_deref())?;
+    let tag = container_tag(&tenant, request.container_tag.as_deref(), request.container_tags.as_deref())?;
     let sent = Sent::read(&request.memories, ctx.clock.now())?;
-    let container = existing_container(ctx, &tenant, &tag).await?;
+    let container = writable_container(ctx, &tenant, &tag).await?;
     let before = service.ledgers.open(ctx, &tenant, container.primary()).await?;
     let statements = match sent.repeated(before.ledger()) {
         Some(told) => told.statements.clone(),

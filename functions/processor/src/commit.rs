@@ -27,7 +27,7 @@ pub(crate) async fn commit(
             return Ok(());
         }
         let head = ctx.index.head(tenant, container).await?;
-        let committed = ctx.index.commit(tenant, container, head.seq, &changes, ctx.clock.now()).await?;
+        let committed = ctx.index.commit(tenant, container, &head, &changes, ctx.clock.now()).await?;
         if let Committed::Done(purges) = committed {
             after_commit(ctx, tenant, container, &head, &changes, purges).await;
             return Ok(());

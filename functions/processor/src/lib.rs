@@ -64,7 +64,9 @@ impl Worker for Processor {
                     let group = groups.entry((envelope.org, container)).or_insert((tenant, Vec::new()));
                     group.1.push((i, document, revision));
                 }
-                Job::PurgeV1 { .. } | Job::CompactV1 { .. } => warn!("a message came to the wrong queue"),
+                Job::PurgeV1 { .. } | Job::CompactV1 { .. } | Job::TaskV1 { .. } => {
+                    warn!("a message came to the wrong queue");
+                }
             }
         }
         let processed = single.into_iter().map(|(i, tenant, document, revision)| async move {

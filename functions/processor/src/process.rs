@@ -4,6 +4,7 @@ use domain::BlobRef;
 use domain::Pack;
 use domain::document::{Extracted, Learned};
 use domain::ports::{Claim, OVERDUE_AFTER_SECONDS};
+use domain::usecase::present_tag;
 use domain::{
     Ctx, Document, DocumentId, Envelope, Failure, FailureCode, Job, PortError, Result, Revision, Statements,
     Status, Tenant, Timestamp,
@@ -43,6 +44,10 @@ pub(crate) async fn process(
     if document.attempts > MAX_ATTEMPTS {
         let message = format!("processing was begun {MAX_ATTEMPTS} times and never finished");
         return fail(ctx, tenant, &document, FailureCode::ProcessingFailed, message).await;
+    }
+    if present_tag(ctx, tenant, &document).await?.is_none() {
+        // Its container was deleted, and the purge takes the document.
+        return Ok(());
     }
     let result = run(ctx, readers, tenant, &mut document).await;
     if result.is_err() {

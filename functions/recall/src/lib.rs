@@ -1,4 +1,4 @@
-//! Recall: `/v4/search`, `/v3/search` and `/v4/profile`.
+//! Recall: `/v4/search`, `/v3/search`, `/v4/profile`, and the profile of a container tag.
 
 mod engine;
 mod profile;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::FromRef;
-use axum::routing::post;
+use axum::routing::{get, post};
 use edge::App;
 use index::{Cache, Chunks, Memories};
 
@@ -43,6 +43,7 @@ pub fn router(app: App, cache_bytes: usize) -> Router {
         .route("/v3/search", post(v3::search))
         .route("/v4/profile", post(profile::get_profile))
         .route("/v4/profile/buckets", post(profile::list_buckets))
+        .route("/v3/container-tags/{tag}/profile", get(profile::of_tag))
         .with_state(Recall {
             app,
             chunks: Arc::new(Cache::new(cache_bytes / 2)),

@@ -1,4 +1,4 @@
-//! `POST /v4/profile` and `POST /v4/profile/buckets`.
+//! `POST /v4/profile`, `POST /v4/profile/buckets` and `GET /v3/container-tags/{tag}/profile`.
 
 mod markdown;
 
@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use domain::usecase::{Scope, containers};
-use domain::{Bucket, Container, Error, Filter, Result, Tenant};
-use edge::{ApiResult, Auth, Json, Read, tag_of};
+use domain::usecase::{Scope, containers, existing_container};
+use domain::{Bucket, Container, ContainerTag, Error, Filter, Result, Tenant};
+use edge::{ApiResult, Auth, Json, Path, Read, ReadContent, own_tag};
 use http::HeaderMap;
 use memory::{Ledger, Outline, Profile, Sorter, profile};
 use serde::{Deserialize, Serialize};
@@ -60,11 +60,11 @@ struct Parts {
 
 pub(crate) async fn get_profile(
     State(recall): State<Recall>,
-    Auth { tenant, .. }: Auth<Read>,
+    Auth { tenant, .. }: Auth<ReadContent>,
     headers: HeaderMap,
     Json(request): Json<ProfileRequest>,
 ) -> ApiResult<Response> {
-    let scope = named(request.container_tag.as_deref(), request.container_tags.as_deref())?;
+    let scope = named(&tenant, request.container_tag.as_deref(), request.container_tags.as_deref())?;
     let filters = request.filters.clone().filter(|value| !value.is_null());
     let filter = filters.as_ref().map(Filter::parse).transpose()?;
     let threshold = request.threshold.map(|value| crate::v4::threshold(value, "threshold")).transpose()?;
@@ -87,6 +87,18 @@ pub(crate) async fn get_profile(
     Ok(Json(answer).into_response())
 }
 
+/// The profile of a tag that is there, without topics.
+pub(crate) async fn of_tag(
+    State(recall): State<Recall>,
+    Auth { tenant, .. }: Auth<Read>,
+    Path(tag): Path<String>,
+) -> ApiResult<Json<ProfileResponse>> {
+    let container = existing_container(&recall.app.ctx, &tenant, &ContainerTag::parse(&tag)?).await?;
+    let built = build(&recall, &tenant, Some(&container), None, None).await?;
+    let profile = Parts { statics: Some(built.statics), dynamic: Some(built.dynamic), buckets: None };
+    Ok(Json(ProfileResponse { profile, search_results: None }))
+}
+
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct BucketsRequest {
@@ -101,19 +113,17 @@ pub(crate) struct BucketsResponse {
 
 pub(crate) async fn list_buckets(
     State(recall): State<Recall>,
-    Auth { tenant, .. }: Auth<Read>,
+    Auth { tenant, .. }: Auth<ReadContent>,
     Json(request): Json<BucketsRequest>,
 ) -> ApiResult<Json<BucketsResponse>> {
-    let scope = named(request.container_tag.as_deref(), request.container_tags.as_deref())?;
+    let scope = named(&tenant, request.container_tag.as_deref(), request.container_tags.as_deref())?;
     let container = container(&recall, &tenant, &scope).await?;
     Ok(Json(BucketsResponse { buckets: effective(&recall, &tenant, container.as_ref()).await? }))
 }
 
 /// The one container tag that was named.
-fn named(one: Option<&str>, many: Option<&[String]>) -> Result<Scope> {
-    let tag = tag_of(one, many)?;
-    let tag = tag.ok_or_else(|| Error::invalid_field("containerTag", "name the container of the profile"))?;
-    Ok(Scope { tags: vec![tag] })
+fn named(tenant: &Tenant, one: Option<&str>, many: Option<&[String]>) -> Result<Scope> {
+    Ok(Scope { tags: vec![own_tag(tenant, one, many, "name the container of the profile")?] })
 }
 
 /// The container of the scope; none before anything was written to it.

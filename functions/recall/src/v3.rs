@@ -6,7 +6,7 @@ use std::time::Instant;
 use axum::extract::State;
 use domain::usecase::{find_document, read_text};
 use domain::{DocumentType, Filter, PortError, Result, SearchDocument, Tenant, Timestamp};
-use edge::{ApiResult, Auth, Json, Read, count, flexible_bool, scope};
+use edge::{ApiResult, Auth, Json, ReadContent, count, flexible_bool, scope};
 use index::Chunks;
 use retrieval::ContainerIndex;
 use serde::{Deserialize, Serialize};
@@ -89,7 +89,7 @@ struct Group {
 
 pub(crate) async fn search(
     State(recall): State<Recall>,
-    Auth { tenant, .. }: Auth<Read>,
+    Auth { tenant, .. }: Auth<ReadContent>,
     Json(request): Json<SearchRequest>,
 ) -> ApiResult<Json<SearchResponse>> {
     let begun = Instant::now();

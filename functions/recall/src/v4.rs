@@ -5,7 +5,7 @@ use std::time::Instant;
 use axum::extract::State;
 use domain::usecase::Scope;
 use domain::{Error, Filter, Result, Tenant, Timestamp};
-use edge::{ApiResult, Auth, Json, Read, count, flexible_bool, scope};
+use edge::{ApiResult, Auth, Json, ReadContent, count, flexible_bool, object, scope};
 use index::Memories;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -34,6 +34,7 @@ pub(crate) struct SearchRequest {
     search_mode: Option<SearchMode>,
     filters: Option<Value>,
     filepath: Option<String>,
+    #[serde(deserialize_with = "object")]
     include: Include,
     #[serde(deserialize_with = "flexible_bool")]
     rerank: bool,
@@ -99,7 +100,7 @@ pub(crate) struct SearchResponse {
 
 pub(crate) async fn search(
     State(recall): State<Recall>,
-    Auth { tenant, .. }: Auth<Read>,
+    Auth { tenant, .. }: Auth<ReadContent>,
     Json(request): Json<SearchRequest>,
 ) -> ApiResult<Json<SearchResponse>> {
     let begun = Instant::now();

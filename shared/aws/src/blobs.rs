@@ -1,9 +1,12 @@
 //! Blobs: up to 8 KiB, compressed, as an item beside the records, above in S3. An S3 PUT costs as much as eight write
 //! units, so that is where the price turns; compression saves about one unit of a text of 2 KB.
 
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
 use aws_sdk_dynamodb::types::AttributeValue;
 use aws_sdk_s3::operation::get_object::GetObjectError;
+use aws_sdk_s3::types::{Delete, ObjectIdentifier};
 use bytes::Bytes;
 use domain::BlobRef;
 use domain::ports::{Arrival, Blobs, PortResult, UploadForm};
@@ -12,7 +15,7 @@ use futures::future::try_join_all;
 
 use crate::arrivals;
 use crate::clients::Clients;
-use crate::error::port_error;
+use crate::error::{build_error, port_error};
 use crate::item::{Item, Table, b, key_item, n};
 use crate::keys;
 use crate::presign::Presigner;
@@ -21,8 +24,10 @@ use crate::presign::Presigner;
 const INLINE_BYTES: usize = 8 * 1024;
 /// Larger ones go to S3 without a try: text compresses to about a third.
 const COMPRESSIBLE_BYTES: usize = 6 * INLINE_BYTES;
-/// How many objects are read or deleted at the same time.
+/// How many objects are read at the same time.
 const PARALLEL: usize = 16;
+/// The most objects of one listing or deletion.
+const OBJECTS: usize = 1000;
 
 pub(crate) struct AwsBlobs {
     table: Table,
@@ -47,6 +52,25 @@ impl AwsBlobs {
         };
         let bytes = object.body.collect().await.map_err(|error| PortError::Unavailable(Box::new(error)))?;
         Ok(Some(bytes.into_bytes()))
+    }
+
+    /// Deletes at most [`OBJECTS`] objects by their keys.
+    async fn delete_objects(&self, keys: &[String]) -> PortResult<()> {
+        if let [key] = keys {
+            let delete = self.s3.delete_object().bucket(&self.bucket).key(key);
+            return delete.send().await.map(|_| ()).map_err(port_error);
+        }
+        let identifiers = keys.iter().map(|key| ObjectIdentifier::builder().key(key).build());
+        let identifiers = identifiers.collect::<Result<_, _>>().map_err(build_error)?;
+        let delete =
+            Delete::builder().set_objects(Some(identifiers)).quiet(true).build().map_err(build_error)?;
+        let request = self.s3.delete_objects().bucket(&self.bucket).delete(delete);
+        let answer = request.send().await.map_err(port_error)?;
+        if answer.errors().is_empty() {
+            Ok(())
+        } else {
+            Err(PortError::Unavailable("the service refused to delete some objects".into()))
+        }
     }
 }
 
@@ -124,20 +148,37 @@ impl Blobs for AwsBlobs {
         Ok(found)
     }
 
+    async fn objects(&self, tenant: &Tenant, prefix: &str, limit: usize) -> PortResult<Vec<(String, u64)>> {
+        let list = self.s3.list_objects_v2().bucket(&self.bucket).prefix(keys::object(tenant, prefix));
+        let list = list.max_keys(i32::try_from(limit.min(OBJECTS)).unwrap_or(i32::MAX));
+        let own = keys::object(tenant, "");
+        let mut found = Vec::new();
+        let mut pages = list.into_paginator().send();
+        while found.len() < limit
+            && let Some(page) = pages.next().await
+        {
+            for object in page.map_err(port_error)?.contents() {
+                let path = object.key().and_then(|key| key.strip_prefix(&own));
+                let path = path.ok_or_else(|| PortError::Corrupt("listed object".into()))?;
+                found.push((path.to_owned(), u64::try_from(object.size().unwrap_or(0)).unwrap_or(0)));
+            }
+        }
+        found.truncate(limit);
+        Ok(found)
+    }
+
     async fn delete(&self, tenant: &Tenant, blobs: &[BlobRef]) -> PortResult<()> {
+        let (mut inline, mut objects) = (Vec::new(), BTreeSet::new());
         for blob in blobs {
             match blob {
-                BlobRef::Inline(path) => {
-                    let key = key_item(&keys::blob(tenant, path));
-                    let delete =
-                        self.table.client.delete_item().table_name(&self.table.name).set_key(Some(key));
-                    delete.send().await.map_err(port_error)?;
-                }
-                BlobRef::Object(path) => {
-                    let delete = self.s3.delete_object().bucket(&self.bucket).key(keys::object(tenant, path));
-                    delete.send().await.map_err(port_error)?;
-                }
+                BlobRef::Inline(path) => inline.push(keys::blob(tenant, path)),
+                BlobRef::Object(path) => _ = objects.insert(keys::object(tenant, path)),
             }
+        }
+        self.table.delete_many(&inline).await?;
+        let objects: Vec<String> = objects.into_iter().collect();
+        for batch in objects.chunks(OBJECTS) {
+            self.delete_objects(batch).await?;
         }
         Ok(())
     }

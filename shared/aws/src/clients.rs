@@ -57,6 +57,8 @@ pub struct Clients {
     pub s3: aws_sdk_s3::Client,
     /// Work.
     pub sqs: aws_sdk_sqs::Client,
+    /// Seals.
+    pub kms: aws_sdk_kms::Client,
     /// Addresses of objects for others.
     pub(crate) presigner: Presigner,
 }
@@ -69,6 +71,7 @@ impl Clients {
             dynamodb: aws_sdk_dynamodb::Client::new(config),
             s3: aws_sdk_s3::Client::from_conf(s3),
             sqs: aws_sdk_sqs::Client::new(config),
+            kms: aws_sdk_kms::Client::new(config),
             presigner: Presigner::new(config),
         }
     }

@@ -1,10 +1,16 @@
-//! Container tags on DynamoDB: one item a tag, in the organization's partition.
+//! Container tags on DynamoDB: one item a tag, in the organization's partition; and one mark for each physical container
+//! that no longer belongs to the tag it was made for, in the container's own partition.
+
+mod transactions;
 
 use async_trait::async_trait;
-use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue, ReturnValuesOnConditionCheckFailure};
+use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
+use aws_smithy_runtime_api::client::result::SdkError;
+use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 use domain::ports::{Containers, PortResult};
-use domain::{Container, ContainerChange, ContainerId, ContainerTag, Patch, PortError, Tenant, Timestamp};
+use domain::{Container, ContainerChange, ContainerId, ContainerTag, Owner, Patch, PortError, Task, TaskId};
+use domain::{Tenant, Timestamp};
 
 use crate::error::port_error;
 use crate::item::{Item, Read, Table, json, key_item, n, s};
@@ -34,6 +40,7 @@ impl Containers for DynamoContainers {
             entity_context: None,
             profile_buckets: Vec::new(),
             memory_paths: None,
+            merge: None,
         };
         let mut item = key_item(&keys::tag(tenant, tag));
         item.insert("v".into(), n(1));
@@ -54,6 +61,42 @@ impl Containers for DynamoContainers {
         }
     }
 
+    async fn owners(&self, tenant: &Tenant, ids: &[ContainerId]) -> PortResult<Vec<Owner>> {
+        let keys: Vec<_> = ids.iter().map(|id| keys::owner(tenant, id)).collect();
+        let marks = match keys.as_slice() {
+            [key] => vec![self.0.get(key).await?],
+            keys => self.0.get_many(keys).await?,
+        };
+        marks.iter().map(|mark| mark.as_ref().map_or(Ok(Owner::Original), read_owner)).collect()
+    }
+
+    async fn delete(&self, tenant: &Tenant, container: &Container, task: &Task) -> PortResult<bool> {
+        self.begin(tenant, task, self.deletion(tenant, container)?).await
+    }
+
+    async fn begin_merge(
+        &self,
+        tenant: &Tenant,
+        target: &Container,
+        sources: &[Container],
+        task: &Task,
+    ) -> PortResult<bool> {
+        self.begin(tenant, task, self.merge(tenant, target, sources, task)?).await
+    }
+
+    async fn end_merge(&self, tenant: &Tenant, tag: &ContainerTag, task: &TaskId) -> PortResult<()> {
+        self.end_part(tenant, tag, task).await
+    }
+
+    async fn forget_deleted(&self, tenant: &Tenant, ids: &[ContainerId]) -> PortResult<()> {
+        for id in ids {
+            let key = key_item(&keys::owner(tenant, id));
+            let delete = self.0.client.delete_item().table_name(&self.0.name).set_key(Some(key));
+            held(delete.condition_expression("attribute_exists(gone)").send().await)?;
+        }
+        Ok(())
+    }
+
     async fn list(&self, tenant: &Tenant) -> PortResult<Vec<Container>> {
         let end = format!("{}\u{7f}", keys::TAG_PREFIX);
         let items = self.0.range(&keys::organization(tenant), keys::TAG_PREFIX, &end).await?;
@@ -65,13 +108,7 @@ impl Containers for DynamoContainers {
         let update = update.set_key(Some(key_item(&keys::tag(tenant, tag))));
         let update =
             update.update_expression("SET ectx = :context").condition_expression("attribute_exists(pk)");
-        match update.expression_attribute_values(":context", s(context)).send().await {
-            Ok(_) => Ok(true),
-            Err(error) => match error.as_service_error() {
-                Some(UpdateItemError::ConditionalCheckFailedException(_)) => Ok(false),
-                _ => Err(port_error(error)),
-            },
-        }
+        held(update.expression_attribute_values(":context", s(context)).send().await)
     }
 
     async fn describe(
@@ -93,6 +130,26 @@ impl Containers for DynamoContainers {
         let update = update.update_expression(expression.text).return_values(ReturnValue::AllNew);
         let stored = update.send().await.map_err(port_error)?.attributes;
         read(&stored.ok_or_else(|| PortError::Corrupt("container".into()))?)
+    }
+}
+
+/// Whether the condition of a write held.
+fn held<T, E>(answer: Result<T, SdkError<E, HttpResponse>>) -> PortResult<bool>
+where
+    E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
+{
+    match answer {
+        Ok(_) => Ok(true),
+        Err(error) if error.code() == Some("ConditionalCheckFailedException") => Ok(false),
+        Err(error) => Err(port_error(error)),
+    }
+}
+
+fn read_owner(mark: &Item) -> PortResult<Owner> {
+    match mark.optional_text("tag").map(ContainerTag::parse) {
+        Some(Ok(tag)) => Ok(Owner::Tag(tag)),
+        None if mark.contains_key("gone") => Ok(Owner::Gone),
+        _ => Err(PortError::Corrupt("a container's owner".into())),
     }
 }
 
@@ -148,5 +205,6 @@ fn read(item: &Item) -> PortResult<Container> {
         entity_context: item.optional_text("ectx").map(str::to_owned),
         profile_buckets: item.optional_parsed("pb")?.unwrap_or_default(),
         memory_paths: item.optional_parsed("mp")?,
+        merge: item.optional_parsed("mg")?,
     })
 }

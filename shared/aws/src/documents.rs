@@ -2,6 +2,7 @@
 //!
 //! Two sparse indexes hang on it: `by-container` for listings, and `due` while the document is unfinished.
 
+mod scan;
 mod shape;
 
 use std::collections::HashMap;
@@ -12,19 +13,15 @@ use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::{
-    AttributeValue, CancellationReason, Put, ReturnValue, ReturnValuesOnConditionCheckFailure as OnFailure,
-    TransactWriteItem,
+    AttributeValue, Put, ReturnValue, ReturnValuesOnConditionCheckFailure as OnFailure, TransactWriteItem,
 };
 use domain::BlobRef;
 use domain::ports::{Claim, Documents, Overdue, PortResult};
 use domain::{ContainerId, Document, DocumentId, Failure, PortError, Revision, Status, Tenant, Timestamp};
 
-use tracing::error;
-
-use crate::error::{build_error, port_error};
-use crate::item::{Read, Table, collect, json, key_item, n, s};
+use crate::error::{Cancellation, build_error, cancellation, port_error};
+use crate::item::{Read, Table, json, key_item, n, s};
 use crate::keys;
-use crate::layout::{BY_CONTAINER, DUE};
 use crate::purge::purge_put;
 
 use shape::write_sent;
@@ -36,6 +33,8 @@ pub(crate) struct DynamoDocuments(pub(crate) Table);
 pub(crate) const EDITED_AS_OFTEN: &str = "(attribute_not_exists(ed) OR ed = :ed)";
 /// What an edit of a description writes, with [`edit_values`].
 pub(crate) const EDIT: &str = "SET sent = :sent, ed = :next, up = :now";
+/// No merge has superseded the document: one that is superseded is served no more and stays as it is.
+pub(crate) const NOT_SUPERSEDED: &str = "attribute_not_exists(sup)";
 /// The revision is the newest and no end was reached.
 const UNFINISHED: &str = "rev = :rev AND NOT st IN (:done, :failed)";
 
@@ -91,34 +90,7 @@ fn replacement_condition(
             "idx = :idx"
         }
     };
-    (format!("rev = :expected AND {indexed} AND {EDITED_AS_OFTEN}"), Some(values))
-}
-
-/// Why a transaction was cancelled.
-enum Cancellation {
-    /// A condition did not hold.
-    Condition,
-    /// Another transaction was at the same items: nothing is known, read again.
-    Conflict,
-    /// Throttled.
-    Passing,
-    /// A fault of ours.
-    Other,
-}
-
-fn cancellation(reasons: &[CancellationReason]) -> Cancellation {
-    let has = |wanted: &[&str]| {
-        reasons.iter().any(|reason| reason.code().is_some_and(|code| wanted.contains(&code)))
-    };
-    if has(&["ConditionalCheckFailed"]) {
-        Cancellation::Condition
-    } else if has(&["TransactionConflict"]) {
-        Cancellation::Conflict
-    } else if has(&["ThrottlingError", "ProvisionedThroughputExceeded"]) {
-        Cancellation::Passing
-    } else {
-        Cancellation::Other
-    }
+    (format!("rev = :expected AND {indexed} AND {EDITED_AS_OFTEN} AND {NOT_SUPERSEDED}"), Some(values))
 }
 
 /// Sends an update; `false` when its condition did not hold.
@@ -344,34 +316,39 @@ impl Documents for DynamoDocuments {
     }
 
     async fn list(&self, tenant: &Tenant, container: &ContainerId) -> PortResult<Vec<Document>> {
-        let query = self.0.client.query().table_name(&self.0.name).index_name(BY_CONTAINER.name);
-        let query = query.key_condition_expression("gl = :gl").scan_index_forward(false);
-        let query = query.expression_attribute_values(":gl", s(keys::listing(tenant, container)));
-        collect(query).await?.iter().map(read_document).collect()
+        self.listed(tenant, container).await
+    }
+
+    async fn page(
+        &self,
+        tenant: &Tenant,
+        container: &ContainerId,
+        superseded: bool,
+        after: Option<&str>,
+        limit: usize,
+    ) -> PortResult<(Vec<Document>, Option<String>)> {
+        self.listed_page(tenant, container, superseded, after, limit).await
+    }
+
+    async fn count(
+        &self,
+        tenant: &Tenant,
+        container: &ContainerId,
+        enough: usize,
+    ) -> PortResult<Option<usize>> {
+        self.listed_count(tenant, container, enough).await
+    }
+
+    async fn count_unfinished(&self, tenant: &Tenant, enough: usize) -> PortResult<usize> {
+        self.due_count(tenant, enough).await
+    }
+
+    async fn erase(&self, tenant: &Tenant, ids: &[DocumentId]) -> PortResult<()> {
+        let keys: Vec<_> = ids.iter().map(|id| keys::document(tenant, id)).collect();
+        self.0.delete_many(&keys).await
     }
 
     async fn overdue(&self, before: Timestamp, limit: usize) -> PortResult<Vec<Overdue>> {
-        let mut found = Vec::new();
-        for shard in 0..keys::DUE_SHARDS {
-            let query = self.0.client.query().table_name(&self.0.name).index_name(DUE.name);
-            let query = query.key_condition_expression("qs = :qs AND qd < :before");
-            let query = query.expression_attribute_values(":qs", s(format!("Q#{shard}")));
-            let query = query.expression_attribute_values(":before", s(keys::due_sort(before)));
-            let page = i32::try_from(limit).unwrap_or(i32::MAX);
-            let answer = query.limit(page).send().await.map_err(port_error)?;
-            for item in answer.items.unwrap_or_default() {
-                let (pk, sk) = (item.text("pk")?, item.text("sk")?);
-                let document = keys::parse_document(pk).map(|(org, id)| Overdue::Document(org, id));
-                let purge =
-                    || keys::parse_purge(pk, sk).map(|(org, id, purge)| Overdue::Purge(org, id, purge));
-                match document.or_else(purge) {
-                    Some(overdue) => found.push((item.text("qd")?.to_owned(), overdue)),
-                    // One record that cannot be read must not stop the sweep of all others.
-                    None => error!("the index of unfinished work has a key that is none of ours"),
-                }
-            }
-        }
-        found.sort_by(|a, b| a.0.cmp(&b.0));
-        Ok(found.into_iter().take(limit).map(|(_, overdue)| overdue).collect())
+        self.due(before, limit).await
     }
 }

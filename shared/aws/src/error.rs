@@ -1,5 +1,6 @@
 //! From the SDK's errors to the ports'.
 
+use aws_sdk_dynamodb::types::CancellationReason;
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use aws_smithy_runtime_api::client::result::SdkError;
 use aws_smithy_types::error::metadata::ProvideErrorMetadata;
@@ -38,4 +39,32 @@ where
 /// A request that this crate composed wrongly.
 pub(crate) fn build_error(error: aws_smithy_types::error::operation::BuildError) -> PortError {
     PortError::Internal(Box::new(error))
+}
+
+/// Why a transaction was cancelled.
+pub(crate) enum Cancellation {
+    /// A condition did not hold.
+    Condition,
+    /// Another transaction was at the same items: nothing is known, read again.
+    Conflict,
+    /// Throttled.
+    Passing,
+    /// A fault of ours.
+    Other,
+}
+
+/// The most telling of the reasons.
+pub(crate) fn cancellation(reasons: &[CancellationReason]) -> Cancellation {
+    let has = |wanted: &[&str]| {
+        reasons.iter().any(|reason| reason.code().is_some_and(|code| wanted.contains(&code)))
+    };
+    if has(&["ConditionalCheckFailed"]) {
+        Cancellation::Condition
+    } else if has(&["TransactionConflict"]) {
+        Cancellation::Conflict
+    } else if has(&["ThrottlingError", "ProvisionedThroughputExceeded"]) {
+        Cancellation::Passing
+    } else {
+        Cancellation::Other
+    }
 }

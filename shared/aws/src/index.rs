@@ -22,17 +22,28 @@ use changes::{cancelled, change_records, log_entry};
 pub(crate) struct DynamoIndex(pub(crate) Table);
 
 impl DynamoIndex {
-    /// Moves the head from `expected` to the next number: the fence of every commit.
-    fn advance_head(&self, tenant: &Tenant, container: &ContainerId, expected: u64) -> PortResult<Update> {
+    /// Moves the head to the next number: the fence of every commit.
+    fn advance_head(
+        &self,
+        tenant: &Tenant,
+        container: &ContainerId,
+        head: &IndexHead,
+        changes: &[Change],
+    ) -> PortResult<Update> {
         let update = Update::builder().table_name(&self.0.name);
         let update = update.set_key(Some(key_item(&keys::head(tenant, container))));
-        let update = update.update_expression("SET seq = :next, v = :v");
-        let update = update.expression_attribute_values(":next", n(expected + 1));
+        let update = match head.documents_after(changes) {
+            None => update.update_expression("SET seq = :next, v = :v"),
+            Some(documents) => update
+                .update_expression("SET seq = :next, v = :v, docs = :docs")
+                .expression_attribute_values(":docs", n(documents)),
+        };
+        let update = update.expression_attribute_values(":next", n(head.seq + 1));
         let update = update.expression_attribute_values(":v", n(1));
-        let update = if expected == 0 {
+        let update = if head.seq == 0 {
             update.condition_expression("attribute_not_exists(seq)")
         } else {
-            update.condition_expression("seq = :seq").expression_attribute_values(":seq", n(expected))
+            update.condition_expression("seq = :seq").expression_attribute_values(":seq", n(head.seq))
         };
         update.build().map_err(build_error)
     }
@@ -72,13 +83,13 @@ impl Index for DynamoIndex {
         let Some(item) = self.0.get(&keys::head(tenant, container)).await? else {
             return Ok(IndexHead::default());
         };
-        let number = |name: &str| {
-            if item.contains_key(name) { item.number(name) } else { Ok(0) }
-        };
+        let number = |name: &str| item.contains_key(name).then(|| item.number(name)).transpose();
         Ok(IndexHead {
-            seq: number("seq")?,
+            seq: number("seq")?.unwrap_or(0),
             segments: item.optional_parsed("segs")?.unwrap_or_default(),
-            generation: number("gen")?,
+            generation: number("gen")?.unwrap_or(0),
+            documents: number("docs")?,
+            memories: number("mems")?,
         })
     }
 
@@ -97,14 +108,14 @@ impl Index for DynamoIndex {
         &self,
         tenant: &Tenant,
         container: &ContainerId,
-        expected_seq: u64,
+        head: &IndexHead,
         changes: &[Change],
         now: Timestamp,
     ) -> PortResult<Committed> {
         let token = Revision::random();
-        let seq = expected_seq + 1;
+        let seq = head.seq + 1;
         let entries = changes.iter().map(|change| log_entry(change, now)).collect::<PortResult<Vec<_>>>()?;
-        let head = self.advance_head(tenant, container, expected_seq)?;
+        let head = self.advance_head(tenant, container, head, changes)?;
         let record = self.append(tenant, container, seq, token.as_str(), &entries)?;
         let mut items = vec![
             TransactWriteItem::builder().update(head).build(),
@@ -152,10 +163,12 @@ impl Index for DynamoIndex {
         container: &ContainerId,
         expected: u64,
         segments: &[SegmentRef],
+        memories: u64,
     ) -> PortResult<bool> {
         let update = self.0.client.update_item().table_name(&self.0.name);
         let update = update.set_key(Some(key_item(&keys::head(tenant, container))));
-        let update = update.update_expression("SET segs = :segs, gen = :next");
+        let update = update.update_expression("SET segs = :segs, gen = :next, mems = :memories");
+        let update = update.expression_attribute_values(":memories", n(memories));
         let update = update.expression_attribute_values(":segs", json(&segments));
         let update = update.expression_attribute_values(":next", n(expected + 1));
         let update = if expected == 0 {
@@ -215,6 +228,34 @@ impl Index for DynamoIndex {
         let put = self.0.client.put_item().table_name(&self.0.name).set_item(Some(item));
         put.send().await.map_err(port_error)?;
         Ok(purge)
+    }
+
+    async fn items(&self, tenant: &Tenant, container: &ContainerId, limit: usize) -> PortResult<Vec<String>> {
+        // From the last sort key to the first: purge records, log records, the head.
+        let query = self.0.client.query().table_name(&self.0.name).consistent_read(true);
+        let query = query.key_condition_expression("pk = :pk").scan_index_forward(false);
+        let query = query.expression_attribute_values(":pk", s(keys::container(tenant, container)));
+        let mut pages = query.projection_expression("sk").into_paginator().send();
+        let mut found = Vec::new();
+        while let Some(page) = pages.next().await {
+            for item in page.map_err(port_error)?.items() {
+                // The owner's mark outlives the index.
+                let name = item.text("sk")?;
+                if name != keys::OWNER && found.len() < limit {
+                    found.push(name.to_owned());
+                }
+            }
+            if found.len() >= limit {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    async fn erase(&self, tenant: &Tenant, container: &ContainerId, items: &[String]) -> PortResult<()> {
+        let pk = keys::container(tenant, container);
+        let keys: Vec<_> = items.iter().map(|name| (pk.clone(), name.clone())).collect();
+        self.0.delete_many(&keys).await
     }
 
     async fn forget_purge(&self, tenant: &Tenant, container: &ContainerId, purge: &str) -> PortResult<()> {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes};
+use aws_sdk_dynamodb::types::{AttributeValue, DeleteRequest, KeysAndAttributes, WriteRequest};
 use aws_smithy_types::Blob;
 use domain::PortError;
 use domain::ports::PortResult;
@@ -16,6 +16,8 @@ pub(crate) type Item = HashMap<String, AttributeValue>;
 
 /// The most keys of one `BatchGetItem`.
 const BATCH_KEYS: usize = 100;
+/// The most writes of one `BatchWriteItem`.
+const BATCH_WRITES: usize = 25;
 /// How often what DynamoDB left unprocessed is asked for again.
 const BATCH_ATTEMPTS: usize = 8;
 
@@ -123,6 +125,37 @@ impl Table {
             open = answer.unprocessed_keys.and_then(|mut keys| keys.remove(&self.name)).map(|left| left.keys);
         }
         if open.is_none_or(|keys| keys.is_empty()) { Ok(items) } else { Err(throttled()) }
+    }
+
+    /// Deletes items, whatever they hold; one that is not there is fine.
+    pub(crate) async fn delete_many(&self, keys: &[Key]) -> PortResult<()> {
+        let mut unique: Vec<&Key> = keys.iter().collect();
+        unique.sort();
+        unique.dedup();
+        for batch in unique.chunks(BATCH_WRITES) {
+            let delete = |key: &&Key| {
+                let request = DeleteRequest::builder().set_key(Some(key_item(key))).build();
+                Ok(WriteRequest::builder().delete_request(request.map_err(build_error)?).build())
+            };
+            self.write_batch(batch.iter().map(delete).collect::<PortResult<_>>()?).await?;
+        }
+        Ok(())
+    }
+
+    async fn write_batch(&self, writes: Vec<WriteRequest>) -> PortResult<()> {
+        let mut open = writes;
+        for attempt in 0..BATCH_ATTEMPTS {
+            if attempt > 0 {
+                tokio::time::sleep(std::time::Duration::from_millis(10 << attempt)).await;
+            }
+            let request = self.client.batch_write_item().request_items(&self.name, open);
+            let left = request.send().await.map_err(port_error)?.unprocessed_items;
+            open = left.and_then(|mut left| left.remove(&self.name)).unwrap_or_default();
+            if open.is_empty() {
+                return Ok(());
+            }
+        }
+        Err(throttled())
     }
 
     /// All items of a partition whose sort key lies between two bounds, ascending, strongly consistent.

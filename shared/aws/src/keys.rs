@@ -1,7 +1,7 @@
 //! Every key of every table, in one place. An organization id has no `#`, and whatever follows it is the last part of
 //! its key or has a fixed alphabet without `#`, so no two records can share a key.
 
-use domain::{ContainerId, ContainerTag, DocumentId, KeyId, OrgId, Timestamp};
+use domain::{ContainerId, ContainerTag, DocumentId, KeyId, OrgId, TaskId, Timestamp};
 
 use domain::Tenant;
 
@@ -15,6 +15,11 @@ pub(crate) const DUE_SHARDS: u32 = 8;
 
 pub(crate) fn document(tenant: &Tenant, id: &DocumentId) -> Key {
     (format!("D#{}#{id}", tenant.org()), ALONE.into())
+}
+
+/// What the partition keys of an organization's documents begin with.
+pub(crate) fn documents_of(tenant: &Tenant) -> String {
+    format!("D#{}#", tenant.org())
 }
 
 /// The organization and id in a document's partition key.
@@ -45,12 +50,29 @@ pub(crate) fn head(tenant: &Tenant, id: &ContainerId) -> Key {
     (container(tenant, id), "HEAD".into())
 }
 
+/// Sort key of the mark that says which tag a physical container belongs to now; none for the tag it was made for.
+pub(crate) const OWNER: &str = "OWN";
+
+pub(crate) fn owner(tenant: &Tenant, id: &ContainerId) -> Key {
+    (container(tenant, id), OWNER.into())
+}
+
 pub(crate) fn log_sort(seq: u64) -> String {
     format!("L#{seq:016}")
 }
 
 pub(crate) fn purge(tenant: &Tenant, id: &ContainerId, purge: &str) -> Key {
     (container(tenant, id), format!("P#{purge}"))
+}
+
+pub(crate) fn task(tenant: &Tenant, id: &TaskId) -> Key {
+    (format!("J#{}#{id}", tenant.org()), ALONE.into())
+}
+
+/// The organization and id in a task's partition key.
+pub(crate) fn parse_task(pk: &str) -> Option<(OrgId, TaskId)> {
+    let (org, id) = pk.strip_prefix("J#")?.split_once('#')?;
+    Some((OrgId::parse(org).ok()?, TaskId::parse(id)?))
 }
 
 /// The parts of a purge record's key.
@@ -75,6 +97,11 @@ pub(crate) fn parse_object(key: &str) -> Option<(OrgId, String)> {
 
 pub(crate) fn listing(tenant: &Tenant, id: &ContainerId) -> String {
     format!("L#{}#{id}", tenant.org())
+}
+
+/// The listing of a container's documents that others of their customId have superseded in a merge.
+pub(crate) fn superseded_listing(tenant: &Tenant, id: &ContainerId) -> String {
+    format!("S#{}#{id}", tenant.org())
 }
 
 pub(crate) fn listing_sort(created_at: Timestamp, id: &DocumentId) -> String {

@@ -1,4 +1,4 @@
-//! What has to exist: tables, bucket and queues, described once. Embedded mode creates them from here, and a test holds
+//! What has to exist: tables, bucket, queues and a key, described once. Embedded mode creates them from here, and a test holds
 //! `template.yaml` equal to it.
 
 /// A DynamoDB table: string keys `pk` and `sk`, on-demand billing, no local index.
@@ -60,12 +60,16 @@ pub const DUE: IndexLayout = IndexLayout { name: "due", hash: "qs", range: "qd",
 
 /// Documents, containers, indexes and small blobs.
 pub const RECORDS: TableLayout = TableLayout { name: "records", indexes: &[BY_CONTAINER, DUE], ttl: None };
-/// API key hashes.
-pub const SECRETS: TableLayout = TableLayout { name: "secrets", indexes: &[], ttl: None };
-/// What expires by itself.
-pub const ACTIVITY: TableLayout = TableLayout { name: "activity", indexes: &[], ttl: Some("ttl") };
+/// API key hashes and sealed secrets. Sessions expire by themselves.
+pub const SECRETS: TableLayout = TableLayout { name: "secrets", indexes: &[], ttl: Some("ttl") };
+/// What expires by itself: the request log and its counts, rate limits, repeated requests. Of what is due in it, the
+/// hours that nobody has counted yet.
+pub const ACTIVITY: TableLayout = TableLayout { name: "activity", indexes: &[DUE], ttl: Some("ttl") };
 /// All tables.
 pub const TABLES: [TableLayout; 3] = [RECORDS, SECRETS, ACTIVITY];
+
+/// The key that seals secrets, as the embedded KMS knows it.
+pub const SECRETS_KEY: &str = "local";
 
 /// The bucket of raw bytes, packs and segments.
 pub const BUCKET: &str = "content";

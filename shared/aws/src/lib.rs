@@ -1,10 +1,11 @@
-//! The ports on DynamoDB, S3 and SQS: the only crate that names the AWS SDK.
+//! The ports on DynamoDB, S3, SQS and KMS: the only crate that names the AWS SDK.
 //!
 //! The same adapters run on AWS, over the embedded services and against any endpoint that speaks the protocols; what
 //! they need to exist is described once, in [`layout`].
 
 pub mod layout;
 
+mod activity;
 mod arrivals;
 mod blobs;
 mod clients;
@@ -19,16 +20,21 @@ mod keys;
 mod names;
 mod presign;
 mod purge;
+mod rates;
 mod receive;
 mod repeats;
 mod secrets;
 mod settings;
 mod setup;
+mod tasks;
+mod transaction;
+mod vault;
 
 use std::sync::Arc;
 
 use domain::Ctx;
 use domain::ports::Clock;
+use domain::usecase::{Backlog, MAX_UNFINISHED};
 
 pub use clients::{Clients, from_environment, through};
 pub use clock::SystemClock;
@@ -46,11 +52,16 @@ pub fn ctx(clients: &Clients, names: &Names, clock: Arc<dyn Clock>) -> Ctx {
         containers: Arc::new(containers::DynamoContainers(records.clone())),
         settings: Arc::new(settings::DynamoSettings(records.clone())),
         documents: Arc::new(documents::DynamoDocuments(records.clone())),
-        index: Arc::new(index::DynamoIndex(records)),
+        index: Arc::new(index::DynamoIndex(records.clone())),
         blobs: Arc::new(blobs),
         jobs: Arc::new(jobs::SqsJobs::new(clients.sqs.clone(), names)),
-        keys: Arc::new(secrets::DynamoKeys(secrets)),
-        repeats: Arc::new(repeats::DynamoRepeats(activity)),
+        keys: Arc::new(secrets::DynamoKeys(secrets.clone())),
+        repeats: Arc::new(repeats::DynamoRepeats(activity.clone())),
+        tasks: Arc::new(tasks::DynamoTasks(records)),
+        activity: Arc::new(activity::DynamoActivity::new(activity.clone())),
+        rates: Arc::new(rates::DynamoRates(activity)),
+        vault: Arc::new(vault::KmsVault::new(secrets, clients.kms.clone(), names.kms_key.clone())),
+        backlog: Backlog::new(MAX_UNFINISHED),
         clock,
     }
 }

@@ -9,7 +9,7 @@ use crate::layout;
 pub struct Names {
     /// Table of records.
     pub records: String,
-    /// Table of API keys.
+    /// Table of API keys and sealed secrets.
     pub secrets: String,
     /// Table of what expires.
     pub activity: String,
@@ -21,10 +21,12 @@ pub struct Names {
     pub commit_queue: String,
     /// Address of the queue `keeper`.
     pub keeper_queue: String,
+    /// Id or ARN of the key that seals secrets.
+    pub kms_key: String,
 }
 
 /// The environment variables, in the order of the fields.
-const VARIABLES: [&str; 7] = [
+const VARIABLES: [&str; 8] = [
     "RECOLLECT_RECORDS_TABLE",
     "RECOLLECT_SECRETS_TABLE",
     "RECOLLECT_ACTIVITY_TABLE",
@@ -32,6 +34,7 @@ const VARIABLES: [&str; 7] = [
     "RECOLLECT_PROCESS_QUEUE_URL",
     "RECOLLECT_COMMIT_QUEUE_URL",
     "RECOLLECT_KEEPER_QUEUE_URL",
+    "RECOLLECT_SECRETS_KEY_ID",
 ];
 
 impl Names {
@@ -45,6 +48,7 @@ impl Names {
             process_queue: String::new(),
             commit_queue: String::new(),
             keeper_queue: String::new(),
+            kms_key: layout::SECRETS_KEY.into(),
         }
     }
 
@@ -64,6 +68,7 @@ impl Names {
             process_queue: get(4),
             commit_queue: get(5),
             keeper_queue: get(6),
+            kms_key: get(7),
         })
     }
 
@@ -77,6 +82,7 @@ impl Names {
             &self.process_queue,
             &self.commit_queue,
             &self.keeper_queue,
+            &self.kms_key,
         ];
         VARIABLES.into_iter().zip(values.into_iter().cloned()).collect()
     }

@@ -1,15 +1,17 @@
 //! API keys on DynamoDB: one item by key id for authentication, one in the organization's partition for listing. Both
-//! are written in one transaction.
+//! are written, and deleted, in one transaction. Sessions have the first one only, and DynamoDB deletes it some time
+//! after they have expired.
 
 use async_trait::async_trait;
-use aws_sdk_dynamodb::types::{Put, TransactWriteItem};
-use domain::key::{ApiKey, Permission};
+use aws_sdk_dynamodb::types::{AttributeValue, Delete, Put, TransactWriteItem};
+use domain::key::{ApiKey, KeyKind, Permission};
 use domain::ports::{Keys, PortResult};
 use domain::{ContainerTag, KeyId, OrgId, PortError, Tenant, Timestamp};
 
 use crate::error::{build_error, port_error};
 use crate::item::{Item, Read, Table, b, json, key_item, n, s};
 use crate::keys;
+use crate::transaction::transaction_error;
 
 pub(crate) struct DynamoKeys(pub(crate) Table);
 
@@ -21,14 +23,14 @@ impl Keys for DynamoKeys {
 
     async fn create(&self, key: &ApiKey) -> PortResult<()> {
         let tenant = Tenant::of_operator(key.org.clone());
-        let pointer = key_item(&keys::api_key_of(&tenant, &key.id));
+        let listed = (key.kind != KeyKind::Session).then(|| key_item(&keys::api_key_of(&tenant, &key.id)));
         let mut transaction = self.0.client.transact_write_items();
-        for item in [write(key), pointer] {
+        for item in [Some(write(key)), listed].into_iter().flatten() {
             let put =
                 Put::builder().table_name(&self.0.name).set_item(Some(item)).build().map_err(build_error)?;
             transaction = transaction.transact_items(TransactWriteItem::builder().put(put).build());
         }
-        transaction.send().await.map(|_| ()).map_err(port_error)
+        transaction.send().await.map(|_| ()).map_err(transaction_error)
     }
 
     async fn list(&self, tenant: &Tenant) -> PortResult<Vec<ApiKey>> {
@@ -42,11 +44,28 @@ impl Keys for DynamoKeys {
         Ok(found)
     }
 
+    async fn delete(&self, tenant: &Tenant, id: &KeyId) -> PortResult<bool> {
+        let key = keys::api_key(id);
+        let record = self.0.get(&key).await?;
+        if record.is_none_or(|record| record.optional_text("org") != Some(tenant.org().as_str())) {
+            return Ok(false);
+        }
+        // A key never changes its organization, and its id is never used again: deleting what is already gone, after a
+        // lost answer, is harmless.
+        let mut transaction = self.0.client.transact_write_items();
+        for key in [key, keys::api_key_of(tenant, id)] {
+            let delete = Delete::builder().table_name(&self.0.name).set_key(Some(key_item(&key)));
+            let delete = delete.build().map_err(build_error)?;
+            transaction = transaction.transact_items(TransactWriteItem::builder().delete(delete).build());
+        }
+        transaction.send().await.map(|_| true).map_err(transaction_error)
+    }
+
     async fn set_enabled(&self, tenant: &Tenant, id: &KeyId, enabled: bool) -> PortResult<bool> {
         let update = self.0.client.update_item().table_name(&self.0.name);
         let update = update.set_key(Some(key_item(&keys::api_key(id))));
         let update = update.update_expression("SET enabled = :enabled").condition_expression("org = :org");
-        let value = aws_sdk_dynamodb::types::AttributeValue::Bool(enabled);
+        let value = AttributeValue::Bool(enabled);
         let update = update.expression_attribute_values(":enabled", value);
         match update.expression_attribute_values(":org", s(tenant.org().as_str())).send().await {
             Ok(_) => Ok(true),
@@ -65,15 +84,22 @@ fn write(key: &ApiKey) -> Item {
     set("id", s(key.id.as_str()));
     set("org", s(key.org.as_str()));
     set("name", s(&key.name));
+    set("kind", json(&key.kind));
     set("hash", b(key.hash.to_vec()));
-    set("write", aws_sdk_dynamodb::types::AttributeValue::Bool(key.permission == Permission::Write));
-    set("enabled", aws_sdk_dynamodb::types::AttributeValue::Bool(key.enabled));
+    set("write", AttributeValue::Bool(key.permission == Permission::Write));
+    set("enabled", AttributeValue::Bool(key.enabled));
     set("cr", n(key.created_at.as_millis()));
     if let Some(tags) = &key.tags {
         set("tags", json(tags));
     }
+    if let Some(rate) = &key.rate {
+        set("rate", json(rate));
+    }
     if let Some(end) = key.expires_at {
         set("exp", n(end.as_millis()));
+        if key.kind == KeyKind::Session {
+            set("ttl", n(end.as_millis() / 1000));
+        }
     }
     item
 }
@@ -86,16 +112,67 @@ fn read(item: &Item) -> PortResult<ApiKey> {
     let tags: Option<Vec<String>> = item.optional_parsed("tags")?;
     let tags =
         tags.map(|tags| tags.iter().map(|tag| ContainerTag::parse(tag)).collect::<Result<Vec<_>, _>>());
+    // Keys of before there were kinds: what reached everything administered as well.
+    let before_kinds = if tags.is_some() { KeyKind::Agent } else { KeyKind::Full };
     let exp = if item.contains_key("exp") { Some(Timestamp::from_millis(item.number("exp")?)) } else { None };
     Ok(ApiKey {
         id: KeyId::parse(item.text("id")?).ok_or_else(corrupt)?,
         org: OrgId::parse(item.text("org")?).map_err(|_| corrupt())?,
         name: item.text("name")?.to_owned(),
+        kind: item.optional_parsed("kind")?.unwrap_or(before_kinds),
         hash: hash.as_ref().try_into().map_err(|_| corrupt())?,
         permission: if flag("write")? { Permission::Write } else { Permission::Read },
         tags: tags.transpose().map_err(|_| corrupt())?,
         enabled: flag("enabled")?,
         created_at: Timestamp::from_millis(item.number("cr")?),
         expires_at: exp,
+        rate: item.optional_parsed("rate")?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A key as it was stored before there were kinds and rates.
+    fn old(tags: Option<&str>) -> Item {
+        let mut item = key_item(&("K#Rk3v9PqLm2".to_owned(), "A".to_owned()));
+        let values = [
+            ("v", n(1)),
+            ("id", s("Rk3v9PqLm2")),
+            ("org", s("acme")),
+            ("name", s("laptop")),
+            ("hash", b([7; 32])),
+            ("write", AttributeValue::Bool(true)),
+            ("enabled", AttributeValue::Bool(true)),
+            ("cr", n(1_744_709_400_000_i64)),
+        ];
+        item.extend(values.map(|(name, value)| (name.to_owned(), value)));
+        item.extend(tags.map(|tags| ("tags".to_owned(), s(tags))));
+        item
+    }
+
+    #[test]
+    fn keys_of_before_there_were_kinds_reach_as_far_as_before() {
+        let full = read(&old(None)).unwrap();
+        let wanted = ApiKey {
+            id: KeyId::parse("Rk3v9PqLm2").unwrap(),
+            org: OrgId::parse("acme").unwrap(),
+            name: "laptop".into(),
+            kind: KeyKind::Full,
+            hash: [7; 32],
+            permission: Permission::Write,
+            tags: None,
+            enabled: true,
+            created_at: Timestamp::from_millis(1_744_709_400_000),
+            expires_at: None,
+            rate: None,
+        };
+        assert_eq!(full, wanted);
+        let confined = read(&old(Some(r#"["home","work"]"#))).unwrap();
+        assert_eq!((confined.kind, confined.tags.map(|tags| tags.len())), (KeyKind::Agent, Some(2)));
+        let mut broken = old(None);
+        broken.insert("kind".into(), s(r#""root""#));
+        assert!(matches!(read(&broken), Err(PortError::Corrupt(_))), "never more than it was made for");
+    }
 }

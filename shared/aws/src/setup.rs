@@ -1,10 +1,8 @@
 //! Creates what [`crate::layout`] describes, where it is missing: embedded mode's counterpart of `template.yaml`.
 
+mod tables;
+
 use anyhow::{Context, Result};
-use aws_sdk_dynamodb::types::{
-    AttributeDefinition, BillingMode, GlobalSecondaryIndex, KeySchemaElement, KeyType, Projection,
-    ProjectionType, ScalarAttributeType, TimeToLiveSpecification,
-};
 use aws_sdk_s3::types::{
     Event, FilterRule, FilterRuleName, NotificationConfiguration, NotificationConfigurationFilter,
     QueueConfiguration, S3KeyFilter,
@@ -12,25 +10,16 @@ use aws_sdk_s3::types::{
 use aws_sdk_sqs::types::QueueAttributeName;
 
 use crate::clients::Clients;
-use crate::layout::{
-    IndexLayout, MAX_RECEIVE_COUNT, QUEUES, QueueLayout, TABLES, TableLayout, UPLOAD_SUFFIX,
-};
+use crate::layout::{MAX_RECEIVE_COUNT, QUEUES, QueueLayout, UPLOAD_SUFFIX};
 use crate::names::Names;
 
-/// Creates the tables, the bucket and the queues that do not exist yet, has the bucket tell of uploads, and returns the
-/// names with the queues' addresses.
+/// Creates the tables, the bucket and the queues that do not exist yet, adds to tables of an earlier version what they
+/// lack, has the bucket tell of uploads, and returns the names with the queues' addresses.
 ///
 /// # Errors
 /// When a service refuses.
 pub async fn create_missing(clients: &Clients, mut names: Names) -> Result<Names> {
-    let existing = clients.dynamodb.list_tables().send().await.context("list the tables")?;
-    for (layout, name) in TABLES.iter().zip([&names.records, &names.secrets, &names.activity]) {
-        if !existing.table_names().contains(name) {
-            create_table(&clients.dynamodb, layout, name)
-                .await
-                .with_context(|| format!("create the table {name}"))?;
-        }
-    }
+    tables::create_missing(&clients.dynamodb, &names).await?;
     let buckets = clients.s3.list_buckets().send().await.context("list the buckets")?;
     if !buckets.buckets().iter().any(|bucket| bucket.name() == Some(names.bucket.as_str())) {
         clients.s3.create_bucket().bucket(&names.bucket).send().await.context("create the bucket")?;
@@ -63,42 +52,6 @@ pub async fn queue_urls(clients: &Clients) -> Result<Vec<String>> {
         urls.push(answer.queue_url.context("a queue without an address")?);
     }
     Ok(urls)
-}
-
-fn string_attribute(name: &str) -> Result<AttributeDefinition> {
-    let definition =
-        AttributeDefinition::builder().attribute_name(name).attribute_type(ScalarAttributeType::S);
-    Ok(definition.build()?)
-}
-
-fn schema(hash: &str, range: &str) -> Result<Vec<KeySchemaElement>> {
-    let element = |name: &str, kind| KeySchemaElement::builder().attribute_name(name).key_type(kind).build();
-    Ok(vec![element(hash, KeyType::Hash)?, element(range, KeyType::Range)?])
-}
-
-fn index(layout: &IndexLayout) -> Result<GlobalSecondaryIndex> {
-    let kind = if layout.project_all { ProjectionType::All } else { ProjectionType::KeysOnly };
-    let index = GlobalSecondaryIndex::builder().index_name(layout.name);
-    let index = index.set_key_schema(Some(schema(layout.hash, layout.range)?));
-    Ok(index.projection(Projection::builder().projection_type(kind).build()).build()?)
-}
-
-async fn create_table(client: &aws_sdk_dynamodb::Client, layout: &TableLayout, name: &str) -> Result<()> {
-    let mut attributes = vec![string_attribute("pk")?, string_attribute("sk")?];
-    let mut request = client.create_table().table_name(name).billing_mode(BillingMode::PayPerRequest);
-    for found in layout.indexes {
-        attributes.push(string_attribute(found.hash)?);
-        attributes.push(string_attribute(found.range)?);
-        request = request.global_secondary_indexes(index(found)?);
-    }
-    let request =
-        request.set_key_schema(Some(schema("pk", "sk")?)).set_attribute_definitions(Some(attributes));
-    request.send().await?;
-    if let Some(attribute) = layout.ttl {
-        let ttl = TimeToLiveSpecification::builder().attribute_name(attribute).enabled(true).build()?;
-        client.update_time_to_live().table_name(name).time_to_live_specification(ttl).send().await?;
-    }
-    Ok(())
 }
 
 async fn queue_arn(client: &aws_sdk_sqs::Client, url: &str) -> Result<String> {

@@ -4,16 +4,23 @@
 //! record with the next sequence number. The index is a fold over that log; older records are folded into immutable
 //! segments, so a reader needs the segments and the few records after them.
 
+mod change;
+mod head;
+
 use serde::{Deserialize, Serialize};
 
 use crate::blob::BlobRef;
-use crate::document::{Document, DocumentType, Extracted, Indexed};
-use crate::ids::{ContainerId, CustomId, DocumentId, Revision};
+use crate::document::{Document, DocumentType};
+use crate::error::{Error, Result};
+use crate::ids::{ContainerId, CustomId, DocumentId, Revision, TaskId};
 use crate::memory::MemoryAction;
 use crate::patch::Patch;
 use crate::settings::Bucket;
 use crate::tag::ContainerTag;
 use crate::time::Timestamp;
+
+pub use change::Change;
+pub use head::{IndexHead, SegmentRef};
 
 /// A container tag and the physical containers it reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +41,29 @@ pub struct Container {
     pub profile_buckets: Vec<Bucket>,
     /// Memories are made only of documents whose path lies here; `None` is everywhere.
     pub memory_paths: Option<Vec<String>>,
+    /// The merge that it takes part in.
+    pub merge: Option<Merging>,
+}
+
+/// A container's part in a merge that is under way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Merging {
+    /// The merge.
+    pub task: TaskId,
+    /// The tag that takes this one's content; `None` when this one is the target.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub into: Option<ContainerTag>,
+}
+
+/// Which tag a physical container belongs to now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Owner {
+    /// The one that its documents were sent with.
+    Original,
+    /// Another one, by a merge.
+    Tag(ContainerTag),
+    /// None any more: it was deleted, and whatever is left of it must not be seen.
+    Gone,
 }
 
 /// What a caller changes about a container tag.
@@ -62,64 +92,27 @@ impl Container {
         })
     }
 
+    /// Refuses new content while a merge is under way.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`].
+    pub fn check_writable(&self) -> Result<()> {
+        match &self.merge {
+            None => Ok(()),
+            Some(Merging { into: Some(target), .. }) => Err(Error::Conflict(format!(
+                "the container tag {} is being merged into {target}; write there when the merge is completed",
+                self.tag
+            ))),
+            Some(Merging { into: None, .. }) => Err(Error::Conflict(format!(
+                "a merge into the container tag {} is running; write when it is completed",
+                self.tag
+            ))),
+        }
+    }
+
     /// The physical container that new documents go to.
     pub fn primary(&self) -> &ContainerId {
         &self.ids[0]
-    }
-}
-
-/// The present state of a container's index, read strongly consistent before each search.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct IndexHead {
-    /// The sequence number of the newest log record; 0 when nothing was ever committed.
-    pub seq: u64,
-    /// Immutable segments, oldest first.
-    pub segments: Vec<SegmentRef>,
-    /// Counts changes of `segments`: the fence of compaction.
-    pub generation: u64,
-}
-
-impl IndexHead {
-    /// The newest sequence number that the segments cover.
-    pub fn through(&self) -> u64 {
-        self.segments.last().map_or(0, |segment| segment.through)
-    }
-
-    /// Whether the container is worth compacting once `changes` are committed on this head. A message may be lost or
-    /// come too early, so the answer is yes again every few records.
-    pub fn wants_compaction(&self, changes: &[Change]) -> bool {
-        /// A cold reader reads no more than about this many records and their packs.
-        const AFTER_RECORDS: u64 = 64;
-        /// A record of this many chunks costs a reader as much as many small ones.
-        const LARGE_RECORD_CHUNKS: u32 = 256;
-        let added = changes.iter().filter_map(Change::published);
-        let chunks: u32 = added.map(|new| new.chunks).sum();
-        let after = if chunks >= LARGE_RECORD_CHUNKS { AFTER_RECORDS / 8 } else { AFTER_RECORDS };
-        let behind = self.seq + 1 - self.through();
-        behind >= after && behind.is_multiple_of(after / 4)
-    }
-}
-
-/// An immutable segment.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SegmentRef {
-    /// Where it lies.
-    pub blob: BlobRef,
-    /// The newest log record folded into it.
-    pub through: u64,
-    /// How many chunks it holds.
-    pub chunks: u64,
-    /// Its size in bytes.
-    pub bytes: u64,
-    /// What its documents state and what callers did to memories; none where nothing is stated.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub memories: Option<BlobRef>,
-}
-
-impl SegmentRef {
-    /// Everything that is stored of it.
-    pub fn into_blobs(self) -> impl Iterator<Item = BlobRef> {
-        std::iter::once(self.blob).chain(self.memories)
     }
 }
 
@@ -220,95 +213,6 @@ impl SearchDocument {
     }
 }
 
-/// One document's part in a commit.
-#[derive(Debug, Clone)]
-pub enum Change {
-    /// The document's extracted revision becomes what search serves, and the document `done`.
-    Publish(Box<Document>),
-    /// A document that is made, processed and served at once: memories that a client wrote.
-    Create(Box<Document>),
-    /// What the caller says about the document has changed (metadata, path); what search serves of its content stays.
-    Describe(Box<Document>),
-    /// The document and its place in the index disappear.
-    Remove(Box<Document>),
-    /// The document disappears here, as it was read, and begins under a new id, perhaps in another container.
-    Move {
-        /// What was read.
-        from: Box<Document>,
-        /// What it becomes: queued, its bytes stored, its id not taken.
-        to: Box<Document>,
-    },
-    /// A caller does something to a memory. No document changes.
-    Act(MemoryAction),
-}
-
-impl Change {
-    /// The document that is changed, if one is.
-    pub fn document(&self) -> Option<&Document> {
-        match self {
-            Self::Publish(document)
-            | Self::Create(document)
-            | Self::Describe(document)
-            | Self::Remove(document) => Some(document),
-            Self::Move { from, .. } => Some(from),
-            Self::Act(_) => None,
-        }
-    }
-
-    /// What the change puts in place of what search served.
-    fn published(&self) -> Option<&Extracted> {
-        match self {
-            Self::Publish(document) => document.extracted.as_ref(),
-            Self::Create(_) | Self::Describe(_) | Self::Remove(_) | Self::Move { .. } | Self::Act(_) => None,
-        }
-    }
-
-    /// The bytes that nobody needs once the change has happened.
-    pub fn garbage(&self) -> Vec<BlobRef> {
-        let old = |document: &Document| -> Vec<BlobRef> {
-            document.indexed.iter().flat_map(Indexed::blobs).cloned().collect()
-        };
-        let mut blobs: Vec<BlobRef> = match self {
-            Self::Publish(document) => {
-                old(document).into_iter().filter(|blob| !document.uses(blob)).collect()
-            }
-            Self::Create(_) | Self::Describe(_) | Self::Act(_) => Vec::new(),
-            Self::Remove(document) | Self::Move { from: document, .. } => {
-                old(document).into_iter().chain(document.unserved()).collect()
-            }
-        };
-        blobs.sort();
-        blobs.dedup();
-        blobs
-    }
-}
-
-impl Document {
-    /// Where the newest revision's pack lies, once it is made.
-    pub fn pack_path(&self) -> String {
-        format!("{}/{}/{}/pack", self.container, self.id, self.revision)
-    }
-
-    /// Where the newest revision's statements lie, once they are found.
-    pub fn statements_path(&self) -> String {
-        format!("{}/{}/{}/statements", self.container, self.id, self.revision)
-    }
-
-    /// The bytes of the newest revision that search does not serve (yet). A worker may have stored what it made and not
-    /// recorded it, so that is named in both places where it may lie.
-    pub fn unserved(&self) -> Vec<BlobRef> {
-        let served: Vec<&BlobRef> = self.indexed.iter().flat_map(Indexed::blobs).collect();
-        let made = [self.pack_path(), self.statements_path()];
-        let made = made.into_iter().flat_map(|path| [BlobRef::Inline(path.clone()), BlobRef::Object(path)]);
-        made.chain([self.body.blob.clone()]).filter(|blob| !served.contains(&blob)).collect()
-    }
-
-    /// Whether the newest revision needs these bytes.
-    pub fn uses(&self, blob: &BlobRef) -> bool {
-        self.body.blob == *blob || self.extracted.iter().flat_map(Extracted::blobs).any(|made| made == blob)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -324,6 +228,7 @@ mod tests {
             entity_context: None,
             profile_buckets: Vec::new(),
             memory_paths: None,
+            merge: None,
         };
         assert!(container.learns_from(Some("/a")) && container.learns_from(None));
         container.memory_paths = Some(vec!["/notes".into(), "/diary/2025/".into(), "log.md".into()]);
@@ -338,12 +243,5 @@ mod tests {
         assert!(container.learns_from(Some("/a")) && !container.learns_from(Some("a")));
         container.memory_paths = Some(Vec::new());
         assert!(!container.learns_from(Some("/a")));
-    }
-
-    #[test]
-    fn small_records_wait_for_many() {
-        let asked =
-            (0..100).filter(|seq| IndexHead { seq: *seq, ..IndexHead::default() }.wants_compaction(&[]));
-        assert_eq!(asked.collect::<Vec<_>>(), [63, 79, 95]);
     }
 }

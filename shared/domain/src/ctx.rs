@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::ports::{Blobs, Clock, Containers, Documents, Index, Jobs, Keys, Repeats, SettingsStore};
+use crate::ports::{
+    Activity, Blobs, Clock, Containers, Documents, Index, Jobs, Keys, Rates, Repeats, SettingsStore, Tasks,
+    Vault,
+};
+use crate::usecase::Backlog;
 
 /// The ports, as one value that is made once in a process and passed to every use case.
 #[derive(Clone)]
@@ -23,6 +27,16 @@ pub struct Ctx {
     pub keys: Arc<dyn Keys>,
     /// Repeated requests.
     pub repeats: Arc<dyn Repeats>,
+    /// Long work.
+    pub tasks: Arc<dyn Tasks>,
+    /// The request log.
+    pub activity: Arc<dyn Activity>,
+    /// Rate limits.
+    pub rates: Arc<dyn Rates>,
+    /// Sealed secrets.
+    pub vault: Arc<dyn Vault>,
+    /// How much unfinished work an organization may have.
+    pub backlog: Backlog,
     /// The time.
     pub clock: Arc<dyn Clock>,
 }

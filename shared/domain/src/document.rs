@@ -353,6 +353,9 @@ pub struct Document {
     pub dreaming: Dreaming,
     /// When the content is from, if the caller said so.
     pub document_date: Option<Timestamp>,
+    /// The newer document of the same customId that a merge has put in its place: this one is kept, and neither listed
+    /// nor found.
+    pub superseded_by: Option<DocumentId>,
     /// First acceptance.
     pub created_at: Timestamp,
     /// Last change of anything a caller can see.
@@ -360,6 +363,13 @@ pub struct Document {
 }
 
 impl Document {
+    /// How new its content is: when it was sent, then its id, so that any two differ. One that failed and has nothing that
+    /// search could serve is behind all that have or may come to have something.
+    pub fn newness(&self) -> (bool, Timestamp, DocumentId) {
+        let has_content = self.indexed.is_some() || self.status != Status::Failed;
+        (has_content, self.body.sent_at.unwrap_or(self.created_at), self.id.clone())
+    }
+
     /// Whether `revision` is still the newest content.
     pub fn is_current(&self, revision: &Revision) -> bool {
         self.revision == *revision

@@ -46,6 +46,14 @@ pub enum Error {
     /// Content of a kind that cannot be read.
     #[error("{0}")]
     UnsupportedMedia(String),
+    /// More requests than a limit admits.
+    #[error("{message}")]
+    RateLimited {
+        /// Which limit, in one sentence.
+        message: String,
+        /// After how many seconds the same request will be admitted, or is worth another try.
+        retry_after_seconds: u64,
+    },
     /// A dependency did not answer; the same request may succeed later.
     #[error("a dependency did not answer; try again")]
     Unavailable(#[source] Source),
@@ -82,6 +90,7 @@ impl Error {
             Self::Forbidden(_) => "PermissionError",
             Self::TooLarge(_) => "PayloadTooLargeError",
             Self::UnsupportedMedia(_) => "UnsupportedMediaTypeError",
+            Self::RateLimited { .. } => "RateLimitError",
             Self::Unavailable(_) => "ServiceUnavailableError",
             Self::Internal(_) => "InternalError",
         }

@@ -75,6 +75,10 @@ id!(
     KeyId
 );
 id!(
+    /// Long work that goes on behind an answered request: a deletion or a merge of containers.
+    TaskId
+);
+id!(
     /// The caller's own stable identifier of a document: 1 to 255 of `[A-Za-z0-9_.:-]`, unique in its container.
     CustomId
 );
@@ -101,6 +105,18 @@ impl ContainerId {
     }
 
     /// Reads an id that this service wrote.
+    pub fn parse(text: &str) -> Option<Self> {
+        is_id(text).then(|| Self(text.to_owned()))
+    }
+}
+
+impl TaskId {
+    /// A fresh task id.
+    pub fn random() -> Self {
+        Self(random())
+    }
+
+    /// Reads an id from a path or a message; `None` when it cannot be a task's.
     pub fn parse(text: &str) -> Option<Self> {
         is_id(text).then(|| Self(text.to_owned()))
     }

@@ -4,7 +4,8 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 use crate::document::Document;
-use crate::ids::{ContainerId, DocumentId, OrgId, Revision};
+use crate::ids::{ContainerId, DocumentId, OrgId, Revision, TaskId};
+use crate::task::Task;
 use crate::tenant::Tenant;
 
 /// A message's text: an organization and what to do for it.
@@ -44,6 +45,13 @@ pub enum Job {
         /// The purge record.
         purge: String,
     },
+    /// Move a task on.
+    TaskV1 {
+        /// Which task.
+        task: TaskId,
+        /// The step it was at; a message about an older one is dropped.
+        step: u64,
+    },
     /// Fold the container's log into segments.
     CompactV1 {
         /// Which container.
@@ -61,6 +69,11 @@ impl Envelope {
     pub fn to_process(org: &OrgId, document: &Document) -> Self {
         let job = Job::ProcessV1 { document: document.id.clone(), revision: document.revision.clone() };
         Self { org: org.clone(), job }
+    }
+
+    /// The message that moves a task on from where it is.
+    pub fn to_move_on(org: &OrgId, task: &Task) -> Self {
+        Self { org: org.clone(), job: Job::TaskV1 { task: task.id.clone(), step: task.step } }
     }
 
     /// The message's text.

@@ -4,11 +4,13 @@
 //! finds the record, and only SHA-256 of the secret is stored: with 190 random bits a slow hash would add nothing.
 
 use rand::RngExt;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use crate::error::{Error, Result};
 use crate::ids::{KeyId, OrgId};
+use crate::rate::RateLimit;
 use crate::tag::ContainerTag;
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
@@ -25,6 +27,24 @@ pub enum Permission {
     Write,
 }
 
+/// What a key was made for, which bounds where it may be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum KeyKind {
+    /// Everything of the organization, its administration included.
+    Full,
+    /// Content and what surrounds it, in some containers or all; no administration.
+    Agent,
+    /// Content of one container alone, by the endpoints in [`SCOPED_ENDPOINTS`].
+    Scoped,
+    /// An administrator's session: as [`KeyKind::Full`], for a short time, and in no listing.
+    Session,
+}
+
+/// The endpoints that a scoped key may use, with everything below them. Contract.
+pub const SCOPED_ENDPOINTS: [&str; 6] =
+    ["/v3/documents", "/v3/memories", "/v4/memories", "/v3/search", "/v4/search", "/v4/profile"];
+
 /// A key's record. The secret itself is nowhere in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiKey {
@@ -34,6 +54,8 @@ pub struct ApiKey {
     pub org: OrgId,
     /// What a person called it.
     pub name: String,
+    /// What it was made for.
+    pub kind: KeyKind,
     /// SHA-256 of the secret.
     pub hash: [u8; 32],
     /// What it may do.
@@ -46,12 +68,31 @@ pub struct ApiKey {
     pub created_at: Timestamp,
     /// When it stops working.
     pub expires_at: Option<Timestamp>,
+    /// How often it may be used; `None` is as often as anybody likes.
+    pub rate: Option<RateLimit>,
 }
 
 /// A key as its owner sends it; never stored, never printed by `Debug`.
 pub struct PresentedKey {
     id: KeyId,
     hash: [u8; 32],
+}
+
+/// What a key is to be.
+#[derive(Debug, Clone)]
+pub struct KeyPlan {
+    /// What a person calls it.
+    pub name: String,
+    /// What it is for.
+    pub kind: KeyKind,
+    /// What it may do.
+    pub permission: Permission,
+    /// The containers it reaches; `None` is all.
+    pub tags: Option<Vec<ContainerTag>>,
+    /// When it stops working.
+    pub expires_at: Option<Timestamp>,
+    /// How often it may be used.
+    pub rate: Option<RateLimit>,
 }
 
 /// A new key: its record, and the text that is shown once.
@@ -64,13 +105,7 @@ pub struct NewKey {
 
 impl NewKey {
     /// Makes a key with a fresh secret.
-    pub fn generate(
-        org: OrgId,
-        name: &str,
-        permission: Permission,
-        tags: Option<Vec<ContainerTag>>,
-        now: Timestamp,
-    ) -> Self {
+    pub fn generate(org: OrgId, plan: KeyPlan, now: Timestamp) -> Self {
         let id = KeyId::random();
         let secret: String = bs58::encode(rand::rng().random::<[u8; 28]>()).into_string();
         let secret = format!("{secret:1>SECRET_LEN$}")[..SECRET_LEN].to_owned();
@@ -78,13 +113,15 @@ impl NewKey {
         let record = ApiKey {
             id,
             org,
-            name: name.to_owned(),
+            name: plan.name,
+            kind: plan.kind,
             hash: Sha256::digest(secret.as_bytes()).into(),
-            permission,
-            tags,
+            permission: plan.permission,
+            tags: plan.tags,
             enabled: true,
             created_at: now,
-            expires_at: None,
+            expires_at: plan.expires_at,
+            rate: plan.rate,
         };
         Self { record, text }
     }
@@ -138,7 +175,15 @@ mod tests {
     const NOW: Timestamp = Timestamp::from_millis(1_000_000);
 
     fn key() -> NewKey {
-        NewKey::generate(OrgId::parse("acme").unwrap(), "ci", Permission::Write, None, NOW)
+        let plan = KeyPlan {
+            name: "ci".into(),
+            kind: KeyKind::Full,
+            permission: Permission::Write,
+            tags: None,
+            expires_at: None,
+            rate: None,
+        };
+        NewKey::generate(OrgId::parse("acme").unwrap(), plan, NOW)
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! Types carry their rules (an invalid container tag cannot exist), ports say what storage must promise, and use cases
 //! are plain functions over a [`Ctx`]. This crate does no I/O, reads no clock and knows no framework.
 
+pub mod activity;
 pub mod blob;
 pub mod container;
 pub mod conversation;
@@ -17,30 +18,38 @@ pub mod metadata;
 pub mod pack;
 pub mod patch;
 pub mod ports;
+pub mod rate;
 pub mod settings;
 pub mod tag;
+pub mod task;
 pub mod tenant;
 pub mod time;
+pub mod vault;
 
 pub mod usecase;
 
 mod ctx;
 
 pub use blob::BlobRef;
-pub use container::{Change, Container, ContainerChange, IndexHead, LogRecord, SearchDocument, SegmentRef};
+pub use container::{
+    Change, Container, ContainerChange, IndexHead, LogRecord, Merging, Owner, SearchDocument, SegmentRef,
+};
 pub use ctx::Ctx;
 pub use document::{
     Body, BodyForm, Document, DocumentType, Dreaming, Failure, FailureCode, Status, TaskType,
 };
 pub use error::{Error, Issue, PortError, Result};
 pub use filter::Filter;
-pub use ids::{ContainerId, CustomId, DocumentId, KeyId, MemoryId, OrgId, Revision, TopicId};
+pub use ids::{ContainerId, CustomId, DocumentId, KeyId, MemoryId, OrgId, Revision, TaskId, TopicId};
 pub use job::{Delivery, Envelope, Job, Outcome, Worker};
 pub use memory::{MemoryAction, MemoryKind, Period, Statement, Statements, Topic, Trust};
 pub use metadata::Metadata;
 pub use pack::{Pack, PackedChunk};
 pub use patch::Patch;
+pub use rate::{RateLimit, RateWindow};
 pub use settings::{Bucket, Settings};
 pub use tag::ContainerTag;
-pub use tenant::Tenant;
+pub use task::{Task, TaskState, Work};
+pub use tenant::{KeyUse, Tenant};
 pub use time::Timestamp;
+pub use vault::Secret;

@@ -1,8 +1,20 @@
 //! What an organization has set for itself.
 
+mod app;
+mod bucket;
+mod change;
+mod items;
+
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+
+pub use app::{AppChange, NewSecret, OAuthApp, Provider};
+pub use bucket::{Bucket, MAX_BUCKETS, PREFERENCES};
+pub use change::SettingsChange;
+pub use items::ItemRules;
 
 /// The settings of an organization. Every field has a default that means "not set".
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -15,27 +27,50 @@ pub struct Settings {
     pub chunk_size: Option<u32>,
     /// The topics that profiles are sorted into; `None` leaves them to the service.
     pub profile_buckets: Option<Vec<Bucket>>,
+    /// Whether what comes in is filtered by the prompt and the rules that follow.
+    pub should_llm_filter: Option<bool>,
+    /// What matters to the organization, in its words.
+    pub filter_prompt: Option<String>,
+    /// The items that connections take.
+    pub include_items: Option<ItemRules>,
+    /// The items that connections leave.
+    pub exclude_items: Option<ItemRules>,
+    /// What the organization's work is about, in its words.
+    pub workspace_prompt: Option<String>,
+    /// What the request log keeps of requests and answers.
+    pub log_content: LogContent,
+    /// The organization's own OAuth apps.
+    pub apps: BTreeMap<Provider, OAuthApp>,
 }
 
-/// A topic that a profile sorts memories into.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Bucket {
-    /// The name.
-    pub key: String,
-    /// What belongs to it.
-    pub description: String,
+/// What the request log keeps of requests and answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogContent {
+    /// Their texts, shortened, without what looks like a secret.
+    Full,
+    /// Their shape: ids, numbers and states, no texts.
+    #[default]
+    Redacted,
+    /// Nothing.
+    Off,
 }
 
-/// The most buckets of an organization, and of a container tag. Contract.
-pub const MAX_BUCKETS: usize = 50;
-/// The most characters of a key. Contract.
-const MAX_KEY: usize = 64;
-/// The most characters of a description. Contract.
-const MAX_DESCRIPTION: usize = 2000;
-/// The most bytes of all descriptions together: they lie in one item, of which many requests read the whole.
-const MAX_BUCKET_BYTES: usize = 128 * 1024;
-/// The bucket that there is when an organization has not said otherwise.
-pub const PREFERENCES: &str = "preferences";
+impl LogContent {
+    /// The name on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Redacted => "redacted",
+            Self::Off => "off",
+        }
+    }
+
+    /// Reads a name of the wire.
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Full, Self::Redacted, Self::Off].into_iter().find(|content| content.as_str() == text)
+    }
+}
 
 /// The sizes of chunks that make sense: below, a chunk is no thought; above, it is several.
 pub const CHUNK_SIZES: std::ops::RangeInclusive<i64> = 64..=16_000;
@@ -68,58 +103,36 @@ impl Settings {
         }
         buckets
     }
-}
 
-impl Bucket {
-    fn preferences() -> Self {
-        let description =
-            "Likes, dislikes, preferences and opinions: what somebody enjoys, favours, avoids or wants.";
-        Self { key: PREFERENCES.into(), description: description.into() }
+    /// What helps a reader of content to choose what matters, the nearest first: what the container is about, what the
+    /// organization filters by, and what its work is about. It is no source of facts.
+    pub fn guidance(&self, container: Option<&str>) -> Option<String> {
+        let filter = self.filter_prompt.as_deref().filter(|_| self.should_llm_filter == Some(true));
+        let parts = [container, filter, self.workspace_prompt.as_deref()];
+        let parts: Vec<&str> = parts.into_iter().flatten().filter(|part| !part.trim().is_empty()).collect();
+        (!parts.is_empty()).then(|| parts.join("\n"))
     }
 
-    /// Checks the buckets that a caller sent in the field `field`.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] naming the rule.
-    pub fn check_all(field: &str, buckets: &[Self]) -> Result<()> {
-        if buckets.len() > MAX_BUCKETS {
-            return Err(Error::invalid_field(field, format!("at most {MAX_BUCKETS} buckets")));
-        }
-        for (place, bucket) in buckets.iter().enumerate() {
-            bucket.check(field)?;
-            if buckets[..place].iter().any(|other| other.key == bucket.key) {
-                return Err(Error::invalid_field(field, format!("the key {} comes twice", bucket.key)));
+    /// The names of the secrets that the vault has for these settings.
+    pub fn secret_names(&self) -> impl Iterator<Item = &str> {
+        self.apps.values().filter_map(|app| app.secret.as_deref())
+    }
+
+    /// These settings, from elsewhere, for an organization whose present ones are `present`: secrets do not come along,
+    /// so an app stays as far as it works with the secret that is there.
+    #[must_use]
+    pub fn taken_over(mut self, present: &Self) -> Self {
+        self.version = present.version;
+        for (provider, app) in &mut self.apps {
+            app.secret = present.apps.get(provider).and_then(|present| present.secret.clone());
+            if app.secret.is_none() || app.client_id.is_none() {
+                app.enabled = app.enabled.map(|_| false);
             }
         }
-        if buckets.iter().map(|bucket| bucket.description.len()).sum::<usize>() > MAX_BUCKET_BYTES {
-            let rule = format!("at most {} KB of descriptions together", MAX_BUCKET_BYTES / 1024);
-            return Err(Error::invalid_field(field, rule));
+        for (provider, app) in present.apps.iter().filter(|(_, app)| app.secret.is_some()) {
+            self.apps.entry(*provider).or_insert_with(|| OAuthApp { enabled: None, ..app.clone() });
         }
-        Ok(())
-    }
-
-    fn check(&self, field: &str) -> Result<()> {
-        let word = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-        let key = self.key.as_bytes();
-        let fits = key.first().is_some_and(|first| word(*first))
-            && key.len() <= MAX_KEY
-            && key.iter().all(|byte| word(*byte) || b"_-".contains(byte));
-        if !fits {
-            let rule = format!(
-                "a key has 1 to {MAX_KEY} characters of a-z, 0-9, underscore and hyphen, and begins with a letter or digit"
-            );
-            return Err(Error::invalid_field(field, rule));
-        }
-        if ["static", "dynamic"].contains(&self.key.as_str()) {
-            let rule = format!("{} is a part of every profile and cannot be a bucket", self.key);
-            return Err(Error::invalid_field(field, rule));
-        }
-        let described = !self.description.trim().is_empty();
-        if !described || self.description.chars().count() > MAX_DESCRIPTION {
-            let rule = format!("the description of {} has 1 to {MAX_DESCRIPTION} characters", self.key);
-            return Err(Error::invalid_field(field, rule));
-        }
-        Ok(())
+        self
     }
 }
 
@@ -136,27 +149,6 @@ mod tests {
     }
 
     #[test]
-    fn buckets_follow_the_rules() {
-        let check = |buckets: &[Bucket]| Bucket::check_all("profileBuckets", buckets);
-        for good in ["a", "0", "work-2_x", &"k".repeat(64)] {
-            check(&[bucket(good, "x")]).unwrap();
-        }
-        for bad in ["", "A", "-a", "_a", "a b", "ä", "a.b", "static", "dynamic", &"k".repeat(65)] {
-            assert!(check(&[bucket(bad, "x")]).is_err(), "{bad}");
-        }
-        check(&[bucket("a", &"ü".repeat(2000))]).unwrap();
-        for bad in ["", "  ", &"x".repeat(2001)] {
-            assert!(check(&[bucket("a", bad)]).is_err());
-        }
-        assert!(check(&[bucket("a", "x"), bucket("a", "y")]).is_err());
-        let many: Vec<Bucket> = (0..51).map(|i| bucket(&format!("k{i}"), &"x".repeat(2000))).collect();
-        assert!(check(&many).is_err());
-        check(&many[..50]).unwrap();
-        let wide: Vec<Bucket> = (0..50).map(|i| bucket(&format!("k{i}"), &"日".repeat(2000))).collect();
-        assert!(check(&wide).is_err());
-    }
-
-    #[test]
     fn a_container_adds_to_the_buckets_of_its_organization() {
         let mut settings = Settings::default();
         let own = [bucket("food", "theirs"), bucket("preferences", "theirs")];
@@ -170,8 +162,34 @@ mod tests {
     }
 
     #[test]
-    fn settings_stored_before_there_were_buckets_stay_readable() {
+    fn settings_stored_before_there_were_others_stay_readable() {
         let old: Settings = serde_json::from_str(r#"{"chunk_size":500}"#).unwrap();
-        assert_eq!((old.chunk_size, old.profile_buckets), (Some(500), None));
+        assert_eq!(old, Settings { chunk_size: Some(500), ..Settings::default() });
+        assert_eq!(old.log_content, LogContent::Redacted);
+        let app = OAuthApp { client_id: Some("i".into()), secret: Some("s".into()), enabled: Some(true) };
+        let settings = Settings { apps: [(Provider::CloudDrive, app)].into(), ..old };
+        let text = serde_json::to_string(&settings).unwrap();
+        assert!(text.contains(r#""cloud-drive""#), "{text}");
+        assert_eq!(serde_json::from_str::<Settings>(&text).unwrap(), settings);
+    }
+
+    #[test]
+    fn settings_from_elsewhere_bring_no_secret() {
+        let app = |secret: Option<&str>| OAuthApp {
+            client_id: Some("i".into()),
+            secret: secret.map(str::to_owned),
+            enabled: Some(true),
+        };
+        let with = |provider, secret| Settings {
+            apps: [(provider, app(Some(secret)))].into(),
+            ..Settings::default()
+        };
+        let (here, there) = (with(Provider::Notion, "here"), with(Provider::Github, "there"));
+        let taken = there.clone().taken_over(&here);
+        assert_eq!(taken.apps[&Provider::Github], OAuthApp { enabled: Some(false), ..app(None) });
+        assert_eq!(taken.apps[&Provider::Notion], OAuthApp { enabled: None, ..app(Some("here")) });
+        let other = with(Provider::Notion, "there").taken_over(&here);
+        assert_eq!(other, here, "the secret is the one that is here");
+        assert_eq!(there.clone().taken_over(&there), there);
     }
 }

@@ -1,19 +1,40 @@
 //! The capability to touch an organization's data. Every port takes one, and only authentication or a message that an
 //! authenticated request caused can make one: code without a tenant cannot name a record.
 
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
 use crate::error::{Error, Result};
-use crate::ids::{KeyId, OrgId};
-use crate::key::{ApiKey, Permission};
+use crate::ids::{ContainerId, KeyId, OrgId};
+use crate::key::{ApiKey, KeyKind, Permission};
+use crate::rate::RateLimit;
 use crate::tag::ContainerTag;
+use crate::time::Timestamp;
 
 /// Who acts, for which organization, and how far it reaches.
 #[derive(Debug, Clone)]
 pub struct Tenant {
     org: OrgId,
-    key: Option<KeyId>,
+    key: Option<KeyUse>,
+    kind: KeyKind,
     permission: Permission,
     /// The containers it may touch; `None` is all.
     tags: Option<Vec<ContainerTag>>,
+    /// The containers that the request has come to, for the request log. Clones share it.
+    touched: Arc<Mutex<BTreeSet<ContainerId>>>,
+}
+
+/// What is known of the key that authenticated a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyUse {
+    /// Its public part.
+    pub id: KeyId,
+    /// What a person called it.
+    pub name: String,
+    /// When it stops working.
+    pub expires_at: Option<Timestamp>,
+    /// How often it may be used.
+    pub rate: Option<RateLimit>,
 }
 
 impl Tenant {
@@ -21,15 +42,29 @@ impl Tenant {
     pub(crate) fn of_key(key: &ApiKey) -> Self {
         Self {
             org: key.org.clone(),
-            key: Some(key.id.clone()),
+            key: Some(KeyUse {
+                id: key.id.clone(),
+                name: key.name.clone(),
+                expires_at: key.expires_at,
+                rate: key.rate,
+            }),
+            kind: key.kind,
             permission: key.permission,
             tags: key.tags.clone(),
+            touched: Arc::default(),
         }
     }
 
     /// The tenant of work that runs behind a queue or a schedule.
     pub(crate) fn of_work(org: OrgId) -> Self {
-        Self { org, key: None, permission: Permission::Write, tags: None }
+        Self {
+            org,
+            key: None,
+            kind: KeyKind::Full,
+            permission: Permission::Write,
+            tags: None,
+            touched: Arc::default(),
+        }
     }
 
     /// The tenant of the person at this machine: only for programs that open the data folder itself.
@@ -42,14 +77,45 @@ impl Tenant {
         &self.org
     }
 
-    /// The key that authenticated the request; none for work behind a queue.
+    /// The id of the key that authenticated the request; none for work behind a queue, and for the key `local`.
     pub fn key(&self) -> Option<&KeyId> {
+        self.key.as_ref().map(|key| &key.id)
+    }
+
+    /// What is known of the key that authenticated the request; none for work behind a queue, and for the key `local`.
+    pub fn key_use(&self) -> Option<&KeyUse> {
         self.key.as_ref()
+    }
+
+    /// What the key was made for.
+    pub fn kind(&self) -> KeyKind {
+        self.kind
     }
 
     /// Whether this tenant may change anything.
     pub fn may_write(&self) -> bool {
         self.permission == Permission::Write
+    }
+
+    /// Whether this tenant may administer the organization: keys, settings, whole containers.
+    pub fn may_administer(&self) -> bool {
+        let administers = matches!(self.kind, KeyKind::Full | KeyKind::Session);
+        administers && self.may_write() && self.tags.is_none()
+    }
+
+    /// Notes that the request has come to a container.
+    pub(crate) fn touch<'a>(&self, containers: impl IntoIterator<Item = &'a ContainerId>) {
+        self.lock().extend(containers.into_iter().cloned());
+    }
+
+    /// The containers that the request has come to so far.
+    pub fn touched(&self) -> Vec<ContainerId> {
+        self.lock().iter().cloned().collect()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeSet<ContainerId>> {
+        // A panic while the lock was held cannot leave the set half-changed.
+        self.touched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether this tenant reaches the container.

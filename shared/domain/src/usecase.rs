@@ -2,7 +2,10 @@
 //! the repetition harmless.
 
 mod access;
+mod analytics;
+mod backlog;
 mod containers;
+mod counts;
 mod describe;
 mod export;
 mod files;
@@ -11,23 +14,43 @@ mod import;
 mod list;
 mod manage_keys;
 mod memories;
+mod merge;
+mod purge;
+mod rate;
 mod remove;
+mod reset;
 mod revise;
 mod settings;
 mod submit;
+mod tasks;
 mod update;
 
 pub use access::Authenticator;
-pub use containers::change_container;
+pub use analytics::{
+    RequestFilter, RequestPage, Span, find_request, list_requests, read_tallies, tally_hour,
+};
+pub use backlog::{Backlog, MAX_UNFINISHED};
+pub use containers::{MergePlan, change_container, delete_container, merge_containers, plan_merge};
+pub use counts::{COUNTED_AT_ONCE, COUNTED_EXACTLY, Size, count_documents, measure_container};
 pub use describe::Description;
 pub use export::{BodyCopy, ContainerCopy, DocumentCopy, LearnedCopy, ServedCopy, copy_document};
 pub use files::{Upload, begin_upload, file_arrived, file_url};
-pub use find::{Naming, Scope, containers, find_document, find_documents, read_chunks, read_text};
+pub use find::{
+    Naming, Scope, containers, find_document, find_documents, present_tag, read_chunks, read_text,
+    with_same_custom_ids,
+};
 pub use import::{Imported, import_container, import_documents};
 pub use list::{ListQuery, Page, Sort, list_documents, path_matches};
-pub use manage_keys::{create_key, list_keys, set_key_enabled};
-pub use memories::{CLIENT, act_on_memories, existing_container, write_memories};
+pub use manage_keys::{
+    AgentKey, ScopedKey, create_agent_key, create_key, create_scoped_key, delete_key, end_session, expiry,
+    list_keys, open_session, set_key_enabled, toggle_key,
+};
+pub use memories::{CLIENT, act_on_memories, existing_container, writable_container, write_memories};
+pub use merge::{Overlap, preview_merge, superseded_documents};
+pub use rate::admit;
 pub use remove::{after_commit, remove_documents};
-pub use settings::change_settings;
+pub use reset::{Reset, reset_organization};
+pub use settings::{change_settings, reset_settings, update_settings};
 pub use submit::{Accepted, Content, NewDocument, submit, submit_all};
+pub use tasks::run_task;
 pub use update::{Update, retry_document, update_document};

@@ -3,41 +3,113 @@
 use std::marker::PhantomData;
 
 use axum::extract::{FromRef, FromRequestParts};
-use domain::{Error, Tenant};
+use domain::key::KeyKind;
+use domain::usecase::admit;
+use domain::{Error, Result, Tenant};
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
 
 use crate::error::ApiError;
+use crate::record::{note_tenant, request_id};
 use crate::router::App;
 
-/// What a route demands of a key.
+/// What a route demands of a key. Whoever adds a route has to choose one, and none is open to a scoped key by accident.
 pub trait Demand: Send {
-    /// Whether the tenant may.
-    fn allows(tenant: &Tenant) -> bool;
+    /// Refuses a key that has less than this.
+    ///
+    /// # Errors
+    /// [`Error::Forbidden`] that says what the key lacks.
+    fn check(tenant: &Tenant) -> Result<()>;
 }
 
-/// Recall and listings.
+/// Any valid key.
+#[derive(Debug)]
+pub struct Anyone;
+
+/// Reading content, which scoped keys may, in their own container.
+#[derive(Debug)]
+pub struct ReadContent;
+
+/// Changing content, which scoped keys may, in their own container.
+#[derive(Debug)]
+pub struct WriteContent;
+
+/// Reading what surrounds content: container tags and what is known of them.
 #[derive(Debug)]
 pub struct Read;
 
-/// Changes.
+/// Changing what surrounds content.
 #[derive(Debug)]
 pub struct Write;
 
+/// Reading what tells of all containers at once.
+#[derive(Debug)]
+pub struct ReadOrganization;
+
+/// Administration: keys, settings, whole containers.
+#[derive(Debug)]
+pub struct Admin;
+
+impl Demand for Anyone {
+    fn check(_: &Tenant) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl Demand for ReadContent {
+    fn check(_: &Tenant) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl Demand for WriteContent {
+    fn check(tenant: &Tenant) -> Result<()> {
+        demand(tenant.may_write(), "this key may only read")
+    }
+}
+
 impl Demand for Read {
-    fn allows(_: &Tenant) -> bool {
-        true
+    fn check(tenant: &Tenant) -> Result<()> {
+        let unscoped = tenant.kind() != KeyKind::Scoped;
+        demand(
+            unscoped,
+            "this key is for the content of one container tag, and this endpoint is not of that kind",
+        )
     }
 }
 
 impl Demand for Write {
-    fn allows(tenant: &Tenant) -> bool {
-        tenant.may_write()
+    fn check(tenant: &Tenant) -> Result<()> {
+        Read::check(tenant)?;
+        WriteContent::check(tenant)
     }
 }
 
-/// The authenticated tenant, with at least the permission `D`.
+impl Demand for ReadOrganization {
+    fn check(tenant: &Tenant) -> Result<()> {
+        Read::check(tenant)?;
+        let whole = tenant.confined_to().is_none();
+        demand(
+            whole,
+            "this key reaches some container tags only, and this endpoint tells of the whole organization",
+        )
+    }
+}
+
+impl Demand for Admin {
+    fn check(tenant: &Tenant) -> Result<()> {
+        let lack =
+            "this endpoint takes an administrator's key: a full one that may write, without a list of tags";
+        demand(tenant.may_administer(), lack)
+    }
+}
+
+fn demand(has: bool, lack: &str) -> Result<()> {
+    if has { Ok(()) } else { Err(Error::Forbidden(lack.to_owned())) }
+}
+
+/// The authenticated tenant, whose key has what `D` demands.
 #[derive(Debug)]
 pub struct Auth<D: Demand> {
     /// Who asks.
@@ -59,9 +131,12 @@ where
         let app = App::from_ref(state);
         let from_loopback = parts.extensions.get::<LoopbackPeer>().is_some();
         let tenant = app.authenticator.authenticate(credential(&parts.headers), from_loopback).await?;
-        if !D::allows(&tenant) {
-            return Err(ApiError(Error::Forbidden("this key may only read".into())));
+        // A request that is refused from here on is one of the organization, and in its log.
+        note_tenant(&app, &tenant).await;
+        if let Some((key, rate)) = tenant.key_use().and_then(|key| Some((&key.id, key.rate?))) {
+            admit(&app.ctx, &tenant, &format!("key#{key}"), rate, &request_id()).await?;
         }
+        D::check(&tenant)?;
         Ok(Self { tenant, demand: PhantomData })
     }
 }

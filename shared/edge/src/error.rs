@@ -2,11 +2,12 @@
 
 use axum::response::{IntoResponse, Response};
 use domain::Error;
+use http::header::RETRY_AFTER;
 use http::{HeaderValue, StatusCode};
 use serde_json::json;
 use tracing::error;
 
-use crate::router::request_id;
+use crate::record::{note_error, request_id};
 
 /// What a handler returns.
 pub type ApiResult<T> = Result<T, ApiError>;
@@ -30,13 +31,14 @@ fn status(error: &Error) -> StatusCode {
         Error::Conflict(_) => StatusCode::CONFLICT,
         Error::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
         Error::UnsupportedMedia(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        Error::RateLimited { .. } => StatusCode::TOO_MANY_REQUESTS,
         Error::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
         Error::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
 
 /// The causes behind an error, for the log.
-fn chain(error: &dyn std::error::Error) -> String {
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {
@@ -50,6 +52,7 @@ impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let status = status(&self.0);
         let request_id = request_id();
+        note_error(self.0.kind());
         if status.is_server_error() {
             error!(request.id = %request_id, error = %chain(&self.0), "request {request_id} failed");
         }
@@ -70,6 +73,9 @@ impl IntoResponse for ApiError {
             StatusCode::SERVICE_UNAVAILABLE => header("retry-after", "1"),
             StatusCode::UNAUTHORIZED => header("www-authenticate", "Bearer"),
             _ => {}
+        }
+        if let Error::RateLimited { retry_after_seconds, .. } = self.0 {
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(retry_after_seconds));
         }
         response
     }

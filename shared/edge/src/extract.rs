@@ -6,6 +6,7 @@ use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use domain::{Error, Issue};
+use http::Uri;
 use http::request::Parts;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -13,6 +14,7 @@ use serde_json::Value;
 use serde_path_to_error::Segment;
 
 use crate::error::ApiError;
+use crate::record::note_body;
 
 /// A JSON body, whatever its declared type; an empty body counts as `{}`, because clients send none where every field
 /// is optional.
@@ -24,6 +26,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
         let object = parse(&read(request, state).await?)?;
+        note_body(&object);
         Ok(Self(fields(object)?))
     }
 }
@@ -38,6 +41,7 @@ impl<A: DeserializeOwned, B: DeserializeOwned, S: Send + Sync> FromRequest<S> fo
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
         let object = parse(&read(request, state).await?)?;
+        note_body(&object);
         Ok(Self(fields(&object)?, fields(&object)?))
     }
 }
@@ -127,6 +131,11 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Query<T
             ApiError(Error::invalid(format!("the query string is not as expected: {why}")))
         })
     }
+}
+
+/// The parameters of a query string, as they were sent.
+pub(crate) fn pairs(uri: &Uri) -> Vec<(String, String)> {
+    axum::extract::Query::try_from_uri(uri).map(|query| query.0).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! Fields that many requests share, read as leniently as existing clients need.
 
 use domain::usecase::{Scope, Sort};
-use domain::{ContainerTag, Error, Result};
+use domain::{ContainerTag, Error, Result, Tenant};
+use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
@@ -85,6 +86,46 @@ pub fn flexible_bool<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool,
     }
 }
 
+/// Reads an object by the names of its fields. What serde derives also takes a list of their values.
+///
+/// # Errors
+/// The deserializer's, for anything else.
+pub fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<T, D::Error> {
+    T::deserialize(ByName(deserializer))
+}
+
+/// A deserializer whose structs are maps.
+struct ByName<D>(D);
+
+impl<'de, D: Deserializer<'de>> Deserializer<'de> for ByName<D> {
+    type Error = D::Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+        self.0.deserialize_map(visitor)
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char str string bytes byte_buf option unit unit_struct
+        newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
+    }
+}
+
+/// Reads an object as [`object`] does, or `null`.
+///
+/// # Errors
+/// The deserializer's, for anything else.
+pub fn optional_object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    struct Named<T>(T);
+    impl<'de, T: Deserialize<'de>> Deserialize<'de> for Named<T> {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            object(deserializer).map(Self)
+        }
+    }
+    Ok(Option::<Named<T>>::deserialize(deserializer)?.map(|named| named.0))
+}
+
 /// The containers a request is about, from `containerTag` and the older `containerTags`.
 ///
 /// # Errors
@@ -112,10 +153,58 @@ pub fn tag_of(one: Option<&str>, many: Option<&[String]>) -> Result<Option<Conta
     Ok(tags.pop())
 }
 
+/// The one container that a request is about: the one that it names, or else the only one that its key reaches.
+///
+/// # Errors
+/// As [`tag_of`], and [`Error::Invalid`] with the message `missing` where neither names one.
+pub fn own_tag(
+    tenant: &Tenant,
+    one: Option<&str>,
+    many: Option<&[String]>,
+    missing: &str,
+) -> Result<ContainerTag> {
+    match (tag_of(one, many)?, tenant.confined_to()) {
+        (Some(tag), _) => Ok(tag),
+        (None, Some([only])) => Ok(only.clone()),
+        (None, _) => Err(Error::invalid_field("containerTag", missing)),
+    }
+}
+
 /// A JSON object given as text, as in multipart fields.
 ///
 /// # Errors
 /// [`Error::Invalid`] about `field`.
 pub fn object_text(field: &str, text: &str) -> Result<serde_json::Map<String, Value>> {
     serde_json::from_str(text).map_err(|_| Error::invalid_field(field, "a JSON object as text"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    struct Inner {
+        a: u8,
+    }
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    struct Outer {
+        #[serde(deserialize_with = "object")]
+        one: Inner,
+        #[serde(default, deserialize_with = "optional_object")]
+        two: Option<Inner>,
+    }
+
+    #[test]
+    fn an_object_is_not_a_list_of_its_values() {
+        let read = |value: Value| serde_json::from_value::<Outer>(value);
+        assert_eq!(read(json!({"one": {"a": 1}})).unwrap(), Outer { one: Inner { a: 1 }, two: None });
+        assert_eq!(read(json!({"one": {"a": 1}, "two": null})).unwrap().two, None);
+        assert_eq!(read(json!({"one": {"a": 1}, "two": {"a": 2}})).unwrap().two, Some(Inner { a: 2 }));
+        for bad in [json!({"one": [1]}), json!({"one": {"a": 1}, "two": [2]}), json!({"one": null})] {
+            assert!(read(bad.clone()).is_err(), "{bad}");
+        }
+    }
 }

@@ -4,12 +4,22 @@ mod auth;
 mod error;
 mod extract;
 mod fields;
+mod kind;
 mod memories;
+mod record;
+mod redact;
 mod router;
+mod secret;
 
-pub use auth::{Auth, LoopbackPeer, Read, Write};
+pub use auth::{
+    Admin, Anyone, Auth, Demand, LoopbackPeer, Read, ReadContent, ReadOrganization, Write, WriteContent,
+};
 pub use error::{ApiError, ApiResult};
 pub use extract::{Json, JsonParts, Path, Query, parse_fields};
-pub use fields::{Order, Pagination, SortField, count, flexible_bool, object_text, scope, tag_of};
+pub use fields::{
+    Order, Pagination, SortField, count, flexible_bool, object, object_text, optional_object, own_tag, scope,
+    tag_of,
+};
 pub use memories::{MemoryEntry, MemoryVersion, review_status};
-pub use router::{App, MAX_JSON_BYTES, finish, request_id};
+pub use record::{note_body, request_id};
+pub use router::{App, MAX_JSON_BYTES, finish};

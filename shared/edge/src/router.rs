@@ -1,19 +1,20 @@
-//! What surrounds every router: request ids, one log line a request, JSON for what no route answers, panics as 500.
+//! What surrounds every router: request ids, one log line and one record a request, JSON for what no route answers,
+//! panics as 500.
 
 use std::any::Any;
-use std::time::Instant;
 
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, MatchedPath, Request};
-use axum::middleware::{Next, from_fn};
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use domain::usecase::Authenticator;
-use domain::{Ctx, Error, Revision};
+use domain::{Ctx, Error};
 use http::{HeaderName, HeaderValue};
 use tower_http::catch_panic::CatchPanicLayer;
 use tracing::{error, info};
 
 use crate::error::ApiError;
+use crate::record::{Asked, Recorder};
 
 /// The state of every router.
 #[derive(Clone)]
@@ -22,6 +23,15 @@ pub struct App {
     pub ctx: Ctx,
     /// Verifies keys.
     pub authenticator: Authenticator,
+    /// Knows what the request log may keep.
+    pub(crate) recorder: Recorder,
+}
+
+impl App {
+    /// The state of the routers of one process.
+    pub fn new(ctx: Ctx, authenticator: Authenticator) -> Self {
+        Self { ctx, authenticator, recorder: Recorder::default() }
+    }
 }
 
 /// The most bytes of a JSON body: 1 MB of text in the worst escaping (`\u0000` for each byte), and some room.
@@ -29,17 +39,8 @@ pub const MAX_JSON_BYTES: usize = 8 * 1024 * 1024;
 
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-tokio::task_local! {
-    static CURRENT: String;
-}
-
-/// The id of the request being answered; empty outside one.
-pub fn request_id() -> String {
-    CURRENT.try_with(Clone::clone).unwrap_or_default()
-}
-
 /// Wraps a function's routes into a complete service.
-pub fn finish(routes: Router) -> Router {
+pub fn finish(routes: Router, app: &App) -> Router {
     routes
         .fallback(|| async { ApiError(Error::NotFound("Route")) })
         .method_not_allowed_fallback(|| async {
@@ -50,7 +51,7 @@ pub fn finish(routes: Router) -> Router {
         })
         .layer(DefaultBodyLimit::max(MAX_JSON_BYTES))
         .layer(CatchPanicLayer::custom(panicked))
-        .layer(from_fn(observe))
+        .layer(from_fn_with_state(app.clone(), observe))
 }
 
 /// The text of a panic may quote what was sent, so it goes nowhere from here.
@@ -58,22 +59,20 @@ fn panicked(_: Box<dyn Any + Send>) -> Response {
     ApiError(Error::internal("a panic while answering a request")).into_response()
 }
 
-/// Gives the request an id and logs it once, without anything that was sent.
-async fn observe(request: Request, next: Next) -> Response {
-    let id = Revision::random().as_str().to_owned();
-    let method = request.method().clone();
-    let route = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
-    let begun = Instant::now();
-    let mut response = CURRENT.scope(id.clone(), next.run(request)).await;
-    let status = response.status().as_u16();
-    let route = route.unwrap_or_else(|| "unknown".into());
-    let duration_ms = begun.elapsed().as_secs_f64() * 1000.0;
+/// Gives the request an id, logs it once without anything that was sent, and records it for its organization.
+async fn observe(State(app): State<App>, request: Request, next: Next) -> Response {
+    let asked = Asked::new(&app.ctx, &request);
+    let response = asked.answer(next.run(request)).await;
+    let micros = asked.micros();
+    let mut response = asked.record(&app, response, micros).await;
+    let Asked { id, method, route, .. } = &asked;
+    let (status, duration_ms) = (response.status().as_u16(), micros as f64 / 1000.0);
     if response.status().is_server_error() {
         error!(request.id = %id, %method, route, status, duration_ms, "{method} {route} answered {status}");
     } else {
         info!(request.id = %id, %method, route, status, duration_ms, "{method} {route} answered {status}");
     }
-    if let Ok(value) = HeaderValue::from_str(&id) {
+    if let Ok(value) = HeaderValue::from_str(id) {
         response.headers_mut().insert(REQUEST_ID.clone(), value);
     }
     response

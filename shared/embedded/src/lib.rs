@@ -1,4 +1,4 @@
-//! DynamoDB, S3 and SQS inside the process, and the transport that hands them the SDK's requests.
+//! DynamoDB, S3, SQS and KMS inside the process, and the transport that hands them the SDK's requests.
 //!
 //! All state lies in one folder and survives a killed process: every answered write is in the operating system's hands
 //! before the answer leaves (SQLite in WAL mode with `synchronous=NORMAL`, object bytes written before the row that
@@ -10,11 +10,14 @@
 //! | DynamoDB | the crate `dynoxide-rs` | `dynamodb.sqlite` |
 //! | SQS | the module `sqs`, on SQLite | `sqs.sqlite` |
 //! | S3 | the protocol by the crate `s3s`, storage by the module `s3` | `s3/index.sqlite`, `s3/blobs/` |
+//! | KMS | the module `kms`, on the crate `aes-gcm` | `kms.key` |
 //! | addresses and forms for strangers | the module `s3::public` | `signing.key` |
 
 mod blocking;
 mod clock;
 mod dynamodb;
+mod kms;
+mod meter;
 mod s3;
 mod serve;
 mod services;
@@ -25,6 +28,7 @@ mod transport;
 mod wire;
 
 pub use clock::Clock;
+pub use meter::{Count, Meter};
 pub use serve::serve;
 pub use services::Services;
 pub use transport::Transport;

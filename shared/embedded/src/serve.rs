@@ -22,7 +22,7 @@ const GRACE: Duration = Duration::from_secs(5);
 /// How long to wait before accepting again when the process has run out of sockets.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Answers AWS clients on `listener` (HTTP/1.1, one port for all three services; for `AWS_ENDPOINT_URL`) until
+/// Answers AWS clients on `listener` (HTTP/1.1, one port for all services; for `AWS_ENDPOINT_URL`) until
 /// `shutdown` resolves; requests under way then have five seconds to finish.
 ///
 /// Nothing but S3 checks signatures: listen on an address that only trusted processes reach.

@@ -1,4 +1,4 @@
-//! The three services of one folder behind one door.
+//! The four services of one folder behind one door.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,12 +9,13 @@ use http::{Request, Response, StatusCode};
 
 use crate::clock::{self, Clock};
 use crate::dynamodb::{self, DynamoDb};
+use crate::kms::{self, Kms};
 use crate::s3::S3;
 use crate::signing::SigningKey;
 use crate::sqs::{self, Sqs};
 use crate::wire;
 
-/// DynamoDB, S3 and SQS living in one folder. A clone is another handle on the same services.
+/// DynamoDB, S3, SQS and KMS living in one folder. A clone is another handle on the same services.
 #[derive(Clone)]
 pub struct Services {
     inner: Arc<Inner>,
@@ -24,6 +25,7 @@ struct Inner {
     dynamodb: DynamoDb,
     s3: S3,
     sqs: Arc<Sqs>,
+    kms: Kms,
 }
 
 impl Services {
@@ -47,12 +49,13 @@ impl Services {
             dynamodb: DynamoDb::open(&folder.join("dynamodb.sqlite"))?,
             s3: S3::open(&folder.join("s3"), clock, Arc::clone(&sqs), key)?,
             sqs,
+            kms: Kms::new(folder.join("kms.key")),
         };
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// Answers one request of an AWS client. The header `x-amz-target` tells DynamoDB and SQS apart; what has none
-    /// is for S3. Signatures are checked for S3 only, where they are what makes a pre-signed URL safe to hand out.
+    /// Answers one request of an AWS client. The header `x-amz-target` tells DynamoDB, SQS and KMS apart; what has
+    /// none is for S3. Signatures are checked for S3 only, where they are what makes a pre-signed URL safe to hand out.
     pub async fn call(&self, request: Request<Bytes>) -> Response<Bytes> {
         let Some(target) = request.headers().get("x-amz-target") else {
             return self.inner.s3.call(request).await;
@@ -63,6 +66,9 @@ impl Services {
         }
         if let Some(operation) = target.strip_prefix(sqs::TARGET) {
             return self.inner.sqs.call(operation, &request).await;
+        }
+        if let Some(operation) = target.strip_prefix(kms::TARGET) {
+            return self.inner.kms.call(operation, request.body());
         }
         wire::json(
             StatusCode::BAD_REQUEST,

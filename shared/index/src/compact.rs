@@ -9,6 +9,7 @@ use retrieval::{Segment, merge};
 use tracing::info;
 
 use crate::chunks::Chunks;
+use crate::count::live_memories;
 use crate::memories::{Memories, MemoryFile};
 use crate::view::Loaded;
 
@@ -51,7 +52,8 @@ pub async fn compact(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult
         levels.push(merged);
     }
     let segments: Vec<SegmentRef> = levels.iter().map(|(segment, _)| segment.clone()).collect();
-    let published = ctx.index.publish(tenant, id, generation, &segments).await?;
+    let present = live_memories(memories.view.ledger(), ctx.clock.now());
+    let published = ctx.index.publish(tenant, id, generation, &segments, present).await?;
     let unused: Vec<BlobRef> = if published {
         replaced
     } else {

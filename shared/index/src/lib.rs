@@ -3,11 +3,13 @@
 mod cache;
 mod chunks;
 mod compact;
+mod count;
 mod memories;
 mod view;
 
 pub use cache::Cache;
 pub use chunks::{Chunks, attributes};
 pub use compact::compact;
+pub use count::count_memories;
 pub use memories::{Memories, MemoryIndex};
 pub use view::View;

@@ -26,7 +26,8 @@ pub fn http(router: impl FnOnce(App) -> Router) -> Result<()> {
     start(async move {
         let ctx = connect().await?;
         let authenticator = Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
-        let service = stage::service(edge::finish(router(App { ctx, authenticator })));
+        let app = App::new(ctx, authenticator);
+        let service = stage::service(edge::finish(router(app.clone()), &app));
         lambda_http::run(service).await.map_err(|error| anyhow!(error))
     })
 }

@@ -1,12 +1,12 @@
 //! What is known of somebody at a glance: lasting traits, what is going on, and topics.
 
+mod across;
 mod budget;
 #[cfg(test)]
 mod tests;
 mod topics;
 
 use std::cmp::{Ordering, Reverse};
-use std::collections::HashSet;
 
 use domain::{Filter, MemoryKind, Timestamp, Trust};
 
@@ -81,19 +81,21 @@ fn keep_first<'a>(memories: &mut Vec<&'a Memory>, order: impl Fn(&&'a Memory, &&
     }
 }
 
-/// The memories that a profile may show, each sentence once.
+/// The memories that a profile may show: each sentence once, and one answer where there can be one at a time.
 fn live<'a>(ledgers: &[&'a Ledger], outline: &Outline<'_>) -> Vec<&'a Memory> {
-    let mut seen = HashSet::new();
     let mut found = Vec::new();
-    for ledger in ledgers {
+    for (place, ledger) in ledgers.iter().enumerate() {
         let shown = ledger.memories().filter(|memory| {
             memory.is_live(outline.now)
                 && !is_foreign_order(memory)
                 && outline.filter.is_none_or(|filter| ledger.admits(filter, memory))
         });
-        found.extend(shown.filter(|memory| ledgers.len() == 1 || seen.insert(memory.text.as_str())));
+        found.extend(shown.map(|memory| (place, memory)));
     }
-    found
+    if ledgers.len() > 1 {
+        across::keep_current(ledgers, &mut found);
+    }
+    found.into_iter().map(|(_, memory)| memory).collect()
 }
 
 /// Whether it is an order that somebody else's page gives: an agent that reads the profile must not take it for its

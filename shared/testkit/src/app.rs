@@ -8,8 +8,8 @@ use aws_smithy_async::rt::sleep::SharedAsyncSleep;
 use axum::Router;
 use axum::body::Body;
 use bytes::Bytes;
-use domain::key::Permission;
-use domain::usecase::{Authenticator, create_key};
+use domain::key::{KeyKind, KeyPlan, NewKey, Permission};
+use domain::usecase::{Authenticator, Backlog, create_key};
 use domain::{ContainerTag, OrgId, Tenant, Timestamp};
 use edge::App;
 use embedded::{ACCESS_KEY, REGION, SECRET_KEY, Services};
@@ -40,6 +40,8 @@ pub struct World {
     pub internet: Internet,
     /// Who describes pictures and transcribes recordings: nobody, unless a test says so before it starts an app.
     pub models: ModelSettings,
+    /// How many unfinished documents an organization may have, where a test says so before it starts an app.
+    pub max_unfinished: Option<usize>,
     _folder: Arc<TempDir>,
 }
 
@@ -53,7 +55,7 @@ impl World {
         let clock = TestClock::default();
         let services = Services::open_with_clock(folder.path(), clock.for_services())?;
         let (internet, models) = (Internet::default(), ModelSettings::default());
-        Ok(Self { services, clock, internet, models, _folder: Arc::new(folder) })
+        Ok(Self { services, clock, internet, models, max_unfinished: None, _folder: Arc::new(folder) })
     }
 }
 
@@ -105,11 +107,14 @@ impl TestApp {
         let config = config.into_builder().sleep_impl(SharedAsyncSleep::new(NoSleep)).build();
         let clock = Arc::new(world.clock.clone());
         let clients = Clients::new(&config);
-        let system = System::over(world.services.clone(), &clients, clock, Some(PUBLIC_URL)).await?;
+        let mut system = System::over(world.services.clone(), &clients, clock, Some(PUBLIC_URL)).await?;
+        if let Some(max) = world.max_unfinished {
+            system.ctx.backlog = Backlog::new(max);
+        }
         let readers = world.readers();
         let queues = Queues::open(&system, readers).await?;
         let authenticator = Authenticator::new(system.ctx.keys.clone(), system.ctx.clock.clone());
-        let routes = local::routes(&App { ctx: system.ctx.clone(), authenticator }, CACHE_BYTES);
+        let routes = local::routes(&App::new(system.ctx.clone(), authenticator), CACHE_BYTES);
         let router = openapi::checked(routes);
         let router = router.merge(local::bucket_routes(world.services.clone()));
         Ok(Self { world: world.clone(), faults, system, router, queues })
@@ -128,9 +133,19 @@ impl TestApp {
     /// # Panics
     /// When it cannot be stored.
     pub async fn key_with(&self, org: &str, permission: Permission, tags: Option<&[&str]>) -> String {
-        let tenant = Tenant::of_operator(OrgId::parse(org).expect("an organization id"));
         let tags = tags.map(|tags| tags.iter().map(|tag| ContainerTag::parse(tag).expect("a tag")).collect());
-        create_key(&self.system.ctx, &tenant, "test", permission, tags).await.expect("a stored key").text
+        let (kind, name) = (if tags.is_some() { KeyKind::Agent } else { KeyKind::Full }, "test".to_owned());
+        let plan = KeyPlan { name, kind, permission, tags, expires_at: None, rate: None };
+        self.key_of(org, plan).await.text
+    }
+
+    /// A key of `org` as planned, and its record.
+    ///
+    /// # Panics
+    /// When it cannot be stored.
+    pub async fn key_of(&self, org: &str, plan: KeyPlan) -> NewKey {
+        let tenant = Tenant::of_operator(OrgId::parse(org).expect("an organization id"));
+        create_key(&self.system.ctx, &tenant, plan).await.expect("a stored key")
     }
 
     /// Sends a request through the routes.

@@ -61,6 +61,7 @@ struct State {
     calls: u64,
     crash_at: Option<u64>,
     pause_at: Option<u64>,
+    refused: Option<&'static str>,
 }
 
 enum Fate {
@@ -80,7 +81,14 @@ impl Faults {
     /// A transport to `services` without faults, whose later faults follow `seed`.
     pub fn new(services: Services, seed: u64) -> Self {
         let random = StdRng::seed_from_u64(seed);
-        let state = State { random, rates: Rates::default(), calls: 0, crash_at: None, pause_at: None };
+        let state = State {
+            random,
+            rates: Rates::default(),
+            calls: 0,
+            crash_at: None,
+            pause_at: None,
+            refused: None,
+        };
         Self { services, state: Arc::new(Mutex::new(state)), resume: Arc::default() }
     }
 
@@ -93,6 +101,11 @@ impl Faults {
     /// that follow never leave it.
     pub fn crash_at(&self, call: Option<u64>) {
         self.lock().crash_at = call;
+    }
+
+    /// From now on the operation of this name, as in `Query`, is never admitted; `None` admits all again.
+    pub fn refuse(&self, operation: Option<&'static str>) {
+        self.lock().refused = operation;
     }
 
     /// The process stands still before its call number `call` until [`Faults::resume`].
@@ -121,6 +134,9 @@ impl Faults {
         state.calls += 1;
         if state.crash_at.is_some_and(|at| call >= at) {
             return Fate::LoseRequest;
+        }
+        if state.refused.is_some_and(|refused| target.split('.').next_back() == Some(refused)) {
+            return Fate::Throttle;
         }
         let rates = state.rates;
         let roll = |state: &mut State, rate: f64| rate > 0.0 && state.random.random_bool(rate);

@@ -1,9 +1,9 @@
 //! Request units of each operation on 2 KB documents.
 
 use anyhow::Result;
+use embedded::Count;
 use serde_json::{Value, json};
 
-use crate::meter::Count;
 use crate::rig::Rig;
 use crate::text::Writer;
 

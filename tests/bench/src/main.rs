@@ -15,7 +15,6 @@ mod batch;
 mod cost;
 mod extraction;
 mod formats;
-mod meter;
 mod recall;
 mod reuse;
 mod rig;

@@ -11,7 +11,7 @@ use domain::OrgId;
 use domain::ports::Overdue;
 use domain::usecase::Authenticator;
 use edge::{App, LoopbackPeer};
-use embedded::{ACCESS_KEY, REGION, SECRET_KEY, Services, Transport};
+use embedded::{ACCESS_KEY, Meter, REGION, SECRET_KEY, Services, Transport};
 use http::Request;
 use http_body_util::BodyExt;
 use local::{System, Workers};
@@ -21,8 +21,6 @@ use sandbox::Sandbox;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tower::ServiceExt;
-
-use crate::meter::Meter;
 
 const CACHE_BYTES: usize = 2 * 1024 * 1024 * 1024;
 const PATIENCE: Duration = Duration::from_secs(1200);
@@ -47,7 +45,7 @@ impl Rig {
         let ctx = system.ctx.clone();
         let authenticator = Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
         let authenticator = authenticator.with_local_key(OrgId::parse("local")?);
-        let routes = local::routes(&App { ctx, authenticator }, CACHE_BYTES);
+        let routes = local::routes(&App::new(ctx, authenticator), CACHE_BYTES);
         Ok(Self { system, meter, routes, workers: None, _folder: folder })
     }
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use anyhow::{Result, bail};
 use aws::{Clients, Names, SystemClock};
-use domain::key::Permission;
-use domain::usecase::{create_key, list_keys, set_key_enabled};
+use domain::key::{KeyKind, KeyPlan, Permission};
+use domain::usecase::{create_key, expiry, list_keys, set_key_enabled};
 use domain::{ContainerTag, Ctx, KeyId, OrgId, Tenant};
 
 use crate::cli::{Access, KeyAction, KeyStore};
@@ -14,37 +14,57 @@ use crate::system::System;
 #[expect(clippy::print_stdout, reason = "the answer of a command")]
 pub(super) async fn keys(action: KeyAction) -> Result<()> {
     match action {
-        KeyAction::Create { store, name, access, tags } => {
+        KeyAction::Create { store, name, access, read_only, tags, expires_days } => {
             let (ctx, tenant) = open(&store).await?;
-            let permission = match access {
-                Access::Read => Permission::Read,
-                Access::Write => Permission::Write,
-            };
+            let is_reader = read_only || matches!(access, Access::Read);
             let tags = tags.iter().map(|tag| ContainerTag::parse(tag)).collect::<Result<Vec<_>, _>>()?;
-            let tags = (!tags.is_empty()).then_some(tags);
-            let key = create_key(&ctx, &tenant, &name, permission, tags).await?;
+            let plan = KeyPlan {
+                name,
+                kind: KeyKind::Full,
+                permission: if is_reader { Permission::Read } else { Permission::Write },
+                tags: (!tags.is_empty()).then_some(tags),
+                expires_at: expiry(ctx.clock.now(), expires_days)?,
+                rate: None,
+            };
+            let key = create_key(&ctx, &tenant, plan).await?;
             println!(
                 "Created the key {} of the organization {}. It is shown only now:",
                 key.record.id, store.org
             );
             println!("{}", key.text);
         }
-        KeyAction::List { store } => {
-            let (ctx, tenant) = open(&store).await?;
-            println!("{:<12} {:<9} {:<6} {:<25} NAME", "ID", "STATE", "ACCESS", "CREATED");
-            for key in list_keys(&ctx, &tenant).await? {
-                let state = if key.enabled { "enabled" } else { "disabled" };
-                let access = if key.permission == Permission::Write { "write" } else { "read" };
-                println!(
-                    "{:<12} {state:<9} {access:<6} {:<25} {}",
-                    key.id.as_str(),
-                    key.created_at.to_string(),
-                    key.name
-                );
-            }
-        }
+        KeyAction::List { store } => list(&store).await?,
         KeyAction::Disable { store, id } => toggle(&store, &id, false).await?,
         KeyAction::Enable { store, id } => toggle(&store, &id, true).await?,
+    }
+    Ok(())
+}
+
+#[expect(clippy::print_stdout, reason = "the answer of a command")]
+async fn list(store: &KeyStore) -> Result<()> {
+    let (ctx, tenant) = open(store).await?;
+    let header = ["ID", "STATE", "KIND", "ACCESS", "CREATED", "EXPIRES"];
+    let line = |cells: [&str; 6], name: &str| {
+        let [id, state, kind, access, created, expires] = cells;
+        println!("{id:<12} {state:<9} {kind:<8} {access:<6} {created:<25} {expires:<25} {name}");
+    };
+    line(header, "NAME");
+    let now = ctx.clock.now();
+    for key in list_keys(&ctx, &tenant).await? {
+        let state = match key.expires_at {
+            Some(end) if end <= now => "expired",
+            _ if key.enabled => "enabled",
+            _ => "disabled",
+        };
+        let kind = match key.kind {
+            KeyKind::Full => "full",
+            KeyKind::Agent => "agent",
+            KeyKind::Scoped => "scoped",
+            KeyKind::Session => "session",
+        };
+        let access = if key.permission == Permission::Write { "write" } else { "read" };
+        let expires = key.expires_at.map_or_else(|| "never".to_owned(), |end| end.to_string());
+        line([key.id.as_str(), state, kind, access, &key.created_at.to_string(), &expires], &key.name);
     }
     Ok(())
 }

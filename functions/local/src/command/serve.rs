@@ -69,7 +69,7 @@ pub(super) fn service(system: &System, cache_bytes: usize, local_key: bool) -> R
     let authenticator =
         if local_key { authenticator.with_local_key(OrgId::parse(LOCAL_ORG)?) } else { authenticator };
     let bucket = bucket_routes(system.services.clone());
-    Ok(routes(&App { ctx, authenticator }, cache_bytes).merge(bucket).layer(from_fn(mark_loopback)))
+    Ok(routes(&App::new(ctx, authenticator), cache_bytes).merge(bucket).layer(from_fn(mark_loopback)))
 }
 
 /// Marks requests from this machine to this machine. The name that the client used counts as well: a web page whose

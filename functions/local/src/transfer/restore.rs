@@ -145,7 +145,7 @@ impl Restore<'_> {
     async fn take_settings(&mut self, settings: Settings) -> Result<()> {
         Bucket::check_all("profileBuckets", settings.profile_buckets.as_deref().unwrap_or_default())?;
         change_settings(self.ctx, self.tenant, |present| {
-            *present = Settings { version: present.version, ..settings.clone() };
+            *present = settings.clone().taken_over(present);
             Ok(())
         })
         .await?;

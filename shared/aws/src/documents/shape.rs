@@ -75,7 +75,8 @@ pub(crate) fn new_record(tenant: &Tenant, document: &Document) -> Item {
     set("kind", json(&document.kind));
     set("cr", n(document.created_at.as_millis()));
     set("up", n(document.updated_at.as_millis()));
-    set("gl", s(keys::listing(tenant, &document.container)));
+    let listing = if document.superseded_by.is_some() { keys::superseded_listing } else { keys::listing };
+    set("gl", s(listing(tenant, &document.container)));
     set("gs", s(keys::listing_sort(document.created_at, &document.id)));
     if !document.status.is_final() {
         set("qs", s(keys::due_shard(document.id.as_str())));
@@ -83,6 +84,9 @@ pub(crate) fn new_record(tenant: &Tenant, document: &Document) -> Item {
     }
     if document.edits > 0 {
         set("ed", n(document.edits));
+    }
+    if let Some(by) = &document.superseded_by {
+        set("sup", s(by.as_str()));
     }
     if let Some(title) = &document.title {
         set("title", s(title));
@@ -103,6 +107,8 @@ pub(crate) fn new_record(tenant: &Tenant, document: &Document) -> Item {
 pub(crate) fn read_document(item: &Item) -> PortResult<Document> {
     let corrupt = |what: &str| PortError::Corrupt(format!("document {what}"));
     let sent: Sent = item.parsed("sent")?;
+    let superseded_by =
+        item.optional_text("sup").map(|id| DocumentId::parse(id).ok_or_else(|| corrupt("sup")));
     let time = |name: &str| item.number(name).map(Timestamp::from_millis);
     Ok(Document {
         id: sent.id,
@@ -129,6 +135,7 @@ pub(crate) fn read_document(item: &Item) -> PortResult<Document> {
         task_type: sent.task_type,
         dreaming: sent.dreaming,
         document_date: sent.document_date.map(Timestamp::from_millis),
+        superseded_by: superseded_by.transpose()?,
         created_at: time("cr")?,
         updated_at: time("up")?,
     })

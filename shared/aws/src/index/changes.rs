@@ -6,7 +6,7 @@ use domain::document::Indexed;
 use domain::ports::{Committed, PortResult};
 use domain::{Change, Document, PortError, SearchDocument, Status, Tenant, Timestamp};
 
-use crate::documents::{EDIT, EDITED_AS_OFTEN, edit_values, new_record};
+use crate::documents::{EDIT, EDITED_AS_OFTEN, NOT_SUPERSEDED, edit_values, new_record};
 use crate::error::build_error;
 use crate::item::{Table, json, key_item, n, s};
 use crate::keys;
@@ -14,7 +14,7 @@ use crate::keys;
 /// What the log says about a change.
 pub(super) fn log_entry(change: &Change, now: Timestamp) -> PortResult<LogEntry> {
     let (pack, statements, mut shown) = match change {
-        Change::Remove(document) | Change::Move { from: document, .. } => {
+        Change::Remove(document) | Change::Move { from: document, .. } | Change::Supersede(document) => {
             return Ok(LogEntry::Remove { id: document.id.clone() });
         }
         Change::Act(action) => return Ok(LogEntry::Act { action: action.clone() }),
@@ -53,6 +53,7 @@ pub(super) fn change_records(
         Change::Remove(document) => Ok(vec![delete(table, tenant, document)?]),
         Change::Create(document) => Ok(vec![create(table, tenant, document)?]),
         Change::Move { from, to } => Ok(vec![delete(table, tenant, from)?, create(table, tenant, to)?]),
+        Change::Supersede(document) => Ok(vec![update(supersede(table, tenant, document)?)]),
         Change::Act(_) => Ok(Vec::new()),
     }
 }
@@ -64,13 +65,30 @@ fn create(table: &Table, tenant: &Tenant, document: &Document) -> PortResult<Tra
 }
 
 fn delete(table: &Table, tenant: &Tenant, document: &Document) -> PortResult<TransactWriteItem> {
+    // Whether it counts among those that search serves is part of what was read.
+    let superseded = if document.superseded_by.is_some() { "attribute_exists(sup)" } else { NOT_SUPERSEDED };
     let delete = Delete::builder().table_name(&table.name);
     let delete = delete.set_key(Some(key_item(&keys::document(tenant, &document.id))));
     let delete = delete
-        .condition_expression(format!("rev = :rev AND {EDITED_AS_OFTEN}"))
+        .condition_expression(format!("rev = :rev AND {EDITED_AS_OFTEN} AND {superseded}"))
         .expression_attribute_values(":rev", s(document.revision.as_str()))
         .expression_attribute_values(":ed", n(document.edits));
     Ok(TransactWriteItem::builder().delete(delete.build().map_err(build_error)?).build())
+}
+
+fn supersede(table: &Table, tenant: &Tenant, document: &Document) -> PortResult<Update> {
+    let by = document.superseded_by.as_ref().ok_or_else(missing)?;
+    let update = Update::builder().table_name(&table.name);
+    let update = update.set_key(Some(key_item(&keys::document(tenant, &document.id))));
+    let update = update
+        .update_expression("SET sup = :by, gl = :listing")
+        .condition_expression(format!("rev = :rev AND st = :st AND {EDITED_AS_OFTEN} AND {NOT_SUPERSEDED}"))
+        .expression_attribute_values(":by", s(by.as_str()))
+        .expression_attribute_values(":listing", s(keys::superseded_listing(tenant, &document.container)))
+        .expression_attribute_values(":rev", s(document.revision.as_str()))
+        .expression_attribute_values(":st", s(document.status.as_str()))
+        .expression_attribute_values(":ed", n(document.edits));
+    update.build().map_err(build_error)
 }
 
 fn describe(table: &Table, tenant: &Tenant, document: &Document, now: Timestamp) -> PortResult<Update> {
@@ -79,7 +97,7 @@ fn describe(table: &Table, tenant: &Tenant, document: &Document, now: Timestamp)
     let update = update
         .update_expression(EDIT)
         // The log names the pack that was read; a commit since then serves another, and this one is on its way out.
-        .condition_expression(format!("rev = :rev AND idx = :idx AND {EDITED_AS_OFTEN}"))
+        .condition_expression(format!("rev = :rev AND idx = :idx AND {EDITED_AS_OFTEN} AND {NOT_SUPERSEDED}"))
         .set_expression_attribute_values(Some(edit_values(document, now)))
         .expression_attribute_values(":idx", json(&document.indexed));
     update.build().map_err(build_error)
@@ -101,7 +119,9 @@ fn publish(table: &Table, tenant: &Tenant, document: &Document, now: Timestamp) 
     let update = update.set_key(Some(key_item(&keys::document(tenant, &document.id))));
     let update = update
         .update_expression("SET st = :done, idx = :idx, up = :now, lease = :zero REMOVE qs, qd, ext, err")
-        .condition_expression(format!("rev = :rev AND st = :indexing AND {EDITED_AS_OFTEN}"))
+        .condition_expression(format!(
+            "rev = :rev AND st = :indexing AND {EDITED_AS_OFTEN} AND {NOT_SUPERSEDED}"
+        ))
         .expression_attribute_values(":ed", n(document.edits))
         .expression_attribute_values(":done", s(Status::Done.as_str()))
         .expression_attribute_values(":indexing", s(Status::Indexing.as_str()))

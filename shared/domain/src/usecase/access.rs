@@ -66,6 +66,11 @@ impl Authenticator {
         presented.verify(record.as_ref(), self.clock.now())
     }
 
+    /// Reads the key anew when it comes again: call it after a change of the key by this process.
+    pub fn forget(&self, id: &KeyId) {
+        self.lock().remove(id);
+    }
+
     async fn record(&self, id: &KeyId) -> Result<Option<ApiKey>> {
         let now = self.clock.now();
         if let Some(cached) = self.lock().get(id).filter(|cached| cached.until > now) {

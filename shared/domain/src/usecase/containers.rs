@@ -1,13 +1,18 @@
-//! What callers say about container tags.
+//! What callers say about container tags, and what they do with whole containers.
 
 use crate::container::{Container, ContainerChange};
 use crate::ctx::Ctx;
-use crate::error::{Error, Result};
+use crate::error::{Error, PortError, Result};
 use crate::ids::ContainerId;
 use crate::patch::Patch;
 use crate::settings::Bucket;
 use crate::tag::ContainerTag;
+use crate::task::{MAX_CONTAINERS, Merge, MergePhase, Pending, Purge, PurgePhase, PurgeReport, Task, Work};
 use crate::tenant::Tenant;
+use crate::time::Timestamp;
+use crate::usecase::memories::writable_container;
+use crate::usecase::purge::REQUEST_SECONDS;
+use crate::usecase::tasks::send_later;
 
 /// The most characters of a name. Contract.
 const MAX_NAME: usize = 100;
@@ -22,7 +27,8 @@ const MAX_PATH_BYTES: usize = 32 * 1024;
 /// repeated.
 ///
 /// # Errors
-/// [`Error::Forbidden`] out of reach, [`Error::Invalid`] naming the field, and those of the ports.
+/// [`Error::Forbidden`] out of reach, [`Error::Invalid`] naming the field, [`Error::Conflict`] while the tag is merged,
+/// and those of the ports.
 pub async fn change_container(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -31,7 +37,122 @@ pub async fn change_container(
 ) -> Result<Container> {
     tenant.check_reach(tag)?;
     check(change)?;
+    if let Some(known) = ctx.containers.get(tenant, tag).await? {
+        known.check_writable()?;
+    }
     Ok(ctx.containers.describe(tenant, tag, change, ContainerId::random(), ctx.clock.now()).await?)
+}
+
+/// Deletes a container: at once nothing of it is there for anybody, and a task removes what is left of it.
+///
+/// # Errors
+/// [`Error::NotFound`] when it is gone, [`Error::Conflict`] while it is merged, and those of the ports.
+pub async fn delete_container(ctx: &Ctx, tenant: &Tenant, container: &Container) -> Result<Task> {
+    tenant.check_reach(&container.tag)?;
+    container.check_writable()?;
+    let now = ctx.clock.now();
+    // Behind a tag that others were merged into lies what was sent long before it was made.
+    let is_merged = container.ids.len() > 1;
+    let purge = Purge {
+        tag: container.tag.clone(),
+        containers: container.ids.clone(),
+        tag_created_at: if is_merged { Timestamp::from_millis(0) } else { container.created_at },
+        deleted_at: now,
+        container: 0,
+        phase: PurgePhase::Documents,
+        cursor: None,
+        pending: Pending::default(),
+        report: PurgeReport::default(),
+        verifying: false,
+    };
+    let mut task = Task::new(Work::Purge(purge), now);
+    task.due_at = task.due_at.plus_seconds(REQUEST_SECONDS);
+    if !ctx.containers.delete(tenant, container, &task).await? {
+        // Another deletion, or a merge, was first.
+        writable_container(ctx, tenant, &container.tag).await?;
+        return Err(PortError::Conflict.into());
+    }
+    send_later(ctx, tenant, &task, REQUEST_SECONDS).await;
+    Ok(task)
+}
+
+/// The containers of a merge.
+#[derive(Debug, Clone)]
+pub struct MergePlan {
+    /// The one that takes the others.
+    pub target: Container,
+    /// Those that end.
+    pub sources: Vec<Container>,
+}
+
+/// Reads and checks what is to be merged. `tags` may name the target as well.
+///
+/// # Errors
+/// [`Error::Invalid`] when no source is left, [`Error::NotFound`] for a tag that does not exist, [`Error::Conflict`] while
+/// one of them is merged or when together they have too many physical containers.
+pub async fn plan_merge(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    tags: &[ContainerTag],
+    target: &ContainerTag,
+) -> Result<MergePlan> {
+    let mut sources: Vec<&ContainerTag> = tags.iter().filter(|tag| *tag != target).collect();
+    sources.sort();
+    sources.dedup();
+    if sources.is_empty() {
+        return Err(Error::invalid_field("containerTags", "name a tag other than the target"));
+    }
+    if sources.len() >= MAX_CONTAINERS {
+        return Err(Error::invalid_field("containerTags", format!("less than {MAX_CONTAINERS} tags")));
+    }
+    let target = writable_container(ctx, tenant, target).await?;
+    let mut found = Vec::with_capacity(sources.len());
+    for source in sources {
+        found.push(writable_container(ctx, tenant, source).await?);
+    }
+    let containers = target.ids.len() + found.iter().map(|source| source.ids.len()).sum::<usize>();
+    if containers > MAX_CONTAINERS {
+        return Err(Error::Conflict(format!(
+            "at most {MAX_CONTAINERS} containers can lie behind one tag; together these have {containers}"
+        )));
+    }
+    Ok(MergePlan { target, sources: found })
+}
+
+/// Merges containers into one: at once every reader of the target finds what is in them, and a task settles equal
+/// customIds.
+///
+/// # Errors
+/// As [`plan_merge`].
+pub async fn merge_containers(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    tags: &[ContainerTag],
+    target: &ContainerTag,
+) -> Result<Task> {
+    /// How often a merge is tried against other changes of its tags.
+    const ATTEMPTS: usize = 8;
+    for _ in 0..ATTEMPTS {
+        let MergePlan { target, sources } = plan_merge(ctx, tenant, tags, target).await?;
+        let merge = Merge {
+            sources: sources.iter().map(|source| (source.tag.clone(), source.ids.clone())).collect(),
+            target: target.tag.clone(),
+            target_ids: target.ids.clone(),
+            phase: MergePhase::Queued,
+            source: 0,
+            container: 0,
+            cursor: None,
+            looked_at: 0,
+            in_flight: 0,
+            superseded: 0,
+        };
+        let task = Task::new(Work::Merge(merge), ctx.clock.now());
+        if ctx.containers.begin_merge(tenant, &target, &sources, &task).await? {
+            send_later(ctx, tenant, &task, 0).await;
+            return Ok(task);
+        }
+    }
+    Err(PortError::Conflict.into())
 }
 
 fn check(change: &ContainerChange) -> Result<()> {

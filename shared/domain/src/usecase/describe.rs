@@ -74,7 +74,7 @@ async fn write(ctx: &Ctx, tenant: &Tenant, edited: &Document) -> Result<bool> {
     }
     let head = ctx.index.head(tenant, &edited.container).await?;
     let change = [Change::Describe(Box::new(edited.clone()))];
-    let committed = ctx.index.commit(tenant, &edited.container, head.seq, &change, edited.updated_at).await?;
+    let committed = ctx.index.commit(tenant, &edited.container, &head, &change, edited.updated_at).await?;
     if let Committed::Done(purges) = committed {
         after_commit(ctx, tenant, &edited.container, &head, &change, purges).await;
         return Ok(true);

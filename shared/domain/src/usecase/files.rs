@@ -9,9 +9,9 @@ use crate::job::Envelope;
 use crate::ports::{Arrival, UploadForm};
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
-use crate::usecase::find::read_document;
+use crate::usecase::find::{read_document, visible_document};
 use crate::usecase::revise::{Identity, NewBody, UPLOAD, announce, compose, record};
-use crate::usecase::submit::{Accepted, Content, NewDocument, identify, open_container};
+use crate::usecase::submit::{Accepted, Content, NewDocument, Place, identify, open_container};
 use crate::usecase::update::retry_document;
 
 /// How long a form may be used. An upload of 50 MB over a slow line takes minutes.
@@ -40,10 +40,16 @@ pub struct Upload {
 /// [`Error::Forbidden`], [`Error::Conflict`] when an idempotency key comes with another request or again after its file,
 /// or while other content of the same customId is being processed, and those of the ports.
 pub async fn begin_upload(ctx: &Ctx, tenant: &Tenant, new: NewDocument, max_bytes: u64) -> Result<Upload> {
+    ctx.backlog.admit(ctx, tenant, 1).await?;
     let container = open_container(ctx, tenant, new.tag.clone(), new.entity_context.as_deref()).await?;
     // Without a name for the request, two requests are two files: nobody knows yet whether they are the same.
     let is_named = new.custom_id.is_some() || new.idempotency_key.is_some();
-    let id = if is_named { identify(ctx, tenant, &container, &new).await?.0 } else { DocumentId::random() };
+    let place = if is_named {
+        identify(ctx, tenant, &container, &new).await?.0
+    } else {
+        Place { container: container.primary().clone(), id: DocumentId::random() }
+    };
+    let id = place.id.clone();
     let now = ctx.clock.now();
     let until = now.plus_seconds(UPLOAD_SECONDS);
     let Content::Whole { form, .. } = &new.content else {
@@ -54,7 +60,7 @@ pub async fn begin_upload(ctx: &Ctx, tenant: &Tenant, new: NewDocument, max_byte
         if let Some(old) = old.as_ref().filter(|old| has_arrived(old)) {
             check_replaceable(old, new.custom_id.is_none())?;
         }
-        let identity = Identity::new(&container, id.clone(), new.custom_id.clone());
+        let identity = Identity::new(&container, place.clone(), new.custom_id.clone());
         let body = NewBody::Awaited { form: form.clone(), until };
         let document = compose(ctx, tenant, identity, &new.said(), body, old.as_ref()).await?;
         let path = document.body.blob.path();
@@ -87,8 +93,8 @@ fn parse_upload_path(path: &str) -> Option<DocumentId> {
     if name == UPLOAD && parts.next().is_none() { DocumentId::parse(id) } else { None }
 }
 
-/// Sends a document whose file has arrived to be processed; a file that no document has is deleted. Safe to repeat: a
-/// document that is processed already is left alone.
+/// Sends a document whose file has arrived to be processed; a file that no document has, or one of a deleted container,
+/// is deleted. Safe to repeat: a document that is processed already is left alone.
 ///
 /// # Errors
 /// Those of the ports.
@@ -98,8 +104,9 @@ pub async fn file_arrived(ctx: &Ctx, arrival: &Arrival) -> Result<()> {
         return Ok(());
     };
     let blob = BlobRef::Object(arrival.path.clone());
-    let document = read_document(ctx, &tenant, &id).await?;
-    match document {
+    match visible_document(ctx, &tenant, &id).await? {
+        // It is kept as it was when a merge put another in its place.
+        Some(document) if document.body.blob == blob && document.superseded_by.is_some() => Ok(()),
         // Perhaps of a later revision than the form: what the client says beside the file may have changed.
         Some(document) if document.body.blob == blob => {
             if is_missing(&document) {

@@ -1,9 +1,11 @@
 //! From what a caller names to the records behind it.
 
+use std::collections::{HashMap, HashSet};
+
 use futures::stream::{self, StreamExt};
 
 use crate::blob::BlobRef;
-use crate::container::Container;
+use crate::container::{Container, Owner};
 use crate::ctx::Ctx;
 use crate::document::{BodyForm, Document};
 use crate::error::{Error, PortError, Result};
@@ -28,7 +30,7 @@ pub async fn containers(ctx: &Ctx, tenant: &Tenant, scope: &Scope) -> Result<Vec
         tenant.check_reach(tag)?;
     }
     let named = match (scope.tags.as_slice(), tenant.confined_to()) {
-        ([], None) => return Ok(ctx.containers.list(tenant).await?),
+        ([], None) => return Ok(known_once(tenant, ctx.containers.list(tenant).await?)),
         ([], Some(tags)) => tags,
         (tags, _) => tags,
     };
@@ -37,7 +39,21 @@ pub async fn containers(ctx: &Ctx, tenant: &Tenant, scope: &Scope) -> Result<Vec
         found.extend(ctx.containers.get(tenant, tag).await?);
     }
     found.dedup_by(|a, b| a.tag == b.tag);
-    Ok(found)
+    Ok(known_once(tenant, found))
+}
+
+/// The same containers with each physical one in one place only: while containers are merged, a source and its target
+/// both name it.
+fn known_once(tenant: &Tenant, mut found: Vec<Container>) -> Vec<Container> {
+    // Targets first: theirs it will be.
+    found.sort_by_key(|container| container.merge.as_ref().is_some_and(|merge| merge.into.is_some()));
+    let mut seen = HashSet::new();
+    for container in &mut found {
+        container.ids.retain(|id| seen.insert(id.clone()));
+        tenant.touch(&container.ids);
+    }
+    found.sort_by(|a, b| a.tag.cmp(&b.tag));
+    found
 }
 
 /// What a caller calls a document by.
@@ -62,6 +78,8 @@ pub async fn find_document(ctx: &Ctx, tenant: &Tenant, name: &str, scope: &Scope
 
 /// How many documents are looked for at the same time.
 const PARALLEL: usize = 16;
+/// Records that are read in one go.
+const AT_ONCE: usize = 100;
 
 /// The documents with these names, each with its own result, in the order given.
 ///
@@ -97,11 +115,10 @@ async fn find_named(
     }
     if naming != Naming::CustomId
         && let Some(id) = DocumentId::parse(name)
-        && let Some(document) = read_document(ctx, tenant, &id).await?
-        && tenant.reaches(&document.tag)
-        && (scope.tags.is_empty() || scope.tags.contains(&document.tag))
+        && let Some(document) = visible_document(ctx, tenant, &id).await?
+        && let Some(tag) = seen_as(ctx, tenant, &document, scope).await?
     {
-        return Ok(document);
+        return Ok(Document { tag, ..document });
     }
     if naming == Naming::Id {
         return Err(Error::NotFound("Document"));
@@ -111,6 +128,57 @@ async fn find_named(
         Some(known) => find_by_custom_id(ctx, tenant, &custom_id, known).await,
         None => find_by_custom_id(ctx, tenant, &custom_id, &containers(ctx, tenant, scope).await?).await,
     }
+}
+
+/// The tag under which the caller sees a document: the one that it has now, or one that is being merged into that.
+async fn seen_as(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    document: &Document,
+    scope: &Scope,
+) -> Result<Option<ContainerTag>> {
+    let named = if scope.tags.is_empty() { tenant.confined_to() } else { Some(scope.tags.as_slice()) };
+    let Some(named) = named.filter(|named| !named.contains(&document.tag)) else {
+        return Ok(Some(document.tag.clone()));
+    };
+    let container = ctx.containers.get(tenant, &document.tag).await?;
+    if container.is_none_or(|container| container.merge.is_none()) {
+        return Ok(None);
+    }
+    for tag in named {
+        let source = ctx.containers.get(tenant, tag).await?;
+        if source.is_some_and(|source| source.ids.contains(&document.container)) {
+            return Ok(Some(tag.clone()));
+        }
+    }
+    Ok(None)
+}
+
+/// These documents, and whatever else has their customIds behind their tags: while containers are merged there may be
+/// several, and whoever names one means the customId. One that was superseded stands for itself alone.
+///
+/// # Errors
+/// Those of the ports.
+pub async fn with_same_custom_ids(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    mut documents: Vec<Document>,
+) -> Result<Vec<Document>> {
+    let (mut tags, mut ids) = (HashMap::new(), Vec::new());
+    for document in documents.iter().filter(|document| document.superseded_by.is_none()) {
+        let Some(custom_id) = &document.custom_id else { continue };
+        if !tags.contains_key(&document.tag) {
+            let container = ctx.containers.get(tenant, &document.tag).await?;
+            tags.insert(document.tag.clone(), container.map_or_else(Vec::new, |container| container.ids));
+        }
+        let others = tags.get(&document.tag).into_iter().flatten().filter(|id| **id != document.container);
+        ids.extend(others.map(|id| DocumentId::derived(tenant.org(), id, custom_id)));
+    }
+    for batch in ids.chunks(AT_ONCE) {
+        let found = ctx.documents.get(tenant, batch).await?.into_iter().flatten();
+        documents.extend(found.filter(|document| document.superseded_by.is_none()));
+    }
+    Ok(documents)
 }
 
 async fn find_by_custom_id(
@@ -124,9 +192,17 @@ async fn find_by_custom_id(
         ids.extend(container.ids.iter().map(|id| DocumentId::derived(tenant.org(), id, custom_id)));
     }
     let mut found = Vec::new();
-    for batch in ids.chunks(100) {
+    for batch in ids.chunks(AT_ONCE) {
         found.extend(ctx.documents.get(tenant, batch).await?.into_iter().flatten());
     }
+    found.retain(|document| document.superseded_by.is_none());
+    for document in &mut found {
+        let owner = containers.iter().find(|container| container.ids.contains(&document.container));
+        document.tag = owner.map_or_else(|| document.tag.clone(), |owner| owner.tag.clone());
+    }
+    // Of those that a merge has yet to look at, the newest is the one that it will keep.
+    found.sort_by_key(|document| (document.tag.clone(), std::cmp::Reverse(document.newness())));
+    found.dedup_by(|older, newer| older.tag == newer.tag);
     if found.len() > 1 {
         let tags: Vec<&str> = found.iter().map(|document| document.tag.as_str()).collect();
         let message =
@@ -134,6 +210,38 @@ async fn find_by_custom_id(
         return Err(Error::Conflict(message));
     }
     found.pop().ok_or(Error::NotFound("Document"))
+}
+
+/// The record with this id as a caller may see it: under the tag that it belongs to now, and not at all when that was
+/// deleted.
+pub(crate) async fn visible_document(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    id: &DocumentId,
+) -> Result<Option<Document>> {
+    let Some(mut document) = read_document(ctx, tenant, id).await? else {
+        return Ok(None);
+    };
+    let Some(tag) = present_tag(ctx, tenant, &document).await? else {
+        return Ok(None);
+    };
+    document.tag = tag;
+    tenant.touch([&document.container]);
+    Ok(Some(document))
+}
+
+/// The tag that a document belongs to now; `None` when that was deleted. The one that its record names may be another's
+/// by now.
+///
+/// # Errors
+/// Those of the ports.
+pub async fn present_tag(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<Option<ContainerTag>> {
+    let owner = ctx.containers.owners(tenant, std::slice::from_ref(&document.container)).await?.pop();
+    Ok(match owner {
+        Some(Owner::Gone) => None,
+        Some(Owner::Tag(tag)) => Some(tag),
+        Some(Owner::Original) | None => Some(document.tag.clone()),
+    })
 }
 
 /// The record with this id, whether the tenant's key reaches it or not.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use futures::stream::{self, StreamExt, TryStreamExt};
 
-use crate::container::{Change, Container, ContainerChange};
+use crate::container::{Change, Container, ContainerChange, Owner};
 use crate::ctx::Ctx;
 use crate::document::{Document, Indexed, Learned, Status};
 use crate::error::{Error, PortError, Result};
@@ -21,9 +21,11 @@ use crate::usecase::describe::Description;
 use crate::usecase::export::{ContainerCopy, DocumentCopy, ServedCopy};
 use crate::usecase::remove::after_commit;
 use crate::usecase::revise::{Identity, NewBody, Said, announce, compose};
+use crate::usecase::submit::Place;
 
 /// How often a commit is tried against others of the container.
 const ATTEMPTS: usize = 50;
+const REMOVED: &str = "this container was deleted and is being removed; import it when that has ended";
 /// How many documents' bytes are stored at the same time.
 const PARALLEL: usize = 8;
 
@@ -74,6 +76,7 @@ pub async fn import_container(
             format!("this container exists already, under the tag {}; a copy would share its ids", other.tag);
         return Err(Error::Conflict(message));
     }
+    check_owner(ctx, tenant, tag, id).await?;
     let container = ctx.containers.create(tenant, tag, id.clone(), copy.created_at).await?;
     if container.ids != [id.clone()] {
         let message = format!("the container tag {tag} exists already, with other content; name another tag");
@@ -85,6 +88,17 @@ pub async fn import_container(
         return Ok(container);
     }
     Ok(ctx.containers.describe(tenant, tag, &change, id.clone(), copy.updated_at).await?)
+}
+
+/// Whether the tag may have this physical container: one that is being removed would take the copy with it.
+async fn check_owner(ctx: &Ctx, tenant: &Tenant, tag: &ContainerTag, id: &ContainerId) -> Result<()> {
+    match ctx.containers.owners(tenant, std::slice::from_ref(id)).await?.pop() {
+        Some(Owner::Gone) => Err(Error::Conflict(REMOVED.into())),
+        Some(Owner::Tag(other)) if other != *tag => {
+            Err(Error::Conflict(format!("this container was merged into the tag {other}")))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn missing_in(container: &Container, copy: &ContainerCopy) -> ContainerChange {
@@ -197,7 +211,8 @@ async fn prepare(
         dreaming: copy.dreaming,
         document_date: copy.document_date,
     };
-    let identity = Identity::new(container, copy.id.clone(), copy.custom_id.clone());
+    let place = Place { container: container.primary().clone(), id: copy.id.clone() };
+    let identity = Identity::new(container, place, copy.custom_id.clone());
     let (metadata, filter) = copy.metadata()?;
     let mut document = compose(ctx, tenant, identity, &said, body, None).await?;
     document.revision_number = copy.revision_number.max(1);
@@ -257,7 +272,7 @@ async fn create(ctx: &Ctx, tenant: &Tenant, batch: &[(Document, Timestamp)]) -> 
         let head = ctx.index.head(tenant, &container).await?;
         let changes: Vec<Change> =
             documents.iter().map(|document| Change::Create(Box::new(document.clone()))).collect();
-        match ctx.index.commit(tenant, &container, head.seq, &changes, batch[0].1).await? {
+        match ctx.index.commit(tenant, &container, &head, &changes, batch[0].1).await? {
             Committed::Done(purges) => {
                 after_commit(ctx, tenant, &container, &head, &changes, purges).await;
                 return Ok(documents);

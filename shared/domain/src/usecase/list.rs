@@ -79,7 +79,9 @@ pub async fn list_documents(ctx: &Ctx, tenant: &Tenant, query: &ListQuery) -> Re
     }
     for container in containers {
         for id in &container.ids {
-            documents.extend(ctx.documents.list(tenant, id).await?);
+            let mut found = ctx.documents.list(tenant, id).await?;
+            found.iter_mut().for_each(|document| document.tag = container.tag.clone());
+            documents.extend(found);
         }
     }
     documents.retain(|document| admits(query, document));

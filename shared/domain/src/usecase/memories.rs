@@ -31,7 +31,19 @@ pub const CLIENT: &str = "client";
 /// [`Error::Forbidden`] out of reach, [`Error::NotFound`] when nothing was ever written to it.
 pub async fn existing_container(ctx: &Ctx, tenant: &Tenant, tag: &ContainerTag) -> Result<Container> {
     tenant.check_reach(tag)?;
-    ctx.containers.get(tenant, tag).await?.ok_or(Error::NotFound("Container tag"))
+    let container = ctx.containers.get(tenant, tag).await?.ok_or(Error::NotFound("Container tag"))?;
+    tenant.touch(&container.ids);
+    Ok(container)
+}
+
+/// The container behind a tag that is there, for a change of its memories.
+///
+/// # Errors
+/// As [`existing_container`], and [`Error::Conflict`] while it is merged.
+pub async fn writable_container(ctx: &Ctx, tenant: &Tenant, tag: &ContainerTag) -> Result<Container> {
+    let container = existing_container(ctx, tenant, tag).await?;
+    container.check_writable()?;
+    Ok(container)
 }
 
 /// Stores memories that a client wrote as a document of their own, which is `done` at once: it has their text, no chunks,
@@ -49,7 +61,8 @@ pub async fn write_memories(
     let bytes = Statements::new(statements.clone()).encode();
     let content = Content::Whole { bytes: bytes.clone().into(), form: BodyForm::Text };
     let new = NewDocument { tag: Some(container.tag.clone()), ..NewDocument::new(content) };
-    let (id, is_fresh) = identify(ctx, tenant, container, &new).await?;
+    let (place, is_fresh) = identify(ctx, tenant, container, &new).await?;
+    let id = place.id.clone();
     if !is_fresh && let Some(known) = read_document(ctx, tenant, &id).await? {
         return Ok(known);
     }
@@ -60,8 +73,7 @@ pub async fn write_memories(
         document_date: None,
     };
     let body = NewBody::sent(Bytes::from(text.clone()), BodyForm::Text);
-    let mut document =
-        compose(ctx, tenant, Identity::new(container, id.clone(), None), &said, body, None).await?;
+    let mut document = compose(ctx, tenant, Identity::new(container, place, None), &said, body, None).await?;
     let pack = Pack { v: Pack::VERSION, model: String::new(), text, chunks: Vec::new() };
     let learned = Learned {
         statements: Some(ctx.blobs.put(tenant, &document.statements_path(), bytes.into()).await?),
@@ -110,7 +122,7 @@ pub async fn act_on_memories(
 async fn commit(ctx: &Ctx, tenant: &Tenant, container: &ContainerId, changes: &[Change]) -> Result<bool> {
     for _ in 0..ATTEMPTS {
         let head = ctx.index.head(tenant, container).await?;
-        match ctx.index.commit(tenant, container, head.seq, changes, ctx.clock.now()).await? {
+        match ctx.index.commit(tenant, container, &head, changes, ctx.clock.now()).await? {
             Committed::Done(purges) => {
                 after_commit(ctx, tenant, container, &head, changes, purges).await;
                 return Ok(true);

@@ -55,7 +55,7 @@ async fn remove_batch(
         let head = ctx.index.head(tenant, container).await?;
         let changes: Vec<Change> =
             documents.iter().map(|document| Change::Remove(Box::new(document.clone()))).collect();
-        let committed = ctx.index.commit(tenant, container, head.seq, &changes, ctx.clock.now()).await?;
+        let committed = ctx.index.commit(tenant, container, &head, &changes, ctx.clock.now()).await?;
         if let Committed::Done(purges) = committed {
             after_commit(ctx, tenant, container, &head, &changes, purges).await;
             return Ok(changes.len());

@@ -16,6 +16,7 @@ use crate::tenant::Tenant;
 use crate::time::Timestamp;
 use crate::usecase::describe::Description;
 use crate::usecase::find::read_document;
+use crate::usecase::submit::Place;
 
 /// The last part of the path of bytes that a client stores itself; the object store tells when they have arrived.
 pub(crate) const UPLOAD: &str = "upload";
@@ -112,9 +113,9 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    /// A document that goes to the container which takes the writes of a tag.
-    pub(crate) fn new(container: &Container, id: DocumentId, custom_id: Option<CustomId>) -> Self {
-        Self { id, custom_id, tag: container.tag.clone(), container: container.primary().clone() }
+    /// A document at a place behind a tag.
+    pub(crate) fn new(tag: &Container, place: Place, custom_id: Option<CustomId>) -> Self {
+        Self { id: place.id, custom_id, tag: tag.tag.clone(), container: place.container }
     }
 
     /// A document that stays what and where it is.
@@ -171,6 +172,7 @@ pub(crate) async fn compose(
         filter_by_metadata: old.and_then(|old| old.filter_by_metadata.clone()),
         task_type: said.task_type,
         dreaming: said.dreaming,
+        superseded_by: None,
         document_date: said.document_date.or(old.and_then(|old| old.document_date)),
         created_at: old.map_or(now, |old| old.created_at),
         updated_at: now,

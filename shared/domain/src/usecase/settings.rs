@@ -2,8 +2,9 @@
 
 use crate::ctx::Ctx;
 use crate::error::{PortError, Result};
-use crate::settings::Settings;
+use crate::settings::{Settings, SettingsChange};
 use crate::tenant::Tenant;
+use tracing::warn;
 
 /// How often a change is tried against concurrent ones.
 const ATTEMPTS: usize = 12;
@@ -17,19 +18,71 @@ pub async fn change_settings(
     tenant: &Tenant,
     change: impl Fn(&mut Settings) -> Result<()> + Send,
 ) -> Result<Settings> {
+    Ok(replace(ctx, tenant, change).await?.1)
+}
+
+/// As [`change_settings`]; what the settings were before, and what they are.
+async fn replace(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    change: impl Fn(&mut Settings) -> Result<()> + Send,
+) -> Result<(Settings, Settings)> {
     for _ in 0..ATTEMPTS {
         let mut settings = ctx.settings.get(tenant).await?;
         let before = settings.clone();
         change(&mut settings)?;
         if settings == before {
-            return Ok(settings);
+            return Ok((before, settings));
         }
         settings.version += 1;
         match ctx.settings.put(tenant, &settings).await {
-            Ok(()) => return Ok(settings),
+            Ok(()) => return Ok((before, settings)),
             Err(PortError::Conflict) => {}
             Err(error) => return Err(error.into()),
         }
     }
     Err(PortError::Conflict.into())
+}
+
+/// Changes the organization's settings as a caller asked. A secret is sealed under a name of its own before the settings
+/// name it, so whoever reads the settings finds the secret that was set with them, however many change them at once. One
+/// that is no longer named is deleted; a crash may leave it, sealed and out of everybody's reach.
+///
+/// # Errors
+/// [`crate::Error::Invalid`] naming the field, when nothing was changed, and those of the ports.
+pub async fn update_settings(ctx: &Ctx, tenant: &Tenant, change: &SettingsChange) -> Result<Settings> {
+    change.apply(&mut ctx.settings.get(tenant).await?)?;
+    for new in change.secrets() {
+        ctx.vault.put(tenant, &new.name, &new.secret).await?;
+    }
+    let (before, settings) = replace(ctx, tenant, |settings| change.apply(settings)).await?;
+    forget_secrets(ctx, tenant, &before, &settings).await;
+    Ok(settings)
+}
+
+/// Sets every setting back to "not set", and deletes the secrets that belong to them.
+///
+/// # Errors
+/// Those of the ports.
+pub async fn reset_settings(ctx: &Ctx, tenant: &Tenant) -> Result<()> {
+    let reset = |settings: &mut Settings| {
+        *settings = Settings { version: settings.version, ..Settings::default() };
+        Ok(())
+    };
+    let (before, settings) = replace(ctx, tenant, reset).await?;
+    forget_secrets(ctx, tenant, &before, &settings).await;
+    Ok(())
+}
+
+/// Deletes the secrets that a change has replaced. The change is done, so a failure is no failure of it.
+async fn forget_secrets(ctx: &Ctx, tenant: &Tenant, before: &Settings, now: &Settings) {
+    let kept: Vec<&str> = now.secret_names().collect();
+    for name in before.secret_names().filter(|name| !kept.contains(name)) {
+        if let Err(error) = ctx.vault.delete(tenant, name).await {
+            warn!(
+                error = &error as &dyn std::error::Error,
+                "could not delete a secret that nothing names any more"
+            );
+        }
+    }
 }

@@ -91,8 +91,10 @@ pub struct Accepted {
 ///
 /// # Errors
 /// [`Error::Invalid`] for empty content, [`Error::Forbidden`], [`Error::Conflict`] when an idempotency key comes with
-/// another content, [`Error::TooLarge`] for a conversation that has grown too large, and those of the ports.
+/// another content or the container is being merged, [`Error::TooLarge`] for a conversation that has grown too large,
+/// [`Error::RateLimited`] when the organization has too many unfinished documents, and those of the ports.
 pub async fn submit(ctx: &Ctx, tenant: &Tenant, new: NewDocument) -> Result<Accepted> {
+    ctx.backlog.admit(ctx, tenant, 1).await?;
     let (accepted, message) = accept(ctx, tenant, new).await?;
     announce(ctx, message.as_slice()).await;
     Ok(accepted)
@@ -110,7 +112,11 @@ enum Lane {
 /// Accepts many documents; each has its own result, in the order given, and none harms another. Those with the same
 /// customId are accepted in their order. They are sent to be processed with the oldest document date first, those
 /// without one last.
-pub async fn submit_all(ctx: &Ctx, tenant: &Tenant, all: Vec<NewDocument>) -> Vec<Result<Accepted>> {
+///
+/// # Errors
+/// [`Error::RateLimited`] when the organization has too many unfinished documents: none is accepted then.
+pub async fn submit_all(ctx: &Ctx, tenant: &Tenant, all: Vec<NewDocument>) -> Result<Vec<Result<Accepted>>> {
+    ctx.backlog.admit(ctx, tenant, all.len()).await?;
     let mut lanes: BTreeMap<Lane, Vec<(usize, NewDocument)>> = BTreeMap::new();
     for (place, new) in all.into_iter().enumerate() {
         let lane = match &new.custom_id {
@@ -140,7 +146,7 @@ pub async fn submit_all(ctx: &Ctx, tenant: &Tenant, all: Vec<NewDocument>) -> Ve
     messages.sort_by_key(|(age, _)| *age);
     announce(ctx, &messages.into_iter().map(|(_, message)| message).collect::<Vec<_>>()).await;
     results.sort_by_key(|(place, _)| *place);
-    results.into_iter().map(|(_, result)| result).collect()
+    Ok(results.into_iter().map(|(_, result)| result).collect())
 }
 
 /// Writes the record, or finds that there is nothing to write; and what is to be sent after that.
@@ -149,7 +155,8 @@ async fn accept(ctx: &Ctx, tenant: &Tenant, new: NewDocument) -> Result<(Accepte
         return Err(Error::invalid_field("content", "there is nothing in it"));
     }
     let container = open_container(ctx, tenant, new.tag.clone(), new.entity_context.as_deref()).await?;
-    let (id, mut known_new) = identify(ctx, tenant, &container, &new).await?;
+    let (place, mut known_new) = identify(ctx, tenant, &container, &new).await?;
+    let id = place.id.clone();
     for _ in 0..UPSERT_ATTEMPTS {
         let old = if std::mem::take(&mut known_new) { None } else { read_document(ctx, tenant, &id).await? };
         // A repeated request tells the present state; what has been done to the document since stays.
@@ -170,7 +177,7 @@ async fn accept(ctx: &Ctx, tenant: &Tenant, new: NewDocument) -> Result<(Accepte
             };
             return Ok((Accepted { id, status: now.status }, None));
         }
-        let identity = Identity::new(&container, id.clone(), new.custom_id.clone());
+        let identity = Identity::new(&container, place.clone(), new.custom_id.clone());
         let document = compose(ctx, tenant, identity, &said, body, old.as_ref()).await?;
         if record(ctx, tenant, &document, old.as_ref()).await? {
             return Ok((
@@ -210,10 +217,47 @@ pub(crate) async fn open_container(
         Some(container) => container,
         None => ctx.containers.create(tenant, &tag, ContainerId::random(), ctx.clock.now()).await?,
     };
+    // A request that is refused stands in the log with its content as well, and goes with the container.
+    tenant.touch(&container.ids);
+    container.check_writable()?;
     if let Some(context) = context.filter(|context| container.entity_context.as_deref() != Some(context)) {
         ctx.containers.set_context(tenant, &tag, context).await?;
     }
     Ok(container)
+}
+
+/// Where a document lies, or will lie.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) container: ContainerId,
+    pub(crate) id: DocumentId,
+}
+
+/// The place of the document with this customId: where it is, else where a new one goes. Behind a tag that others were
+/// merged into it may be in any of their containers.
+pub(crate) async fn place_of(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &Container,
+    custom_id: &CustomId,
+) -> Result<Place> {
+    let place = |container: &ContainerId| Place {
+        container: container.clone(),
+        id: DocumentId::derived(tenant.org(), container, custom_id),
+    };
+    let places: Vec<Place> = container.ids.iter().map(place).collect();
+    if let [only] = places.as_slice() {
+        return Ok(only.clone());
+    }
+    let ids: Vec<DocumentId> = places.iter().map(|place| place.id.clone()).collect();
+    let known = ctx.documents.get(tenant, &ids).await?;
+    let living = known.iter().flatten().filter(|document| document.superseded_by.is_none());
+    if let Some(document) = living.max_by_key(|document| document.newness()) {
+        return Ok(Place { container: document.container.clone(), id: document.id.clone() });
+    }
+    // What was superseded stays as it is; the place of whatever superseded it is free, or nothing would have.
+    let free = places.into_iter().zip(known).find(|(_, known)| known.is_none());
+    free.map(|(place, _)| place).ok_or_else(|| Error::internal("every place of a customId is superseded"))
 }
 
 /// Decides which document this request is about, and whether its id was made just now.
@@ -222,10 +266,10 @@ pub(crate) async fn identify(
     tenant: &Tenant,
     container: &Container,
     new: &NewDocument,
-) -> Result<(DocumentId, bool)> {
+) -> Result<(Place, bool)> {
     let primary = container.primary();
     if let Some(custom_id) = &new.custom_id {
-        return Ok((DocumentId::derived(tenant.org(), primary, custom_id), false));
+        return Ok((place_of(ctx, tenant, container, custom_id).await?, false));
     }
     // The tag belongs to it: under one idempotency key the same content for another container is another request.
     let digest = format!("{}#{}", container.tag, new.digest());
@@ -242,7 +286,12 @@ pub(crate) async fn identify(
         return Err(Error::Conflict("this Idempotency-Key was used for another request".into()));
     }
     let is_fresh = first.document == fresh;
-    Ok((first.document, is_fresh))
+    // A tag that was deleted and is used anew has another container: there the same request makes another document.
+    let id = match new.idempotency_key {
+        Some(_) => first.document.moved_to(primary),
+        None => first.document,
+    };
+    Ok((Place { container: primary.clone(), id }, is_fresh))
 }
 
 impl NewDocument {

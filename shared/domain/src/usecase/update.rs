@@ -14,10 +14,10 @@ use crate::tag::ContainerTag;
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
 use crate::usecase::describe::{Description, describe};
-use crate::usecase::find::read_document;
+use crate::usecase::find::{read_document, visible_document};
 use crate::usecase::remove::after_commit;
 use crate::usecase::revise::{Identity, NewBody, Said, announce, compose, record};
-use crate::usecase::submit::{Accepted, open_container};
+use crate::usecase::submit::{Accepted, Place, open_container, place_of};
 
 /// How often a change is tried against concurrent ones of the same document.
 const ATTEMPTS: usize = 12;
@@ -61,6 +61,7 @@ pub async fn update_document(
     {
         return Err(Error::invalid_field("content", "there is nothing in it"));
     }
+    check_changeable(ctx, tenant, &document).await?;
     let other_tag = update.tag.as_ref().is_some_and(|tag| *tag != document.tag);
     let other_custom_id = update.custom_id.is_some() && update.custom_id != document.custom_id;
     if other_tag || other_custom_id {
@@ -87,6 +88,7 @@ pub async fn update_document(
 /// # Errors
 /// [`Error::Conflict`] unless it is failed, [`Error::NotFound`] when it is deleted meanwhile, and those of the ports.
 pub async fn retry_document(ctx: &Ctx, tenant: &Tenant, mut document: Document) -> Result<Accepted> {
+    check_changeable(ctx, tenant, &document).await?;
     let same = Update::default();
     for _ in 0..ATTEMPTS {
         if document.status != Status::Failed {
@@ -103,8 +105,24 @@ pub async fn retry_document(ctx: &Ctx, tenant: &Tenant, mut document: Document) 
     Err(PortError::Conflict.into())
 }
 
+/// A document that was superseded is kept as it was, and while its container is merged nothing is written there.
+async fn check_changeable(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<()> {
+    if let Some(newer) = &document.superseded_by {
+        return Err(Error::Conflict(format!(
+            "a merge has superseded this document; change {newer}, which has its customId"
+        )));
+    }
+    match ctx.containers.get(tenant, &document.tag).await? {
+        Some(container) => container.check_writable(),
+        None => Ok(()),
+    }
+}
+
+/// The document as it is now, under the tag that it has now: its own may have gone into another.
 async fn reread(ctx: &Ctx, tenant: &Tenant, id: &DocumentId) -> Result<Document> {
-    read_document(ctx, tenant, id).await?.ok_or(Error::NotFound("Document"))
+    let document = visible_document(ctx, tenant, id).await?.ok_or(Error::NotFound("Document"))?;
+    check_changeable(ctx, tenant, &document).await?;
+    Ok(document)
 }
 
 /// Writes a new revision in place of the one that was read; `None` when somebody was first.
@@ -144,11 +162,11 @@ async fn relocated(ctx: &Ctx, tenant: &Tenant, from: &Document, update: &Update)
     let tag = update.tag.clone().unwrap_or_else(|| from.tag.clone());
     let container = open_container(ctx, tenant, Some(tag), None).await?;
     let custom_id = update.custom_id.clone().or_else(|| from.custom_id.clone());
-    let id = match &custom_id {
-        Some(custom_id) => DocumentId::derived(tenant.org(), container.primary(), custom_id),
-        None => from.id.moved_to(container.primary()),
+    let place = match &custom_id {
+        Some(custom_id) => place_of(ctx, tenant, &container, custom_id).await?,
+        None => Place { id: from.id.moved_to(container.primary()), container: container.primary().clone() },
     };
-    if read_document(ctx, tenant, &id).await?.is_some() {
+    if read_document(ctx, tenant, &place.id).await?.is_some() {
         let taken = match &custom_id {
             Some(_) => "another document has this customId in this container",
             None => "this document was moved there before; that one is still there",
@@ -164,7 +182,7 @@ async fn relocated(ctx: &Ctx, tenant: &Tenant, from: &Document, update: &Update)
             (bytes.ok_or_else(missing)?, from.body.form.clone())
         }
     };
-    let (identity, body) = (Identity::new(&container, id, custom_id), NewBody::sent(bytes, form));
+    let (identity, body) = (Identity::new(&container, place, custom_id), NewBody::sent(bytes, form));
     let mut to = compose(ctx, tenant, identity, &update.said(from), body, Some(from)).await?;
     to.indexed = None;
     let same = to.task_type == from.task_type && to.document_date == from.document_date;
@@ -214,7 +232,7 @@ async fn move_over(ctx: &Ctx, tenant: &Tenant, from: &Document, to: &Document) -
     let change = [Change::Move { from: Box::new(from.clone()), to: Box::new(to.clone()) }];
     for _ in 0..COMMIT_ATTEMPTS {
         let head = ctx.index.head(tenant, &from.container).await?;
-        match ctx.index.commit(tenant, &from.container, head.seq, &change, ctx.clock.now()).await? {
+        match ctx.index.commit(tenant, &from.container, &head, &change, ctx.clock.now()).await? {
             Committed::Done(purges) => {
                 after_commit(ctx, tenant, &from.container, &head, &change, purges).await;
                 return Ok(true);

@@ -4,6 +4,7 @@
 
 mod dynamodb;
 mod folder;
+mod kms;
 mod notifications;
 mod port;
 mod public;

@@ -1,4 +1,4 @@
-//! The services behind a port: all three SDK clients on one address, and pre-signed requests without an SDK.
+//! The services behind a port: all SDK clients on one address, and pre-signed requests without an SDK.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -80,7 +80,7 @@ async fn serve(fixture: &Fixture) -> (Port, oneshot::Sender<()>, tokio::task::Jo
 }
 
 #[tokio::test]
-async fn one_port_answers_all_three_services() {
+async fn one_port_answers_all_services() {
     let fixture = Fixture::new();
     let (port, stop, server) = serve(&fixture).await;
     let dynamodb = aws_sdk_dynamodb::Client::new(&port.config());
@@ -100,6 +100,10 @@ async fn one_port_answers_all_three_services() {
     s3.put_object().bucket("documents").key("a").body(vec![7; 3 << 20].into()).send().await.unwrap();
     let got = s3.get_object().bucket("documents").key("a").send().await.unwrap();
     assert_eq!(got.body.collect().await.unwrap().to_vec().len(), 3 << 20);
+
+    let kms = aws_sdk_kms::Client::new(&port.config());
+    let sealed = crate::kms::seal(&kms, "secret", &[]).await;
+    assert_eq!(crate::kms::open(&kms, &sealed, &[]).await, Ok("secret".to_owned()));
 
     stop.send(()).unwrap();
     server.await.unwrap();

@@ -6,6 +6,8 @@ use domain::memory::{Period, Review};
 use domain::{DocumentId, MemoryId, MemoryKind, Timestamp, Topic, TopicId, Trust};
 use serde_json::{Map, Value};
 
+use crate::ledger::Ledger;
+
 /// How one memory stands to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Relation {
@@ -131,5 +133,17 @@ impl Memory {
         documents.sort();
         documents.dedup();
         documents.len()
+    }
+}
+
+impl Ledger {
+    /// When a memory was last said, which may be in the future: dates are the caller's.
+    pub fn last_said(&self, memory: &Memory) -> Timestamp {
+        let said = memory.sources.iter().filter_map(|source| {
+            let statements = self.told(&source.document)?.statements.iter();
+            let here = statements.filter(|statement| statement.start == source.start);
+            here.map(|statement| statement.said_at).max()
+        });
+        said.max().unwrap_or(memory.said_at).max(memory.said_at)
     }
 }

@@ -15,7 +15,8 @@ const OVERLAP: usize = 2;
 /// Longer sentences are cut; they are rows of tables and the like.
 const MAX_SENTENCE_CHARS: usize = 2_000;
 const MAX_NAME_CHARS: usize = 80;
-const MAX_GUIDANCE_CHARS: usize = 2_000;
+/// What a container and its organization may say together.
+const MAX_GUIDANCE_CHARS: usize = 4_000;
 const MAX_KNOWN: usize = 50;
 const MAX_KNOWN_CHARS: usize = 300;
 
@@ -54,8 +55,8 @@ pub(super) struct Shown<'a> {
 
 /// Returns the questions that cover a source, in its order; none when there is nothing to read in it.
 ///
-/// `guidance` says what matters in the container; it and `known` are context, and a statement that only they support is
-/// no statement of the source.
+/// `guidance` says what matters in the container and to its organization; it and `known` are context, and a statement that
+/// only they support is no statement of the source.
 pub fn prompt<'a>(source: &Source<'a>, guidance: Option<&str>, known: &[Known<'_>]) -> Vec<Request<'a>> {
     let shown = readable(source);
     let known = &known[..known.len().min(MAX_KNOWN)];

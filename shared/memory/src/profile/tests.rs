@@ -225,6 +225,32 @@ fn several_ledgers_make_one_profile_without_repeats() {
 }
 
 #[test]
+fn of_answers_of_several_ledgers_the_one_said_last_is_current() {
+    let denied = |place: &str, said: i64| {
+        let statement = lives(place, said);
+        let topic = statement.topic.clone().map(|topic| Topic { negated: true, ..topic });
+        Statement { topic, text: format!("User does not live in {place}."), ..statement }
+    };
+    let foreign = Statement { trust: Trust::External, ..lives("Rome", 9) };
+    for (one, other, shown) in [
+        (vec![lives("Bonn", 1)], vec![lives("Berlin", 2)], vec!["Berlin"]),
+        (vec![lives("Berlin", 1), lives("Berlin", 5)], vec![lives("Bonn", 3)], vec!["Berlin"]),
+        (vec![lives("Bonn", 1)], vec![foreign], vec!["Bonn", "Rome"]),
+        (vec![lives("Bonn", 1)], vec![denied("Rome", 9)], vec!["Bonn", "not live in Rome"]),
+        (vec![lives("Bonn", 1)], vec![denied("Bonn", 9)], vec!["not live in Bonn"]),
+        (vec![lives("Bonn", 1)], vec![trait_("User is tall.", 2)], vec!["Bonn", "tall"]),
+    ] {
+        let (one, other) = (ledger(one), ledger(other));
+        for ledgers in [[&one, &other], [&other, &one]] {
+            let found = profile(&ledgers, &Outline::new(day(1000)));
+            let lines = [found.statics, found.dynamic].concat();
+            assert_eq!(lines.len(), shown.len(), "{lines:?}");
+            assert!(shown.iter().all(|part| lines.iter().any(|line| line.contains(part))), "{lines:?}");
+        }
+    }
+}
+
+#[test]
 fn a_memory_is_in_the_topic_that_it_fits_best_or_in_none() {
     let ledger = ledger(vec![
         fact("User booked a flight to Lisbon.", 1),

@@ -9,62 +9,72 @@ use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_types::body::SdkBody;
-use embedded::Transport;
 use http_body_util::BodyExt;
 use serde_json::Value;
 
+use crate::Transport;
+
 /// What was counted.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Count {
-    pub(crate) requests: u64,
+pub struct Count {
+    /// Requests of any kind.
+    pub requests: u64,
     /// DynamoDB read request units.
-    pub(crate) reads: f64,
+    pub reads: f64,
     /// DynamoDB write request units, of tables and indexes.
-    pub(crate) writes: f64,
-    pub(crate) s3_puts: u64,
-    pub(crate) s3_gets: u64,
-    pub(crate) sqs: u64,
+    pub writes: f64,
+    /// S3 requests that write.
+    pub s3_puts: u64,
+    /// S3 requests that read.
+    pub s3_gets: u64,
+    /// SQS requests.
+    pub sqs: u64,
+    /// KMS requests.
+    pub kms: u64,
 }
 
-/// List prices of us-east-1 in dollars per million: on-demand read and write units, S3 requests, SQS requests.
+/// List prices of us-east-1 in dollars per million: on-demand read and write units, requests of S3, SQS and KMS.
 const READ: f64 = 0.125;
 const WRITE: f64 = 0.625;
 const S3_PUT: f64 = 5.0;
 const S3_GET: f64 = 0.4;
 const SQS: f64 = 0.4;
+const KMS: f64 = 3.0;
 
 impl Count {
     /// Dollars for a million times this.
-    pub(crate) fn dollars_per_million(&self) -> f64 {
+    pub fn dollars_per_million(&self) -> f64 {
         self.reads * READ
             + self.writes * WRITE
             + self.s3_puts as f64 * S3_PUT
             + self.s3_gets as f64 * S3_GET
             + self.sqs as f64 * SQS
+            + self.kms as f64 * KMS
     }
 }
 
 /// A transport that counts.
 #[derive(Debug, Clone)]
-pub(crate) struct Meter {
+pub struct Meter {
     inner: Transport,
     count: Arc<Mutex<Count>>,
     on: Arc<std::sync::atomic::AtomicBool>,
 }
 
 impl Meter {
-    pub(crate) fn new(inner: Transport) -> Self {
+    /// A meter in front of a transport; it counts nothing until [`Meter::start`].
+    pub fn new(inner: Transport) -> Self {
         Self { inner, count: Arc::default(), on: Arc::default() }
     }
 
     /// Begins to count. Counting asks DynamoDB for consumed capacity, which costs time: not while times are taken.
-    pub(crate) fn start(&self) {
+    pub fn start(&self) {
         self.on.store(true, std::sync::atomic::Ordering::SeqCst);
         *self.lock() = Count::default();
     }
 
     /// What was counted since the start.
-    pub(crate) fn take(&self) -> Count {
+    pub fn take(&self) -> Count {
         self.on.store(false, std::sync::atomic::Ordering::SeqCst);
         std::mem::take(&mut *self.lock())
     }
@@ -116,6 +126,8 @@ impl HttpConnector for Meter {
                 body = json.to_string().into();
             } else if target.starts_with("AmazonSQS") {
                 this.lock().sqs += 1;
+            } else if target.starts_with("TrentService") {
+                this.lock().kms += 1;
             } else if parts.method == http::Method::GET || parts.method == http::Method::HEAD {
                 this.lock().s3_gets += 1;
             } else if parts.method != http::Method::DELETE {

@@ -1,0 +1,105 @@
+//! `GET /v3/analytics/errors`.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use axum::extract::State;
+use domain::Timestamp;
+use domain::activity::{Cell, Dimension, Hour, Tally};
+use domain::usecase::read_tallies;
+use edge::{ApiResult, Json, Query};
+use serde::Serialize;
+
+use crate::Service;
+use crate::asker::Asker;
+use crate::params::Params;
+use crate::usage::sum;
+
+/// What an error without a type counts as.
+const UNKNOWN: &str = "UnknownError";
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ErrorsResponse {
+    total_errors: u64,
+    error_rate: f64,
+    top_errors: Vec<TopError>,
+    timeline: Vec<ErrorHour>,
+    by_status_code: BTreeMap<u16, u64>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct TopError {
+    #[serde(rename = "type")]
+    kind: String,
+    count: u64,
+    status_codes: BTreeSet<u16>,
+    last_occurred: Timestamp,
+}
+
+#[derive(Debug, Serialize)]
+struct ErrorHour {
+    time: Timestamp,
+    count: u64,
+    types: BTreeSet<String>,
+}
+
+pub(crate) async fn get_errors(
+    State(service): State<Service>,
+    Asker(tenant): Asker,
+    Query(params): Query<Params>,
+) -> ApiResult<Json<ErrorsResponse>> {
+    let ctx = &service.app.ctx;
+    let ((page, limit), span) = (params.place()?, params.span(ctx.clock.now())?);
+    let tallies = read_tallies(ctx, &tenant, span).await?;
+    let whole = sum(&tallies);
+    let requests = whole.total(|_| true).map_or(0, |cell| cell.count);
+    let total_errors = errors(&whole).map(|(_, cell)| cell.count).sum::<u64>();
+    let mut by_status_code = BTreeMap::new();
+    for (dimension, cell) in errors(&whole) {
+        *by_status_code.entry(dimension.status).or_default() += cell.count;
+    }
+    let top = top_errors(&whole);
+    Ok(Json(ErrorsResponse {
+        total_errors,
+        error_rate: if requests == 0 { 0.0 } else { total_errors as f64 / requests as f64 },
+        top_errors: top.into_iter().skip((page - 1).saturating_mul(limit)).take(limit).collect(),
+        timeline: tallies.iter().filter_map(error_hour).collect(),
+        by_status_code,
+    }))
+}
+
+fn errors(tally: &Tally) -> impl Iterator<Item = (&Dimension, &Cell)> {
+    tally.cells.iter().filter(|(dimension, _)| dimension.status >= 400)
+}
+
+fn name(dimension: &Dimension) -> &str {
+    if dimension.error.is_empty() { UNKNOWN } else { &dimension.error }
+}
+
+/// Errors by their type, most frequent first; equal ones by name.
+fn top_errors(tally: &Tally) -> Vec<TopError> {
+    let mut types: BTreeMap<&str, TopError> = BTreeMap::new();
+    for (dimension, cell) in errors(tally) {
+        let kind = name(dimension);
+        let top = types.entry(kind).or_insert_with(|| TopError {
+            kind: kind.to_owned(),
+            count: 0,
+            status_codes: BTreeSet::new(),
+            last_occurred: cell.last,
+        });
+        top.count += cell.count;
+        top.status_codes.insert(dimension.status);
+        top.last_occurred = top.last_occurred.max(cell.last);
+    }
+    let mut types: Vec<TopError> = types.into_values().collect();
+    types.sort_by_key(|top| Reverse(top.count));
+    types
+}
+
+fn error_hour((hour, tally): &(Hour, Tally)) -> Option<ErrorHour> {
+    let count = errors(tally).map(|(_, cell)| cell.count).sum();
+    let types = errors(tally).map(|(dimension, _)| name(dimension).to_owned()).collect();
+    (count > 0).then(|| ErrorHour { time: hour.start(), count, types })
+}

@@ -1,0 +1,45 @@
+//! What the organization's keys have asked for, and how its content grows: `/v3/analytics/*`.
+
+mod asker;
+mod errors;
+mod logs;
+mod memory;
+mod params;
+mod totals;
+mod usage;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::FromRef;
+use axum::routing::get;
+use edge::App;
+use index::{Cache, Memories};
+
+/// Bytes of memories that are kept warm to be counted.
+const CACHE_BYTES: usize = 64 * 1024 * 1024;
+
+/// The state of these routes: the ports and the warm memories.
+#[derive(Clone)]
+struct Service {
+    app: App,
+    ledgers: Arc<Cache<Memories<()>>>,
+}
+
+impl FromRef<Service> for App {
+    fn from_ref(service: &Service) -> Self {
+        service.app.clone()
+    }
+}
+
+/// The routes of this function.
+pub fn router(app: App) -> Router {
+    let ledgers = Arc::new(Cache::new(CACHE_BYTES));
+    Router::new()
+        .route("/v3/analytics/usage", get(usage::get_usage))
+        .route("/v3/analytics/errors", get(errors::get_errors))
+        .route("/v3/analytics/logs", get(logs::list_logs))
+        .route("/v3/analytics/requests", get(logs::list_requests))
+        .route("/v3/analytics/memory", get(memory::get_memory))
+        .with_state(Service { app, ledgers })
+}

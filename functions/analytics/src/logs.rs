@@ -1,0 +1,97 @@
+//! `GET /v3/analytics/logs`, and `GET /v3/analytics/requests`, which is the same with the command-line client's
+//! parameters.
+
+use axum::extract::State;
+use domain::Timestamp;
+use domain::activity::{RequestRecord, RequestType};
+use domain::usecase::{self, find_request};
+use edge::{ApiResult, Json, Pagination, Query};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::Service;
+use crate::asker::Asker;
+use crate::params::Params;
+
+#[derive(Debug, Serialize)]
+pub(crate) struct LogsResponse {
+    logs: Vec<Log>,
+    pagination: Pagination,
+}
+
+/// One request.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Log {
+    id: String,
+    created_at: Timestamp,
+    #[serde(rename = "type")]
+    kind: RequestType,
+    status_code: u16,
+    /// Milliseconds.
+    duration: u64,
+    key_id: String,
+    route: String,
+    input: Value,
+    output: Value,
+}
+
+impl From<RequestRecord> for Log {
+    fn from(record: RequestRecord) -> Self {
+        Self {
+            id: record.id,
+            created_at: record.at,
+            kind: record.kind,
+            status_code: record.status,
+            duration: record.micros.saturating_add(500) / 1000,
+            key_id: record.key,
+            route: record.route,
+            input: object(record.input),
+            output: object(record.output),
+        }
+    }
+}
+
+/// What was sent or answered; the contract wants an object, whatever it was.
+fn object(content: Option<Value>) -> Value {
+    match content {
+        None | Some(Value::Null) => Value::Object(Map::new()),
+        Some(Value::Object(fields)) => Value::Object(fields),
+        Some(other) => json!({"value": other}),
+    }
+}
+
+pub(crate) async fn list_logs(
+    State(service): State<Service>,
+    Asker(tenant): Asker,
+    Query(params): Query<Params>,
+) -> ApiResult<Json<LogsResponse>> {
+    let ctx = &service.app.ctx;
+    let ((page, limit), filter) = (params.place()?, params.log_filter()?);
+    let span = params.span(ctx.clock.now())?;
+    let found = usecase::list_requests(ctx, &tenant, span, &filter, page, limit).await?;
+    Ok(answer(found.requests, page, limit, found.total))
+}
+
+pub(crate) async fn list_requests(
+    State(service): State<Service>,
+    Asker(tenant): Asker,
+    Query(params): Query<Params>,
+) -> ApiResult<Json<LogsResponse>> {
+    let ctx = &service.app.ctx;
+    let ((page, limit), filter) = (params.place()?, params.request_filter()?);
+    let now = ctx.clock.now();
+    if let Some(id) = &params.id {
+        let found = find_request(ctx, &tenant, params.span_of_id(now)?, &filter, id).await?;
+        let total = u64::from(found.is_some());
+        let shown = found.into_iter().skip(page - 1).collect();
+        return Ok(answer(shown, page, limit, total));
+    }
+    let found = usecase::list_requests(ctx, &tenant, params.span(now)?, &filter, page, limit).await?;
+    Ok(answer(found.requests, page, limit, found.total))
+}
+
+fn answer(requests: Vec<RequestRecord>, page: usize, limit: usize, total: u64) -> Json<LogsResponse> {
+    let pagination = Pagination::new(page, limit, usize::try_from(total).unwrap_or(usize::MAX));
+    Json(LogsResponse { logs: requests.into_iter().map(Log::from).collect(), pagination })
+}

@@ -1,0 +1,5 @@
+//! The Lambda function `analytics`.
+
+fn main() -> anyhow::Result<()> {
+    lambda::http(analytics::router)
+}

@@ -1,0 +1,175 @@
+//! `GET /v3/analytics/memory`: what there is, and how it grows.
+
+use std::iter::once;
+
+use axum::extract::State;
+use domain::activity::RequestType;
+use domain::usecase::{COUNTED_EXACTLY, Scope, Span, containers, count_documents, read_tallies};
+use domain::{Container, Ctx, Result, Tenant, Timestamp};
+use edge::{ApiResult, Json, Query};
+use futures::stream::{self, StreamExt, TryStreamExt};
+use index::count_memories;
+use serde::Serialize;
+
+use crate::Service;
+use crate::asker::Asker;
+use crate::params::Params;
+use crate::totals::PARALLEL;
+
+/// What containers of more documents than this have made lately is not counted: it would be read one by one.
+const MAX_DATED: u64 = 10_000;
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct MemoryResponse {
+    total_memories: u64,
+    memories_growth: f64,
+    total_memory_entries: u64,
+    memory_entries_growth: f64,
+    search_queries: u64,
+    search_growth: f64,
+    total_connections: u64,
+    connections_growth: f64,
+    total_container_tags: u64,
+    container_tags_growth: f64,
+}
+
+/// What came about in a period, and in the same length of time before it.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Growth {
+    now: u64,
+    before: u64,
+}
+
+impl Growth {
+    fn note(&mut self, period: Option<Span>, at: Timestamp) {
+        self.now += u64::from(period.is_some_and(|period| period.contains(at)));
+        self.before += u64::from(period.is_some_and(|period| period.before().contains(at)));
+    }
+
+    /// By how many percent more; 0 where there was nothing before.
+    fn percent(self) -> f64 {
+        if self.before == 0 {
+            return 0.0;
+        }
+        let percent = (self.now as f64 - self.before as f64) / self.before as f64 * 100.0;
+        (percent * 10.0).round() / 10.0
+    }
+}
+
+/// How many there are, and how many came about lately.
+#[derive(Debug, Clone, Copy, Default)]
+struct Figure {
+    total: u64,
+    growth: Growth,
+}
+
+impl Figure {
+    fn add(&mut self, other: Self) {
+        self.total += other.total;
+        self.growth.now += other.growth.now;
+        self.growth.before += other.growth.before;
+    }
+}
+
+pub(crate) async fn get_memory(
+    State(service): State<Service>,
+    Asker(tenant): Asker,
+    Query(params): Query<Params>,
+) -> ApiResult<Json<MemoryResponse>> {
+    let ctx = &service.app.ctx;
+    let (now, seconds) = (ctx.clock.now(), params.seconds_or_all()?);
+    let period = seconds.map(|seconds| Span::last(seconds, now));
+    let all = containers(ctx, &tenant, &Scope::default()).await?;
+    let mut tags = Figure { total: all.len() as u64, ..Figure::default() };
+    all.iter().for_each(|container| tags.growth.note(period, container.created_at));
+    let content = all.into_iter().map(|container| content(&service, &tenant, container, period));
+    let (mut documents, mut memories) = (Figure::default(), Figure::default());
+    let mut content = stream::iter(content).buffer_unordered(PARALLEL);
+    while let Some((of_documents, of_memories)) = content.try_next().await? {
+        documents.add(of_documents);
+        memories.add(of_memories);
+    }
+    let searches = searches(ctx, &tenant, period, now).await?;
+    Ok(Json(MemoryResponse {
+        total_memories: documents.total,
+        memories_growth: documents.growth.percent(),
+        total_memory_entries: memories.total,
+        memory_entries_growth: memories.growth.percent(),
+        search_queries: searches.now,
+        search_growth: searches.percent(),
+        // There is nothing to connect to yet.
+        total_connections: 0,
+        connections_growth: 0.0,
+        total_container_tags: tags.total,
+        container_tags_growth: tags.growth.percent(),
+    }))
+}
+
+/// The requests of type `search`; without a period, all that are kept.
+async fn searches(ctx: &Ctx, tenant: &Tenant, period: Option<Span>, now: Timestamp) -> Result<Growth> {
+    let mut counts = [0, 0];
+    let spans = once(period.unwrap_or(Span::kept(now))).chain(period.map(Span::before));
+    for (count, span) in counts.iter_mut().zip(spans) {
+        for (_, tally) in read_tallies(ctx, tenant, span).await? {
+            *count += tally.total(|by| by.kind == RequestType::Search).map_or(0, |cell| cell.count);
+        }
+    }
+    let [now, before] = counts;
+    Ok(Growth { now, before })
+}
+
+/// The documents and the memories of a container.
+async fn content(
+    service: &Service,
+    tenant: &Tenant,
+    container: Container,
+    period: Option<Span>,
+) -> Result<(Figure, Figure)> {
+    let (ctx, cache) = (&service.app.ctx, &service.ledgers);
+    let total = count_documents(ctx, tenant, &container, COUNTED_EXACTLY).await?;
+    let (mut documents, mut memories) = (Figure { total, ..Figure::default() }, Figure::default());
+    if total > MAX_DATED {
+        memories.total = count_memories(ctx, tenant, cache, &container, MAX_DATED).await?;
+        return Ok((documents, memories));
+    }
+    let now = ctx.clock.now();
+    for id in &container.ids {
+        if period.is_some() {
+            let listed = ctx.documents.list(tenant, id).await?.into_iter();
+            let present = listed.filter(|document| document.superseded_by.is_none());
+            present.for_each(|document| documents.growth.note(period, document.created_at));
+        }
+        let view = cache.open(ctx, tenant, id).await?;
+        for memory in view.ledger().memories().filter(|memory| memory.is_live(now)) {
+            memories.total += 1;
+            memories.growth.note(period, memory.created_at);
+        }
+    }
+    Ok((documents, memories))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn growth_compares_with_the_same_length_before() {
+        let at = Timestamp::from_millis;
+        let period = Span::last(10, at(100_000));
+        let mut growth = Growth::default();
+        for (ms, wanted) in [
+            (79_999, (0, 0)),
+            (80_000, (0, 1)),
+            (89_999, (0, 2)),
+            (90_000, (1, 2)),
+            (99_999, (2, 2)),
+            (100_000, (2, 2)),
+        ] {
+            growth.note(Some(period), at(ms));
+            assert_eq!((growth.now, growth.before), wanted, "{ms}");
+        }
+        let percent = |now, before| Growth { now, before }.percent();
+        assert_eq!([percent(3, 2), percent(1, 3), percent(0, 4), percent(5, 0)], [50.0, -66.7, -100.0, 0.0]);
+    }
+}

@@ -1,0 +1,121 @@
+//! `GET /v3/analytics/usage`.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use axum::extract::State;
+use domain::Timestamp;
+use domain::activity::{Cell, Dimension, Hour, RequestType, Tally};
+use domain::usecase::read_tallies;
+use edge::{ApiResult, Json, Pagination, Query};
+use serde::Serialize;
+
+use crate::Service;
+use crate::asker::Asker;
+use crate::params::Params;
+use crate::totals::count_documents;
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct UsageResponse {
+    usage: Vec<TypeUsage>,
+    hourly: Vec<HourUsage>,
+    by_key: Vec<KeyUsage>,
+    total_memories: u64,
+    pagination: Pagination,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct TypeUsage {
+    #[serde(rename = "type")]
+    kind: RequestType,
+    count: u64,
+    avg_duration: f64,
+    last_used: Timestamp,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct HourUsage {
+    hour: Timestamp,
+    count: u64,
+    avg_duration: f64,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct KeyUsage {
+    key_id: String,
+    key_name: String,
+    count: u64,
+    avg_duration: f64,
+    last_used: Timestamp,
+}
+
+pub(crate) async fn get_usage(
+    State(service): State<Service>,
+    Asker(tenant): Asker,
+    Query(params): Query<Params>,
+) -> ApiResult<Json<UsageResponse>> {
+    let ctx = &service.app.ctx;
+    let ((page, limit), span) = (params.place()?, params.span(ctx.clock.now())?);
+    let tallies = read_tallies(ctx, &tenant, span).await?;
+    let whole = sum(&tallies);
+    let keys = by_key(&whole);
+    let pagination = Pagination::new(page, limit, keys.len());
+    let by_key = keys.into_iter().skip((page - 1).saturating_mul(limit)).take(limit).collect();
+    Ok(Json(UsageResponse {
+        usage: by_type(&whole),
+        hourly: tallies.iter().filter_map(hourly).collect(),
+        by_key,
+        total_memories: count_documents(ctx, &tenant).await?,
+        pagination,
+    }))
+}
+
+/// All hours together.
+pub(crate) fn sum(tallies: &[(Hour, Tally)]) -> Tally {
+    tallies.iter().fold(Tally::default(), |mut whole, (_, tally)| {
+        whole.add(tally);
+        whole
+    })
+}
+
+/// The counts by one part of what they are counted by.
+fn grouped<K: Ord>(tally: &Tally, part: impl Fn(&Dimension) -> K) -> Vec<(K, Cell)> {
+    let mut groups: BTreeMap<K, Cell> = BTreeMap::new();
+    for (dimension, cell) in &tally.cells {
+        groups.entry(part(dimension)).and_modify(|known| known.add(cell)).or_insert(*cell);
+    }
+    let mut groups: Vec<(K, Cell)> = groups.into_iter().collect();
+    // Stable: equal ones stay in the order of their names.
+    groups.sort_by_key(|(_, cell)| Reverse(cell.count));
+    groups
+}
+
+fn by_type(tally: &Tally) -> Vec<TypeUsage> {
+    let usage = |(kind, cell): (RequestType, Cell)| TypeUsage {
+        kind,
+        count: cell.count,
+        avg_duration: cell.mean_ms(),
+        last_used: cell.last,
+    };
+    grouped(tally, |dimension| dimension.kind).into_iter().map(usage).collect()
+}
+
+fn by_key(tally: &Tally) -> Vec<KeyUsage> {
+    let usage = |(key, cell): (String, Cell)| KeyUsage {
+        key_name: tally.key_names.get(&key).cloned().unwrap_or_default(),
+        key_id: key,
+        count: cell.count,
+        avg_duration: cell.mean_ms(),
+        last_used: cell.last,
+    };
+    grouped(tally, |dimension| dimension.key.clone()).into_iter().map(usage).collect()
+}
+
+fn hourly((hour, tally): &(Hour, Tally)) -> Option<HourUsage> {
+    let cell = tally.total(|_| true)?;
+    Some(HourUsage { hour: hour.start(), count: cell.count, avg_duration: cell.mean_ms() })
+}

@@ -1,0 +1,79 @@
+//! `GET /v3/container-tags/list`.
+
+use axum::extract::State;
+use domain::usecase::{COUNTED_EXACTLY, measure_container};
+use domain::{Container, Result, TaskId, Tenant, Timestamp};
+use edge::{ApiResult, Auth, Json, Read};
+use futures::stream::{self, StreamExt, TryStreamExt};
+use index::count_memories;
+use serde::Serialize;
+
+use crate::Tags;
+
+/// Containers that are looked at at the same time.
+const PARALLEL: usize = 16;
+/// What the tags of the clients' projects begin with. Contract.
+const PROJECT: &str = "sm_project_";
+
+/// A container in the list.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ListedTag {
+    /// Of the physical container that new documents go to.
+    id: String,
+    /// The tag itself, where nobody has given it another name.
+    name: String,
+    container_tag: String,
+    description: Option<String>,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    is_experimental: bool,
+    visibility: &'static str,
+    is_nova: bool,
+    document_count: u64,
+    memory_count: u64,
+    last_activity_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    merge_status: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    merge_id: Option<TaskId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    merge_target_tag: Option<String>,
+}
+
+/// The containers that the key reaches, by tag.
+pub(crate) async fn list_container_tags(
+    State(tags): State<Tags>,
+    Auth { tenant, .. }: Auth<Read>,
+) -> ApiResult<Json<Vec<ListedTag>>> {
+    let mut known = tags.app.ctx.containers.list(&tenant).await.map_err(domain::Error::from)?;
+    known.retain(|container| tenant.reaches(&container.tag));
+    known.sort_by(|a, b| a.tag.cmp(&b.tag));
+    let listed = stream::iter(known.into_iter().map(|container| show(&tags, &tenant, container)));
+    Ok(Json(listed.buffered(PARALLEL).try_collect().await?))
+}
+
+async fn show(tags: &Tags, tenant: &Tenant, container: Container) -> Result<ListedTag> {
+    let ctx = &tags.app.ctx;
+    let size = measure_container(ctx, tenant, &container).await?;
+    let memories = count_memories(ctx, tenant, &tags.ledgers, &container, COUNTED_EXACTLY as u64).await?;
+    let merge = container.merge.as_ref();
+    let into = merge.and_then(|merge| merge.into.as_ref());
+    Ok(ListedTag {
+        id: container.primary().to_string(),
+        name: container.name.clone().unwrap_or_else(|| container.tag.to_string()),
+        container_tag: container.tag.to_string(),
+        description: None,
+        created_at: container.created_at,
+        updated_at: container.updated_at,
+        is_experimental: false,
+        visibility: "private",
+        is_nova: container.tag.as_str().starts_with(PROJECT),
+        document_count: size.documents,
+        memory_count: memories,
+        last_activity_at: Some(size.last_activity),
+        merge_status: merge.map(|merge| if merge.into.is_some() { "source" } else { "target" }),
+        merge_id: merge.map(|merge| merge.task.clone()),
+        merge_target_tag: into.map(ToString::to_string),
+    })
+}

@@ -1,0 +1,190 @@
+//! `POST /v3/container-tags/merge`, and how far a merge is.
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use domain::task::{Merge, MergePhase, Work};
+use domain::usecase::{MergePlan, Overlap, merge_containers, plan_merge, preview_merge};
+use domain::{ContainerTag, Error, Result, Task, TaskId, TaskState, Timestamp};
+use edge::{Admin, ApiResult, App, Auth, Json, Path, flexible_bool};
+use http::StatusCode;
+use serde::{Deserialize, Serialize};
+
+use crate::delete::find_task;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct MergeRequest {
+    container_tags: Vec<String>,
+    target_container_tag: String,
+    #[serde(deserialize_with = "flexible_bool")]
+    dry_run: bool,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct MergeResponse {
+    success: bool,
+    status: MergePhase,
+    merge_id: TaskId,
+    target_tag: String,
+    source_tags: Vec<String>,
+}
+
+/// What a merge would do.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PreviewResponse {
+    success: bool,
+    dry_run: bool,
+    target_tag: String,
+    source_tags: Vec<String>,
+    sources: Vec<Preview>,
+}
+
+/// What a merge would find in one source.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Preview {
+    container_tag: String,
+    /// Its documents.
+    documents: u64,
+    /// Those whose customId another of the containers has as well.
+    equal_custom_ids: u64,
+    /// Those of them that are older, and would no longer be shown.
+    superseded: u64,
+    /// Those that would be shown under the target.
+    kept: u64,
+}
+
+impl From<Overlap> for Preview {
+    fn from(overlap: Overlap) -> Self {
+        Self {
+            container_tag: overlap.tag.to_string(),
+            documents: overlap.documents,
+            equal_custom_ids: overlap.equal,
+            superseded: overlap.superseded,
+            kept: overlap.documents - overlap.superseded,
+        }
+    }
+}
+
+pub(crate) async fn merge_container_tags(
+    State(app): State<App>,
+    Auth { tenant, .. }: Auth<Admin>,
+    Json(request): Json<MergeRequest>,
+) -> ApiResult<Response> {
+    let (tags, target) = request.tags()?;
+    if request.dry_run {
+        let MergePlan { target, sources } = plan_merge(&app.ctx, &tenant, &tags, &target).await?;
+        let found = preview_merge(&app.ctx, &tenant, &target, &sources).await?;
+        let preview = PreviewResponse {
+            success: true,
+            dry_run: true,
+            target_tag: target.tag.to_string(),
+            source_tags: sources.iter().map(|source| source.tag.to_string()).collect(),
+            sources: found.into_iter().map(Preview::from).collect(),
+        };
+        return Ok(Json(preview).into_response());
+    }
+    let Task { id, work, .. } = merge_containers(&app.ctx, &tenant, &tags, &target).await?;
+    let Work::Merge(merge) = work else {
+        return Err(Error::internal("a merge is a merge").into());
+    };
+    let answer = MergeResponse {
+        success: true,
+        status: merge.phase,
+        merge_id: id,
+        target_tag: merge.target.to_string(),
+        source_tags: source_tags(&merge),
+    };
+    Ok((StatusCode::ACCEPTED, Json(answer)).into_response())
+}
+
+impl MergeRequest {
+    /// The tags that were named, and the target.
+    fn tags(&self) -> Result<(Vec<ContainerTag>, ContainerTag)> {
+        if self.target_container_tag.is_empty() {
+            return Err(Error::invalid_field("targetContainerTag", "name the tag that takes the others"));
+        }
+        let target = ContainerTag::parse(&self.target_container_tag)
+            .map_err(|error| Error::invalid_field("targetContainerTag", error.to_string()))?;
+        let tags = self.container_tags.iter().map(|tag| ContainerTag::parse(tag));
+        Ok((tags.collect::<Result<_>>()?, target))
+    }
+}
+
+fn source_tags(merge: &Merge) -> Vec<String> {
+    merge.sources.iter().map(|(tag, _)| tag.to_string()).collect()
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct MergeStatus {
+    id: TaskId,
+    status: MergePhase,
+    source_tags: Vec<String>,
+    target_tag: String,
+    /// None once it has ended.
+    progress: Option<Progress>,
+    last_error: Option<String>,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+}
+
+/// compat: the names are those of a service that copies. Here nothing is: rows are documents that were looked at.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Progress {
+    phase: MergePhase,
+    current_source_tag: Option<String>,
+    current_kind: Option<&'static str>,
+    copied_rows: u64,
+    completed_source_tags: Vec<String>,
+    in_flight_items: u64,
+    attempt: u32,
+}
+
+impl Progress {
+    fn new(merge: &Merge, attempts: u32) -> Self {
+        let looks = merge.phase == MergePhase::CopyingVectors;
+        let done = match merge.phase {
+            MergePhase::Queued | MergePhase::WaitingForIngest => 0,
+            MergePhase::CopyingVectors => merge.source,
+            _ => merge.sources.len(),
+        };
+        let mut tags = source_tags(merge);
+        let current = tags.split_off(done.min(tags.len())).into_iter().next();
+        Self {
+            phase: merge.phase,
+            current_source_tag: current.filter(|_| looks),
+            current_kind: looks.then_some("chunk"),
+            copied_rows: merge.looked_at,
+            completed_source_tags: tags,
+            in_flight_items: merge.in_flight,
+            attempt: attempts + 1,
+        }
+    }
+}
+
+pub(crate) async fn get_merge(
+    State(app): State<App>,
+    Auth { tenant, .. }: Auth<Admin>,
+    Path(id): Path<String>,
+) -> ApiResult<Json<MergeStatus>> {
+    let Some(Task { id, work: Work::Merge(merge), state, attempts, error, created_at, updated_at, .. }) =
+        find_task(&app, &tenant, &id).await?
+    else {
+        return Err(Error::NotFound("Merge").into());
+    };
+    let progress = (state == TaskState::Running).then(|| Progress::new(&merge, attempts));
+    Ok(Json(MergeStatus {
+        id,
+        status: merge.phase,
+        source_tags: source_tags(&merge),
+        target_tag: merge.target.to_string(),
+        progress,
+        last_error: error,
+        created_at,
+        updated_at,
+    }))
+}

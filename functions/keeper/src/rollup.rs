@@ -1,0 +1,81 @@
+//! Rolling up the request log: an hour that is over is counted once, so that reading it again costs one item.
+
+use domain::activity::Hour;
+use domain::ports::{HourCounts, PortResult};
+use domain::usecase::{Span, tally_hour};
+use domain::{Ctx, Tenant, Timestamp};
+use tracing::{info, warn};
+
+/// How long after its end an hour is counted: by then its last requests are answered, and written down.
+const SETTLE_SECONDS: i64 = 5 * 60;
+/// The most hours that one sweep counts; the next one follows in a minute.
+const LIMIT: usize = 100;
+/// A sweep that has read so many pages of records begins no other hour.
+const PAGES: usize = 400;
+/// Milliseconds of a minute.
+const MINUTE_MS: i64 = 60_000;
+
+/// Counts and closes open hours that ended five minutes before `before`; how many. An hour is computed from its records,
+/// so counting it twice, or again after a crash, ends in the same; one that a record reaches meanwhile stays open.
+///
+/// Each minute begins with another hour: one that takes all the time of a sweep holds up the others for that sweep only.
+///
+/// # Errors
+/// Those of finding the hours; an hour that cannot be counted is left to the next sweep.
+pub async fn roll_up(ctx: &Ctx, before: Timestamp) -> PortResult<usize> {
+    let mut hours = ctx.activity.overdue_hours(before.plus_seconds(-SETTLE_SECONDS), LIMIT).await?;
+    let first = first_of_minute(before, hours.len());
+    hours.rotate_left(first);
+    let (mut closed, mut pages) = (0, 0);
+    for (tenant, hour) in hours {
+        if pages >= PAGES {
+            break;
+        }
+        // One hour that cannot be counted must not stop the others.
+        match close(ctx, &tenant, hour).await {
+            Ok((done, read)) => {
+                closed += usize::from(done);
+                pages += read;
+            }
+            Err(error) => warn!(error = &error as &dyn std::error::Error, "could not count an hour"),
+        }
+    }
+    if closed > 0 {
+        info!(hours = closed, "counted {closed} hours of the request log");
+    }
+    Ok(closed)
+}
+
+/// Which of so many hours a sweep begins with.
+fn first_of_minute(before: Timestamp, hours: usize) -> usize {
+    let minute = before.as_millis().div_euclid(MINUTE_MS);
+    let hours = i64::try_from(hours.max(1)).unwrap_or(i64::MAX);
+    usize::try_from(minute.rem_euclid(hours)).unwrap_or(0)
+}
+
+/// Counts and closes an hour; whether it is closed now, and how many pages of records were read.
+async fn close(ctx: &Ctx, tenant: &Tenant, hour: Hour) -> PortResult<(bool, usize)> {
+    let known = ctx.activity.hours(tenant, hour, hour).await?.pop();
+    // The list of overdue hours may be a moment behind.
+    let Some(HourCounts::Open(_, token)) = known else {
+        return Ok((false, 0));
+    };
+    let (tally, pages) = tally_hour(ctx, tenant, hour, Span::of(hour)).await?;
+    Ok((ctx.activity.close(tenant, hour, &token, &tally).await?, pages))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_minute_begins_with_another_hour_and_all_come_first_in_turn() {
+        for hours in [1, 2, 3, 60, 100] {
+            let minutes =
+                (0..100).map(|minute| Timestamp::from_millis(1_767_225_612_345 + minute * MINUTE_MS));
+            let firsts: Vec<usize> = minutes.map(|at| first_of_minute(at, hours)).collect();
+            assert!(firsts.windows(2).all(|pair| pair[1] == (pair[0] + 1) % hours), "{hours}: {firsts:?}");
+        }
+        assert_eq!(first_of_minute(Timestamp::from_millis(59_999), 0), 0);
+    }
+}

@@ -1,0 +1,205 @@
+//! API keys: `/v3/auth`. A secret is shown once, by the answer that made it.
+
+use axum::extract::State;
+use domain::key::{ApiKey, KeyKind, Permission, SCOPED_ENDPOINTS};
+use domain::usecase::{
+    AgentKey, ScopedKey, create_agent_key, create_scoped_key, delete_key, list_keys, set_key_enabled,
+    toggle_key,
+};
+use domain::{ContainerTag, Error, KeyId, Result, Timestamp};
+use edge::{Admin, ApiResult, App, Auth, Json, Path, tag_of};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ScopedKeyRequest {
+    container_tag: Option<String>,
+    container_tags: Option<Vec<String>>,
+    name: Option<String>,
+    expires_in_days: Option<i64>,
+    rate_limit_max: Option<i64>,
+    rate_limit_time_window: Option<i64>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct AgentKeyRequest {
+    name: String,
+    permission: WirePermission,
+    container_tags: Option<Vec<String>>,
+    expires_in_days: Option<i64>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct ToggleRequest {
+    /// What it shall be; without it, the other of what it is. Only the first may be repeated safely.
+    enabled: Option<bool>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum WirePermission {
+    Read,
+    Write,
+}
+
+/// A key in the list.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct WireKey {
+    id: KeyId,
+    name: String,
+    /// What the key begins with.
+    start: String,
+    kind: KeyKind,
+    permission: WirePermission,
+    container_tags: Option<Vec<ContainerTag>>,
+    /// The only one, where there is only one.
+    container_tag: Option<ContainerTag>,
+    created_at: Timestamp,
+    expires_at: Option<Timestamp>,
+    enabled: bool,
+    rate_limit_max: Option<u32>,
+    rate_limit_time_window: Option<i64>,
+}
+
+impl From<Permission> for WirePermission {
+    fn from(permission: Permission) -> Self {
+        match permission {
+            Permission::Read => Self::Read,
+            Permission::Write => Self::Write,
+        }
+    }
+}
+
+impl From<ApiKey> for WireKey {
+    fn from(key: ApiKey) -> Self {
+        let only =
+            key.tags.as_deref().and_then(|tags| if let [only] = tags { Some(only.clone()) } else { None });
+        Self {
+            start: format!("rk_{}", key.id),
+            id: key.id,
+            name: key.name,
+            kind: key.kind,
+            permission: key.permission.into(),
+            container_tag: only,
+            container_tags: key.tags,
+            created_at: key.created_at,
+            expires_at: key.expires_at,
+            enabled: key.enabled,
+            rate_limit_max: key.rate.map(|rate| rate.max),
+            rate_limit_time_window: key.rate.map(|rate| rate.window_ms),
+        }
+    }
+}
+
+pub(crate) async fn list(State(app): State<App>, Auth { tenant, .. }: Auth<Admin>) -> ApiResult<Json<Value>> {
+    let keys = list_keys(&app.ctx, &tenant).await?;
+    let keys: Vec<WireKey> = keys.into_iter().map(WireKey::from).collect();
+    Ok(Json(json!({"keys": keys})))
+}
+
+pub(crate) async fn create_scoped(
+    State(app): State<App>,
+    Auth { tenant, .. }: Auth<Admin>,
+    Json(sent): Json<ScopedKeyRequest>,
+) -> ApiResult<Json<Value>> {
+    let tag = tag_of(sent.container_tag.as_deref(), sent.container_tags.as_deref())?.ok_or_else(|| {
+        Error::invalid_field("containerTag", "a scoped key is for one container tag; name it")
+    })?;
+    let wanted = ScopedKey {
+        tag: tag.clone(),
+        name: sent.name,
+        expires_in_days: sent.expires_in_days,
+        rate_limit_max: sent.rate_limit_max,
+        rate_limit_time_window: sent.rate_limit_time_window,
+    };
+    let key = create_scoped_key(&app.ctx, &tenant, wanted).await?;
+    Ok(Json(json!({
+        "key": key.text,
+        "id": key.record.id,
+        "name": key.record.name,
+        "containerTag": tag,
+        "expiresAt": key.record.expires_at,
+        "allowedEndpoints": SCOPED_ENDPOINTS,
+    })))
+}
+
+pub(crate) async fn create_agent(
+    State(app): State<App>,
+    Auth { tenant, .. }: Auth<Admin>,
+    Json(sent): Json<AgentKeyRequest>,
+) -> ApiResult<Json<Value>> {
+    let wanted = AgentKey {
+        name: sent.name,
+        permission: match sent.permission {
+            WirePermission::Read => Permission::Read,
+            WirePermission::Write => Permission::Write,
+        },
+        tags: sent.container_tags.as_deref().map(tags).transpose()?,
+        expires_in_days: sent.expires_in_days,
+    };
+    let key = create_agent_key(&app.ctx, &tenant, wanted).await?;
+    Ok(Json(json!({
+        "id": key.record.id,
+        "key": key.text,
+        "name": key.record.name,
+        "permission": WirePermission::from(key.record.permission),
+        "containerTags": key.record.tags,
+        "expiresAt": key.record.expires_at,
+    })))
+}
+
+/// Each tag once.
+fn tags(sent: &[String]) -> Result<Vec<ContainerTag>> {
+    let mut tags = Vec::new();
+    for text in sent {
+        let tag = ContainerTag::parse(text)?;
+        if !tags.contains(&tag) {
+            tags.push(tag);
+        }
+    }
+    Ok(tags)
+}
+
+pub(crate) async fn toggle(
+    State(app): State<App>,
+    Auth { tenant, .. }: Auth<Admin>,
+    Path(id): Path<String>,
+    Json(sent): Json<ToggleRequest>,
+) -> ApiResult<Json<Value>> {
+    let id = key_id(&id)?;
+    let enabled = match sent.enabled {
+        Some(enabled) => set_key_enabled(&app.ctx, &tenant, &id, enabled).await.map(|()| enabled)?,
+        None => toggle_key(&app.ctx, &tenant, &id).await?,
+    };
+    app.authenticator.forget(&id);
+    Ok(Json(json!({"enabled": enabled})))
+}
+
+pub(crate) async fn delete(
+    State(app): State<App>,
+    Auth { tenant, .. }: Auth<Admin>,
+    Path(id): Path<String>,
+) -> ApiResult<Json<Value>> {
+    let id = key_id(&id)?;
+    delete_key(&app.ctx, &tenant, &id, None).await?;
+    app.authenticator.forget(&id);
+    Ok(Json(json!({"success": true})))
+}
+
+pub(crate) async fn delete_scoped(
+    State(app): State<App>,
+    Auth { tenant, .. }: Auth<Admin>,
+    Path(id): Path<String>,
+) -> ApiResult<Json<Value>> {
+    let id = key_id(&id)?;
+    delete_key(&app.ctx, &tenant, &id, Some(KeyKind::Scoped)).await?;
+    app.authenticator.forget(&id);
+    Ok(Json(json!({"success": true})))
+}
+
+fn key_id(text: &str) -> Result<KeyId> {
+    KeyId::parse(text).ok_or(Error::NotFound("Key"))
+}

@@ -1,0 +1,73 @@
+//! Who asks, and administrators' sessions.
+
+use axum::extract::State;
+use domain::ContainerTag;
+use domain::Tenant;
+use domain::key::KeyKind;
+use domain::usecase::{end_session, open_session};
+use edge::{Admin, Anyone, ApiResult, App, Auth, Json};
+use serde_json::{Value, json};
+
+/// What the key `local` is called, which has no record.
+const LOCAL: &str = "local";
+
+pub(crate) async fn show(Auth { tenant, .. }: Auth<Anyone>) -> Json<Value> {
+    let key = tenant.key_use();
+    let permission = if tenant.may_write() { "write" } else { "read" };
+    let tag = |tag: &ContainerTag| json!({"containerTag": tag, "permission": permission});
+    let tags = tenant.confined_to();
+    let org = tenant.org();
+    Json(json!({
+        "user": {
+            "id": key.map_or(LOCAL, |key| key.id.as_str()),
+            "email": null,
+            "name": key.map_or(LOCAL, |key| key.name.as_str()),
+        },
+        "org": {"id": org, "name": org, "slug": org},
+        "role": role(&tenant),
+        "accessType": if tags.is_some() { "restricted" } else { "full" },
+        "containerTags": tags.map(|tags| tags.iter().map(tag).collect::<Vec<_>>()),
+        "scope": scope(&tenant, permission),
+    }))
+}
+
+fn role(tenant: &Tenant) -> &'static str {
+    match (tenant.may_administer(), tenant.may_write()) {
+        (true, _) => "owner",
+        (false, true) => "editor",
+        (false, false) => "viewer",
+    }
+}
+
+/// How far the key reaches; what does not bound it is left out.
+fn scope(tenant: &Tenant, permission: &str) -> Value {
+    let is_scoped = tenant.kind() == KeyKind::Scoped || tenant.confined_to().is_some();
+    let mut scope = json!({"type": if is_scoped { "scoped" } else { "full" }, "permission": permission});
+    if let Some(tags) = tenant.confined_to() {
+        scope["tags"] = json!(tags);
+        if let [only] = tags {
+            scope["tag"] = json!(only);
+        }
+    }
+    let key = tenant.key_use();
+    if let Some(rate) = key.and_then(|key| key.rate) {
+        scope["rateLimit"] = json!({"max": rate.max, "timeWindow": rate.window_ms});
+    }
+    if let Some(end) = key.and_then(|key| key.expires_at) {
+        scope["expires"] = json!(end);
+    }
+    scope
+}
+
+pub(crate) async fn open(State(app): State<App>, Auth { tenant, .. }: Auth<Admin>) -> ApiResult<Json<Value>> {
+    let session = open_session(&app.ctx, &tenant).await?;
+    Ok(Json(json!({"token": session.text, "expiresAt": session.record.expires_at})))
+}
+
+pub(crate) async fn end(State(app): State<App>, Auth { tenant, .. }: Auth<Anyone>) -> ApiResult<Json<Value>> {
+    end_session(&app.ctx, &tenant).await?;
+    if let Some(id) = tenant.key() {
+        app.authenticator.forget(id);
+    }
+    Ok(Json(json!({"success": true})))
+}

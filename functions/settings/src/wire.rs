@@ -1,0 +1,181 @@
+//! Settings as the contract writes them.
+//!
+//! No message repeats a value that was sent: it may be a secret in the wrong place.
+
+use domain::settings::{AppChange, ItemRules, LogContent, NewSecret, Provider, SettingsChange};
+use domain::{Bucket, Error, Patch, Result, Secret, Settings};
+use serde_json::{Map, Value, json};
+
+/// The settings beside those of providers.
+const NAMES: [&str; 8] = [
+    "chunkSize",
+    "profileBuckets",
+    "shouldLLMFilter",
+    "filterPrompt",
+    "includeItems",
+    "excludeItems",
+    "workspacePrompt",
+    "logContent",
+];
+/// What follows a provider's prefix.
+const APP_NAMES: [&str; 3] = ["ClientId", "ClientSecret", "CustomKeyEnabled"];
+
+const TEXT: &str = "a string, or null";
+const FLAG: &str = "true or false, or null";
+
+/// Every setting by its name; a secret is null, and whether there is one stands beside it.
+pub(crate) fn shown(settings: &Settings) -> Map<String, Value> {
+    let mut shown = Map::new();
+    let mut set = |name: String, value: Value| shown.insert(name, value);
+    set("chunkSize".into(), json!(settings.chunk_size.map_or(-1, i64::from)));
+    set("profileBuckets".into(), json!(settings.profile_buckets));
+    set("shouldLLMFilter".into(), json!(settings.should_llm_filter));
+    set("filterPrompt".into(), json!(settings.filter_prompt));
+    set("includeItems".into(), json!(settings.include_items));
+    set("excludeItems".into(), json!(settings.exclude_items));
+    set("workspacePrompt".into(), json!(settings.workspace_prompt));
+    set("logContent".into(), json!(settings.log_content));
+    for provider in Provider::ALL {
+        let app = settings.apps.get(&provider).cloned().unwrap_or_default();
+        let prefix = provider.prefix();
+        set(format!("{prefix}ClientId"), json!(app.client_id));
+        set(format!("{prefix}ClientSecret"), Value::Null);
+        set(format!("{prefix}ClientSecretSet"), json!(app.secret.is_some()));
+        set(format!("{prefix}CustomKeyEnabled"), json!(app.enabled));
+    }
+    shown
+}
+
+/// What a request changes, and under which names the answer shows it.
+///
+/// # Errors
+/// [`Error::Invalid`] naming the field.
+pub(crate) fn change(sent: &Map<String, Value>) -> Result<(Vec<String>, SettingsChange)> {
+    let (mut names, mut change) = (Vec::new(), SettingsChange::default());
+    for (name, value) in sent {
+        // Clients of the hosted service have the vendor's name here.
+        let ours = name.strip_prefix("googleDrive").map_or(name.clone(), |rest| format!("cloudDrive{rest}"));
+        if names.contains(&ours) {
+            return Err(Error::invalid_field(
+                name,
+                format!("the same setting as {ours}, which is sent as well"),
+            ));
+        }
+        read(&mut change, name, &ours, value)?;
+        let is_secret = ours.ends_with("ClientSecret");
+        let presence = is_secret.then(|| format!("{ours}Set"));
+        names.push(ours);
+        names.extend(presence);
+    }
+    Ok((names, change))
+}
+
+/// Reads one setting; `name` is the one that was sent.
+fn read(change: &mut SettingsChange, name: &str, ours: &str, value: &Value) -> Result<()> {
+    match ours {
+        "chunkSize" => change.chunk_size = patch(name, value, "a whole number, or null", Value::as_i64)?,
+        "profileBuckets" => {
+            let rule = "an array of {key, description}, or null";
+            change.profile_buckets = patch(name, value, rule, buckets)?;
+        }
+        "shouldLLMFilter" => change.should_llm_filter = patch(name, value, FLAG, Value::as_bool)?,
+        "filterPrompt" => change.filter_prompt = patch(name, value, TEXT, text)?,
+        "includeItems" | "excludeItems" => {
+            let rule = "an object of `patterns` and `folders`, which are arrays of strings; or null";
+            let rules = patch(name, value, rule, item_rules)?;
+            *(if ours == "includeItems" { &mut change.include_items } else { &mut change.exclude_items }) =
+                rules;
+        }
+        "workspacePrompt" => change.workspace_prompt = patch(name, value, TEXT, text)?,
+        "logContent" => {
+            let mode = |value: &Value| LogContent::parse(value.as_str()?);
+            change.log_content = patch(name, value, "full, redacted or off, or null", mode)?;
+        }
+        _ => return read_app(change, name, ours, value),
+    }
+    Ok(())
+}
+
+fn read_app(change: &mut SettingsChange, name: &str, ours: &str, value: &Value) -> Result<()> {
+    let providers = Provider::ALL.into_iter();
+    let found =
+        providers.filter_map(|provider| Some((provider, ours.strip_prefix(provider.prefix())?))).next();
+    let (provider, field) =
+        found.filter(|(_, field)| APP_NAMES.contains(field)).ok_or_else(|| unknown(name))?;
+    let app: &mut AppChange = change.apps.entry(provider).or_default();
+    match field {
+        "ClientId" => app.client_id = patch(name, value, TEXT, text)?,
+        "ClientSecret" => {
+            let new = |secret| NewSecret::of(provider, Secret::new(secret));
+            app.client_secret = patch(name, value, TEXT, text)?.map(new);
+        }
+        _ => app.enabled = patch(name, value, FLAG, Value::as_bool)?,
+    }
+    Ok(())
+}
+
+fn unknown(name: &str) -> Error {
+    let of_apps = Provider::ALL
+        .iter()
+        .flat_map(|provider| APP_NAMES.iter().map(move |field| format!("{}{field}", provider.prefix())));
+    let all: Vec<String> = NAMES.iter().map(|name| (*name).to_owned()).chain(of_apps).collect();
+    Error::invalid_field(name, format!("not a setting of this service; there are {}", all.join(", ")))
+}
+
+fn patch<T>(name: &str, value: &Value, rule: &str, read: impl Fn(&Value) -> Option<T>) -> Result<Patch<T>> {
+    if value.is_null() {
+        return Ok(Patch::Clear);
+    }
+    read(value).map(Patch::Set).ok_or_else(|| Error::invalid_field(name, rule))
+}
+
+fn text(value: &Value) -> Option<String> {
+    value.as_str().map(str::to_owned)
+}
+
+fn buckets(value: &Value) -> Option<Vec<Bucket>> {
+    serde_json::from_value(value.clone()).ok()
+}
+
+fn item_rules(value: &Value) -> Option<ItemRules> {
+    let object = value.as_object()?;
+    let known = ["patterns", "folders"];
+    if object.keys().any(|key| !known.contains(&key.as_str())) {
+        return None;
+    }
+    let list = |key: &str| match object.get(key) {
+        None | Some(Value::Null) => Some(Vec::new()),
+        Some(entries) => entries.as_array()?.iter().map(text).collect(),
+    };
+    Some(ItemRules { patterns: list("patterns")?, folders: list("folders")? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_setting_that_is_shown_can_be_set_and_no_other() {
+        let shown = shown(&Settings::default());
+        for name in shown.keys().filter(|name| !name.ends_with("ClientSecretSet")) {
+            let (names, _) = change(&Map::from_iter([(name.clone(), Value::Null)])).unwrap();
+            assert_eq!(names[0], *name);
+            let refusal = unknown("x").to_string();
+            assert!(refusal.contains(name.as_str()), "{name} is missing in: {refusal}");
+        }
+        for name in ["cloudDriveClientSecretSet", "version", "githubClient", "gitlabClientId", "googleDrive"]
+        {
+            assert!(change(&Map::from_iter([(name.to_owned(), Value::Null)])).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn no_message_repeats_what_was_sent() {
+        for name in shown(&Settings::default()).keys().filter(|name| !name.contains("Prompt")) {
+            for value in [json!(["s3cr3t"]), json!({"s3cr3t": "s3cr3t"}), json!("s3cr3t")] {
+                let refusal = change(&Map::from_iter([(name.clone(), value)])).err();
+                assert!(refusal.is_none_or(|refusal| !format!("{refusal:?}").contains("s3cr3t")), "{name}");
+            }
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! The request log on DynamoDB: an hour's records in a partition of their own, an organization's hours in another.
+//!
+//! An hour with records has a mark, or its counts, or both. The mark says that the counts are missing or stale; it
+//! carries a token, and is taken away in the transaction that stores the counts. A record that comes late puts a mark
+//! with a fresh token in the transaction that writes it, so counts that were read without it are never the last word.
+
+mod hours;
+mod shape;
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::{Mutex, PoisonError};
+
+use async_trait::async_trait;
+use aws_sdk_dynamodb::operation::put_item::PutItemError;
+use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
+use aws_sdk_dynamodb::types::{Delete, Put, TransactWriteItem};
+use domain::activity::{Hour, RequestRecord, Tally};
+use domain::ports::{Activity, HourCounts, PortResult};
+use domain::{ContainerId, OrgId, PortError, Revision, Tenant, Timestamp};
+use futures::future::try_join_all;
+
+use crate::error::{build_error, port_error};
+use crate::item::{Item, Read, Table, key_item, n, s};
+use crate::keys;
+use crate::layout::DUE;
+use crate::transaction::transaction_error;
+
+/// A record that is written later than this after the end of its hour comes late: the hour may have been counted. Who
+/// counts hours waits some minutes longer, because a write that began in time takes its time.
+const LATE_SECONDS: i64 = 120;
+/// The most records of a page of which contents are looked for: their names fit into the record of a task.
+const CONTENTS: i32 = 1000;
+/// How many records lose their contents at the same time.
+const AT_ONCE: usize = 8;
+/// The hours that a process remembers to have marked; it starts over at this number.
+const MAX_MARKED: usize = 10_000;
+
+pub(crate) struct DynamoActivity {
+    table: Table,
+    /// The hours whose marks this process has put.
+    marked: Mutex<HashSet<(OrgId, Hour)>>,
+}
+
+impl DynamoActivity {
+    pub(crate) fn new(table: Table) -> Self {
+        Self { table, marked: Mutex::default() }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashSet<(OrgId, Hour)>> {
+        // A panic while the lock was held cannot leave the set half-changed.
+        self.marked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Marks an hour as open, unless it is; once for each process.
+    async fn open(&self, tenant: &Tenant, hour: Hour) -> PortResult<()> {
+        let known = (tenant.org().clone(), hour);
+        if self.lock().contains(&known) {
+            return Ok(());
+        }
+        let put = self.table.client.put_item().table_name(&self.table.name);
+        let put = put.set_item(Some(mark(tenant, hour))).condition_expression("attribute_not_exists(pk)");
+        if let Err(error) = put.send().await {
+            match error.as_service_error() {
+                Some(PutItemError::ConditionalCheckFailedException(_)) => {}
+                _ => return Err(port_error(error)),
+            }
+        }
+        let mut marked = self.lock();
+        if marked.len() >= MAX_MARKED {
+            marked.clear();
+        }
+        marked.insert(known);
+        Ok(())
+    }
+
+    fn put(&self, item: Item) -> PortResult<TransactWriteItem> {
+        let put = Put::builder().table_name(&self.table.name).set_item(Some(item)).build();
+        Ok(TransactWriteItem::builder().put(put.map_err(build_error)?).build())
+    }
+
+    /// A query of an hour's records, a page at a time.
+    fn page(&self, tenant: &Tenant, hour: Hour, after: Option<&str>) -> QueryFluentBuilder {
+        let pk = hours::records(tenant, hour);
+        let query = self.table.client.query().table_name(&self.table.name).consistent_read(true);
+        let query = query.key_condition_expression("pk = :pk").expression_attribute_values(":pk", s(&pk));
+        query.set_exclusive_start_key(after.map(|after| key_item(&(pk, after.to_owned()))))
+    }
+
+    /// The records that a query finds, and where its next page begins.
+    async fn read_page(&self, query: QueryFluentBuilder) -> PortResult<(Vec<RequestRecord>, Option<String>)> {
+        let page = query.send().await.map_err(port_error)?;
+        let records = page.items.unwrap_or_default();
+        let records = records.iter().map(shape::read_record).collect::<PortResult<Vec<_>>>()?;
+        Ok((records, next_page(page.last_evaluated_key)?))
+    }
+
+    /// Whether the hour's counts are those that were stored with this token, and nothing has come since.
+    async fn is_closed_with(&self, tenant: &Tenant, hour: Hour, token: &str) -> PortResult<bool> {
+        // Counts first: a record that comes late between the two reads is seen by its mark.
+        let counts = self.table.get(&(hours::partition(tenant), hours::closed(hour))).await?;
+        if counts.is_none_or(|counts| counts.optional_text("token") != Some(token)) {
+            return Ok(false);
+        }
+        Ok(self.table.get(&hours::open_key(tenant, hour)).await?.is_none())
+    }
+
+    /// Takes input and output out of a record.
+    async fn forget(&self, key: (String, String)) -> PortResult<()> {
+        let update = self.table.client.update_item().table_name(&self.table.name);
+        let update = update.set_key(Some(key_item(&key))).update_expression("REMOVE #in, #out");
+        let update = update.expression_attribute_names("#in", "in").expression_attribute_names("#out", "out");
+        // Without the condition, a record that has just expired would come back as a key alone.
+        let update = update.condition_expression("attribute_exists(pk)");
+        match update.send().await {
+            Ok(_) => Ok(()),
+            Err(error) => match error.as_service_error() {
+                Some(error) if error.is_conditional_check_failed_exception() => Ok(()),
+                _ => Err(port_error(error)),
+            },
+        }
+    }
+}
+
+/// The mark of an open hour, with a token that no other has.
+fn mark(tenant: &Tenant, hour: Hour) -> Item {
+    let mut item = key_item(&hours::open_key(tenant, hour));
+    item.insert("v".into(), n(1));
+    item.insert("token".into(), s(Revision::random().as_str()));
+    item.insert("qs".into(), s(hours::OPEN_SHARD));
+    item.insert("qd".into(), s(keys::due_sort(hour.end())));
+    item.insert("ttl".into(), n(hours::expiry(hour.end())));
+    item
+}
+
+/// The sort key of the last item of a page, unless the page is the last one.
+fn next_page(last: Option<Item>) -> PortResult<Option<String>> {
+    last.map(|key| key.text("sk").map(str::to_owned)).transpose()
+}
+
+#[async_trait]
+impl Activity for DynamoActivity {
+    async fn record(&self, tenant: &Tenant, record: &RequestRecord, now: Timestamp) -> PortResult<()> {
+        let hour = Hour::of(record.at);
+        let item = shape::write_record(tenant, record);
+        if now > hour.end().plus_seconds(LATE_SECONDS) {
+            let transaction = self.table.client.transact_write_items();
+            let transaction = transaction.transact_items(self.put(mark(tenant, hour))?);
+            let sent = transaction.transact_items(self.put(item)?).send().await;
+            return sent.map(|_| ()).map_err(transaction_error);
+        }
+        self.open(tenant, hour).await?;
+        let put = self.table.client.put_item().table_name(&self.table.name).set_item(Some(item));
+        put.send().await.map(|_| ()).map_err(port_error)
+    }
+
+    async fn requests(
+        &self,
+        tenant: &Tenant,
+        hour: Hour,
+        after: Option<&str>,
+    ) -> PortResult<(Vec<RequestRecord>, Option<String>)> {
+        self.read_page(self.page(tenant, hour, after)).await
+    }
+
+    async fn outlines(
+        &self,
+        tenant: &Tenant,
+        hour: Hour,
+        after: Option<&str>,
+    ) -> PortResult<(Vec<RequestRecord>, Option<String>)> {
+        self.read_page(self.page(tenant, hour, after).projection_expression("pk, sk, rec, cs")).await
+    }
+
+    async fn hours(&self, tenant: &Tenant, from: Hour, to: Hour) -> PortResult<Vec<HourCounts>> {
+        if from > to {
+            return Ok(Vec::new());
+        }
+        let pk = hours::partition(tenant);
+        // Marks first: an hour that is closed between the two reads is met twice, never missed.
+        let open = self.table.range(&pk, &hours::open(from), &hours::open(to)).await?;
+        let closed = self.table.range(&pk, &hours::closed(from), &hours::closed(to)).await?;
+        let hour_of = |item: &Item| {
+            hours::parse(item.text("sk")?).ok_or_else(|| PortError::Corrupt("key of an hour".into()))
+        };
+        let mut found = BTreeMap::new();
+        for item in &closed {
+            let hour = hour_of(item)?;
+            found.insert(hour, HourCounts::Closed(hour, shape::read_tally(item)?));
+        }
+        for item in &open {
+            let hour = hour_of(item)?;
+            found.insert(hour, HourCounts::Open(hour, item.text("token")?.to_owned()));
+        }
+        Ok(found.into_values().collect())
+    }
+
+    async fn close(&self, tenant: &Tenant, hour: Hour, token: &str, tally: &Tally) -> PortResult<bool> {
+        let delete = Delete::builder().table_name(&self.table.name);
+        let delete = delete.set_key(Some(key_item(&hours::open_key(tenant, hour))));
+        let delete = delete.condition_expression("#token = :token");
+        let delete = delete.expression_attribute_names("#token", "token");
+        let delete = delete.expression_attribute_values(":token", s(token)).build().map_err(build_error)?;
+        let transaction = self.table.client.transact_write_items();
+        let transaction = transaction.transact_items(TransactWriteItem::builder().delete(delete).build());
+        let counts = self.put(shape::write_tally(tenant, hour, token, tally)?)?;
+        let sent = transaction.transact_items(counts).send().await;
+        match sent.map_err(transaction_error) {
+            Ok(_) => Ok(true),
+            Err(PortError::Conflict) => self.is_closed_with(tenant, hour, token).await,
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn overdue_hours(&self, before: Timestamp, limit: usize) -> PortResult<Vec<(Tenant, Hour)>> {
+        let query = self.table.client.query().table_name(&self.table.name).index_name(DUE.name);
+        let query = query.key_condition_expression("qs = :qs AND qd < :before");
+        let query = query.expression_attribute_values(":qs", s(hours::OPEN_SHARD));
+        let query = query.expression_attribute_values(":before", s(keys::due_sort(before)));
+        let mut pages = query.into_paginator().send();
+        let mut found = Vec::new();
+        while let Some(page) = pages.next().await {
+            for item in page.map_err(port_error)?.items.unwrap_or_default() {
+                let (pk, sk) = (item.text("pk")?, item.text("sk")?);
+                match hours::parse_open(pk, sk) {
+                    Some((org, hour)) => found.push((Tenant::of_operator(org), hour)),
+                    None => tracing::error!(pk, sk, "an open hour has a key that cannot be read: {pk} {sk}"),
+                }
+                if found.len() >= limit {
+                    return Ok(found);
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    async fn contents(
+        &self,
+        tenant: &Tenant,
+        hour: Hour,
+        containers: &[ContainerId],
+        after: Option<&str>,
+    ) -> PortResult<(Vec<String>, Option<String>)> {
+        if containers.is_empty() {
+            return Ok((Vec::new(), None));
+        }
+        let tells: Vec<String> = (0..containers.len()).map(|i| format!("contains(cs, :c{i})")).collect();
+        let filter =
+            format!("({}) AND (attribute_exists(#in) OR attribute_exists(#out))", tells.join(" OR "));
+        let mut query = self.page(tenant, hour, after).limit(CONTENTS).filter_expression(filter);
+        for (i, container) in containers.iter().enumerate() {
+            query = query.expression_attribute_values(format!(":c{i}"), s(container.as_str()));
+        }
+        let query = query.expression_attribute_names("#in", "in").expression_attribute_names("#out", "out");
+        let page = query.projection_expression("sk").send().await.map_err(port_error)?;
+        let records = page.items.unwrap_or_default();
+        let names = records.iter().map(|record| record.text("sk").map(str::to_owned));
+        Ok((names.collect::<PortResult<Vec<_>>>()?, next_page(page.last_evaluated_key)?))
+    }
+
+    async fn forget_contents(&self, tenant: &Tenant, hour: Hour, names: &[String]) -> PortResult<()> {
+        let pk = hours::records(tenant, hour);
+        for some in names.chunks(AT_ONCE) {
+            let keys = some.iter().map(|name| (pk.clone(), name.clone()));
+            try_join_all(keys.map(|key| self.forget(key))).await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,149 @@
+//! What changes several tags and containers at once: deletions and merges, each in one transaction with the record of
+//! the task that goes on from there.
+
+use std::collections::HashMap;
+
+use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
+use aws_sdk_dynamodb::types::builders::UpdateBuilder;
+use aws_sdk_dynamodb::types::{AttributeValue, Delete, Put, TransactWriteItem, Update};
+use domain::ports::PortResult;
+use domain::{Container, ContainerId, ContainerTag, Merging, PortError, Task, TaskId, Tenant};
+
+use super::{DynamoContainers, held, read};
+use crate::error::{Cancellation, build_error, cancellation, port_error};
+use crate::item::{json, key_item, n, s};
+use crate::keys;
+use crate::tasks::task_put;
+
+/// The condition that a tag is as it was read, with its values.
+fn as_read(container: &Container) -> (&'static str, HashMap<String, AttributeValue>) {
+    let mut values = HashMap::from([(":ids".to_owned(), json(&container.ids))]);
+    match &container.merge {
+        None => ("ids = :ids AND attribute_not_exists(mg)", values),
+        Some(merge) => {
+            values.insert(":mg".to_owned(), json(merge));
+            ("ids = :ids AND mg = :mg", values)
+        }
+    }
+}
+
+impl DynamoContainers {
+    /// The writes of a deletion.
+    pub(super) fn deletion(
+        &self,
+        tenant: &Tenant,
+        container: &Container,
+    ) -> PortResult<Vec<TransactWriteItem>> {
+        let (condition, values) = as_read(container);
+        let delete = Delete::builder().table_name(&self.0.name).condition_expression(condition);
+        let delete = delete.set_key(Some(key_item(&keys::tag(tenant, &container.tag))));
+        let delete = delete.set_expression_attribute_values(Some(values)).build().map_err(build_error)?;
+        let mut writes = vec![TransactWriteItem::builder().delete(delete).build()];
+        for id in &container.ids {
+            writes.push(self.own(tenant, id, "gone", n(1))?);
+        }
+        Ok(writes)
+    }
+
+    /// The writes of a merge that begins.
+    pub(super) fn merge(
+        &self,
+        tenant: &Tenant,
+        target: &Container,
+        sources: &[Container],
+        task: &Task,
+    ) -> PortResult<Vec<TransactWriteItem>> {
+        let moved = || sources.iter().flat_map(|source| &source.ids);
+        let all: Vec<&ContainerId> = target.ids.iter().chain(moved()).collect();
+        let part = Merging { task: task.id.clone(), into: None };
+        let update = self.take_part(tenant, target, &part, "SET mg = :part, ids = :all");
+        let mut writes = vec![written(update.expression_attribute_values(":all", json(&all)))?];
+        for source in sources {
+            let part = Merging { into: Some(target.tag.clone()), ..part.clone() };
+            writes.push(written(self.take_part(tenant, source, &part, "SET mg = :part"))?);
+        }
+        for id in moved() {
+            writes.push(self.own(tenant, id, "tag", s(target.tag.as_str()))?);
+        }
+        Ok(writes)
+    }
+
+    /// Marks a tag that is in no merge as taking part in one.
+    fn take_part(&self, tenant: &Tenant, container: &Container, part: &Merging, set: &str) -> UpdateBuilder {
+        let update = Update::builder().table_name(&self.0.name).update_expression(set);
+        let update = update.set_key(Some(key_item(&keys::tag(tenant, &container.tag))));
+        let update = update.condition_expression("ids = :ids AND attribute_not_exists(mg)");
+        let update = update.expression_attribute_values(":ids", json(&container.ids));
+        update.expression_attribute_values(":part", json(part))
+    }
+
+    /// The mark that says which tag a physical container belongs to, or that it is gone.
+    fn own(
+        &self,
+        tenant: &Tenant,
+        id: &ContainerId,
+        name: &str,
+        value: AttributeValue,
+    ) -> PortResult<TransactWriteItem> {
+        let mut item = key_item(&keys::owner(tenant, id));
+        item.insert("v".into(), n(1));
+        item.insert(name.into(), value);
+        let put =
+            Put::builder().table_name(&self.0.name).set_item(Some(item)).build().map_err(build_error)?;
+        Ok(TransactWriteItem::builder().put(put).build())
+    }
+
+    /// Does all `writes` and records the task that they begin; `false` when a condition did not hold.
+    pub(super) async fn begin(
+        &self,
+        tenant: &Tenant,
+        task: &Task,
+        mut writes: Vec<TransactWriteItem>,
+    ) -> PortResult<bool> {
+        writes.push(TransactWriteItem::builder().put(task_put(&self.0, tenant, task)?).build());
+        let transaction = self.0.client.transact_write_items().set_transact_items(Some(writes));
+        let Err(error) = transaction.send().await else {
+            return Ok(true);
+        };
+        let Some(TransactWriteItemsError::TransactionCanceledException(canceled)) = error.as_service_error()
+        else {
+            return Err(port_error(error));
+        };
+        match cancellation(canceled.cancellation_reasons()) {
+            // The task's record comes with the rest: where it is, this very transaction was done, and its answer lost.
+            Cancellation::Condition => Ok(self.0.get(&keys::task(tenant, &task.id)).await?.is_some()),
+            Cancellation::Conflict | Cancellation::Passing => Err(PortError::Unavailable(Box::new(error))),
+            Cancellation::Other => Err(port_error(error)),
+        }
+    }
+
+    /// Ends the part of a tag in a merge. Whoever comes later finds the mark gone and has nothing to do.
+    pub(super) async fn end_part(
+        &self,
+        tenant: &Tenant,
+        tag: &ContainerTag,
+        task: &TaskId,
+    ) -> PortResult<()> {
+        let key = keys::tag(tenant, tag);
+        let container = self.0.get(&key).await?.as_ref().map(read).transpose()?;
+        let Some(part) = container.and_then(|container| container.merge).filter(|part| part.task == *task)
+        else {
+            return Ok(());
+        };
+        let (key, client) = (Some(key_item(&key)), &self.0.client);
+        if part.into.is_some() {
+            let delete = client.delete_item().table_name(&self.0.name).set_key(key);
+            let delete = delete.condition_expression("mg = :mg");
+            held(delete.expression_attribute_values(":mg", json(&part)).send().await)?;
+        } else {
+            let update = client.update_item().table_name(&self.0.name).set_key(key);
+            let update = update.update_expression("REMOVE mg").condition_expression("mg = :mg");
+            held(update.expression_attribute_values(":mg", json(&part)).send().await)?;
+        }
+        Ok(())
+    }
+}
+
+fn written(update: UpdateBuilder) -> PortResult<TransactWriteItem> {
+    Ok(TransactWriteItem::builder().update(update.build().map_err(build_error)?).build())
+}

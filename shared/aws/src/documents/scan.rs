@@ -1,0 +1,132 @@
+//! Reads of many documents, through the sparse indexes.
+
+use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
+use aws_sdk_dynamodb::types::Select;
+use domain::ports::{Overdue, PortResult};
+use domain::{ContainerId, Document, Tenant, Timestamp};
+use futures::future::try_join_all;
+use tracing::error;
+
+use super::{DynamoDocuments, read_document};
+use crate::error::port_error;
+use crate::item::{Item, Read, collect, s};
+use crate::keys;
+use crate::layout::{BY_CONTAINER, DUE};
+
+/// The pages of each shard that an organization's unfinished documents are counted in. A page of 1 MB has some ten
+/// thousand keys, of all organizations: in all shards together well more than one organization may have unfinished.
+const DUE_PAGES: usize = 2;
+
+/// A limit as requests take it.
+fn page_size(limit: usize) -> i32 {
+    i32::try_from(limit).unwrap_or(i32::MAX).max(1)
+}
+
+/// How many items a query finds; it stops once there are `enough`, or at the end of `pages`.
+async fn counted(query: QueryFluentBuilder, enough: usize, pages: usize) -> PortResult<usize> {
+    let query = query.select(Select::Count);
+    let (mut total, mut from) = (0, None);
+    for _ in 0..pages {
+        let query = query.clone().set_exclusive_start_key(from);
+        let answer = query.send().await.map_err(port_error)?;
+        total += usize::try_from(answer.count).unwrap_or(0);
+        from = answer.last_evaluated_key;
+        if from.is_none() || total >= enough {
+            break;
+        }
+    }
+    Ok(total)
+}
+
+impl DynamoDocuments {
+    fn listing(&self, listing: String) -> QueryFluentBuilder {
+        let query = self.0.client.query().table_name(&self.0.name).index_name(BY_CONTAINER.name);
+        query.key_condition_expression("gl = :gl").expression_attribute_values(":gl", s(listing))
+    }
+
+    fn due_shard(&self, shard: u32) -> QueryFluentBuilder {
+        let query = self.0.client.query().table_name(&self.0.name).index_name(DUE.name);
+        query.expression_attribute_values(":qs", s(format!("Q#{shard}")))
+    }
+
+    pub(super) async fn listed(&self, tenant: &Tenant, container: &ContainerId) -> PortResult<Vec<Document>> {
+        let query = self.listing(keys::listing(tenant, container)).scan_index_forward(false);
+        collect(query).await?.iter().map(read_document).collect()
+    }
+
+    pub(super) async fn listed_page(
+        &self,
+        tenant: &Tenant,
+        container: &ContainerId,
+        superseded: bool,
+        after: Option<&str>,
+        limit: usize,
+    ) -> PortResult<(Vec<Document>, Option<String>)> {
+        let listing = if superseded { keys::superseded_listing } else { keys::listing };
+        let query = self.listing(listing(tenant, container)).limit(page_size(limit));
+        let query = match after {
+            None => query,
+            Some(after) => query
+                .key_condition_expression("gl = :gl AND gs > :after")
+                .expression_attribute_values(":after", s(after)),
+        };
+        let answer = query.send().await.map_err(port_error)?;
+        let found = answer.items.unwrap_or_default().iter().map(read_document).collect::<PortResult<_>>()?;
+        let last = answer.last_evaluated_key;
+        let next = last.map(|key| key.text("gs").map(str::to_owned)).transpose()?;
+        Ok((found, next))
+    }
+
+    pub(super) async fn listed_count(
+        &self,
+        tenant: &Tenant,
+        container: &ContainerId,
+        enough: usize,
+    ) -> PortResult<Option<usize>> {
+        let too_many = enough.saturating_add(1);
+        let query = self.listing(keys::listing(tenant, container)).limit(page_size(too_many));
+        let total = counted(query, too_many, usize::MAX).await?;
+        Ok((total <= enough).then_some(total))
+    }
+
+    pub(super) async fn due_count(&self, tenant: &Tenant, enough: usize) -> PortResult<usize> {
+        let of_shard = |shard| {
+            let query = self.due_shard(shard).key_condition_expression("qs = :qs");
+            let query = query.filter_expression("begins_with(pk, :documents)");
+            counted(
+                query.expression_attribute_values(":documents", s(keys::documents_of(tenant))),
+                enough,
+                DUE_PAGES,
+            )
+        };
+        let counts = try_join_all((0..keys::DUE_SHARDS).map(of_shard)).await?;
+        Ok(counts.into_iter().sum::<usize>().min(enough))
+    }
+
+    pub(super) async fn due(&self, before: Timestamp, limit: usize) -> PortResult<Vec<Overdue>> {
+        let mut found = Vec::new();
+        for shard in 0..keys::DUE_SHARDS {
+            let query = self.due_shard(shard).key_condition_expression("qs = :qs AND qd < :before");
+            let query = query.expression_attribute_values(":before", s(keys::due_sort(before)));
+            let answer = query.limit(page_size(limit)).send().await.map_err(port_error)?;
+            for item in answer.items.unwrap_or_default() {
+                match overdue(&item)? {
+                    Some(overdue) => found.push((item.text("qd")?.to_owned(), overdue)),
+                    // One record that cannot be read must not stop the sweep of all others.
+                    None => error!("the index of unfinished work has a key that is none of ours"),
+                }
+            }
+        }
+        found.sort_by(|a, b| a.0.cmp(&b.0));
+        Ok(found.into_iter().take(limit).map(|(_, overdue)| overdue).collect())
+    }
+}
+
+/// What an item of the index of unfinished work stands for.
+fn overdue(item: &Item) -> PortResult<Option<Overdue>> {
+    let (pk, sk) = (item.text("pk")?, item.text("sk")?);
+    let document = keys::parse_document(pk).map(|(org, id)| Overdue::Document(org, id));
+    let purge = || keys::parse_purge(pk, sk).map(|(org, id, purge)| Overdue::Purge(org, id, purge));
+    let task = || keys::parse_task(pk).map(|(org, id)| Overdue::Task(org, id));
+    Ok(document.or_else(purge).or_else(task))
+}

@@ -1,0 +1,110 @@
+//! Windows of rate limits on DynamoDB: one item a limit, written on condition that it is as it was read. Whoever loses
+//! goes on from what the winner wrote.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use aws_sdk_dynamodb::operation::put_item::PutItemError;
+use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
+use domain::ports::{PortResult, Rates};
+use domain::{PortError, RateLimit, RateWindow, Revision, Tenant, Timestamp};
+
+use crate::error::port_error;
+use crate::item::{Item, Read, Table, json, key_item, n, s};
+use crate::keys::{ALONE, Key};
+
+/// How often a request tries for its place; each time somebody else got one.
+const ATTEMPTS: u32 = 100;
+/// The requests that are remembered by their ids. A lost answer is noticed within one request of the SDK, so it is
+/// among the last; one that is not is counted twice, which admits less and never more.
+const REMEMBERED: usize = 8;
+/// How long an item outlives the window that it is about.
+const KEPT_SECONDS: i64 = 3600;
+
+pub(crate) struct DynamoRates(pub(crate) Table);
+
+/// A window as it is stored.
+#[derive(Default)]
+struct Stored {
+    /// Another one with every write.
+    version: Option<String>,
+    window: RateWindow,
+    recent: Vec<String>,
+}
+
+#[async_trait]
+impl Rates for DynamoRates {
+    async fn admit(
+        &self,
+        tenant: &Tenant,
+        name: &str,
+        limit: RateLimit,
+        request: &str,
+        now: Timestamp,
+    ) -> PortResult<Result<(), Timestamp>> {
+        let key = window_key(tenant, name);
+        let mut stored = read(self.0.get(&key).await?.as_ref())?;
+        for attempt in 0..ATTEMPTS {
+            if stored.recent.iter().any(|id| id == request) {
+                return Ok(Ok(()));
+            }
+            if let Err(room) = stored.window.admit(limit, now) {
+                return Ok(Err(room));
+            }
+            stored.recent.push(request.to_owned());
+            let surplus = stored.recent.len().saturating_sub(REMEMBERED);
+            stored.recent.drain(..surplus);
+            let item = write(&key, &stored, now.plus_seconds(limit.window_ms / 1000 + KEPT_SECONDS));
+            let Some(winner) = self.replace(stored.version.take(), item).await? else {
+                return Ok(Ok(()));
+            };
+            stored = winner;
+            tokio::time::sleep(Duration::from_millis(u64::from(attempt / 4).min(20))).await;
+        }
+        Err(PortError::Unavailable("other requests under the same limit won every attempt".into()))
+    }
+}
+
+impl DynamoRates {
+    /// Writes `item` in place of `version`; what is there instead when that is another one.
+    async fn replace(&self, version: Option<String>, item: Item) -> PortResult<Option<Stored>> {
+        let put = self.0.client.put_item().table_name(&self.0.name).set_item(Some(item));
+        let put = match version {
+            None => put.condition_expression("attribute_not_exists(pk)"),
+            Some(old) => put.condition_expression("ver = :old").expression_attribute_values(":old", s(old)),
+        };
+        let put = put.return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
+        let Err(error) = put.send().await else {
+            return Ok(None);
+        };
+        match error.as_service_error() {
+            Some(PutItemError::ConditionalCheckFailedException(other)) => read(other.item()).map(Some),
+            _ => Err(port_error(error)),
+        }
+    }
+}
+
+fn window_key(tenant: &Tenant, name: &str) -> Key {
+    (format!("W#{}#{name}", tenant.org()), ALONE.into())
+}
+
+fn read(item: Option<&Item>) -> PortResult<Stored> {
+    let Some(item) = item else {
+        return Ok(Stored::default());
+    };
+    Ok(Stored {
+        version: Some(item.text("ver")?.to_owned()),
+        window: item.parsed("win")?,
+        recent: item.parsed("ids")?,
+    })
+}
+
+fn write(key: &Key, stored: &Stored, expires_at: Timestamp) -> Item {
+    let mut item = key_item(key);
+    item.insert("v".into(), n(1));
+    item.insert("ver".into(), s(Revision::random().as_str()));
+    item.insert("win".into(), json(&stored.window));
+    item.insert("ids".into(), json(&stored.recent));
+    item.insert("ttl".into(), n(expires_at.as_millis() / 1000));
+    item
+}

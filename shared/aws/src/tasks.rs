@@ -1,0 +1,58 @@
+//! Records of tasks on DynamoDB: one item a task, alone in its partition, in the sparse index `due` while it runs.
+
+use async_trait::async_trait;
+use aws_sdk_dynamodb::operation::put_item::PutItemError;
+use aws_sdk_dynamodb::types::{Put, ReturnValuesOnConditionCheckFailure};
+use domain::ports::{PortResult, Tasks};
+use domain::{Task, TaskId, TaskState, Tenant};
+
+use crate::error::{build_error, port_error};
+use crate::item::{Item, Read, Table, json, key_item, n, s};
+use crate::keys;
+
+pub(crate) struct DynamoTasks(pub(crate) Table);
+
+#[async_trait]
+impl Tasks for DynamoTasks {
+    async fn get(&self, tenant: &Tenant, id: &TaskId) -> PortResult<Option<Task>> {
+        self.0.get(&keys::task(tenant, id)).await?.map(|item| item.parsed("task")).transpose()
+    }
+
+    async fn save(&self, tenant: &Tenant, task: &Task) -> PortResult<bool> {
+        let item = record(tenant, task);
+        let put = self.0.client.put_item().table_name(&self.0.name).set_item(Some(item.clone()));
+        let put = match task.step.checked_sub(1) {
+            None => put.condition_expression("attribute_not_exists(pk)"),
+            Some(before) => {
+                put.condition_expression("step = :before").expression_attribute_values(":before", n(before))
+            }
+        };
+        let put = put.return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
+        let Err(error) = put.send().await else {
+            return Ok(true);
+        };
+        match error.as_service_error() {
+            // Our own first try, if its answer was lost.
+            Some(PutItemError::ConditionalCheckFailedException(old)) => Ok(old.item() == Some(&item)),
+            _ => Err(port_error(error)),
+        }
+    }
+}
+
+/// The write of a task that begins, as part of a transaction.
+pub(crate) fn task_put(table: &Table, tenant: &Tenant, task: &Task) -> PortResult<Put> {
+    let put = Put::builder().table_name(&table.name).set_item(Some(record(tenant, task)));
+    put.condition_expression("attribute_not_exists(pk)").build().map_err(build_error)
+}
+
+fn record(tenant: &Tenant, task: &Task) -> Item {
+    let mut item = key_item(&keys::task(tenant, &task.id));
+    item.insert("v".into(), n(1));
+    item.insert("step".into(), n(task.step));
+    item.insert("task".into(), json(task));
+    if task.state == TaskState::Running {
+        item.insert("qs".into(), s(keys::due_shard(task.id.as_str())));
+        item.insert("qd".into(), s(keys::due_sort(task.due_at)));
+    }
+    item
+}

@@ -1,0 +1,21 @@
+//! What a cancelled transaction means for its caller.
+
+use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
+use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
+use aws_smithy_runtime_api::client::result::SdkError;
+use domain::PortError;
+
+use crate::error::{Cancellation, cancellation, port_error};
+
+/// The error of a transaction that did not happen: one that another was in the way of may be tried again.
+pub(crate) fn transaction_error(error: SdkError<TransactWriteItemsError, HttpResponse>) -> PortError {
+    let Some(TransactWriteItemsError::TransactionCanceledException(cancelled)) = error.as_service_error()
+    else {
+        return port_error(error);
+    };
+    match cancellation(cancelled.cancellation_reasons()) {
+        Cancellation::Condition => PortError::Conflict,
+        Cancellation::Conflict | Cancellation::Passing => PortError::Unavailable(Box::new(error)),
+        Cancellation::Other => port_error(error),
+    }
+}

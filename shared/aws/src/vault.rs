@@ -1,0 +1,68 @@
+//! Sealed secrets: the ciphertext lies in DynamoDB, the key that opens it in KMS. Organization and name are bound to
+//! the ciphertext, so an item that is copied to another place does not open there.
+
+use async_trait::async_trait;
+use aws_sdk_kms::operation::decrypt::DecryptError;
+use aws_smithy_types::Blob;
+use domain::ports::{PortResult, Vault};
+use domain::{PortError, Secret, Tenant};
+
+use crate::error::port_error;
+use crate::item::{Table, b, key_item, n};
+use crate::keys::{self, Key};
+
+/// Secrets of at most 4 KB: KMS encrypts no more in one call.
+pub(crate) struct KmsVault {
+    table: Table,
+    kms: aws_sdk_kms::Client,
+    key: String,
+}
+
+impl KmsVault {
+    pub(crate) fn new(table: Table, kms: aws_sdk_kms::Client, key: String) -> Self {
+        Self { table, kms, key }
+    }
+}
+
+fn place(tenant: &Tenant, name: &str) -> Key {
+    (keys::organization(tenant), format!("V#{name}"))
+}
+
+fn corrupt() -> PortError {
+    PortError::Corrupt("sealed secret".into())
+}
+
+#[async_trait]
+impl Vault for KmsVault {
+    async fn put(&self, tenant: &Tenant, name: &str, secret: &Secret) -> PortResult<()> {
+        let seal = self.kms.encrypt().key_id(&self.key).plaintext(Blob::new(secret.expose()));
+        let seal = seal.encryption_context("org", tenant.org().as_str()).encryption_context("name", name);
+        let sealed = seal.send().await.map_err(port_error)?.ciphertext_blob.ok_or_else(corrupt)?;
+        let mut item = key_item(&place(tenant, name));
+        item.insert("v".into(), n(1));
+        item.insert("sealed".into(), b(sealed));
+        let put = self.table.client.put_item().table_name(&self.table.name).set_item(Some(item));
+        put.send().await.map(|_| ()).map_err(port_error)
+    }
+
+    async fn get(&self, tenant: &Tenant, name: &str) -> PortResult<Option<Secret>> {
+        let Some(item) = self.table.get(&place(tenant, name)).await? else {
+            return Ok(None);
+        };
+        let sealed = item.get("sealed").and_then(|value| value.as_b().ok()).ok_or_else(corrupt)?;
+        let open = self.kms.decrypt().key_id(&self.key).ciphertext_blob(sealed.clone());
+        let open = open.encryption_context("org", tenant.org().as_str()).encryption_context("name", name);
+        let opened = open.send().await.map_err(|error| match error.as_service_error() {
+            Some(DecryptError::InvalidCiphertextException(_)) => corrupt(),
+            _ => port_error(error),
+        })?;
+        let text = opened.plaintext.and_then(|bytes| String::from_utf8(bytes.into_inner()).ok());
+        text.map(|text| Some(Secret::new(text))).ok_or_else(corrupt)
+    }
+
+    async fn delete(&self, tenant: &Tenant, name: &str) -> PortResult<()> {
+        let delete = self.table.client.delete_item().table_name(&self.table.name);
+        let delete = delete.set_key(Some(key_item(&place(tenant, name))));
+        delete.send().await.map(|_| ()).map_err(port_error)
+    }
+}

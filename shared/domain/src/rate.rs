@@ -1,0 +1,125 @@
+//! Rate limits: a sliding window that never admits more than its maximum in any stretch of its length.
+
+use serde::{Deserialize, Serialize};
+
+use crate::time::Timestamp;
+
+/// The most entries that a window remembers; a larger maximum is counted in steps of a part of the window.
+const MAX_ENTRIES: u32 = 128;
+
+/// So many requests in any stretch of so long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RateLimit {
+    /// Requests, at least 1.
+    pub max: u32,
+    /// Milliseconds, at least 1.
+    pub window_ms: i64,
+}
+
+/// The requests that a limit has admitted lately, oldest first: when, in milliseconds, and how many.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RateWindow(Vec<(i64, u32)>);
+
+impl RateLimit {
+    /// Requests within this many milliseconds are remembered as one entry. Up to [`MAX_ENTRIES`] requests each is
+    /// remembered by itself, so the limit is exact; above, a request counts for up to this much longer.
+    fn step_ms(self) -> i64 {
+        if self.max <= MAX_ENTRIES { 1 } else { (self.window_ms / i64::from(MAX_ENTRIES)).max(1) }
+    }
+}
+
+impl RateWindow {
+    /// Admits a request at `now`, or tells when the next one will be admitted if none comes before it.
+    ///
+    /// # Errors
+    /// The time from which the limit has room again.
+    pub fn admit(&mut self, limit: RateLimit, now: Timestamp) -> Result<(), Timestamp> {
+        let step = limit.step_ms();
+        // Clocks of several machines differ a little: the window's own newest entry is never in the future.
+        let now = now.as_millis().max(self.0.last().map_or(i64::MIN, |(at, _)| *at));
+        // An entry stands for requests up to the end of its step.
+        let leaves = |at: i64| at + (step - 1) + limit.window_ms;
+        self.0.retain(|(at, _)| leaves(*at) > now);
+        let known: u32 = self.0.iter().map(|(_, count)| count).sum();
+        if known >= limit.max {
+            return Err(Timestamp::from_millis(self.room_at(limit, known, leaves)));
+        }
+        let at = now - now.rem_euclid(step);
+        match self.0.last_mut() {
+            Some((last, count)) if *last == at => *count += 1,
+            _ => self.0.push((at, 1)),
+        }
+        Ok(())
+    }
+
+    /// When enough entries have left that one more fits.
+    fn room_at(&self, limit: RateLimit, known: u32, leaves: impl Fn(i64) -> i64) -> i64 {
+        let mut left = known;
+        for (at, count) in &self.0 {
+            left -= count;
+            if left < limit.max {
+                return leaves(*at);
+            }
+        }
+        i64::MAX
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn at(ms: i64) -> Timestamp {
+        Timestamp::from_millis(ms)
+    }
+
+    #[test]
+    fn the_hundred_and_first_of_a_minute_waits_for_the_first_to_leave() {
+        let limit = RateLimit { max: 100, window_ms: 60_000 };
+        let mut window = RateWindow::default();
+        for i in 0..100 {
+            window.admit(limit, at(1_000 + i * 10)).unwrap();
+        }
+        assert_eq!(window.admit(limit, at(60_999)), Err(at(61_000)));
+        window.admit(limit, at(61_000)).unwrap();
+        assert_eq!(window.admit(limit, at(61_000)), Err(at(61_010)));
+    }
+
+    #[test]
+    fn many_in_the_same_millisecond_are_all_counted() {
+        let limit = RateLimit { max: 3, window_ms: 1_000 };
+        let mut window = RateWindow::default();
+        let admitted = (0..10).filter(|_| window.admit(limit, at(5)).is_ok()).count();
+        assert_eq!(admitted, 3);
+    }
+
+    proptest! {
+        #[test]
+        fn no_stretch_has_more_than_the_maximum_and_no_slow_caller_is_refused(
+            max in 1_u32..600,
+            window_ms in 1_i64..5_000,
+            pauses in proptest::collection::vec(0_i64..200, 1..400),
+        ) {
+            let limit = RateLimit { max, window_ms };
+            let (mut window, mut now, mut admitted) = (RateWindow::default(), 0, Vec::<i64>::new());
+            for pause in pauses {
+                now += pause;
+                let step = limit.step_ms();
+                let recent = admitted.iter().filter(|then| **then > now - window_ms - step).count();
+                match window.admit(limit, at(now)) {
+                    Ok(()) => admitted.push(now),
+                    Err(room) => {
+                        prop_assert!(recent >= max as usize, "refused after {recent} of {max}");
+                        prop_assert!(room > at(now));
+                    }
+                }
+                let in_window = admitted.iter().filter(|then| **then > now - window_ms).count();
+                prop_assert!(in_window <= max as usize);
+                prop_assert!(window.0.len() <= MAX_ENTRIES as usize + 2);
+            }
+        }
+    }
+}

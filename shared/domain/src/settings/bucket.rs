@@ -1,0 +1,109 @@
+//! Topics that profiles sort memories into.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+
+/// A topic that a profile sorts memories into.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bucket {
+    /// The name.
+    pub key: String,
+    /// What belongs to it.
+    pub description: String,
+}
+
+/// The most buckets of an organization, and of a container tag. Contract.
+pub const MAX_BUCKETS: usize = 50;
+/// The most characters of a key. Contract.
+const MAX_KEY: usize = 64;
+/// The most characters of a description. Contract.
+const MAX_DESCRIPTION: usize = 2000;
+/// The most bytes of all descriptions together: they lie in one item, of which many requests read the whole.
+const MAX_BUCKET_BYTES: usize = 128 * 1024;
+/// The bucket that there is when an organization has not said otherwise.
+pub const PREFERENCES: &str = "preferences";
+
+impl Bucket {
+    /// The bucket of an organization that has not said otherwise.
+    pub(super) fn preferences() -> Self {
+        let description =
+            "Likes, dislikes, preferences and opinions: what somebody enjoys, favours, avoids or wants.";
+        Self { key: PREFERENCES.into(), description: description.into() }
+    }
+
+    /// Checks the buckets that a caller sent in the field `field`.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] naming the rule.
+    pub fn check_all(field: &str, buckets: &[Self]) -> Result<()> {
+        if buckets.len() > MAX_BUCKETS {
+            return Err(Error::invalid_field(field, format!("at most {MAX_BUCKETS} buckets")));
+        }
+        for (place, bucket) in buckets.iter().enumerate() {
+            bucket.check(field)?;
+            if buckets[..place].iter().any(|other| other.key == bucket.key) {
+                return Err(Error::invalid_field(field, format!("the key {} comes twice", bucket.key)));
+            }
+        }
+        if buckets.iter().map(|bucket| bucket.description.len()).sum::<usize>() > MAX_BUCKET_BYTES {
+            let rule = format!("at most {} KB of descriptions together", MAX_BUCKET_BYTES / 1024);
+            return Err(Error::invalid_field(field, rule));
+        }
+        Ok(())
+    }
+
+    fn check(&self, field: &str) -> Result<()> {
+        let word = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+        let key = self.key.as_bytes();
+        let fits = key.first().is_some_and(|first| word(*first))
+            && key.len() <= MAX_KEY
+            && key.iter().all(|byte| word(*byte) || b"_-".contains(byte));
+        if !fits {
+            let rule = format!(
+                "a key has 1 to {MAX_KEY} characters of a-z, 0-9, underscore and hyphen, and begins with a letter or digit"
+            );
+            return Err(Error::invalid_field(field, rule));
+        }
+        if ["static", "dynamic"].contains(&self.key.as_str()) {
+            let rule = format!("{} is a part of every profile and cannot be a bucket", self.key);
+            return Err(Error::invalid_field(field, rule));
+        }
+        let described = !self.description.trim().is_empty();
+        if !described || self.description.chars().count() > MAX_DESCRIPTION {
+            let rule = format!("the description of {} has 1 to {MAX_DESCRIPTION} characters", self.key);
+            return Err(Error::invalid_field(field, rule));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bucket(key: &str, description: &str) -> Bucket {
+        Bucket { key: key.into(), description: description.into() }
+    }
+
+    #[test]
+    fn buckets_follow_the_rules() {
+        let check = |buckets: &[Bucket]| Bucket::check_all("profileBuckets", buckets);
+        for good in ["a", "0", "work-2_x", &"k".repeat(64)] {
+            check(&[bucket(good, "x")]).unwrap();
+        }
+        for bad in ["", "A", "-a", "_a", "a b", "ä", "a.b", "static", "dynamic", &"k".repeat(65)] {
+            assert!(check(&[bucket(bad, "x")]).is_err(), "{bad}");
+        }
+        check(&[bucket("a", &"ü".repeat(2000))]).unwrap();
+        for bad in ["", "  ", &"x".repeat(2001)] {
+            assert!(check(&[bucket("a", bad)]).is_err());
+        }
+        assert!(check(&[bucket("a", "x"), bucket("a", "y")]).is_err());
+        let many: Vec<Bucket> = (0..51).map(|i| bucket(&format!("k{i}"), &"x".repeat(2000))).collect();
+        assert!(check(&many).is_err());
+        check(&many[..50]).unwrap();
+        let wide: Vec<Bucket> = (0..50).map(|i| bucket(&format!("k{i}"), &"日".repeat(2000))).collect();
+        assert!(check(&wide).is_err());
+    }
+}

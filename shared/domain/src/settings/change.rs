@@ -1,0 +1,173 @@
+//! A caller's change of settings, as a whole.
+
+use std::collections::BTreeMap;
+
+use super::{AppChange, Bucket, ItemRules, LogContent, NewSecret, Provider, Settings};
+use crate::error::{Error, Result};
+use crate::patch::Patch;
+
+/// The most characters of the prompt that filters. Contract.
+const MAX_FILTER_PROMPT: usize = 750;
+/// The most characters of the prompt about the workspace. Contract.
+const MAX_WORKSPACE_PROMPT: usize = 1500;
+
+/// What a caller changes about settings.
+#[derive(Debug, Clone, Default)]
+pub struct SettingsChange {
+    /// In characters; -1 leaves it to the service.
+    pub chunk_size: Patch<i64>,
+    /// The topics of profiles.
+    pub profile_buckets: Patch<Vec<Bucket>>,
+    /// Whether what comes in is filtered.
+    pub should_llm_filter: Patch<bool>,
+    /// By which words.
+    pub filter_prompt: Patch<String>,
+    /// By which rules items come in.
+    pub include_items: Patch<ItemRules>,
+    /// By which rules items stay out.
+    pub exclude_items: Patch<ItemRules>,
+    /// What the workspace is about.
+    pub workspace_prompt: Patch<String>,
+    /// What the request log keeps.
+    pub log_content: Patch<LogContent>,
+    /// The organization's own apps.
+    pub apps: BTreeMap<Provider, AppChange>,
+}
+
+impl SettingsChange {
+    /// Changes settings. After an error they are half-changed, and of no use.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] naming the field.
+    pub fn apply(&self, settings: &mut Settings) -> Result<()> {
+        match self.chunk_size {
+            Patch::Keep => {}
+            Patch::Clear => settings.chunk_size = None,
+            Patch::Set(size) => settings.set_chunk_size(size)?,
+        }
+        if let Patch::Set(buckets) = &self.profile_buckets {
+            Bucket::check_all("profileBuckets", buckets)?;
+        }
+        self.profile_buckets.apply(&mut settings.profile_buckets);
+        let workspace = prompt("workspacePrompt", &self.workspace_prompt, MAX_WORKSPACE_PROMPT)?;
+        workspace.apply(&mut settings.workspace_prompt);
+        match self.log_content {
+            Patch::Keep => {}
+            Patch::Clear => settings.log_content = LogContent::default(),
+            Patch::Set(content) => settings.log_content = content,
+        }
+        self.apply_filter(settings)?;
+        for (provider, change) in &self.apps {
+            change.apply(*provider, settings.apps.entry(*provider).or_default())?;
+        }
+        settings.apps.retain(|_, app| *app != super::OAuthApp::default());
+        Ok(())
+    }
+
+    /// What filters can be set while filtering is on; turning it off keeps them for the next time.
+    fn apply_filter(&self, settings: &mut Settings) -> Result<()> {
+        self.should_llm_filter.apply(&mut settings.should_llm_filter);
+        let filter = prompt("filterPrompt", &self.filter_prompt, MAX_FILTER_PROMPT)?;
+        let items = [("includeItems", &self.include_items), ("excludeItems", &self.exclude_items)];
+        let set = [("filterPrompt", matches!(filter, Patch::Set(_)))];
+        let set = set.into_iter().chain(items.map(|(name, rules)| (name, matches!(rules, Patch::Set(_)))));
+        if let Some((name, _)) = set.into_iter().find(|(_, is_set)| *is_set)
+            && settings.should_llm_filter != Some(true)
+        {
+            return Err(Error::invalid_field(
+                name,
+                "needs shouldLLMFilter to be true, in this request or before",
+            ));
+        }
+        for (name, rules) in items {
+            if let Patch::Set(rules) = rules {
+                rules.check(name)?;
+            }
+        }
+        filter.apply(&mut settings.filter_prompt);
+        self.include_items.apply(&mut settings.include_items);
+        self.exclude_items.apply(&mut settings.exclude_items);
+        Ok(())
+    }
+
+    /// The secrets that are handed over.
+    pub fn secrets(&self) -> impl Iterator<Item = &NewSecret> {
+        self.apps.values().filter_map(|change| match &change.client_secret {
+            Patch::Set(new) => Some(new),
+            Patch::Keep | Patch::Clear => None,
+        })
+    }
+}
+
+/// A prompt as it is stored: blank is none.
+fn prompt(field: &str, sent: &Patch<String>, most: usize) -> Result<Patch<String>> {
+    match sent {
+        Patch::Set(text) if text.trim().is_empty() => Ok(Patch::Clear),
+        Patch::Set(text) if text.chars().count() > most => {
+            Err(Error::invalid_field(field, format!("at most {most} characters")))
+        }
+        sent => Ok(sent.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vault::Secret;
+
+    fn change(change: SettingsChange, settings: &Settings) -> Result<Settings, String> {
+        let mut settings = settings.clone();
+        change.apply(&mut settings).map(|()| settings).map_err(|error| error.to_string())
+    }
+
+    fn text(text: &str) -> Patch<String> {
+        Patch::Set(text.into())
+    }
+
+    #[test]
+    fn what_filters_needs_filtering() {
+        let off = Settings::default();
+        let sent = |on: Patch<bool>, prompt: Patch<String>| SettingsChange {
+            should_llm_filter: on,
+            filter_prompt: prompt,
+            ..SettingsChange::default()
+        };
+        assert!(change(sent(Patch::Keep, text("Birds.")), &off).unwrap_err().contains("shouldLLMFilter"));
+        assert!(change(sent(Patch::Set(false), text("Birds.")), &off).is_err());
+        let on = change(sent(Patch::Set(true), text("Birds.")), &off).unwrap();
+        assert_eq!(on.guidance(Some("Herons.")).as_deref(), Some("Herons.\nBirds."));
+        let again_off = change(sent(Patch::Set(false), Patch::Keep), &on).unwrap();
+        assert_eq!(again_off.filter_prompt.as_deref(), Some("Birds."));
+        assert_eq!(again_off.guidance(None), None, "what filters has no effect while filtering is off");
+        assert!(change(sent(Patch::Keep, text("Boats.")), &again_off).is_err());
+        assert_eq!(change(sent(Patch::Keep, Patch::Clear), &again_off).unwrap().filter_prompt, None);
+        assert_eq!(change(sent(Patch::Keep, text("  ")), &on).unwrap().filter_prompt, None);
+        for (length, fits) in [(750, true), (751, false)] {
+            assert_eq!(change(sent(Patch::Keep, text(&"ü".repeat(length))), &on).is_ok(), fits);
+        }
+    }
+
+    #[test]
+    fn an_app_is_used_with_id_and_secret() {
+        let sent = |id: Patch<String>, secret: Patch<&str>, enabled: Patch<bool>| {
+            let client_secret = secret.map(|text| NewSecret::of(Provider::Github, Secret::new(text)));
+            let app = AppChange { client_id: id, client_secret, enabled };
+            SettingsChange { apps: [(Provider::Github, app)].into(), ..SettingsChange::default() }
+        };
+        let none = Settings::default();
+        for (id, secret) in
+            [(Patch::Keep, Patch::Keep), (text("i"), Patch::Keep), (Patch::Keep, Patch::Set("s"))]
+        {
+            let refused = change(sent(id, secret, Patch::Set(true)), &none).unwrap_err();
+            assert!(refused.starts_with("githubCustomKeyEnabled"), "{refused}");
+        }
+        let on = change(sent(text("i"), Patch::Set("s"), Patch::Set(true)), &none).unwrap();
+        for broken in
+            [sent(Patch::Clear, Patch::Keep, Patch::Keep), sent(Patch::Keep, Patch::Clear, Patch::Keep)]
+        {
+            assert!(change(broken, &on).is_err());
+        }
+        let gone = change(sent(Patch::Clear, Patch::Clear, Patch::Clear), &on).unwrap();
+        assert_eq!(gone, none);
+    }
+}

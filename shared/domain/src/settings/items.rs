@@ -1,0 +1,74 @@
+//! Rules by which a connection takes items or leaves them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+
+/// The most entries of one list.
+const MAX_ENTRIES: usize = 100;
+/// The most characters of an entry.
+const MAX_ENTRY: usize = 1000;
+/// The most bytes of both lists together: they lie in the item of the settings, which many requests read whole.
+const MAX_BYTES: usize = 64 * 1024;
+
+/// Items by their names and by where they lie.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ItemRules {
+    /// Patterns of names.
+    pub patterns: Vec<String>,
+    /// Folders.
+    pub folders: Vec<String>,
+}
+
+impl ItemRules {
+    /// Checks the rules that a caller sent in the field `field`.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] naming the rule.
+    pub fn check(&self, field: &str) -> Result<()> {
+        for (name, entries) in [("patterns", &self.patterns), ("folders", &self.folders)] {
+            if entries.len() > MAX_ENTRIES {
+                return Err(Error::invalid_field(field, format!("at most {MAX_ENTRIES} {name}")));
+            }
+            let fits = |entry: &String| !entry.trim().is_empty() && entry.chars().count() <= MAX_ENTRY;
+            if !entries.iter().all(fits) {
+                let rule = format!("each of its {name} has 1 to {MAX_ENTRY} characters");
+                return Err(Error::invalid_field(field, rule));
+            }
+        }
+        let bytes: usize = self.patterns.iter().chain(&self.folders).map(String::len).sum();
+        if bytes > MAX_BYTES {
+            return Err(Error::invalid_field(field, format!("at most {} KB together", MAX_BYTES / 1024)));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_are_bounded() {
+        let rules = |patterns: Vec<String>, folders: Vec<String>| ItemRules { patterns, folders };
+        let many = |n: usize, text: &str| vec![text.to_owned(); n];
+        let cases = [
+            (rules(Vec::new(), Vec::new()), None),
+            (rules(many(100, "*.md"), many(100, "/ü")), None),
+            (rules(many(1, &"ü".repeat(1000)), Vec::new()), None),
+            (rules(many(101, "*.md"), Vec::new()), Some("100 patterns")),
+            (rules(Vec::new(), many(101, "/a")), Some("100 folders")),
+            (rules(many(1, &"x".repeat(1001)), Vec::new()), Some("1000 characters")),
+            (rules(Vec::new(), many(1, " ")), Some("1 to 1000")),
+            (rules(many(60, &"日".repeat(1000)), Vec::new()), Some("64 KB")),
+        ];
+        for (rules, wrong) in cases {
+            let found = rules.check("includeItems").err().map(|error| error.to_string());
+            match wrong {
+                None => assert_eq!(found, None),
+                Some(part) => assert!(found.is_some_and(|found| found.contains(part)), "{part}"),
+            }
+        }
+    }
+}

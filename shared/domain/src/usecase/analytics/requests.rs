@@ -1,0 +1,180 @@
+//! The request log: the records themselves, newest first.
+
+use std::collections::BTreeSet;
+use std::ops::{ControlFlow, Range};
+
+use futures::stream::{self, StreamExt, TryStreamExt};
+
+use crate::activity::{Hour, RequestRecord, RequestType};
+use crate::container::Owner;
+use crate::ctx::Ctx;
+use crate::error::Result;
+use crate::ids::ContainerId;
+use crate::ports::{HourCounts, PortResult};
+use crate::tenant::Tenant;
+use crate::usecase::analytics::{PARALLEL, Span, each_request, read_tallies};
+
+/// How many containers are looked up at a time.
+const OWNERS_AT_ONCE: usize = 100;
+
+/// Which requests.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RequestFilter {
+    /// Of this type only.
+    pub kind: Option<RequestType>,
+    /// Answered with this status only.
+    pub status: Option<u16>,
+    /// Refused or failed ones only, or all others.
+    pub failed: Option<bool>,
+    /// Of the key with this public part only.
+    pub key: Option<String>,
+}
+
+impl RequestFilter {
+    fn admits(&self, kind: RequestType, status: u16, key: &str) -> bool {
+        self.kind.is_none_or(|wanted| wanted == kind)
+            && self.status.is_none_or(|wanted| wanted == status)
+            && self.failed.is_none_or(|wanted| wanted == (status >= 400))
+            && self.key.as_deref().is_none_or(|wanted| wanted == key)
+    }
+
+    fn admits_record(&self, record: &RequestRecord) -> bool {
+        self.admits(record.kind, record.status, &record.key)
+    }
+}
+
+/// One page of the request log, and how many requests there are in all.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RequestPage {
+    /// Newest first.
+    pub requests: Vec<RequestRecord>,
+    /// Requests of all pages.
+    pub total: u64,
+}
+
+/// A page of the requests in `span`, newest first; `page` counts from 1. The counts of the hours tell where the page
+/// lies, so only the hours that it lies in are read.
+///
+/// # Errors
+/// Those of the ports.
+pub async fn list_requests(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    span: Span,
+    filter: &RequestFilter,
+    page: usize,
+    limit: usize,
+) -> Result<RequestPage> {
+    let tallies = read_tallies(ctx, tenant, span).await?;
+    let admitted = tallies.iter().map(|(hour, tally)| {
+        let cell = tally.total(|by| filter.admits(by.kind, by.status, &by.key));
+        (*hour, cell.map_or(0, |cell| cell.count))
+    });
+    let hours: Vec<(Hour, u64)> = admitted.filter(|(_, count)| *count > 0).collect();
+    let total = hours.iter().map(|(_, count)| count).sum();
+    let mut skip = (page.saturating_sub(1) as u64).saturating_mul(limit as u64);
+    let mut requests: Vec<RequestRecord> = Vec::new();
+    for (hour, count) in hours.into_iter().rev() {
+        if requests.len() >= limit {
+            break;
+        }
+        if skip >= count {
+            skip -= count;
+            continue;
+        }
+        let end = count - skip;
+        let begin = end.saturating_sub((limit - requests.len()) as u64);
+        requests.extend(read_range(ctx, tenant, hour, span, filter, begin..end).await?.into_iter().rev());
+        skip = 0;
+    }
+    hide_deleted(ctx, tenant, &mut requests).await?;
+    Ok(RequestPage { requests, total })
+}
+
+/// The request with this id, if it lies in `span` and the filter admits it. Nothing tells the hour of an id, so hours
+/// are read from the newest on until it is found; an unknown one costs all that lie in `span`.
+///
+/// # Errors
+/// Those of the ports.
+pub async fn find_request(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    span: Span,
+    filter: &RequestFilter,
+    id: &str,
+) -> Result<Option<RequestRecord>> {
+    let Some((first, last)) = span.hours() else {
+        return Ok(None);
+    };
+    let hours = ctx.activity.hours(tenant, first, last).await?;
+    let hours = hours.into_iter().rev();
+    let looks = hours
+        .map(|(HourCounts::Closed(hour, _) | HourCounts::Open(hour, _))| find_in_hour(ctx, tenant, hour, id));
+    let mut looks = stream::iter(looks).buffered(PARALLEL);
+    while let Some(found) = looks.try_next().await? {
+        if let Some(record) = found {
+            let admitted = span.contains(record.at) && filter.admits_record(&record);
+            let mut requests: Vec<RequestRecord> = admitted.then_some(record).into_iter().collect();
+            hide_deleted(ctx, tenant, &mut requests).await?;
+            return Ok(requests.pop());
+        }
+    }
+    Ok(None)
+}
+
+async fn find_in_hour(ctx: &Ctx, tenant: &Tenant, hour: Hour, id: &str) -> PortResult<Option<RequestRecord>> {
+    let mut found = None;
+    each_request(ctx, tenant, hour, |record| {
+        if record.id != id {
+            return ControlFlow::Continue(());
+        }
+        found = Some(record);
+        ControlFlow::Break(())
+    })
+    .await?;
+    Ok(found)
+}
+
+/// Those of an hour's admitted records whose places, counted from the oldest, lie in `places`.
+async fn read_range(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    hour: Hour,
+    span: Span,
+    filter: &RequestFilter,
+    places: Range<u64>,
+) -> PortResult<Vec<RequestRecord>> {
+    let (mut place, mut found) = (0, Vec::new());
+    each_request(ctx, tenant, hour, |record| {
+        if span.contains(record.at) && filter.admits_record(&record) {
+            if places.contains(&place) {
+                found.push(record);
+            }
+            place += 1;
+        }
+        if place >= places.end { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })
+    .await?;
+    Ok(found)
+}
+
+/// Leaves out what was sent and answered where a container that the request came to is deleted, whether the deletion
+/// has come to the request log yet or not.
+async fn hide_deleted(ctx: &Ctx, tenant: &Tenant, requests: &mut [RequestRecord]) -> PortResult<()> {
+    let touched: BTreeSet<ContainerId> =
+        requests.iter().flat_map(|record| record.containers.iter().cloned()).collect();
+    let touched: Vec<ContainerId> = touched.into_iter().collect();
+    let mut gone: BTreeSet<ContainerId> = BTreeSet::new();
+    for ids in touched.chunks(OWNERS_AT_ONCE) {
+        let owners = ctx.containers.owners(tenant, ids).await?;
+        let deleted = ids.iter().zip(owners).filter(|(_, owner)| *owner == Owner::Gone);
+        gone.extend(deleted.map(|(id, _)| id.clone()));
+    }
+    for record in requests {
+        if record.containers.iter().any(|id| gone.contains(id)) {
+            record.input = None;
+            record.output = None;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,146 @@
+//! The stretch of time that figures are about.
+
+use crate::activity::{Hour, RETENTION_DAYS};
+use crate::error::{Error, Result};
+use crate::time::Timestamp;
+
+/// The seconds of a day.
+const DAY: i64 = 24 * 3600;
+/// How long a request may be on its way: so much older than the limit a beginning may be when it was the clock of the
+/// caller that counted the days up to now.
+const ON_ITS_WAY_SECONDS: i64 = 60;
+
+/// From a moment on, up to and without another one. Never older than what is kept, and never beyond now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    from: Timestamp,
+    to: Timestamp,
+}
+
+impl Span {
+    /// The span that a request asks for: `to` is now unless it is sent, and `from` is `seconds` before `to`. What is
+    /// older than the retention or lies in the future is cut off.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] about `from` when it is after `to`, or more than 90 days before it.
+    pub fn asked(
+        from: Option<Timestamp>,
+        to: Option<Timestamp>,
+        seconds: i64,
+        now: Timestamp,
+    ) -> Result<Self> {
+        let end = to.unwrap_or(now);
+        let begin = from.unwrap_or_else(|| end.plus_seconds(-seconds));
+        if begin > end {
+            return Err(Error::invalid_field("from", "not after `to`, which is now unless it is sent"));
+        }
+        let allowance = if to.is_none() { ON_ITS_WAY_SECONDS } else { 0 };
+        let earliest = end.plus_seconds(-(RETENTION_DAYS * DAY + allowance));
+        if begin < earliest {
+            return Err(Error::invalid_field("from", format!("at most {RETENTION_DAYS} days before `to`")));
+        }
+        Ok(Self::within_retention(begin, end, now))
+    }
+
+    /// The last `seconds` before now.
+    pub fn last(seconds: i64, now: Timestamp) -> Self {
+        Self::within_retention(now.plus_seconds(-seconds), now, now)
+    }
+
+    /// Everything that is kept.
+    pub fn kept(now: Timestamp) -> Self {
+        Self::last(RETENTION_DAYS * DAY, now)
+    }
+
+    /// The whole of an hour.
+    pub fn of(hour: Hour) -> Self {
+        Self { from: hour.start(), to: hour.end() }
+    }
+
+    fn within_retention(from: Timestamp, to: Timestamp, now: Timestamp) -> Self {
+        let oldest = now.plus_seconds(-RETENTION_DAYS * DAY);
+        let from = from.clamp(oldest, now);
+        Self { from, to: to.clamp(from, now) }
+    }
+
+    /// The same length just before this.
+    #[must_use]
+    pub fn before(self) -> Self {
+        let length = self.to.as_millis() - self.from.as_millis();
+        Self { from: Timestamp::from_millis(self.from.as_millis() - length), to: self.from }
+    }
+
+    /// Whether a moment lies in it.
+    pub fn contains(self, at: Timestamp) -> bool {
+        self.from <= at && at < self.to
+    }
+
+    /// Whether the whole hour lies in it.
+    pub fn covers(self, hour: Hour) -> bool {
+        self.from <= hour.start() && hour.end() <= self.to
+    }
+
+    /// Its first and its last hour; none when it is empty.
+    pub fn hours(self) -> Option<(Hour, Hour)> {
+        let last = Timestamp::from_millis(self.to.as_millis() - 1);
+        (self.from < self.to).then(|| (Hour::of(self.from), Hour::of(last)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_millis(1_767_225_600_000);
+
+    fn ago(seconds: i64) -> Timestamp {
+        NOW.plus_seconds(-seconds)
+    }
+
+    #[test]
+    fn a_span_is_cut_to_what_is_kept() {
+        let days = |days: i64| Some(ago(days * DAY));
+        let cases = [
+            (None, None, (ago(3600), NOW)),
+            (None, days(2), (ago(2 * DAY + 3600), ago(2 * DAY))),
+            (days(3), days(1), (ago(3 * DAY), ago(DAY))),
+            (days(90), None, (ago(90 * DAY), NOW)),
+            (Some(ago(90 * DAY + 60)), None, (ago(90 * DAY), NOW)),
+            (days(100), days(50), (ago(90 * DAY), ago(50 * DAY))),
+            (days(1), days(-1), (ago(DAY), NOW)),
+            (days(100), days(95), (ago(90 * DAY), ago(90 * DAY))),
+            (days(-1), days(-2), (NOW, NOW)),
+            (days(1), days(1), (ago(DAY), ago(DAY))),
+        ];
+        for (from, to, (wanted_from, wanted_to)) in cases {
+            let wanted = Span { from: wanted_from, to: wanted_to };
+            assert_eq!(Span::asked(from, to, 3600, NOW).unwrap(), wanted, "{from:?} {to:?}");
+        }
+    }
+
+    #[test]
+    fn too_long_and_reversed_spans_are_refused() {
+        let milli = |time: Timestamp, by: i64| Some(Timestamp::from_millis(time.as_millis() + by));
+        for (from, to) in [
+            (milli(ago(90 * DAY + 60), -1), None),
+            (milli(ago(91 * DAY), -1), Some(ago(DAY))),
+            (milli(ago(DAY), 1), Some(ago(DAY))),
+            (milli(NOW, 1), None),
+        ] {
+            let error = Span::asked(from, to, 3600, NOW).unwrap_err();
+            assert!(error.to_string().starts_with("from: "), "{error}");
+        }
+    }
+
+    #[test]
+    fn neighbours_share_no_moment_and_leave_none_out() {
+        let span = Span::last(DAY, NOW);
+        let before = span.before();
+        assert_eq!((before.from, before.to), (ago(2 * DAY), ago(DAY)));
+        assert!(span.contains(ago(DAY)) && !before.contains(ago(DAY)) && !span.contains(NOW));
+        let hour = Hour::of(NOW);
+        assert_eq!(Span::of(hour).hours(), Some((hour, hour)));
+        assert!(Span::of(hour).covers(hour) && !span.covers(hour));
+        assert_eq!(Span { from: NOW, to: NOW }.hours(), None);
+    }
+}

@@ -1,0 +1,81 @@
+//! Back-pressure: an organization that sends faster than its documents are processed is asked to wait, before anything
+//! of the request is accepted. What was accepted stays accepted. The count reads a bounded part of what all organizations
+//! have waiting: while others have a large backlog it may be too low, so that more is accepted, never less.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::ctx::Ctx;
+use crate::error::{Error, Result};
+use crate::ids::OrgId;
+use crate::tenant::Tenant;
+use crate::time::Timestamp;
+
+/// The unfinished documents that an organization may have.
+pub const MAX_UNFINISHED: usize = 100_000;
+/// How long a count is believed; what this process accepts meanwhile is added to it.
+const FRESH_SECONDS: i64 = 5;
+/// The count is taken anew sooner when what is believed comes near the limit: not more often than this.
+const AGAIN_SECONDS: i64 = 1;
+/// When to come back: about the time in which some thousand documents are processed.
+const RETRY_AFTER_SECONDS: u64 = 10;
+
+/// Counts the unfinished documents of organizations, one read every few seconds for each that writes.
+#[derive(Clone)]
+pub struct Backlog {
+    max: usize,
+    known: Arc<Mutex<HashMap<OrgId, Known>>>,
+}
+
+#[derive(Clone, Copy)]
+struct Known {
+    unfinished: usize,
+    counted_at: Timestamp,
+}
+
+impl Backlog {
+    /// A backlog of at most `max` unfinished documents for each organization.
+    pub fn new(max: usize) -> Self {
+        Self { max, known: Arc::default() }
+    }
+
+    /// Takes note of `documents` new ones, or refuses them all.
+    ///
+    /// # Errors
+    /// [`Error::RateLimited`] when the organization has too many unfinished documents, and those of the ports.
+    pub async fn admit(&self, ctx: &Ctx, tenant: &Tenant, documents: usize) -> Result<()> {
+        let now = ctx.clock.now();
+        let known = self.lock().get(tenant.org()).copied();
+        let age = |known: &Known| now.as_millis() - known.counted_at.as_millis();
+        let believed = known.filter(|known| age(known) < FRESH_SECONDS * 1000);
+        let unfinished = match believed {
+            Some(known) if known.unfinished + documents <= self.max || age(&known) < AGAIN_SECONDS * 1000 => {
+                known.unfinished
+            }
+            _ => {
+                let unfinished = ctx.documents.count_unfinished(tenant, self.max).await?;
+                self.lock().insert(tenant.org().clone(), Known { unfinished, counted_at: now });
+                unfinished
+            }
+        };
+        // A single batch larger than the limit would never be admitted; it is, where nothing else waits.
+        if unfinished > 0 && unfinished + documents > self.max {
+            return Err(Error::RateLimited {
+                message: format!(
+                    "{unfinished} documents of this organization wait to be processed, and {} may; send more later",
+                    self.max
+                ),
+                retry_after_seconds: RETRY_AFTER_SECONDS,
+            });
+        }
+        if let Some(known) = self.lock().get_mut(tenant.org()) {
+            known.unfinished += documents;
+        }
+        Ok(())
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<OrgId, Known>> {
+        // A panic while the lock was held cannot leave the map half-changed.
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

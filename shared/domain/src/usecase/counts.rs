@@ -1,0 +1,88 @@
+//! How much there is behind a tag.
+
+use crate::container::{Container, LogEntry, LogRecord};
+use crate::ctx::Ctx;
+use crate::error::Result;
+use crate::ids::ContainerId;
+use crate::memory::MemoryAction;
+use crate::tenant::Tenant;
+use crate::time::Timestamp;
+
+/// Up to so many documents of a physical container are counted one by one.
+pub const COUNTED_EXACTLY: usize = 1_000;
+/// The same where the answer must not wait for a count.
+pub const COUNTED_AT_ONCE: usize = 100;
+/// No container has more.
+const ALL: usize = 1 << 30;
+
+/// How many documents a container tag has: exact while each of its physical containers has at most `exactly`, else as
+/// many as search serves, which is those that are processed.
+///
+/// # Errors
+/// Those of the ports.
+pub async fn count_documents(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &Container,
+    exactly: usize,
+) -> Result<u64> {
+    let mut documents = 0;
+    for id in &container.ids {
+        let exact = ctx.documents.count(tenant, id, exactly).await?;
+        documents += match exact {
+            Some(count) => count as u64,
+            None => match ctx.index.head(tenant, id).await?.documents {
+                Some(count) => count,
+                None => ctx.documents.count(tenant, id, ALL).await?.unwrap_or(ALL) as u64,
+            },
+        };
+    }
+    Ok(documents)
+}
+
+/// What a list of containers shows of one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Size {
+    /// As [`count_documents`] has it.
+    pub documents: u64,
+    /// When its tag or a document of it last changed; of a container too large to be read through, when something was
+    /// last put into its index.
+    pub last_activity: Timestamp,
+}
+
+/// How large a container is, and when it was last used.
+///
+/// # Errors
+/// Those of the ports.
+pub async fn measure_container(ctx: &Ctx, tenant: &Tenant, container: &Container) -> Result<Size> {
+    let mut size = Size { documents: 0, last_activity: container.updated_at };
+    for id in &container.ids {
+        let (listed, next) = ctx.documents.page(tenant, id, false, None, COUNTED_EXACTLY).await?;
+        let newest = if next.is_none() {
+            size.documents += listed.len() as u64;
+            listed.iter().map(|document| document.updated_at).max()
+        } else {
+            let part = Container { ids: vec![id.clone()], ..container.clone() };
+            size.documents += count_documents(ctx, tenant, &part, COUNTED_EXACTLY).await?;
+            last_commit(ctx, tenant, id).await?
+        };
+        size.last_activity = newest.map_or(size.last_activity, |newest| newest.max(size.last_activity));
+    }
+    Ok(size)
+}
+
+/// When the index was last given something, as far as its newest record tells.
+async fn last_commit(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> Result<Option<Timestamp>> {
+    let head = ctx.index.head(tenant, id).await?;
+    let records = ctx.index.log(tenant, id, head.seq.saturating_sub(1)).await?;
+    let entries = records.iter().flat_map(|LogRecord { entries, .. }| entries);
+    let times = entries.filter_map(|entry| match entry {
+        LogEntry::Put { document, .. } => Some(Timestamp::from_millis(document.updated_at)),
+        LogEntry::Act { action: MemoryAction::Forget { at, .. } | MemoryAction::Review { at, .. } } => {
+            Some(*at)
+        }
+        LogEntry::Act { action: MemoryAction::Update { version, .. } } => Some(version.said_at),
+        LogEntry::Remove { .. } => None,
+    });
+    Ok(times.max())
+}

@@ -1,0 +1,299 @@
+//! Bringing containers together. Every reader sees them as one from the first moment; what is left to do is to find
+//! documents of equal customIds, of which the newest content stays.
+
+use std::collections::BTreeMap;
+
+use crate::container::{Change, Container};
+use crate::ctx::Ctx;
+use crate::document::Document;
+use crate::error::{PortError, Result};
+use crate::ids::{ContainerId, DocumentId, TaskId};
+use crate::ports::{Committed, MAX_CHANGES};
+use crate::tag::ContainerTag;
+use crate::task::{Merge, MergePhase};
+use crate::tenant::Tenant;
+use crate::time::Timestamp;
+use crate::usecase::find::{Scope, containers};
+use crate::usecase::remove::after_commit;
+use crate::usecase::tasks::Next;
+
+/// Requests that began before the merge may still write for so long, and what they write must be found; after that no
+/// reader holds what a tag pointed to before, either. Lambda ends requests after 29 seconds.
+const REQUEST_SECONDS: i64 = 30;
+/// How long documents that are still processed are waited for before they are looked at again.
+const INGEST_SECONDS: i64 = 15;
+/// Documents that are looked at in one step.
+const PAGE: usize = 50;
+/// Records that are read in one go.
+const AT_ONCE: usize = 100;
+/// How often a change is tried against other commits of the container.
+const ATTEMPTS: usize = 50;
+
+/// One step.
+pub(super) async fn step(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    task: &TaskId,
+    begun_at: Timestamp,
+    merge: &mut Merge,
+) -> Result<Next> {
+    match merge.phase {
+        MergePhase::Queued => {
+            merge.phase = MergePhase::WaitingForIngest;
+            let end = begun_at.plus_seconds(REQUEST_SECONDS).as_millis();
+            let left = (end - ctx.clock.now().as_millis()).max(0);
+            return Ok(Next::Later((left + 999) / 1000));
+        }
+        MergePhase::WaitingForIngest => {
+            merge.phase = MergePhase::CopyingVectors;
+            (merge.source, merge.container, merge.cursor) = (0, 0, None);
+            (merge.looked_at, merge.in_flight) = (0, 0);
+        }
+        MergePhase::CopyingVectors => return look(ctx, tenant, merge).await,
+        MergePhase::DbCommitting => {
+            // Before the target opens: whoever deleted it then would leave sources that read a deleted container.
+            for (source, _) in &merge.sources {
+                ctx.containers.end_merge(tenant, source, task).await?;
+            }
+            merge.phase = MergePhase::CleanupPending;
+        }
+        MergePhase::CleanupPending => {
+            ctx.containers.end_merge(tenant, &merge.target, task).await?;
+            merge.phase = MergePhase::Completed;
+            return Ok(Next::Ended);
+        }
+        MergePhase::Completed | MergePhase::Failed => return Ok(Next::Ended),
+    }
+    Ok(Next::Again)
+}
+
+/// Opens the tags again: the target has all documents, some of equal customIds perhaps, and the sources are no more.
+pub(super) async fn give_up(ctx: &Ctx, tenant: &Tenant, task: &TaskId, merge: &mut Merge) -> Result<()> {
+    for tag in merge.sources.iter().map(|(tag, _)| tag).chain([&merge.target]) {
+        ctx.containers.end_merge(tenant, tag, task).await?;
+    }
+    merge.phase = MergePhase::Failed;
+    Ok(())
+}
+
+/// Looks at one page of the sources' documents.
+async fn look(ctx: &Ctx, tenant: &Tenant, merge: &mut Merge) -> Result<Next> {
+    let Some((_, containers)) = merge.sources.get(merge.source) else {
+        if merge.in_flight > 0 {
+            merge.phase = MergePhase::WaitingForIngest;
+            return Ok(Next::Later(INGEST_SECONDS));
+        }
+        merge.phase = MergePhase::DbCommitting;
+        return Ok(Next::Again);
+    };
+    let Some(container) = containers.get(merge.container) else {
+        (merge.source, merge.container) = (merge.source + 1, 0);
+        return Ok(Next::Again);
+    };
+    let (listed, next) = ctx.documents.page(tenant, container, false, merge.cursor.as_deref(), PAGE).await?;
+    let all = merge.containers();
+    let (mut losers, mut in_flight) = (Vec::new(), 0);
+    for rivals in rivals(ctx, tenant, &all, &listed).await? {
+        if rivals.iter().any(|document| !document.status.is_final()) {
+            in_flight += 1;
+            continue;
+        }
+        losers.extend(decided(rivals));
+    }
+    let settled = supersede(ctx, tenant, losers).await?;
+    merge.looked_at += listed.len() as u64;
+    merge.in_flight += in_flight + settled.changed;
+    merge.superseded += settled.superseded;
+    if next.is_none() {
+        merge.container += 1;
+    }
+    merge.cursor = next;
+    Ok(Next::Again)
+}
+
+impl Merge {
+    /// Every physical container that comes together.
+    fn containers(&self) -> Vec<ContainerId> {
+        self.target_ids.iter().chain(self.sources.iter().flat_map(|(_, ids)| ids)).cloned().collect()
+    }
+}
+
+/// For each of the listed documents that has a customId, those that have it in any of the containers, where there are
+/// several, as they are now.
+async fn rivals(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    containers: &[ContainerId],
+    listed: &[Document],
+) -> Result<Vec<Vec<Document>>> {
+    let places = |document: &Document| -> Vec<DocumentId> {
+        let Some(custom_id) = &document.custom_id else { return Vec::new() };
+        let mut ids: Vec<DocumentId> =
+            containers.iter().map(|id| DocumentId::derived(tenant.org(), id, custom_id)).collect();
+        ids.push(document.id.clone());
+        ids.sort();
+        ids.dedup();
+        ids
+    };
+    let groups: Vec<Vec<DocumentId>> = listed.iter().map(places).collect();
+    let wanted: Vec<DocumentId> = groups.iter().flatten().cloned().collect();
+    let mut known: BTreeMap<DocumentId, Document> = BTreeMap::new();
+    for batch in wanted.chunks(AT_ONCE) {
+        let records = ctx.documents.get(tenant, batch).await?.into_iter().flatten();
+        let living = records.filter(|document| document.superseded_by.is_none());
+        known.extend(living.map(|document| (document.id.clone(), document)));
+    }
+    let living = groups.iter().map(|ids| ids.iter().filter_map(|id| known.get(id).cloned()).collect());
+    Ok(living.filter(|rivals: &Vec<Document>| rivals.len() > 1).collect())
+}
+
+/// All but the one with the newest content, each naming that one.
+fn decided(mut rivals: Vec<Document>) -> Vec<Document> {
+    rivals.sort_by_key(Document::newness);
+    let Some(winner) = rivals.pop().map(|document| document.id) else {
+        return Vec::new();
+    };
+    rivals.iter_mut().for_each(|document| document.superseded_by = Some(winner.clone()));
+    rivals
+}
+
+/// What became of documents that were to be superseded.
+#[derive(Default)]
+struct Settled {
+    superseded: u64,
+    /// They have other content than when they were looked at: the pass has to come again.
+    changed: u64,
+}
+
+/// Takes documents out of the index and of listings.
+async fn supersede(ctx: &Ctx, tenant: &Tenant, mut losers: Vec<Document>) -> Result<Settled> {
+    losers.sort_by(|a, b| (&a.container, &a.id).cmp(&(&b.container, &b.id)));
+    losers.dedup_by(|a, b| a.id == b.id);
+    let mut settled = Settled::default();
+    for of_container in losers.chunk_by(|a, b| a.container == b.container) {
+        for batch in of_container.chunks(MAX_CHANGES) {
+            let container = &of_container[0].container;
+            supersede_batch(ctx, tenant, container, batch.to_vec(), &mut settled).await?;
+        }
+    }
+    Ok(settled)
+}
+
+async fn supersede_batch(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &ContainerId,
+    mut losers: Vec<Document>,
+    settled: &mut Settled,
+) -> Result<()> {
+    for _ in 0..ATTEMPTS {
+        if losers.is_empty() {
+            return Ok(());
+        }
+        let head = ctx.index.head(tenant, container).await?;
+        let changes: Vec<Change> =
+            losers.iter().map(|document| Change::Supersede(Box::new(document.clone()))).collect();
+        let committed = ctx.index.commit(tenant, container, &head, &changes, ctx.clock.now()).await?;
+        if let Committed::Done(purges) = committed {
+            after_commit(ctx, tenant, container, &head, &changes, purges).await;
+            settled.superseded += changes.len() as u64;
+            return Ok(());
+        }
+        let ids: Vec<_> = losers.iter().map(|document| document.id.clone()).collect();
+        let now = ctx.documents.get(tenant, &ids).await?;
+        let mut again = Vec::with_capacity(losers.len());
+        for (loser, now) in losers.into_iter().zip(now) {
+            match now.filter(|now| now.superseded_by.is_none()) {
+                Some(now) if now.is_current(&loser.revision) => {
+                    again.push(Document { superseded_by: loser.superseded_by, ..now });
+                }
+                Some(_) => settled.changed += 1,
+                None => {}
+            }
+        }
+        losers = again;
+    }
+    Err(PortError::Conflict.into())
+}
+
+/// The documents of some containers that merges have superseded.
+///
+/// # Errors
+/// [`crate::Error::Forbidden`] for a tag out of reach, and those of the ports.
+pub async fn superseded_documents(ctx: &Ctx, tenant: &Tenant, scope: &Scope) -> Result<Vec<Document>> {
+    let mut found = Vec::new();
+    for container in containers(ctx, tenant, scope).await? {
+        // Only where containers were merged can there be any.
+        for id in container.ids.iter().filter(|_| container.ids.len() > 1) {
+            let mut cursor: Option<String> = None;
+            loop {
+                let (listed, next) = ctx.documents.page(tenant, id, true, cursor.as_deref(), PAGE).await?;
+                found.extend(listed);
+                if next.is_none() {
+                    break;
+                }
+                cursor = next;
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// What a merge would find in a source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Overlap {
+    /// The source.
+    pub tag: ContainerTag,
+    /// Its documents.
+    pub documents: u64,
+    /// Those of them whose customId others have as well.
+    pub equal: u64,
+    /// Those of them that a newer one would supersede.
+    pub superseded: u64,
+}
+
+/// What a merge would find. Changes nothing.
+///
+/// # Errors
+/// Those of the ports.
+pub async fn preview_merge(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    target: &Container,
+    sources: &[Container],
+) -> Result<Vec<Overlap>> {
+    let all: Vec<ContainerId> =
+        [target].into_iter().chain(sources).flat_map(|container| container.ids.clone()).collect();
+    let mut overlaps = Vec::with_capacity(sources.len());
+    for source in sources {
+        let mut overlap = Overlap { tag: source.tag.clone(), documents: 0, equal: 0, superseded: 0 };
+        for container in &source.ids {
+            preview(ctx, tenant, &all, container, &mut overlap).await?;
+        }
+        overlaps.push(overlap);
+    }
+    Ok(overlaps)
+}
+
+async fn preview(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    all: &[ContainerId],
+    container: &ContainerId,
+    overlap: &mut Overlap,
+) -> Result<()> {
+    let mut cursor: Option<String> = None;
+    loop {
+        let (listed, next) = ctx.documents.page(tenant, container, false, cursor.as_deref(), PAGE).await?;
+        overlap.documents += listed.len() as u64;
+        for rivals in rivals(ctx, tenant, all, &listed).await? {
+            overlap.equal += 1;
+            let lost = decided(rivals).iter().any(|loser| loser.container == *container);
+            overlap.superseded += u64::from(lost);
+        }
+        if next.is_none() {
+            return Ok(());
+        }
+        cursor = next;
+    }
+}

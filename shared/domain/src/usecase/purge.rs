@@ -1,0 +1,134 @@
+//! Removing what is left of a deleted container: nobody can see it any more, and now it goes.
+//!
+//! What a step is about to remove, and what that comes to, is in the task's record before it is removed. So each thing is
+//! counted once, and whatever a crash leaves half removed is removed again.
+
+mod documents;
+mod index;
+mod log;
+
+use crate::activity::{Hour, RETENTION_DAYS};
+use crate::blob::BlobRef;
+use crate::ctx::Ctx;
+use crate::error::Result;
+use crate::ids::ContainerId;
+use crate::task::{Pending, Purge, PurgePhase, PurgeReport};
+use crate::tenant::Tenant;
+use crate::usecase::tasks::Next;
+
+/// Requests that began before the deletion may still be answered for so long: they must find what they read, and what
+/// they write must be there to be removed.
+pub(crate) const REQUEST_SECONDS: i64 = 60;
+/// No worker can be under way for longer that began before the deletion.
+const WORKER_SECONDS: i64 = 16 * 60;
+/// Objects that are removed in one step.
+const OBJECTS: usize = 250;
+/// Seconds of a day.
+const DAY_SECONDS: i64 = 24 * 3600;
+
+/// One step.
+pub(super) async fn step(ctx: &Ctx, tenant: &Tenant, purge: &mut Purge) -> Result<Next> {
+    if let Some(seconds) = left(ctx, purge, REQUEST_SECONDS) {
+        return Ok(Next::Later(seconds));
+    }
+    remove(ctx, tenant, purge).await?;
+    match (purge.phase, purge.containers.get(purge.container).cloned()) {
+        (PurgePhase::Waiting, _) => return finish_pass(ctx, tenant, purge).await,
+        (PurgePhase::RequestLog { hour }, _) => log::plan(ctx, tenant, purge, hour).await?,
+        (_, None) => purge.phase = PurgePhase::RequestLog { hour: first_hour(ctx, purge) },
+        (PurgePhase::Documents | PurgePhase::Superseded, Some(container)) => {
+            return documents::plan(ctx, tenant, purge, &container).await;
+        }
+        (PurgePhase::Index, Some(container)) => index::plan(ctx, tenant, purge, &container).await?,
+        (PurgePhase::Objects, Some(container)) => plan_objects(ctx, tenant, purge, &container).await?,
+    }
+    Ok(Next::Again)
+}
+
+/// Removes what the record says is about to be removed, and counts it.
+async fn remove(ctx: &Ctx, tenant: &Tenant, purge: &mut Purge) -> Result<()> {
+    if purge.pending == Pending::default() {
+        return Ok(());
+    }
+    let pending = &purge.pending;
+    if !pending.documents.is_empty() {
+        documents::remove(ctx, tenant, &pending.documents).await?;
+    }
+    if let PurgePhase::RequestLog { hour } = purge.phase {
+        ctx.activity.forget_contents(tenant, hour, &pending.items).await?;
+    } else if let Some(container) =
+        purge.containers.get(purge.container).filter(|_| !pending.items.is_empty())
+    {
+        index::remove(ctx, tenant, container, &pending.items).await?;
+    }
+    if !pending.objects.is_empty() {
+        let objects: Vec<BlobRef> = pending.objects.iter().cloned().map(BlobRef::Object).collect();
+        ctx.blobs.delete(tenant, &objects).await?;
+    }
+    let pending = std::mem::take(&mut purge.pending);
+    purge.report.add(&pending.report);
+    Ok(())
+}
+
+async fn plan_objects(ctx: &Ctx, tenant: &Tenant, purge: &mut Purge, container: &ContainerId) -> Result<()> {
+    let found = ctx.blobs.objects(tenant, &format!("{container}/"), OBJECTS).await?;
+    if found.is_empty() {
+        (purge.container, purge.phase) = (purge.container + 1, PurgePhase::Documents);
+        return Ok(());
+    }
+    let bytes = found.iter().map(|(_, bytes)| bytes).sum();
+    let report = PurgeReport { objects: found.len() as u64, object_bytes: bytes, ..PurgeReport::default() };
+    let objects = found.into_iter().map(|(path, _)| path).collect();
+    purge.pending = Pending { objects, report, ..Pending::default() };
+    Ok(())
+}
+
+/// The first hour in which a request can have told of the content, and, in the second pass, can still have been under way
+/// at the deletion.
+fn first_hour(ctx: &Ctx, purge: &Purge) -> Hour {
+    if purge.verifying {
+        return Hour::of(purge.deleted_at.plus_seconds(-WORKER_SECONDS));
+    }
+    let kept = ctx.clock.now().plus_seconds(-RETENTION_DAYS * DAY_SECONDS);
+    // The request that made the tag came before it.
+    Hour::of(purge.tag_created_at.max(kept).plus_seconds(-REQUEST_SECONDS))
+}
+
+/// Begins the second pass once no worker can be under way any more, and ends the purge after it.
+async fn finish_pass(ctx: &Ctx, tenant: &Tenant, purge: &mut Purge) -> Result<Next> {
+    if purge.verifying {
+        ctx.containers.forget_deleted(tenant, &purge.containers).await?;
+        return Ok(Next::Ended);
+    }
+    if let Some(seconds) = left(ctx, purge, WORKER_SECONDS) {
+        return Ok(Next::Later(seconds));
+    }
+    (purge.verifying, purge.container, purge.phase) = (true, 0, PurgePhase::Documents);
+    Ok(Next::Again)
+}
+
+/// How many seconds are left until `seconds` after the deletion.
+fn left(ctx: &Ctx, purge: &Purge, seconds: i64) -> Option<i64> {
+    let ms = purge.deleted_at.plus_seconds(seconds).as_millis() - ctx.clock.now().as_millis();
+    (ms > 0).then(|| (ms + 999) / 1000)
+}
+
+/// Those of the blobs that lie beside the records, each once. Objects are removed by their listing.
+fn inline<'a>(blobs: impl IntoIterator<Item = &'a BlobRef>) -> Vec<BlobRef> {
+    let mut inline: Vec<BlobRef> =
+        blobs.into_iter().filter(|blob| matches!(blob, BlobRef::Inline(_))).cloned().collect();
+    inline.sort();
+    inline.dedup();
+    inline
+}
+
+/// How many of the blobs are there.
+async fn count_existing(ctx: &Ctx, tenant: &Tenant, blobs: &[BlobRef]) -> Result<u64> {
+    /// Blobs that are read in one go.
+    const AT_ONCE: usize = 100;
+    let mut existing = 0;
+    for batch in blobs.chunks(AT_ONCE) {
+        existing += ctx.blobs.get(tenant, batch).await?.iter().flatten().count() as u64;
+    }
+    Ok(existing)
+}

@@ -1,0 +1,105 @@
+//! Records of documents, and their small bytes.
+
+use crate::blob::BlobRef;
+use crate::ctx::Ctx;
+use crate::document::{Document, Extracted, Indexed};
+use crate::error::Result;
+use crate::ids::{ContainerId, DocumentId};
+use crate::ports::Claim;
+use crate::task::{Pending, Purge, PurgePhase, PurgeReport};
+use crate::tenant::Tenant;
+use crate::usecase::purge::{count_existing, inline};
+use crate::usecase::tasks::Next;
+
+/// Documents that are removed in one step.
+const PAGE: usize = 100;
+/// How long a worker's lease is waited for before it is looked at again.
+const BUSY_SECONDS: i64 = 60;
+/// Long enough to remove a page of documents, so that no worker takes one meanwhile.
+const LEASE_SECONDS: i64 = 120;
+
+/// Says which documents go next. One that a worker has at hand is waited for: what the worker stores must be found.
+pub(super) async fn plan(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    purge: &mut Purge,
+    container: &ContainerId,
+) -> Result<Next> {
+    let superseded = purge.phase == PurgePhase::Superseded;
+    let (listed, next) =
+        ctx.documents.page(tenant, container, superseded, purge.cursor.as_deref(), PAGE).await?;
+    let ids: Vec<DocumentId> = listed.into_iter().map(|document| document.id).collect();
+    let (mut doomed, mut busy) = (Vec::new(), false);
+    for document in ctx.documents.get(tenant, &ids).await?.into_iter().flatten() {
+        match take(ctx, tenant, document, container).await? {
+            Some(document) => doomed.push(document),
+            None => busy = true,
+        }
+    }
+    let documents: Vec<DocumentId> = doomed.iter().map(|document| document.id.clone()).collect();
+    let report = weigh(ctx, tenant, &doomed).await?;
+    purge.pending = Pending { documents, report, ..Pending::default() };
+    if busy {
+        // The same page again: what is removed by then is not on it any more.
+        return Ok(if doomed.is_empty() { Next::Later(BUSY_SECONDS) } else { Next::Again });
+    }
+    if next.is_none() {
+        purge.phase = if superseded { PurgePhase::Index } else { PurgePhase::Superseded };
+    }
+    purge.cursor = next;
+    Ok(Next::Again)
+}
+
+/// Takes a document away from the workers; `None` while one of them has it.
+async fn take(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    document: Document,
+    container: &ContainerId,
+) -> Result<Option<Document>> {
+    if document.status.is_final() || document.container != *container {
+        return Ok(Some(document).filter(|document| document.container == *container));
+    }
+    let (now, id, revision) = (ctx.clock.now(), &document.id, &document.revision);
+    match ctx.documents.claim(tenant, id, revision, now, now.plus_seconds(LEASE_SECONDS)).await? {
+        Claim::Mine(mine) => Ok(Some(*mine)),
+        // Gone is what became final in this moment.
+        Claim::Busy | Claim::Gone => Ok(None),
+    }
+}
+
+/// What these documents come to.
+async fn weigh(ctx: &Ctx, tenant: &Tenant, doomed: &[Document]) -> Result<PurgeReport> {
+    let mut report = PurgeReport { documents: doomed.len() as u64, ..PurgeReport::default() };
+    let mut perhaps = Vec::new();
+    for document in doomed {
+        let known = inline(named(document));
+        perhaps.extend(inline(&document.unserved()).into_iter().filter(|blob| !known.contains(blob)));
+        report.inline_blobs += known.len() as u64;
+        let Some(served) = document.indexed.as_ref().filter(|_| document.is_served()) else { continue };
+        report.chunks += u64::from(served.chunks);
+        report.statements += served.learned.as_ref().map_or(0, |learned| u64::from(learned.count));
+    }
+    report.inline_blobs += count_existing(ctx, tenant, &perhaps).await?;
+    Ok(report)
+}
+
+/// The blobs that a record names. A worker may have stored more ([`Document::unserved`]).
+fn named(document: &Document) -> impl Iterator<Item = &BlobRef> {
+    let served = document.indexed.iter().flat_map(Indexed::blobs);
+    let made = document.extracted.iter().flat_map(Extracted::blobs);
+    served.chain(made).chain([&document.body.blob])
+}
+
+/// Removes documents: first their bytes, so that a crash leaves the record that names them.
+pub(super) async fn remove(ctx: &Ctx, tenant: &Tenant, ids: &[DocumentId]) -> Result<()> {
+    let mut blobs = Vec::new();
+    for document in ctx.documents.get(tenant, ids).await?.iter().flatten() {
+        blobs.extend(named(document).cloned().chain(document.unserved()));
+    }
+    let blobs = inline(&blobs);
+    if !blobs.is_empty() {
+        ctx.blobs.delete(tenant, &blobs).await?;
+    }
+    Ok(ctx.documents.erase(tenant, ids).await?)
+}

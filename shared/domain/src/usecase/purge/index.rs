@@ -1,0 +1,85 @@
+//! The head, the log and the purge records of the index.
+
+use crate::blob::BlobRef;
+use crate::ctx::Ctx;
+use crate::error::Result;
+use crate::ids::ContainerId;
+use crate::task::{Pending, Purge, PurgePhase, PurgeReport};
+use crate::tenant::Tenant;
+use crate::usecase::purge::{count_existing, inline};
+
+/// Items that are removed in one step, and one more.
+const ITEMS: usize = 201;
+/// What the names of purge records begin with; their ids follow.
+const PURGE_RECORD: &str = "P#";
+
+/// Says which items go next.
+pub(super) async fn plan(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    purge: &mut Purge,
+    container: &ContainerId,
+) -> Result<()> {
+    let mut items = ctx.index.items(tenant, container, ITEMS).await?;
+    if items.is_empty() {
+        purge.phase = PurgePhase::Objects;
+        return Ok(());
+    }
+    let mut report = PurgeReport::default();
+    let blobs = purged_blobs(ctx, tenant, container, &items).await?;
+    report.inline_blobs += count_existing(ctx, tenant, &inline(&blobs)).await?;
+    // The head comes last, so it is among them when there are no more.
+    if items.len() < ITEMS {
+        let head = ctx.index.head(tenant, container).await?;
+        let memories = head.memories.unwrap_or(0);
+        // From here on a compaction that is under way fails, and takes away what it has stored.
+        if head.seq > 0
+            && !ctx.index.publish(tenant, container, head.generation, &head.segments, memories).await?
+        {
+            return Ok(());
+        }
+        report.segments = head.segments.len() as u64;
+        report.inline_blobs += segment_blobs(ctx, tenant, container).await?.len() as u64;
+    }
+    items.truncate(ITEMS - 1);
+    report.index_records = items.len() as u64;
+    purge.pending = Pending { items, report, ..Pending::default() };
+    Ok(())
+}
+
+/// Removes items, and the small bytes that they name.
+pub(super) async fn remove(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &ContainerId,
+    items: &[String],
+) -> Result<()> {
+    let mut blobs = purged_blobs(ctx, tenant, container, items).await?;
+    blobs.extend(segment_blobs(ctx, tenant, container).await?);
+    let blobs = inline(&blobs);
+    if !blobs.is_empty() {
+        ctx.blobs.delete(tenant, &blobs).await?;
+    }
+    Ok(ctx.index.erase(tenant, container, items).await?)
+}
+
+/// What the purge records among the items name.
+async fn purged_blobs(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &ContainerId,
+    items: &[String],
+) -> Result<Vec<BlobRef>> {
+    let mut blobs = Vec::new();
+    for id in items.iter().filter_map(|item| item.strip_prefix(PURGE_RECORD)) {
+        blobs.extend(ctx.index.purge(tenant, container, id).await?.unwrap_or_default());
+    }
+    Ok(blobs)
+}
+
+/// The small segments.
+async fn segment_blobs(ctx: &Ctx, tenant: &Tenant, container: &ContainerId) -> Result<Vec<BlobRef>> {
+    let segments = ctx.index.head(tenant, container).await?.segments;
+    let blobs: Vec<BlobRef> = segments.into_iter().flat_map(crate::SegmentRef::into_blobs).collect();
+    Ok(inline(&blobs))
+}

@@ -1,0 +1,49 @@
+//! What the request log tells of the containers: one look through it for all of them.
+
+use crate::activity::Hour;
+use crate::ctx::Ctx;
+use crate::error::Result;
+use crate::ports::HourCounts;
+use crate::task::{Pending, Purge, PurgePhase, PurgeReport};
+use crate::tenant::Tenant;
+
+/// Hours that one step asks for. Those without requests cost nothing more.
+const WINDOW: i64 = 7 * 24;
+/// Pages of records that are looked at in one step.
+const PAGES: usize = 8;
+
+/// Says of which records, from `hour` on, the contents go next. The place stays where they are: once they are gone, nothing
+/// is found there any more.
+pub(super) async fn plan(ctx: &Ctx, tenant: &Tenant, purge: &mut Purge, hour: Hour) -> Result<()> {
+    let last = Hour::of(ctx.clock.now());
+    // A place within an hour is one of the first hour alone.
+    let mut after = purge.cursor.take();
+    if hour > last {
+        purge.phase = PurgePhase::Waiting;
+        return Ok(());
+    }
+    let to = Hour((hour.0 + WINDOW - 1).min(last.0));
+    let mut pages = 0;
+    for counts in ctx.activity.hours(tenant, hour, to).await? {
+        let (HourCounts::Closed(at, _) | HourCounts::Open(at, _)) = counts;
+        let mut place = Some(after.take().filter(|_| at == hour));
+        while let Some(after) = place {
+            if pages == PAGES {
+                (purge.phase, purge.cursor) = (PurgePhase::RequestLog { hour: at }, after);
+                return Ok(());
+            }
+            let (items, next) =
+                ctx.activity.contents(tenant, at, &purge.containers, after.as_deref()).await?;
+            if !items.is_empty() {
+                (purge.phase, purge.cursor) = (PurgePhase::RequestLog { hour: at }, after);
+                let report = PurgeReport { log_contents: items.len() as u64, ..PurgeReport::default() };
+                purge.pending = Pending { items, report, ..Pending::default() };
+                return Ok(());
+            }
+            pages += 1;
+            place = next.map(Some);
+        }
+    }
+    purge.phase = PurgePhase::RequestLog { hour: to.next() };
+    Ok(())
+}

@@ -1,0 +1,124 @@
+//! Moving long work on, step by step.
+
+use std::pin::Pin;
+
+use tracing::{error, info, warn};
+
+use crate::ctx::Ctx;
+use crate::error::{Error, Result};
+use crate::ids::TaskId;
+use crate::job::Envelope;
+use crate::task::{Task, TaskState, Work};
+use crate::tenant::Tenant;
+use crate::usecase::revise::announce;
+use crate::usecase::{merge, purge};
+
+/// Steps that one message moves a task on; the next message does the rest, perhaps in another process.
+const STEPS: usize = 20;
+/// How often in a row a step may fail before a merge is given up and a person has to look at a purge.
+const MAX_ATTEMPTS: u32 = 20;
+/// The longest pause that a queue can make.
+const LONGEST_SECONDS: i64 = 900;
+/// How long a message may take before the sweeper sends another one.
+const GRACE_SECONDS: i64 = 60;
+
+/// What comes after a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// The next step.
+    Again,
+    /// The next step, in so many seconds.
+    Later(i64),
+    /// Nothing.
+    Ended,
+}
+
+/// Moves a task on from `step`; nothing happens when it is further by now. A step has its effect before the record says
+/// that it is done, so whoever comes after a crash has the effect again, which changes nothing.
+///
+/// # Errors
+/// Those of the ports, when the record could not be read or written. What fails in a step is counted in the record.
+pub async fn run_task(ctx: &Ctx, tenant: &Tenant, id: &TaskId, step: u64) -> Result<()> {
+    let Some(mut task) = ctx.tasks.get(tenant, id).await? else {
+        return Ok(());
+    };
+    if task.step != step || task.state != TaskState::Running {
+        return Ok(());
+    }
+    for _ in 0..STEPS {
+        let next = move_on(ctx, tenant, &mut task).await;
+        if !ctx.tasks.save(tenant, &task).await? {
+            return Ok(());
+        }
+        match next {
+            Next::Again => {}
+            Next::Later(seconds) => {
+                send_later(ctx, tenant, &task, seconds).await;
+                return Ok(());
+            }
+            Next::Ended => return Ok(()),
+        }
+    }
+    announce(ctx, &[Envelope::to_move_on(tenant.org(), &task)]).await;
+    Ok(())
+}
+
+/// Sends the message of a task's next step. A message that is lost is sent by the sweeper.
+pub(crate) async fn send_later(ctx: &Ctx, tenant: &Tenant, task: &Task, seconds: i64) {
+    let seconds = u32::try_from(seconds.clamp(0, LONGEST_SECONDS)).unwrap_or_default();
+    let message = Envelope::to_move_on(tenant.org(), task);
+    if let Err(error) = ctx.jobs.send_later(&message, seconds).await {
+        warn!(task.id = %task.id, error = &error as &dyn std::error::Error, "left a task to the sweeper");
+    }
+}
+
+/// One step, and what the record says after it.
+async fn move_on(ctx: &Ctx, tenant: &Tenant, task: &mut Task) -> Next {
+    let mut work = task.work.clone();
+    // Boxed, because a step of any kind is a large future.
+    let step: Pin<Box<dyn Future<Output = Result<Next>> + Send + '_>> = match &mut work {
+        Work::Purge(purge) => Box::pin(purge::step(ctx, tenant, purge)),
+        Work::Merge(merge) => Box::pin(merge::step(ctx, tenant, &task.id, task.created_at, merge)),
+    };
+    let done = step.await;
+    let now = ctx.clock.now();
+    let next = match done {
+        Ok(next) => {
+            (task.work, task.attempts, task.error, task.updated_at) = (work, 0, None, now);
+            next
+        }
+        Err(error) => failed(ctx, tenant, task, &error).await,
+    };
+    if next == Next::Ended && task.state == TaskState::Running {
+        task.state = TaskState::Completed;
+        info!(task.id = %task.id, "completed the task {}", task.id);
+    }
+    task.step += 1;
+    let wait = if let Next::Later(seconds) = next { seconds } else { 0 };
+    task.due_at = now.plus_seconds(wait + GRACE_SECONDS);
+    next
+}
+
+/// Counts a failure: the step comes again after a pause. A merge that has failed too often is given up; a purge never is,
+/// because what was deleted must go.
+async fn failed(ctx: &Ctx, tenant: &Tenant, task: &mut Task, error: &Error) -> Next {
+    warn!(task.id = %task.id, error = error as &dyn std::error::Error, "a step of the task {} failed", task.id);
+    task.attempts += 1;
+    task.error = Some(error.to_string());
+    let pause = Next::Later((1 << task.attempts.min(10)).min(LONGEST_SECONDS));
+    if task.attempts < MAX_ATTEMPTS {
+        return pause;
+    }
+    // For an alarm: from here on a person has to look.
+    let (id, code, attempts) = (&task.id, error.kind(), task.attempts);
+    error!(task.id = %id, error.code = code, attempts, "the task {id} failed {attempts} times in a row: {code}");
+    let Work::Merge(merge) = &mut task.work else {
+        return pause;
+    };
+    if merge::give_up(ctx, tenant, &task.id, merge).await.is_err() {
+        // The tags stay closed until this has worked.
+        return pause;
+    }
+    task.state = TaskState::Failed;
+    Next::Ended
+}

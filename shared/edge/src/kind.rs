@@ -1,0 +1,68 @@
+//! What a request was for, as the request log and the analytics name it.
+
+use domain::activity::RequestType;
+use http::Method;
+
+/// The routes whose `POST` is something else than a request that only reads or administers.
+const POSTS: [(&str, RequestType); 22] = [
+    ("/v3/documents", RequestType::Add),
+    ("/v3/documents/batch", RequestType::Add),
+    ("/v3/documents/file", RequestType::Add),
+    ("/v3/documents/file/uploads", RequestType::Add),
+    ("/v3/documents/{id}/retry", RequestType::Add),
+    ("/v3/memories", RequestType::Add),
+    ("/v3/memories/batch", RequestType::Add),
+    ("/v3/memories/file", RequestType::Add),
+    ("/v3/memories/file/uploads", RequestType::Add),
+    ("/v3/memories/{id}/retry", RequestType::Add),
+    ("/v4/memories", RequestType::Add),
+    ("/v4/conversations", RequestType::Add),
+    ("/v3/search", RequestType::Search),
+    ("/v4/search", RequestType::Search),
+    ("/v4/profile", RequestType::Search),
+    ("/v3/settings/reset", RequestType::Update),
+    ("/v3/container-tags/merge", RequestType::Update),
+    ("/v3/container-tags/{tag}/inferred/{memoryId}/review", RequestType::Update),
+    ("/v3/connections/{id}/configure", RequestType::Update),
+    ("/v4/memories/forget-matching", RequestType::Delete),
+    ("/v3/connections/{id}/import", RequestType::Add),
+    ("/v3/connections/{provider}/import", RequestType::Add),
+];
+
+/// What a request to a route was for.
+pub(crate) fn kind(method: &Method, route: &str) -> RequestType {
+    match *method {
+        Method::DELETE => RequestType::Delete,
+        Method::PATCH | Method::PUT => RequestType::Update,
+        Method::POST => {
+            let known = POSTS.iter().find(|(path, _)| *path == route);
+            known.map_or(RequestType::Request, |(_, kind)| *kind)
+        }
+        _ => RequestType::Request,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_what_their_method_and_route_say() {
+        let cases = [
+            (Method::POST, "/v3/documents", "add"),
+            (Method::POST, "/v3/documents/{id}/retry", "add"),
+            (Method::POST, "/v3/documents/list", "request"),
+            (Method::POST, "/v4/search", "search"),
+            (Method::POST, "/v4/profile/buckets", "request"),
+            (Method::POST, "/v4/memories/forget-matching", "delete"),
+            (Method::POST, "/v3/auth/scoped-key", "request"),
+            (Method::PATCH, "/v3/settings", "update"),
+            (Method::PUT, "/v3/auth/keys/{id}/toggle", "update"),
+            (Method::DELETE, "/v3/documents/bulk", "delete"),
+            (Method::GET, "/v3/search", "request"),
+        ];
+        for (method, route, wanted) in cases {
+            assert_eq!(kind(&method, route).as_str(), wanted, "{method} {route}");
+        }
+    }
+}

@@ -1,0 +1,299 @@
+//! The request log: what is noted of a request while it is answered, and the record that it leaves.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use axum::body::{Body, HttpBody, to_bytes};
+use axum::extract::{MatchedPath, Request};
+use axum::response::Response;
+use domain::activity::RequestRecord;
+use domain::settings::LogContent;
+use domain::{Ctx, OrgId, Revision, Tenant, Timestamp};
+use http::header::CONTENT_TYPE;
+use http::{Method, Uri};
+use serde_json::{Map, Value, json};
+use tracing::warn;
+
+use crate::error::chain;
+use crate::extract::pairs;
+use crate::kind::kind;
+use crate::redact::redacted;
+use crate::router::App;
+
+/// An answer larger than this is not looked into.
+const MAX_READ_BYTES: u64 = 64 * 1024;
+/// A request to more containers than this keeps no content, because it has to be found again when one is deleted.
+const MAX_CONTAINERS: usize = 16;
+/// How long an organization's choice of what is kept is believed.
+const FRESH_SECONDS: i64 = 30;
+/// The choices start over at this size.
+const MAX_KNOWN: usize = 10_000;
+/// What the key `local`, which has no record, is called in the log.
+const LOCAL_KEY: &str = "local";
+
+tokio::task_local! {
+    static CURRENT: Arc<Noted>;
+}
+
+/// The id of the request being answered; empty outside one.
+pub fn request_id() -> String {
+    CURRENT.try_with(|noted| noted.id.clone()).unwrap_or_default()
+}
+
+/// What is noted of the request being answered.
+struct Noted {
+    id: String,
+    notes: Mutex<Notes>,
+}
+
+#[derive(Default)]
+struct Notes {
+    /// Who asks, and what their organization wants to be kept; nothing before the key was verified.
+    asker: Option<(Tenant, LogContent)>,
+    body: Option<Value>,
+    error: Option<&'static str>,
+}
+
+/// Notes who asks.
+pub(crate) async fn note_tenant(app: &App, tenant: &Tenant) {
+    let Ok(noted) = CURRENT.try_with(Arc::clone) else {
+        return;
+    };
+    let mode = app.recorder.mode(&app.ctx, tenant).await;
+    noted.lock().asker = Some((tenant.clone(), mode));
+}
+
+/// Notes what the request's body says, for a body that is no JSON; call it with what is known of each field. What may
+/// not be kept is taken out here, at once.
+pub fn note_body(body: &Value) {
+    CURRENT
+        .try_with(|noted| {
+            let mut notes = noted.lock();
+            if let Some((_, mode)) = &notes.asker {
+                notes.body = redacted(body, *mode, false);
+            }
+        })
+        .ok();
+}
+
+/// Notes the kind of error that the answer is.
+pub(crate) fn note_error(kind: &'static str) {
+    CURRENT.try_with(|noted| noted.lock().error = Some(kind)).ok();
+}
+
+impl Noted {
+    fn lock(&self) -> MutexGuard<'_, Notes> {
+        // A panic while the lock was held cannot leave the notes half-changed.
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What every organization wants to be kept, as this process has read it; one in a process.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Recorder {
+    modes: Arc<Mutex<HashMap<OrgId, (LogContent, Timestamp)>>>,
+}
+
+impl Recorder {
+    async fn mode(&self, ctx: &Ctx, tenant: &Tenant) -> LogContent {
+        let now = ctx.clock.now();
+        let known = self.lock().get(tenant.org()).copied();
+        if let Some((mode, _)) = known.filter(|(_, until)| *until > now) {
+            return mode;
+        }
+        match ctx.settings.get(tenant).await {
+            Ok(settings) => {
+                let mut modes = self.lock();
+                if modes.len() >= MAX_KNOWN {
+                    modes.clear();
+                }
+                modes.insert(tenant.org().clone(), (settings.log_content, now.plus_seconds(FRESH_SECONDS)));
+                settings.log_content
+            }
+            // Where nobody knows what may be kept, nothing is.
+            Err(_) => known.map_or(LogContent::Off, |(mode, _)| mode),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<OrgId, (LogContent, Timestamp)>> {
+        // A panic while the lock was held cannot leave the map half-changed.
+        self.modes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A request, as it came.
+pub(crate) struct Asked {
+    pub(crate) id: String,
+    pub(crate) method: Method,
+    /// The path as the router knows it; `unknown` where no route is meant.
+    pub(crate) route: String,
+    uri: Uri,
+    at: Timestamp,
+    begun: Instant,
+    noted: Arc<Noted>,
+}
+
+impl Asked {
+    /// Takes note of a request that has just come.
+    pub(crate) fn new(ctx: &Ctx, request: &Request) -> Self {
+        let id = Revision::random().as_str().to_owned();
+        let route = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
+        Self {
+            noted: Arc::new(Noted { id: id.clone(), notes: Mutex::default() }),
+            id,
+            method: request.method().clone(),
+            route: route.unwrap_or_else(|| "unknown".into()),
+            uri: request.uri().clone(),
+            at: ctx.clock.now(),
+            begun: Instant::now(),
+        }
+    }
+
+    /// Runs what answers it, so that it can be noted in.
+    pub(crate) async fn answer<T>(&self, answer: impl Future<Output = T>) -> T {
+        CURRENT.scope(self.noted.clone(), answer).await
+    }
+
+    /// How long it has taken until now, in microseconds.
+    pub(crate) fn micros(&self) -> u64 {
+        u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(u64::MAX)
+    }
+
+    /// Writes the record of the answered request, before the answer leaves: afterwards a function may be frozen. What
+    /// goes wrong here never changes the answer.
+    pub(crate) async fn record(&self, app: &App, response: Response, micros: u64) -> Response {
+        let mut notes = std::mem::take(&mut *self.noted.lock());
+        let Some((tenant, chosen)) = notes.asker.take() else {
+            return response;
+        };
+        let is_refusal = !response.status().is_success();
+        let mut containers = tenant.touched();
+        let mode = kept(chosen, containers.len(), is_refusal);
+        if containers.len() > MAX_CONTAINERS {
+            containers.clear();
+        }
+        let status = response.status().as_u16();
+        let (response, output) = outline(response, mode).await;
+        // What was noted is redacted as was chosen; more than that is taken out where less may be kept.
+        let body = if mode == chosen {
+            notes.body
+        } else {
+            notes.body.and_then(|body| redacted(&body, mode, false))
+        };
+        let (key, key_name) = match tenant.key_use() {
+            Some(key) => (key.id.to_string(), key.name.clone()),
+            None => (LOCAL_KEY.to_owned(), LOCAL_KEY.to_owned()),
+        };
+        let record = RequestRecord {
+            id: self.id.clone(),
+            at: self.at,
+            kind: kind(&self.method, &self.route),
+            route: format!("{} {}", self.method, self.route),
+            status,
+            error: notes.error.filter(|_| is_refusal).map(str::to_owned),
+            micros,
+            key,
+            key_name,
+            containers,
+            input: self.input(body, mode),
+            output,
+        };
+        if let Err(error) = app.ctx.activity.record(&tenant, &record, app.ctx.clock.now()).await {
+            warn!(request.id = %self.id, error = %chain(&error), "the request {} is missing in the log", self.id);
+        }
+        response
+    }
+
+    /// What was sent: the parameters, and the body as it was noted.
+    fn input(&self, body: Option<Value>, mode: LogContent) -> Option<Value> {
+        let mut input = Map::new();
+        let mut put = |name: &str, part: Map<String, Value>| {
+            let part = Some(part).filter(|part| !part.is_empty()).map(Value::Object);
+            if let Some(part) = part.and_then(|part| redacted(&part, mode, false)) {
+                input.insert(name.to_owned(), part);
+            }
+        };
+        put("path", path_parameters(&self.route, self.uri.path()));
+        put("query", pairs(&self.uri).into_iter().map(|(name, value)| (name, value.into())).collect());
+        input.extend(body.map(|body| ("body".to_owned(), body)));
+        (!input.is_empty()).then_some(Value::Object(input))
+    }
+}
+
+/// What may be kept of a request that came to so many containers.
+fn kept(chosen: LogContent, containers: usize, is_refusal: bool) -> LogContent {
+    match chosen {
+        _ if containers > MAX_CONTAINERS => LogContent::Off,
+        // The texts of what came to no container would be deleted with none.
+        LogContent::Full if is_refusal && containers == 0 => LogContent::Redacted,
+        chosen => chosen,
+    }
+}
+
+/// The segments of a path that stand where its route has names.
+fn path_parameters(route: &str, path: &str) -> Map<String, Value> {
+    let named = route.split('/').zip(path.split('/')).filter_map(|(name, segment)| {
+        let name = name.strip_prefix('{')?.strip_suffix('}')?;
+        // What is written in another way could hold anything.
+        let value = if segment.contains('%') {
+            format!("[{} characters]", segment.len())
+        } else {
+            segment.to_owned()
+        };
+        Some((name.to_owned(), value.into()))
+    });
+    named.collect()
+}
+
+/// The answer, and what is kept of it.
+async fn outline(response: Response, mode: LogContent) -> (Response, Option<Value>) {
+    let bytes = response.body().size_hint().exact();
+    let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    if mode == LogContent::Off || bytes == Some(0) {
+        return (response, None);
+    }
+    if !kind.starts_with("application/json") || bytes.is_none_or(|bytes| bytes > MAX_READ_BYTES) {
+        return (response, Some(json!({"bytes": bytes})));
+    }
+    let refusal = !response.status().is_success();
+    let (parts, body) = response.into_parts();
+    let Ok(bytes) = to_bytes(body, MAX_READ_BYTES as usize).await else {
+        // It is in memory and not larger than it says; there is nothing to be read of it that could fail.
+        return (Response::from_parts(parts, Body::empty()), None);
+    };
+    let output = serde_json::from_slice(&bytes).ok().and_then(|value: Value| redacted(&value, mode, refusal));
+    (Response::from_parts(parts, Body::from(bytes)), output)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_of_the_path_are_told_by_the_route() {
+        let told = |route, path| Value::Object(path_parameters(route, path));
+        let review = "/v3/container-tags/{tag}/inferred/{memoryId}/review";
+        let wanted = json!({"tag": "box", "memoryId": "m1"});
+        assert_eq!(told(review, "/v3/container-tags/box/inferred/m1/review"), wanted);
+        assert_eq!(told("/v3/documents/{id}", "/v3/documents/a%40b.c"), json!({"id": "[7 characters]"}));
+        assert_eq!(told("/v3/documents", "/v3/documents"), json!({}));
+    }
+
+    #[tokio::test]
+    async fn an_answer_leaves_as_it_came() {
+        let small = json!({"id": "a", "content": "words"});
+        let large = json!({"content": "x".repeat(70_000)});
+        for (body, mode, wanted) in [
+            (&small, LogContent::Redacted, Some(json!({"id": "a", "content": "[5 characters]"}))),
+            (&small, LogContent::Off, None),
+            (&large, LogContent::Full, Some(json!({"bytes": large.to_string().len()}))),
+        ] {
+            let response = axum::response::IntoResponse::into_response(crate::Json(body));
+            let (response, kept) = outline(response, mode).await;
+            assert_eq!(kept, wanted);
+            let bytes = to_bytes(response.into_body(), usize::MAX).await.unwrap();
+            assert_eq!(bytes, body.to_string());
+        }
+    }
+}

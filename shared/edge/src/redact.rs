@@ -1,0 +1,251 @@
+//! What the request log keeps of what was sent and answered: enough to see what happened, not what it was about.
+
+use std::cell::Cell;
+
+use domain::settings::LogContent;
+use serde_json::{Map, Value, json};
+
+use crate::secret::{SECRET, cleaned, names_secret};
+
+/// The most bytes of what is kept, as JSON.
+const MAX_BYTES: usize = 2048;
+/// The same where texts are left out: with input and output, a record stays below the 1 KB that one write unit pays.
+const MAX_REDACTED_BYTES: usize = 320;
+/// The most characters of a string.
+const MAX_CHARS: usize = 256;
+/// The most characters of a name, and of what is kept of a string in default mode.
+const MAX_NAME: usize = 64;
+
+/// Fields whose strings say what a request was, not what it was about.
+const TELLING: [&str; 68] = [
+    "action",
+    "by",
+    "completedAt",
+    "confidence",
+    "connectionId",
+    "containerTag",
+    "containerTags",
+    "conversationId",
+    "createdAt",
+    "customId",
+    "documentDate",
+    "documentId",
+    "documentIds",
+    "dreaming",
+    "dreamingStatus",
+    "errorCode",
+    "eventDate",
+    "expiresAt",
+    "fileType",
+    "forgetAfter",
+    "forgetBatchId",
+    "from",
+    "hour",
+    "id",
+    "ids",
+    "include",
+    "keyId",
+    "kind",
+    "lastActivityAt",
+    "lastUsed",
+    "limit",
+    "logContent",
+    "memoryId",
+    "mergeId",
+    "mergeStatus",
+    "mergeTargetTag",
+    "mimeType",
+    "order",
+    "orgId",
+    "orgSlug",
+    "page",
+    "parentMemoryId",
+    "per_page",
+    "period",
+    "permission",
+    "phase",
+    "provider",
+    "requestId",
+    "reviewStatus",
+    "role",
+    "rootMemoryId",
+    "searchMode",
+    "sort",
+    "sourceTags",
+    "spaceContainerTag",
+    "spaceId",
+    "status",
+    "statusCode",
+    "tag",
+    "targetContainerTag",
+    "targetTag",
+    "taskType",
+    "time",
+    "to",
+    "type",
+    "updatedAt",
+    "view",
+    "currentSourceTag",
+];
+/// Fields that hold what callers call as they like: no name in them tells anything.
+const FOREIGN: [&str; 7] = [
+    "metadata",
+    "sourceMetadata",
+    "filterByMetadata",
+    "filters",
+    "includeItems",
+    "excludeItems",
+    "tool_calls",
+];
+
+/// How much is kept, from much to little; the first that fits is taken.
+const SIZES: [Size; 4] = [
+    Size { depth: 6, items: 10, keys: 30, chars: MAX_CHARS },
+    Size { depth: 5, items: 3, keys: 16, chars: 80 },
+    Size { depth: 3, items: 1, keys: 10, chars: 48 },
+    Size { depth: 2, items: 1, keys: 7, chars: 32 },
+];
+
+#[derive(Debug, Clone, Copy)]
+struct Size {
+    depth: usize,
+    items: usize,
+    keys: usize,
+    chars: usize,
+}
+
+/// What a value is part of.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Field {
+    /// Of something that callers name as they like.
+    Foreign,
+    /// Of a field that says what a request was.
+    Telling,
+    /// Of a sentence of ours, in an answer that refuses.
+    Refusal,
+    /// Of any other field.
+    Other,
+}
+
+/// What is kept of a request or, where `refusal` says so, of an answer that refuses it; nothing when it is turned off.
+pub(crate) fn redacted(value: &Value, mode: LogContent, refusal: bool) -> Option<Value> {
+    if mode == LogContent::Off {
+        return None;
+    }
+    let max = if mode == LogContent::Full { MAX_BYTES } else { MAX_REDACTED_BYTES };
+    for size in SIZES {
+        let walk = Walk { mode, refusal, size, left: Cell::new(max) };
+        let kept = walk.value(value, Field::Other, 0);
+        // Without room left the walk was broken off.
+        if walk.left.get() > 0 && json_bytes(&kept) <= max {
+            return Some(kept);
+        }
+    }
+    Some(json!({"cut": true}))
+}
+
+fn json_bytes(value: &Value) -> usize {
+    serde_json::to_string(value).map_or(usize::MAX, |text| text.len())
+}
+
+struct Walk {
+    mode: LogContent,
+    refusal: bool,
+    size: Size,
+    /// The bytes that more strings may have: what does not fit is not worth the time.
+    left: Cell<usize>,
+}
+
+impl Walk {
+    fn value(&self, value: &Value, field: Field, depth: usize) -> Value {
+        match value {
+            Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+            Value::String(_) if self.left.get() == 0 => Value::Null,
+            Value::String(text) => {
+                let text = self.text(text, field);
+                self.left.set(self.left.get().saturating_sub(text.len()));
+                text.into()
+            }
+            Value::Array(items) if depth >= self.size.depth => format!("[{} items]", items.len()).into(),
+            Value::Object(fields) if depth >= self.size.depth => format!("[{} fields]", fields.len()).into(),
+            Value::Array(items) => {
+                let kept = items.iter().take(self.size.items);
+                let mut kept: Vec<Value> = kept.map(|item| self.value(item, field, depth + 1)).collect();
+                if items.len() > kept.len() {
+                    kept.push(format!("[{} more]", items.len() - kept.len()).into());
+                }
+                kept.into()
+            }
+            Value::Object(fields) => self.fields(fields, field, depth),
+        }
+    }
+
+    fn fields(&self, fields: &Map<String, Value>, of: Field, depth: usize) -> Value {
+        let mut kept = Map::new();
+        for (name, value) in fields.iter().take(self.size.keys) {
+            let holds_nothing = value.is_null() || value.is_boolean();
+            let value = if names_secret(name) && !holds_nothing {
+                SECRET.into()
+            } else {
+                self.value(value, self.field(name, of), depth + 1)
+            };
+            kept.insert(shown_name(name), value);
+        }
+        if fields.len() > self.size.keys {
+            kept.insert("…".into(), format!("[{} more]", fields.len() - self.size.keys).into());
+        }
+        kept.into()
+    }
+
+    fn field(&self, name: &str, of: Field) -> Field {
+        if of == Field::Foreign || FOREIGN.contains(&name) {
+            Field::Foreign
+        } else if self.refusal && ["error", "message", "path"].contains(&name) {
+            Field::Refusal
+        } else if TELLING.contains(&name) {
+            Field::Telling
+        } else {
+            Field::Other
+        }
+    }
+
+    fn text(&self, text: &str, field: Field) -> String {
+        let hidden = || format!("[{} characters]", text.chars().count());
+        if self.mode == LogContent::Full {
+            return cleaned(text, self.size.chars);
+        }
+        match field {
+            // Values of these fields are short and one word; what is not is something else.
+            Field::Telling if text.len() <= MAX_CHARS && !text.contains(char::is_whitespace) => {
+                cleaned(text, MAX_CHARS)
+            }
+            Field::Refusal => cleaned(&unquoted(text), self.size.chars),
+            _ => hidden(),
+        }
+    }
+}
+
+/// The name of a field, which callers choose in metadata.
+fn shown_name(name: &str) -> String {
+    let is_plain =
+        name.len() <= MAX_NAME && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.-".contains(&b));
+    if is_plain { cleaned(name, MAX_NAME) } else { format!("[{} characters]", name.chars().count()) }
+}
+
+/// A sentence without what it quotes of the request.
+fn unquoted(text: &str) -> String {
+    let mut text = text.to_owned();
+    for (opening, closing) in
+        [("\"", "\""), ("unknown variant `", "`, expected"), ("unknown field `", "`, expected")]
+    {
+        if let Some(start) = text.find(opening).map(|at| at + opening.len())
+            && let Some(end) = text[start..].rfind(closing)
+        {
+            text.replace_range(start..start + end, "…");
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;

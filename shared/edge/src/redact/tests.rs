@@ -1,0 +1,107 @@
+use super::*;
+
+fn kept(value: &Value) -> Value {
+    redacted(value, LogContent::Redacted, false).unwrap()
+}
+
+#[test]
+fn by_default_a_request_shows_what_it_was_and_not_what_it_was_about() {
+    let cases = [
+        (
+            json!({"content": "My PIN is 1234.", "containerTag": "user_42", "customId": "note-17", "q": "who?"}),
+            json!({
+                "content": "[15 characters]", "containerTag": "user_42", "customId": "note-17",
+                "q": "[4 characters]",
+            }),
+        ),
+        (
+            json!({"metadata": {"status": "divorced", "id": "A-1", "count": 3, "tags": ["x"], "born on": "1980"}}),
+            json!({"metadata": {
+                "status": "[8 characters]", "id": "[3 characters]", "count": 3, "tags": ["[1 characters]"],
+                "[7 characters]": "[4 characters]",
+            }}),
+        ),
+        (
+            json!({"limit": 10, "rerank": true, "filepath": "/private/a.md", "documentDate": "2025-01-02"}),
+            json!({"limit": 10, "rerank": true, "filepath": "[13 characters]", "documentDate": "2025-01-02"}),
+        ),
+        (
+            json!({"filters": {"AND": [{"key": "type", "value": "letter", "filterType": "metadata"}]}}),
+            json!({"filters": {"AND": [{
+                "key": "[4 characters]", "value": "[6 characters]", "filterType": "[8 characters]",
+            }]}}),
+        ),
+        (
+            json!({"clientSecret": "abc", "apiKey": {"a": 1}, "password": null, "type": "two words"}),
+            json!({"clientSecret": "[secret]", "apiKey": "[secret]", "password": null, "type": "[9 characters]"}),
+        ),
+        (
+            json!({"id": "ada@example.com", "status": ["done", "failed"]}),
+            json!({"id": "[email]", "status": ["done", "failed"]}),
+        ),
+    ];
+    for (sent, wanted) in cases {
+        assert_eq!(kept(&sent), wanted);
+    }
+}
+
+#[test]
+fn full_keeps_text_but_no_credentials_and_off_keeps_nothing() {
+    let sent =
+        json!({"content": "Write to ada@example.com with sk-abcdefghijklmnop1234.", "token": "x", "n": 1});
+    let full = redacted(&sent, LogContent::Full, false).unwrap();
+    assert_eq!(full, json!({"content": "Write to [email] with [secret]", "token": "[secret]", "n": 1}));
+    let long = redacted(&json!({"content": "wörter ".repeat(100)}), LogContent::Full, false).unwrap();
+    assert_eq!(long["content"].as_str().unwrap().chars().count(), MAX_CHARS + 1);
+    assert_eq!(redacted(&sent, LogContent::Off, true), None);
+}
+
+#[test]
+fn a_refusal_keeps_its_sentence_without_what_it_quotes() {
+    let refusal = |error: &str| {
+        let answer = json!({"error": error, "type": "ValidationError", "content": "words"});
+        let kept = redacted(&answer, LogContent::Redacted, true).unwrap();
+        assert_eq!(kept["content"], "[5 characters]");
+        kept["error"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(refusal("limit: 1 to 100"), "limit: 1 to 100");
+    assert_eq!(
+        refusal(r#"content: invalid type: string "my \"own\" words", expected u8"#),
+        r#"content: invalid type: string "…", expected u8"#
+    );
+    assert_eq!(
+        refusal("view: unknown variant `my ` words`, expected `active` or `all`"),
+        "view: unknown variant `…`, expected `active` or `all`"
+    );
+    // Only a refusal has such sentences.
+    assert_eq!(kept(&json!({"error": "words"})), json!({"error": "[5 characters]"}));
+}
+
+#[test]
+fn whatever_is_sent_what_is_kept_is_small() {
+    let mut deep = json!("x");
+    for _ in 0..60 {
+        deep = json!({"status": [deep]});
+    }
+    let wide: Map<String, Value> = (0..500).map(|i| (format!("key{i}"), json!("v".repeat(200)))).collect();
+    let names: Map<String, Value> =
+        (0..30).map(|i| (format!("{i}{}", "n".repeat(60)), json!([1, 2]))).collect();
+    let ids: Vec<String> = (0..600).map(|i| format!("{i}-{}", "i".repeat(250))).collect();
+    for value in [
+        deep,
+        json!(wide),
+        json!({"metadata": names, "status": {"a": names, "b": names}}),
+        json!({"ids": ids, "customId": "c".repeat(250), "containerTags": ids, "documentIds": ids}),
+        json!({"documents": vec![json!({"content": "x".repeat(5000), "metadata": wide}); 600]}),
+        json!({"content": "🦀".repeat(1_000_000)}),
+        json!([[[[[[[[[1]]]]]]]]]),
+    ] {
+        for (mode, max) in [(LogContent::Redacted, MAX_REDACTED_BYTES), (LogContent::Full, MAX_BYTES)] {
+            let kept = redacted(&value, mode, false).unwrap();
+            assert!(json_bytes(&kept) <= max, "{} bytes", json_bytes(&kept));
+        }
+    }
+    let kept = kept(&json!({"ids": (0..12).map(|i| format!("id-{i}")).collect::<Vec<_>>()}));
+    assert_eq!(kept["ids"].as_array().unwrap().len(), 11);
+    assert_eq!(kept["ids"][10], "[2 more]");
+}

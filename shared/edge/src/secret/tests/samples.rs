@@ -1,0 +1,103 @@
+//! Made-up credentials in the forms of well-known services; nothing in them was ever valid.
+
+/// A text of this length that looks random and is the same every time.
+pub(crate) fn random(alphabet: &str, len: usize) -> String {
+    let letters: Vec<char> = alphabet.chars().collect();
+    let mut state = 0x2545_F491_4F6C_DD1D_u64 ^ (len as u64);
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        letters[(state >> 33) as usize % letters.len()]
+    };
+    (0..len).map(|_| next()).collect()
+}
+
+/// Letters and digits.
+pub(crate) const MIXED: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+const HEX: &str = "0123456789abcdef";
+const UPPER: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+
+/// What has to go, each with the part of it that must not be left.
+pub(crate) fn credentials() -> Vec<(String, String)> {
+    let mixed = |len| random(MIXED, len);
+    let (hex, upper) = (|len| random(HEX, len), |len| random(UPPER, len));
+    let whole = |prefix: &str, rest: String| (format!("{prefix}{rest}"), rest);
+    let mut all: Vec<(String, String)> = [
+        ("rk_4fGh8sK2_", 40),
+        ("sm_org_", 32),
+        ("sk-", 48),
+        ("sk-proj-", 40),
+        ("sk-ant-api03-", 60),
+        ("sk_live_", 24),
+        ("rk_live_", 24),
+        ("pk_test_", 24),
+        ("whsec_", 32),
+        ("ghp_", 36),
+        ("gho_", 36),
+        ("ghs_", 36),
+        ("github_pat_11AAAA_", 50),
+        ("glpat-", 20),
+        ("glsa_", 32),
+        ("xoxb-1234-", 24),
+        ("xapp-1-", 30),
+        ("xai-", 40),
+        ("AIza", 35),
+        ("ya29.", 60),
+        ("GOCSPX-", 28),
+        ("SG.", 66),
+        ("npm_", 36),
+        ("pypi-", 60),
+        ("hf_", 34),
+        ("gsk_", 40),
+        ("nvapi-", 40),
+        ("dckr_pat_", 27),
+        ("lin_api_", 40),
+        ("ntn_", 40),
+        ("figd_", 40),
+        ("ATATT3xFf", 60),
+        ("hvs.", 24),
+        ("tskey-auth-", 24),
+    ]
+    .into_iter()
+    .map(|(prefix, len)| whole(prefix, mixed(len)))
+    .collect();
+    all.extend([
+        whole("AKIA", upper(16)),
+        whole("ASIA", upper(16)),
+        whole("dop_v1_", hex(64)),
+        whole("shpat_", hex(32)),
+        whole("key-", hex(32)),
+        whole("dapi", hex(32)),
+        whole("AGE-SECRET-KEY-1", upper(58)),
+        // Without a prefix: by how they look.
+        whole("", hex(32)),
+        whole("", hex(64)),
+        whole("", mixed(40)),
+        whole("", mixed(86)),
+        // By what stands before them.
+        whole("Authorization: Bearer ", mixed(24)),
+        whole("authorization: Basic ", "dXNlcjpwYXNz".to_owned()),
+        whole("Bearer ", mixed(18)),
+        whole("password=", "hunter2".to_owned()),
+        whole("password: ", "hunter2".to_owned()),
+        whole("{\"client_secret\": \"", "plain-words\"}".replace("\"}", "")),
+        whole("AWS_SECRET_ACCESS_KEY=", "wJalr/K7/bPx".to_owned()),
+        whole("export API_KEY=", "abcdef".to_owned()),
+        whole("https://example.com/callback?access_token=", "short1".to_owned()),
+        whole("https://example.com/file?sig=", "c2lnbmF0dXJl".to_owned()),
+        whole("postgres://app:", "tr0ub4dor@db.example/main".to_owned()),
+        whole("DefaultEndpointsProtocol=https;AccountKey=", "Zm9vYmFy".to_owned()),
+        whole("123456789:AA", mixed(33)),
+        whole("MTA", format!("{}.{}.{}", mixed(21), "Gxyz12", mixed(27))),
+        whole("eyJ", format!("{}.eyJ{}.{}", mixed(17), mixed(40), mixed(43))),
+        whole(&pem("PRIVATE"), "MIIEvq plain".to_owned()),
+        whole(&pem("OPENSSH PRIVATE"), "b3BlbnNz".to_owned()),
+    ]);
+    all
+}
+
+/// The first line of a private key.
+fn pem(kind: &str) -> String {
+    format!("-----BEGIN {kind} KEY-----\n")
+}

@@ -1,0 +1,37 @@
+//! How many memories there are.
+
+use domain::ports::PortResult;
+use domain::{Container, Ctx, Tenant, Timestamp};
+use memory::Ledger;
+
+use crate::cache::Cache;
+use crate::memories::Memories;
+
+/// How many memories of a container tag readers find without asking for more. They are counted where a physical container
+/// serves at most `exact_up_to` documents or was never compacted; of others the last compaction has counted them.
+///
+/// # Errors
+/// Those of the ports.
+pub async fn count_memories(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    cache: &Cache<Memories<()>>,
+    container: &Container,
+    exact_up_to: u64,
+) -> PortResult<u64> {
+    let mut memories = 0;
+    for id in &container.ids {
+        let head = ctx.index.head(tenant, id).await?;
+        let is_small = head.documents.is_none_or(|documents| documents <= exact_up_to);
+        memories += match head.memories {
+            Some(counted) if !is_small => counted,
+            _ => live_memories(cache.open(ctx, tenant, id).await?.ledger(), ctx.clock.now()),
+        };
+    }
+    Ok(memories)
+}
+
+/// The memories that are the latest of their topic, and neither forgotten nor expired.
+pub(crate) fn live_memories(ledger: &Ledger, now: Timestamp) -> u64 {
+    ledger.memories().filter(|memory| memory.is_live(now)).count() as u64
+}

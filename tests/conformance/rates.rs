@@ -1,0 +1,102 @@
+//! [`domain::ports::Rates`].
+
+use domain::{RateLimit, Tenant, Timestamp};
+use futures::future::join_all;
+
+use crate::promises;
+use crate::setting::{Setting, again};
+
+promises!(
+    of_many_at_the_same_time_exactly_as_many_are_admitted,
+    the_same_request_asked_again_is_counted_once,
+    a_request_is_counted_until_its_window_has_passed,
+    limits_and_organizations_are_apart,
+);
+
+const WINDOW_MS: i64 = 60_000;
+
+fn limit(max: u32) -> RateLimit {
+    RateLimit { max, window_ms: WINDOW_MS }
+}
+
+/// Asks under the limit `name` at a time, with an id that no other request has.
+async fn ask(
+    setting: &Setting,
+    tenant: &Tenant,
+    name: &str,
+    max: u32,
+    now: Timestamp,
+) -> Result<(), Timestamp> {
+    let id = domain::Revision::random();
+    ask_as(setting, (tenant, name), max, id.as_str(), now).await
+}
+
+async fn ask_as(
+    setting: &Setting,
+    (tenant, name): (&Tenant, &str),
+    max: u32,
+    id: &str,
+    now: Timestamp,
+) -> Result<(), Timestamp> {
+    let admit = async || setting.ctx().rates.admit(tenant, name, limit(max), id, now).await;
+    again(admit).await.expect("an answer")
+}
+
+async fn of_many_at_the_same_time_exactly_as_many_are_admitted(setting: &Setting) {
+    if setting.is_calm() {
+        // Nothing is lost, but every call lets others go first, so that the requests meet.
+        setting.app.faults.set_rates(testkit::Rates { yields: 6, ..testkit::Rates::default() });
+    }
+    for (round, max) in [(0, 20), (1, 1), (2, 32)] {
+        let (now, name) = (setting.now(), format!("round {round}"));
+        let answers = join_all((0..32).map(|_| ask(setting, &setting.alpha, &name, max, now))).await;
+        let admitted = answers.iter().filter(|answer| answer.is_ok()).count();
+        let room = now.plus_seconds(WINDOW_MS / 1000);
+        assert!(answers.iter().all(|answer| answer.is_ok() || *answer == Err(room)), "{answers:?}");
+        assert!(admitted <= max as usize, "{admitted} of {max}");
+        // Among many, a request whose answer is lost may be forgotten before it asks again, and is counted twice then.
+        assert!(!setting.is_calm() || admitted == max as usize, "{admitted} of {max}");
+    }
+}
+
+async fn the_same_request_asked_again_is_counted_once(setting: &Setting) {
+    let (now, place) = (setting.now(), (&setting.alpha, "analytics"));
+    for id in ["a", "a", "b", "a", "b"] {
+        assert_eq!(ask_as(setting, place, 2, id, now).await, Ok(()), "{id}");
+    }
+    assert!(ask_as(setting, place, 2, "c", now).await.is_err());
+    assert_eq!(ask_as(setting, place, 2, "b", now).await, Ok(()), "it was admitted");
+    assert!(ask_as(setting, place, 2, "c", now).await.is_err(), "refused again");
+}
+
+async fn a_request_is_counted_until_its_window_has_passed(setting: &Setting) {
+    let start = setting.now();
+    let at = |ms: i64| Timestamp::from_millis(start.as_millis() + ms);
+    let ask = async |ms| ask(setting, &setting.alpha, "analytics", 3, at(ms)).await;
+    for ms in [0, 10, 20] {
+        assert_eq!(ask(ms).await, Ok(()));
+    }
+    for ms in [20, 500, WINDOW_MS - 1] {
+        assert_eq!(ask(ms).await, Err(at(WINDOW_MS)), "{ms}");
+    }
+    assert_eq!(ask(WINDOW_MS).await, Ok(()), "the first has left");
+    assert_eq!(ask(WINDOW_MS).await, Err(at(WINDOW_MS + 10)));
+    assert_eq!(ask(WINDOW_MS + 9).await, Err(at(WINDOW_MS + 10)));
+    for _ in 0..2 {
+        assert_eq!(ask(WINDOW_MS + 20).await, Ok(()), "two have left");
+    }
+    assert_eq!(ask(WINDOW_MS + 20).await, Err(at(2 * WINDOW_MS)));
+    assert_eq!(ask(10 * WINDOW_MS).await, Ok(()), "all have left");
+}
+
+async fn limits_and_organizations_are_apart(setting: &Setting) {
+    let now = setting.now();
+    for tenant in [&setting.alpha, &setting.beta] {
+        for name in ["analytics", "key k1", "key k1#", ""] {
+            assert_eq!(ask(setting, tenant, name, 1, now).await, Ok(()), "{name}");
+        }
+    }
+    for tenant in [&setting.alpha, &setting.beta] {
+        assert!(ask(setting, tenant, "key k1", 1, now).await.is_err());
+    }
+}

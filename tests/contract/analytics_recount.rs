@@ -1,0 +1,287 @@
+//! Figures of `/v3/analytics/*` against a recount of the requests, over random histories and whatever was rolled up when.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use domain::activity::{Hour, RequestRecord, RequestType};
+use domain::ports::{Activity, HourCounts};
+use domain::{Timestamp, ports::PortResult};
+use futures::join;
+use rand::rngs::StdRng;
+use rand::seq::IndexedRandom;
+use rand::{RngExt, SeedableRng};
+use serde_json::{Value, json};
+use testkit::{Rates, TestApp, World};
+
+use crate::analytics::{plus_ms, record};
+use crate::client::Client;
+
+const SEEDS: u64 = 3;
+const REQUESTS: usize = 120;
+/// The hours in which they lie.
+const HOURS: i64 = 9;
+const STATUSES: [u16; 8] = [200, 200, 200, 201, 400, 404, 429, 500];
+
+/// A request somewhere in the hours after `begin`; many lie at the very beginning or end of one.
+fn random_record(random: &mut StdRng, begin: Timestamp) -> RequestRecord {
+    let hour = random.random_range(0..HOURS) * 3_600_000;
+    let places = [0, 1, 3_599_999, random.random_range(0..3_600_000)];
+    let at = plus_ms(begin, hour + places.choose(random).expect("a place"));
+    let kind = *RequestType::ALL.choose(random).expect("a type");
+    let status = *STATUSES.choose(random).expect("a status");
+    let key = *["ka", "kb", "kc"].choose(random).expect("a key");
+    let error = match status {
+        400 => Some("ValidationError"),
+        404 => Some("NotFoundError"),
+        429 => Some("RateLimitError"),
+        500 => Some("InternalError"),
+        _ => None,
+    };
+    let (micros, name) = (random.random_range(0..5_000_000), random.random_range(0..4));
+    let key_name = format!("{key} {name}");
+    RequestRecord { micros, error: error.map(str::to_owned), key_name, ..record(at, kind, status, key) }
+}
+
+/// Writes one, again and again until it is known to be there.
+async fn persist(app: &TestApp, client: &Client, record: &RequestRecord) {
+    for _ in 0..100 {
+        let written: PortResult<()> =
+            app.system.ctx.activity.record(&client.tenant, record, client.now()).await;
+        if written.is_ok() {
+            return;
+        }
+    }
+    panic!("it is never written");
+}
+
+/// A history whose hours are rolled up meanwhile, by two processes, one of which dies now and then.
+async fn history(seed: u64) -> (Client, Vec<RequestRecord>, Timestamp) {
+    let mut random = StdRng::seed_from_u64(seed);
+    let world = World::new().expect("a folder");
+    let client = Client::of(TestApp::start(&world, seed).await.expect("an app"), "acme").await;
+    let rough = TestApp::start(&world, !seed).await.expect("an app");
+    rough.faults.set_rates(Rates::ROUGH);
+    let begin = Hour::of(client.now()).start().plus_seconds(-40 * 3600);
+    let mut records = Vec::new();
+    for _ in 0..REQUESTS {
+        let record = random_record(&mut random, begin);
+        let before = begin.plus_seconds(random.random_range(0..HOURS + 2) * 3600);
+        let rolls = random.random_range(0..12);
+        let roll_up = async |app: &TestApp, wanted: bool| {
+            if wanted {
+                keeper::roll_up(&app.system.ctx, before).await.ok();
+            }
+        };
+        if random.random_bool(0.1) {
+            let calls = random.random_range(0..12);
+            rough.faults.crash_at(Some(rough.faults.calls() + calls));
+            roll_up(&rough, true).await;
+            rough.faults.crash_at(None);
+        }
+        let writer = if random.random_bool(0.5) { &rough } else { &client.app };
+        join!(
+            persist(writer, &client, &record),
+            roll_up(&client.app, rolls == 0 || rolls == 1),
+            roll_up(&rough, rolls == 1 || rolls == 2)
+        );
+        records.push(record);
+    }
+    records.sort_by(|a, b| (a.at, &a.id).cmp(&(b.at, &b.id)));
+    (client, records, begin)
+}
+
+fn mean(records: &[&RequestRecord]) -> f64 {
+    let micros: u64 = records.iter().map(|record| record.micros).sum();
+    micros as f64 / records.len() as f64 / 1000.0
+}
+
+fn by<'a, K: Ord>(
+    records: &[&'a RequestRecord],
+    part: impl Fn(&RequestRecord) -> K,
+) -> Vec<(K, Vec<&'a RequestRecord>)> {
+    let mut groups: BTreeMap<K, Vec<&RequestRecord>> = BTreeMap::new();
+    records.iter().for_each(|record| groups.entry(part(record)).or_default().push(record));
+    groups.into_iter().collect()
+}
+
+/// The most frequent first.
+fn ranked<K: Ord>(mut groups: Vec<(K, Vec<&RequestRecord>)>) -> Vec<(K, Vec<&RequestRecord>)> {
+    groups.sort_by_key(|(_, records)| Reverse(records.len()));
+    groups
+}
+
+fn hour_of(record: &RequestRecord) -> String {
+    Hour::of(record.at).start().to_string()
+}
+
+fn usage(records: &[&RequestRecord]) -> Value {
+    let last =
+        |records: &[&RequestRecord]| records.iter().map(|record| record.at).max().expect("one").to_string();
+    let common = |records: &[&RequestRecord]| json!({"count": records.len(), "avgDuration": mean(records), "lastUsed": last(records)});
+    let with = |mut fields: Value, name: &str, value: Value| {
+        fields[name] = value;
+        fields
+    };
+    let types = ranked(by(records, |record| record.kind));
+    let types = types.iter().map(|(kind, all)| with(common(all), "type", json!(kind)));
+    let hours = by(records, hour_of);
+    let hours =
+        hours.iter().map(|(hour, all)| json!({"hour": hour, "count": all.len(), "avgDuration": mean(all)}));
+    let keys = ranked(by(records, |record| record.key.clone()));
+    let keys = keys.iter().map(|(key, all)| {
+        let name = all.last().expect("one").key_name.clone();
+        with(with(common(all), "keyId", json!(key)), "keyName", json!(name))
+    });
+    json!({
+        "usage": types.collect::<Vec<_>>(),
+        "hourly": hours.collect::<Vec<_>>(),
+        "byKey": keys.collect::<Vec<_>>(),
+    })
+}
+
+fn errors(records: &[&RequestRecord]) -> Value {
+    let failed: Vec<&RequestRecord> = records.iter().filter(|record| record.status >= 400).copied().collect();
+    let kind = |record: &RequestRecord| record.error.clone().expect("a type");
+    let top = ranked(by(&failed, kind)).into_iter().map(|(kind, all)| {
+        let statuses: BTreeSet<u16> = all.iter().map(|record| record.status).collect();
+        let last = all.iter().map(|record| record.at).max().expect("one");
+        json!({"type": kind, "count": all.len(), "statusCodes": statuses, "lastOccurred": last.to_string()})
+    });
+    let timeline = by(&failed, hour_of).into_iter().map(|(hour, all)| {
+        let types: BTreeSet<String> = all.iter().map(|record| kind(record)).collect();
+        json!({"time": hour, "count": all.len(), "types": types})
+    });
+    let statuses: BTreeMap<String, usize> = by(&failed, |record| record.status.to_string())
+        .into_iter()
+        .map(|(name, all)| (name, all.len()))
+        .collect();
+    json!({
+        "totalErrors": failed.len(),
+        "errorRate": if records.is_empty() { 0.0 } else { failed.len() as f64 / records.len() as f64 },
+        "topErrors": top.collect::<Vec<_>>(),
+        "timeline": timeline.collect::<Vec<_>>(),
+        "byStatusCode": statuses,
+    })
+}
+
+/// Compares the figures of some times with a recount.
+async fn compare(client: &Client, records: &[RequestRecord], begin: Timestamp, seed: u64) {
+    let mut random = StdRng::seed_from_u64(seed);
+    let end = begin.plus_seconds(HOURS * 3600);
+    let mut spans = vec![(begin, end)];
+    for _ in 0..2 {
+        let edges = [records.choose(&mut random), records.choose(&mut random)];
+        let mut edges = edges.map(|record| record.expect("a record").at);
+        edges.sort();
+        spans.push((edges[0], plus_ms(edges[1], random.random_range(0..2))));
+    }
+    for (from, to) in spans {
+        let within: Vec<&RequestRecord> =
+            records.iter().filter(|record| from <= record.at && record.at < to).collect();
+        let query = format!("from={from}&to={to}");
+        let mut found = client.figures(&format!("usage?{query}")).await;
+        assert_eq!(found["totalMemories"], 0);
+        assert_eq!(found["pagination"]["totalItems"], found["byKey"].as_array().expect("keys").len());
+        for more in ["totalMemories", "pagination"] {
+            found.as_object_mut().expect("figures").remove(more);
+        }
+        assert_eq!(found, usage(&within), "usage of seed {seed} {query}");
+        assert_eq!(
+            client.figures(&format!("errors?{query}")).await,
+            errors(&within),
+            "errors of seed {seed} {query}"
+        );
+        let logs = client.figures(&format!("logs?{query}&limit=100")).await;
+        let newest: Vec<&str> = within.iter().rev().take(100).map(|record| record.id.as_str()).collect();
+        assert_eq!(crate::client::ids(&logs["logs"], "id"), newest, "logs of seed {seed} {query}");
+    }
+}
+
+/// Which hours of a history are rolled up.
+async fn closed(client: &Client, begin: Timestamp) -> Vec<bool> {
+    let activity: &dyn Activity = &*client.app.system.ctx.activity;
+    let (first, last) = (Hour::of(begin), Hour::of(begin.plus_seconds(HOURS * 3600 - 1)));
+    let hours = activity.hours(&client.tenant, first, last).await.expect("hours");
+    hours.iter().map(|hour| matches!(hour, HourCounts::Closed(..))).collect()
+}
+
+async fn all_closed(client: &Client, begin: Timestamp) -> bool {
+    closed(client, begin).await.iter().all(|closed| *closed)
+}
+
+async fn any_closed(client: &Client, begin: Timestamp) -> bool {
+    closed(client, begin).await.contains(&true)
+}
+
+#[tokio::test]
+async fn figures_are_those_of_a_recount_whatever_is_rolled_up() {
+    for seed in 0..SEEDS {
+        let (client, records, begin) = history(seed).await;
+        assert!(any_closed(&client, begin).await, "seed {seed} has rolled up nothing");
+        compare(&client, &records, begin, seed).await;
+        client.roll_up(client.now()).await;
+        assert!(all_closed(&client, begin).await, "seed {seed}");
+        compare(&client, &records, begin, seed).await;
+        // A record that comes late opens its hour again.
+        let late = RequestRecord { key_name: "late".into(), ..record(begin, RequestType::Add, 404, "ka") };
+        let late = RequestRecord { error: Some("NotFoundError".into()), ..late };
+        client.log(&late).await;
+        assert!(!all_closed(&client, begin).await, "seed {seed}");
+        let mut records = records;
+        records.push(late);
+        records.sort_by(|a, b| (a.at, &a.id).cmp(&(b.at, &b.id)));
+        compare(&client, &records, begin, seed).await;
+        client.roll_up(client.now()).await;
+        compare(&client, &records, begin, seed).await;
+    }
+}
+
+#[tokio::test]
+async fn pages_and_filters_of_the_log_make_up_the_whole() {
+    let (client, records, begin) = history(77).await;
+    let end = begin.plus_seconds(HOURS * 3600);
+    type Admits = fn(&RequestRecord) -> bool;
+    let filters: [(&str, Admits); 8] = [
+        ("logs?", |_| true),
+        ("logs?type=search", |record| record.kind == RequestType::Search),
+        ("logs?statusCode=404", |record| record.status == 404),
+        ("logs?keyId=kb&type=add", |record| record.key == "kb" && record.kind == RequestType::Add),
+        ("logs?keyId=nobody", |_| false),
+        ("requests?status=error", |record| record.status >= 400),
+        ("requests?status=success&type=update", |record| {
+            record.status < 400 && record.kind == RequestType::Update
+        }),
+        ("requests?type=delete", |record| record.kind == RequestType::Delete),
+    ];
+    for (question, admits) in filters {
+        let wanted: Vec<&str> =
+            records.iter().rev().filter(|record| admits(record)).map(|record| record.id.as_str()).collect();
+        for limit in [11, 20, 100] {
+            let pages = wanted.len().div_ceil(limit);
+            let mut all = Vec::new();
+            for page in 1..=pages + 1 {
+                let query = format!("{question}&from={begin}&to={end}&limit={limit}&page={page}");
+                let body = client.figures(&query).await;
+                let place = json!({"currentPage": page, "limit": limit, "totalItems": wanted.len(), "totalPages": pages});
+                assert_eq!(body["pagination"], place, "{query}");
+                all.extend(crate::client::ids(&body["logs"], "id"));
+            }
+            assert_eq!(all, wanted, "{question} in pages of {limit}");
+        }
+    }
+    for (place, record) in records.iter().rev().enumerate().take(12) {
+        let body = client.figures(&format!("logs?from={begin}&to={end}&limit=1&page={}", place + 1)).await;
+        assert_eq!(crate::client::ids(&body["logs"], "id"), [record.id.as_str()]);
+    }
+    let mut keys = Vec::new();
+    for page in 1..=4 {
+        let body = client.figures(&format!("usage?from={begin}&to={end}&limit=1&page={page}")).await;
+        assert_eq!(
+            body["pagination"],
+            json!({"currentPage": page, "limit": 1, "totalItems": 3, "totalPages": 3})
+        );
+        keys.extend(crate::client::ids(&body["byKey"], "keyId"));
+    }
+    keys.sort();
+    assert_eq!(keys, ["ka", "kb", "kc"]);
+}

@@ -1,0 +1,269 @@
+//! Every operation that `openapi.yaml` has, asked with every kind of key: who may is decided here a second time, from the
+//! path and the method alone.
+
+use domain::key::{KeyKind, KeyPlan, NewKey, Permission, SCOPED_ENDPOINTS};
+use domain::{ContainerTag, Timestamp};
+use http::Request;
+use serde_json::{Value, json};
+use testkit::{Answer, TestApp, multipart};
+
+use crate::shape::Faults;
+
+/// The tag of every example.
+const TAG: &str = "user_42";
+
+/// An operation with a request that its document shows.
+pub(crate) struct Operation {
+    pub(crate) method: String,
+    pub(crate) path: String,
+    is_open: bool,
+    body: Value,
+    is_form: bool,
+}
+
+/// What a key needs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Need {
+    Any,
+    ReadContent,
+    WriteContent,
+    Read,
+    Write,
+    ReadOrganization,
+    Admin,
+}
+
+impl Operation {
+    /// Every operation of the document.
+    pub(crate) fn all() -> Vec<Self> {
+        let text = include_str!("../../openapi.yaml");
+        let document: Value = serde_norway::from_str(text).expect("openapi.yaml is YAML");
+        let mut all = Vec::new();
+        for (path, methods) in document["paths"].as_object().expect("paths") {
+            for (method, operation) in methods.as_object().expect("methods") {
+                let body = operation["requestBody"]["$ref"].as_str().unwrap_or("#");
+                let content = &document.pointer(&body[1..]).expect("a body")["content"];
+                all.push(Self {
+                    method: method.to_uppercase(),
+                    path: path.clone(),
+                    is_open: operation["security"].as_array().is_some_and(Vec::is_empty),
+                    body: content["application/json"]["example"].clone(),
+                    is_form: content["multipart/form-data"].is_object(),
+                });
+            }
+        }
+        all
+    }
+
+    fn name(&self) -> String {
+        format!("{} {}", self.method, self.path)
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        self.is_open
+    }
+
+    fn need(&self) -> Need {
+        let (get, path) = (self.method == "GET", self.path.as_str());
+        let reads = get
+            || ["/list", "/documents/documents", "/by-ids", "/search", "/profile", "/buckets"]
+                .iter()
+                .any(|end| path.ends_with(end));
+        let below = |root: &str| path == root || path.starts_with(&format!("{root}/"));
+        match path {
+            _ if SCOPED_ENDPOINTS.iter().any(|root| below(root)) => {
+                if reads {
+                    Need::ReadContent
+                } else {
+                    Need::WriteContent
+                }
+            }
+            "/v3/session" => {
+                if self.method == "POST" {
+                    Need::Admin
+                } else {
+                    Need::Any
+                }
+            }
+            _ if below("/v3/analytics") => Need::ReadOrganization,
+            "/v3/settings/suggest-buckets" => Need::ReadOrganization,
+            "/v3/settings" if get => Need::ReadOrganization,
+            _ if below("/v3/settings") || below("/v3/auth") => Need::Admin,
+            _ if below("/v3/container-tags/merge") || below("/v3/container-tags/deletions") => Need::Admin,
+            "/v3/container-tags/{tag}" if self.method == "DELETE" => Need::Admin,
+            _ if reads => Need::Read,
+            _ => Need::Write,
+        }
+    }
+
+    /// The operation with a key, on things that are there or not.
+    pub(crate) async fn ask(&self, app: &TestApp, key: &str) -> Answer {
+        let path = self.path.replace("{tag}", TAG);
+        let path = ["{id}", "{memoryId}", "{mergeId}", "{deletionId}"]
+            .iter()
+            .fold(path, |path, name| path.replace(name, "never-was"));
+        if !self.is_form {
+            return app.call(&self.method, &path, key, &self.body).await;
+        }
+        let (kind, body) = multipart("a.txt", b"Words.", &[("containerTag", TAG)]);
+        let request = Request::builder().method(self.method.as_str()).uri(path).header("content-type", kind);
+        let request = if key.is_empty() { request } else { request.header("x-api-key", key) };
+        app.send(request.body(body.into()).expect("a request")).await
+    }
+
+    /// Whether the request names the tag of the examples, so that a key of another tag is refused.
+    fn names_tag(&self) -> bool {
+        self.is_form || self.path.contains("{tag}") || self.body.to_string().contains(&format!("\"{TAG}\""))
+    }
+}
+
+fn plan(kind: KeyKind, permission: Permission, tag: Option<&str>) -> KeyPlan {
+    let tags = tag.map(|tag| vec![ContainerTag::parse(tag).expect("a tag")]);
+    KeyPlan { name: "test".into(), kind, permission, tags, expires_at: None, rate: None }
+}
+
+/// Keys that are good, and what each may.
+fn good() -> Vec<(&'static str, KeyPlan, Vec<Need>)> {
+    use KeyKind::{Agent, Full, Scoped, Session};
+    use Need::{Admin, Any, Read as Reading, ReadContent, ReadOrganization, Write as Writing, WriteContent};
+    use Permission::{Read, Write};
+    let reader = vec![Any, ReadContent, Reading, ReadOrganization];
+    let agent = vec![Any, ReadContent, WriteContent, Reading, Writing];
+    let whole_agent = [agent.clone(), vec![ReadOrganization]].concat();
+    let all = [whole_agent.clone(), vec![Admin]].concat();
+    vec![
+        ("full", plan(Full, Write, None), all.clone()),
+        ("session", plan(Session, Write, None), all),
+        ("full that reads", plan(Full, Read, None), reader.clone()),
+        ("agent", plan(Agent, Write, None), whole_agent),
+        ("agent that reads", plan(Agent, Read, None), reader),
+        ("agent of the tag", plan(Agent, Write, Some(TAG)), agent.clone()),
+        ("full of the tag", plan(Full, Write, Some(TAG)), agent),
+        ("scoped", plan(Scoped, Write, Some(TAG)), vec![Any, ReadContent, WriteContent]),
+        ("scoped that reads", plan(Scoped, Read, Some(TAG)), vec![Any, ReadContent]),
+    ]
+}
+
+#[tokio::test]
+async fn no_operation_answers_without_a_good_key() {
+    let app = TestApp::new().await;
+    let stored = async |change: fn(&mut domain::key::ApiKey)| {
+        let plan = plan(KeyKind::Full, Permission::Write, None);
+        let org = domain::OrgId::parse("acme").expect("an organization id");
+        let mut key = NewKey::generate(org, plan, Timestamp::from_millis(0));
+        change(&mut key.record);
+        app.system.ctx.keys.create(&key.record).await.expect("a stored key");
+        key.text
+    };
+    let keys = [
+        ("none", String::new()),
+        ("garbage", "garbage".to_owned()),
+        ("disabled", stored(|key| key.enabled = false).await),
+        ("expired", stored(|key| key.expires_at = Some(Timestamp::from_millis(1))).await),
+    ];
+    let mut faults = Faults::default();
+    for operation in Operation::all() {
+        for (what, key) in &keys {
+            let answer = operation.ask(&app, key).await;
+            if operation.is_open {
+                assert!(answer.status.is_success(), "{}: {}", operation.name(), answer.status);
+            } else {
+                faults.note(
+                    &format!("{what}: {}", operation.name()),
+                    &answer,
+                    401,
+                    "AuthenticationError",
+                    "",
+                );
+            }
+        }
+    }
+    faults.assert_none();
+}
+
+#[tokio::test]
+async fn every_key_may_what_it_is_for_and_nothing_else() {
+    let app = TestApp::new().await;
+    let admin = app.key("acme").await;
+    let operations = Operation::all();
+    assert!(operations.len() > 40, "{}", operations.len());
+    let mut faults = Faults::default();
+    let mut wrong = Vec::new();
+    app.add(&admin, &json!({"content": "The mill stands still.", "containerTag": TAG})).await;
+    for (what, plan, may) in good() {
+        // What a session may not beside an administrator is told where sessions are.
+        let opens_session =
+            |operation: &&Operation| what == "session" && operation.name() == "POST /v3/session";
+        let asked = operations.iter().filter(|operation| !operation.is_open && !opens_session(operation));
+        for operation in asked {
+            // Operations before this one may have ended or reset it.
+            let key = app.key_of("acme", plan.clone()).await.text;
+            let answer = operation.ask(&app, &key).await;
+            let place = format!("{what} key: {} ({:?})", operation.name(), operation.need());
+            if !may.contains(&operation.need()) {
+                faults.note(&place, &answer, 403, "PermissionError", "");
+            } else if matches!(answer.status.as_u16(), 401 | 403 | 405 | 500..) {
+                wrong.push(format!("{place}: {} {}", answer.status, answer.body));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} are refused:\n{}", wrong.len(), wrong.join("\n"));
+    faults.assert_none();
+}
+
+#[tokio::test]
+async fn a_key_of_another_tag_reaches_nothing_of_this_one() {
+    let app = TestApp::new().await;
+    let admin = app.key("acme").await;
+    app.add(&admin, &json!({"content": "The mill stands still.", "containerTag": TAG})).await;
+    let mut faults = Faults::default();
+    for kind in [KeyKind::Agent, KeyKind::Scoped] {
+        let key = app.key_of("acme", plan(kind, Permission::Write, Some("elsewhere"))).await.text;
+        for operation in Operation::all().iter().filter(|operation| operation.names_tag()) {
+            let answer = operation.ask(&app, &key).await;
+            // A batch is refused document by document.
+            if operation.path.ends_with("/batch") {
+                assert_eq!(answer.body["success"], 0, "{}", answer.body);
+                assert!(answer.body.to_string().contains("PermissionError"), "{}", answer.body);
+                continue;
+            }
+            faults.note(&format!("{kind:?}: {}", operation.name()), &answer, 403, "PermissionError", "");
+        }
+    }
+    faults.assert_none();
+}
+
+#[tokio::test]
+async fn a_scoped_key_that_names_no_tag_means_its_own() {
+    let app = TestApp::new().await;
+    let admin = app.key("acme").await;
+    for tag in ["north", "south"] {
+        let content = format!("My favourite bird is the {tag} heron.");
+        app.add(&admin, &json!({"content": content, "containerTag": tag, "filepath": "/a/b.md"})).await;
+    }
+    let key = app.key_of("acme", plan(KeyKind::Scoped, Permission::Write, Some("north"))).await.text;
+    for (method, path, body, count) in [
+        ("POST", "/v3/documents/list", json!({}), "/pagination/totalItems"),
+        ("POST", "/v3/documents/documents", json!({}), "/pagination/totalItems"),
+        ("POST", "/v4/memories/list", json!({}), "/pagination/totalItems"),
+        ("POST", "/v3/search", json!({"q": "heron"}), "/total"),
+        ("POST", "/v4/search", json!({"q": "heron", "searchMode": "documents", "threshold": 0}), "/total"),
+        ("POST", "/v4/profile", json!({}), ""),
+        ("POST", "/v4/profile/buckets", json!({}), ""),
+        ("GET", "/v3/documents/processing", Value::Null, ""),
+        ("POST", "/v4/memories", json!({"memories": [{"content": "Mine."}]}), ""),
+        ("POST", "/v4/memories/forget-matching", json!({"query": "heron", "dryRun": true}), ""),
+        ("DELETE", "/v3/documents/bulk", json!({"filepath": "/a/"}), "/deletedCount"),
+    ] {
+        let answer = app.call(method, path, &key, &body).await;
+        assert!(answer.status.is_success(), "{method} {path}: {}", answer.body);
+        assert!(!answer.body.to_string().contains("south"), "{method} {path}: {}", answer.body);
+        if !count.is_empty() {
+            assert_eq!(answer.body.pointer(count), Some(&json!(1)), "{method} {path}: {}", answer.body);
+        }
+    }
+    // Nothing says that all of it is meant.
+    assert_eq!(app.call("DELETE", "/v3/documents/bulk", &key, &json!({})).await.status, 400);
+    let left = app.post("/v3/documents/list", &admin, &json!({"containerTags": ["south"]})).await;
+    assert_eq!(left.body["pagination"]["totalItems"], 1);
+}

@@ -1,0 +1,311 @@
+//! `/v3/auth`: keys are made, shown once, listed, disabled, deleted, and stop.
+
+use domain::key::Permission;
+use serde_json::{Value, json};
+
+use crate::client::{Client, ids};
+use crate::shape::{Faults, ok, refused};
+
+const KEYS: &str = "/v3/auth/keys";
+const SCOPED: &str = "/v3/auth/scoped-key";
+const AGENT: &str = "/v3/auth/agent-key";
+const DAY: i64 = 24 * 60 * 60;
+
+fn scoped_shape() -> Value {
+    json!({
+        "key": "string", "id": "string", "name": "string", "containerTag": "string", "expiresAt": "time|null",
+        "allowedEndpoints": ["string"],
+    })
+}
+
+fn agent_shape(tags: Value) -> Value {
+    json!({
+        "id": "string", "key": "string", "name": "string", "permission": "string", "containerTags": tags,
+        "expiresAt": "time|null",
+    })
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().expect("a text")
+}
+
+async fn scoped(client: &Client, body: Value) -> Value {
+    ok(client.post(SCOPED, body).await, &scoped_shape())
+}
+
+async fn agent(client: &Client, body: Value) -> Value {
+    let tags = if body["containerTags"].is_array() { json!(["string"]) } else { json!("null") };
+    ok(client.post(AGENT, body).await, &agent_shape(tags))
+}
+
+async fn listed(client: &Client) -> Vec<Value> {
+    client.get(KEYS).await.body["keys"].as_array().expect("keys").clone()
+}
+
+/// Whether the key still opens anything.
+async fn works(client: &Client, key: &Value) -> bool {
+    client.app.get("/v3/session", text(key)).await.status.is_success()
+}
+
+#[tokio::test]
+async fn a_scoped_key_is_for_the_content_of_its_container() {
+    let client = Client::new().await;
+    let key = scoped(&client, json!({"containerTag": "box"})).await;
+    assert_eq!(
+        (&key["name"], &key["containerTag"], &key["expiresAt"]),
+        (&json!("scoped_box"), &json!("box"), &Value::Null)
+    );
+    let endpoints =
+        ["/v3/documents", "/v3/memories", "/v4/memories", "/v3/search", "/v4/search", "/v4/profile"];
+    assert_eq!(key["allowedEndpoints"], json!(endpoints));
+    let id = client.app.add(text(&key["key"]), &json!({"content": "A heron."})).await;
+    assert_eq!(client.document(&id).await["containerTags"], json!(["box"]), "it goes where the key reaches");
+    let mut faults = Faults::default();
+    for (method, path, body) in [
+        ("POST", "/v3/documents", json!({"content": "A heron.", "containerTag": "other"})),
+        ("POST", "/v4/search", json!({"q": "heron", "containerTag": "other"})),
+        ("GET", "/v3/settings", Value::Null),
+        ("PATCH", "/v3/settings", json!({"chunkSize": 500})),
+        ("GET", KEYS, Value::Null),
+        ("POST", SCOPED, json!({"containerTag": "box"})),
+        ("GET", "/v3/container-tags/box", Value::Null),
+    ] {
+        let answer = client.app.call(method, path, text(&key["key"]), &body).await;
+        faults.note(&format!("{method} {path}"), &answer, 403, "PermissionError", "");
+    }
+    faults.assert_none();
+    let long = scoped(&client, json!({"containerTag": "x".repeat(100), "name": "Ada's phone ü"})).await;
+    assert_eq!(long["name"], "Ada's phone ü");
+    assert_eq!(text(&scoped(&client, json!({"containerTag": "x".repeat(100)})).await["name"]).len(), 100);
+    assert_eq!(scoped(&client, json!({"containerTags": ["old"]})).await["containerTag"], "old");
+}
+
+#[tokio::test]
+async fn an_agents_key_reaches_what_it_was_made_for_and_administers_nothing() {
+    let client = Client::new().await;
+    let all = agent(&client, json!({"name": "all", "permission": "write"})).await;
+    let some =
+        json!({"name": "some", "permission": "read", "containerTags": ["a", "b", "a"], "expiresInDays": 1});
+    let some = agent(&client, some).await;
+    assert_eq!((&all["containerTags"], &all["permission"]), (&Value::Null, &json!("write")));
+    assert_eq!((&some["containerTags"], &some["permission"]), (&json!(["a", "b"]), &json!("read")));
+    client.app.add(text(&all["key"]), &json!({"content": "A heron.", "containerTag": "c"})).await;
+    let mut faults = Faults::default();
+    for key in [&all, &some] {
+        for (method, path) in
+            [("GET", KEYS), ("POST", AGENT), ("POST", "/v3/settings/reset"), ("PATCH", "/v3/settings")]
+        {
+            let body = if method == "GET" { Value::Null } else { json!({}) };
+            let answer = client.app.call(method, path, text(&key["key"]), &body).await;
+            faults.note(&format!("{method} {path}"), &answer, 403, "PermissionError", "");
+        }
+    }
+    for (path, body, named) in [
+        ("/v3/documents", json!({"content": "x", "containerTag": "a"}), "read"),
+        ("/v4/search", json!({"q": "heron", "containerTag": "c"}), "c"),
+    ] {
+        let answer = client.app.post(path, text(&some["key"]), &body).await;
+        faults.note(&format!("{path} {body}"), &answer, 403, "PermissionError", named);
+    }
+    faults.assert_none();
+}
+
+#[tokio::test]
+async fn a_wrong_plan_is_named_and_makes_no_key() {
+    let client = Client::new().await;
+    let mut faults = Faults::default();
+    let with = |base: Value, name: &str, value: &Value| {
+        let mut body = base;
+        body[name] = value.clone();
+        body
+    };
+    let of_scoped = || json!({"containerTag": "box"});
+    let of_agent = || json!({"name": "a", "permission": "read"});
+    for (name, bad) in [
+        ("containerTag", vec![Value::Null, json!("a b"), json!("x".repeat(101)), json!(1)]),
+        ("name", vec![json!(""), json!(" "), json!("x".repeat(101)), json!(1)]),
+        ("expiresInDays", vec![json!(0), json!(366), json!(-1), json!(1.5), json!("7")]),
+        ("rateLimitMax", vec![json!(0), json!(10_001), json!("500")]),
+        ("rateLimitTimeWindow", vec![json!(0), json!(3_600_001), json!(true)]),
+    ] {
+        for value in bad {
+            let answer = client.post(SCOPED, with(of_scoped(), name, &value)).await;
+            faults.note(&format!("scoped {name} {value}"), &answer, 400, "ValidationError", name);
+        }
+    }
+    let many: Vec<String> = (0..101).map(|n| format!("tag-{n}")).collect();
+    for (name, bad) in [
+        ("name", vec![Value::Null, json!(""), json!("x".repeat(101))]),
+        ("permission", vec![Value::Null, json!("admin"), json!("Write")]),
+        ("containerTag", vec![]),
+        ("containerTags", vec![json!([]), json!(["a b"]), json!("a"), json!(many)]),
+        ("expiresInDays", vec![json!(0), json!(366)]),
+    ] {
+        for value in bad {
+            let answer = client.post(AGENT, with(of_agent(), name, &value)).await;
+            let named = if value == json!(["a b"]) { "containerTag" } else { name };
+            faults.note(&format!("agent {name} {value}"), &answer, 400, "ValidationError", named);
+        }
+    }
+    faults.note("empty", &client.post(AGENT, json!({})).await, 400, "ValidationError", "name");
+    faults.assert_none();
+    assert_eq!(listed(&client).await.len(), 1, "the key of this test");
+    let most = json!({
+        "containerTag": "box", "name": "x".repeat(100), "expiresInDays": 365, "rateLimitMax": 10_000,
+        "rateLimitTimeWindow": 3_600_000,
+    });
+    scoped(&client, most).await;
+    scoped(
+        &client,
+        json!({"containerTag": "box", "expiresInDays": 1, "rateLimitMax": 1, "rateLimitTimeWindow": 1}),
+    )
+    .await;
+    agent(&client, json!({"name": "x", "permission": "read", "containerTags": many[..100]})).await;
+}
+
+#[tokio::test]
+async fn keys_are_listed_without_their_secrets() {
+    let client = Client::new().await;
+    client.app.key("other").await;
+    let one = scoped(&client, json!({"containerTag": "box", "rateLimitMax": 7, "expiresInDays": 2})).await;
+    client.app.world.clock.advance_seconds(1);
+    let two = agent(&client, json!({"name": "two", "permission": "read", "containerTags": ["a", "b"]})).await;
+    client.post("/v3/session", Value::Null).await;
+    let answer = client.get(KEYS).await;
+    for secret in [&one["key"], &two["key"], &json!(client.key)] {
+        let secret = text(secret).rsplit('_').next().expect("a part");
+        assert!(!format!("{answer:?}").contains(secret));
+    }
+    let keys = answer.body["keys"].as_array().expect("keys");
+    assert_eq!(ids(&answer.body["keys"], "name"), ["test", "scoped_box", "two"], "oldest first, no sessions");
+    let shown = &keys[1];
+    let wanted = json!({
+        "id": one["id"], "name": "scoped_box", "start": format!("rk_{}", text(&one["id"])), "kind": "scoped",
+        "permission": "write", "containerTags": ["box"], "containerTag": "box", "createdAt": shown["createdAt"],
+        "expiresAt": one["expiresAt"], "enabled": true, "rateLimitMax": 7, "rateLimitTimeWindow": 60_000,
+    });
+    assert_eq!(*shown, wanted);
+    assert_eq!((&keys[2]["containerTag"], &keys[2]["rateLimitMax"]), (&Value::Null, &Value::Null));
+    assert_eq!((&keys[0]["kind"], &keys[0]["containerTags"]), (&json!("full"), &Value::Null));
+}
+
+#[tokio::test]
+async fn a_key_that_is_revoked_disabled_or_expired_stops_within_half_a_minute() {
+    let client = Client::new().await;
+    let clock = &client.app.world.clock;
+    let new = async |days: i64| scoped(&client, json!({"containerTag": "box", "expiresInDays": days})).await;
+    let (deleted, revoked, disabled, expiring) = (new(9).await, new(9).await, new(9).await, new(1).await);
+    let path = |key: &Value| format!("{KEYS}/{}", text(&key["id"]));
+    for key in [&deleted, &revoked, &disabled, &expiring] {
+        assert!(works(&client, &key["key"]).await);
+    }
+    assert_eq!(client.delete(&path(&deleted)).await.body, json!({"success": true}));
+    let answer = client.delete(&format!("{SCOPED}/{}", text(&revoked["id"]))).await;
+    assert_eq!(answer.body, json!({"success": true}));
+    let toggle = async |key: &Value, body: Value| {
+        client.app.call("PUT", &format!("{}/toggle", path(key)), &client.key, &body).await.body
+    };
+    assert_eq!(toggle(&disabled, Value::Null).await, json!({"enabled": false}));
+    clock.advance_seconds(30);
+    for (key, why) in [(&deleted, "not valid"), (&revoked, "not valid"), (&disabled, "disabled")] {
+        refused(&client.app.get("/v3/session", text(&key["key"])).await, 401, "AuthenticationError", why);
+    }
+    assert!(works(&client, &expiring["key"]).await);
+    for (body, enabled) in [
+        (json!({}), true),
+        (json!({"enabled": true}), true),
+        (json!({"enabled": false}), false),
+        (Value::Null, true),
+    ] {
+        assert_eq!(toggle(&disabled, body).await, json!({"enabled": enabled}));
+    }
+    clock.advance_seconds(30);
+    assert!(works(&client, &disabled["key"]).await);
+    // An end that was known beforehand is kept to the second.
+    clock.advance_seconds(DAY - 61);
+    assert!(works(&client, &expiring["key"]).await);
+    clock.advance_seconds(1);
+    refused(
+        &client.app.get("/v3/session", text(&expiring["key"])).await,
+        401,
+        "AuthenticationError",
+        "expired",
+    );
+}
+
+#[tokio::test]
+async fn a_key_does_nothing_to_itself_nor_to_those_of_others() {
+    let client = Client::new().await;
+    let own = text(&listed(&client).await[0]["id"]).to_owned();
+    let plain = agent(&client, json!({"name": "plain", "permission": "read"})).await;
+    let other = client.app.key("other").await;
+    let theirs = client.app.get(KEYS, &other).await.body["keys"][0]["id"].clone();
+    let call = async |method: &str, path: String, body: Value| {
+        client.app.call(method, &path, &client.key, &body).await
+    };
+    let mut faults = Faults::default();
+    for (method, path, body) in [
+        ("DELETE", format!("{KEYS}/{own}"), Value::Null),
+        ("PUT", format!("{KEYS}/{own}/toggle"), Value::Null),
+        ("PUT", format!("{KEYS}/{own}/toggle"), json!({"enabled": false})),
+    ] {
+        faults.note(
+            &format!("{method} {path} {body}"),
+            &call(method, path, body).await,
+            409,
+            "ConflictError",
+            "itself",
+        );
+    }
+    for id in [text(&theirs), "never", "not%20an%20id", &"x".repeat(40)] {
+        for (method, path) in [
+            ("DELETE", format!("{KEYS}/{id}")),
+            ("DELETE", format!("{SCOPED}/{id}")),
+            ("PUT", format!("{KEYS}/{id}/toggle")),
+        ] {
+            let note = format!("{method} {path}");
+            faults.note(&note, &call(method, path, Value::Null).await, 404, "NotFoundError", "Key not found");
+        }
+        let enable = call("PUT", format!("{KEYS}/{id}/toggle"), json!({"enabled": false})).await;
+        faults.note(&format!("disable {id}"), &enable, 404, "NotFoundError", "Key not found");
+    }
+    let not_scoped = call("DELETE", format!("{SCOPED}/{}", text(&plain["id"])), Value::Null).await;
+    faults.note("no scoped key", &not_scoped, 404, "NotFoundError", "Key not found");
+    faults.assert_none();
+    assert_eq!(
+        call("PUT", format!("{KEYS}/{own}/toggle"), json!({"enabled": true})).await.body,
+        json!({"enabled": true})
+    );
+    client.app.world.clock.advance_seconds(31);
+    for key in [&plain["key"], &json!(other), &json!(client.key)] {
+        assert!(works(&client, key).await);
+    }
+}
+
+#[tokio::test]
+async fn keys_are_an_administrators_affair() {
+    let client = Client::new().await;
+    let reader = client.app.key_with("acme", Permission::Read, None).await;
+    let mut faults = Faults::default();
+    for (method, path) in [
+        ("GET", KEYS.to_owned()),
+        ("POST", SCOPED.to_owned()),
+        ("POST", AGENT.to_owned()),
+        ("DELETE", format!("{KEYS}/x")),
+        ("DELETE", format!("{SCOPED}/x")),
+        ("PUT", format!("{KEYS}/x/toggle")),
+        ("POST", "/v3/session".to_owned()),
+    ] {
+        let body = json!({"containerTag": "a", "name": "a", "permission": "read"});
+        let call = async |key: &str| client.app.call(method, &path, key, &body).await;
+        faults.note(
+            &format!("{method} {path}"),
+            &call(&reader).await,
+            403,
+            "PermissionError",
+            "administrator",
+        );
+        faults.note(&format!("{method} {path}"), &call("").await, 401, "AuthenticationError", "key");
+    }
+    faults.assert_none();
+}

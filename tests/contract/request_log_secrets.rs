@@ -1,0 +1,134 @@
+//! Credentials that people paste into content, names and questions: none of them gets into the log, stored or printed.
+
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+
+use domain::settings::LogContent;
+use serde_json::{Value, json};
+
+use crate::client::Client;
+use crate::request_log::{keep, log};
+
+#[path = "../../shared/edge/src/secret/tests/samples.rs"]
+mod samples;
+
+/// What was printed.
+#[derive(Clone, Default)]
+struct Printed(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Printed {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().expect("no panic").extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Printed {
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.0.lock().expect("no panic")).into_owned()
+    }
+}
+
+/// Requests that hold a text wherever a request may hold one; what is refused is in the log as well.
+fn requests(text: &str) -> Vec<(&'static str, String, Value)> {
+    // As a name, where it can be one.
+    let is_name = text.len() <= 90 && text.chars().all(|c| c.is_ascii_alphanumeric() || "_-:.".contains(c));
+    let plain = if is_name { text.to_owned() } else { "name".to_owned() };
+    let note = json!({"role": "user", "content": text, "name": text});
+    vec![
+        (
+            "POST",
+            "/v3/documents".into(),
+            json!({
+                "content": format!("Remember: {text}"), "containerTag": "box", "filepath": format!("/{plain}"),
+                "metadata": {"note": text, "id": text, plain.clone(): "x"}, "entityContext": text,
+            }),
+        ),
+        (
+            "POST",
+            "/v3/documents".into(),
+            json!({"content": "Words.", "customId": plain, "containerTag": "box"}),
+        ),
+        ("POST", "/v3/documents".into(), json!({"content": 1, "taskType": text, text: text, "id": text})),
+        (
+            "POST",
+            "/v3/documents/batch".into(),
+            json!({"documents": [{"content": text, "status": text}, text]}),
+        ),
+        ("POST", "/v3/documents/list".into(), json!({"status": text, "containerTags": [plain]})),
+        ("GET", format!("/v3/documents/{plain}?containerTag={plain}"), Value::Null),
+        ("POST", "/v3/search".into(), json!({"q": text, "containerTag": "box"})),
+        (
+            "POST",
+            "/v4/search".into(),
+            json!({
+                "q": text, "containerTag": "box", "searchMode": "hybrid", "threshold": 0,
+                "filters": {"AND": [{"key": plain, "value": text}]},
+            }),
+        ),
+        (
+            "POST",
+            "/v4/memories".into(),
+            json!({
+                "containerTag": "box", "memories": [{"content": format!("I wrote {text} down.")}],
+            }),
+        ),
+        ("POST", "/v4/memories/list".into(), json!({"containerTags": ["box"]})),
+        ("POST", "/v4/profile".into(), json!({"containerTag": "box", "q": text, "buckets": [text]})),
+        (
+            "POST",
+            "/v4/conversations".into(),
+            json!({
+                "conversationId": plain, "messages": [note], "containerTag": "box",
+            }),
+        ),
+        ("PATCH", "/v3/container-tags/box".into(), json!({"entityContext": text})),
+        ("PATCH", "/v3/settings".into(), json!({"workspacePrompt": text, "chunkSize": text})),
+    ]
+}
+
+#[tokio::test]
+async fn what_looks_like_a_credential_is_in_no_log() {
+    let printed = Printed::default();
+    let writer = printed.clone();
+    let subscriber = tracing_subscriber::fmt().with_max_level(tracing::Level::INFO).with_ansi(false);
+    let guard = tracing::subscriber::set_default(subscriber.with_writer(move || writer.clone()).finish());
+    let client = Client::new().await;
+    client.send(json!({"content": "Words.", "containerTag": "box"})).await;
+    // Other tests that print nothing may have turned it off for everybody.
+    tracing::callsite::rebuild_interest_cache();
+    let credentials = samples::credentials();
+    assert!(credentials.len() >= 60, "{}", credentials.len());
+    let mut sent = 1;
+    for mode in [LogContent::Redacted, LogContent::Full] {
+        keep(&client, mode).await;
+        for (text, _) in &credentials {
+            for (method, path, body) in requests(text) {
+                let answer = client.app.call(method, &path, &client.key, &body).await;
+                assert!(answer.status.as_u16() < 500, "{method} {path} {body}: {}", answer.body);
+                sent += 1;
+            }
+        }
+    }
+    drop(guard);
+    let records = log(&client).await;
+    assert_eq!(records.len(), sent, "every request is there to be searched");
+    let stored: Vec<String> =
+        records.iter().map(|record| serde_json::to_string(record).expect("JSON")).collect();
+    let printed = printed.text();
+    let start: String = printed.chars().take(300).collect();
+    assert!(printed.contains("answered 200"), "something was printed: {start}");
+    let mut found = Vec::new();
+    for (text, secret) in credentials {
+        let secret: String = secret.chars().take(12).collect();
+        let lines = stored.iter().filter(|line| line.contains(&secret));
+        found.extend(lines.take(2).map(|line| format!("{text}: {line}")));
+        assert!(!printed.contains(&secret), "{text} was printed");
+    }
+    assert!(found.is_empty(), "{} are in the log:\n{}", found.len(), found.join("\n"));
+    assert!(stored.iter().any(|line| line.contains("[secret]")));
+}

@@ -1,0 +1,141 @@
+//! `/v3/session`, and the description of the interface.
+
+use domain::key::Permission;
+use http::Request;
+use serde_json::{Value, json};
+
+use crate::client::Client;
+use crate::shape::{Faults, ok, refused};
+
+const PATH: &str = "/v3/session";
+
+fn text(value: &Value) -> &str {
+    value.as_str().expect("a text")
+}
+
+async fn session(client: &Client, key: &str) -> Value {
+    let scope = json!({
+        "type": "string", "permission": "string", "tag?": "string", "tags?": ["string"],
+        "rateLimit?": {"max": "int", "timeWindow": "int"}, "expires?": "time",
+    });
+    let answer = client.app.get(PATH, key).await;
+    let tags = if answer.body["containerTags"].is_null() {
+        json!("null")
+    } else {
+        json!([{"containerTag": "string", "permission": "string"}])
+    };
+    let shape = json!({
+        "user": {"id": "string", "email": "null", "name": "string"},
+        "org": {"id": "string", "name": "string", "slug": "string"},
+        "role": "string", "accessType": "string", "containerTags": tags, "scope": scope,
+    });
+    ok(answer, &shape)
+}
+
+#[tokio::test]
+async fn a_key_is_told_who_it_is_and_how_far_it_reaches() {
+    let client = Client::new().await;
+    let own = session(&client, &client.key).await;
+    assert_eq!(own["org"], json!({"id": "acme", "name": "acme", "slug": "acme"}));
+    assert_eq!(own["user"]["name"], "test");
+    assert!(client.key.starts_with(&format!("rk_{}_", text(&own["user"]["id"]))));
+    let wide = ("full", Value::Null, json!({"type": "full", "permission": "write"}));
+    assert_eq!((text(&own["role"]), text(&own["accessType"])), ("owner", wide.0));
+    assert_eq!((&own["containerTags"], &own["scope"]), (&wide.1, &wide.2));
+    let reader = session(&client, &client.app.key_with("acme", Permission::Read, None).await).await;
+    assert_eq!((text(&reader["role"]), text(&reader["accessType"])), ("viewer", "full"));
+    let agent = client.post("/v3/auth/agent-key", json!({"name": "a", "permission": "write"})).await.body;
+    assert_eq!(text(&session(&client, text(&agent["key"])).await["role"]), "editor");
+    let two = client.app.key_with("acme", Permission::Read, Some(&["a", "b"])).await;
+    let two = session(&client, &two).await;
+    let access = |tag: &str, permission: &str| json!({"containerTag": tag, "permission": permission});
+    assert_eq!(two["containerTags"], json!([access("a", "read"), access("b", "read")]));
+    assert_eq!((text(&two["role"]), text(&two["accessType"])), ("viewer", "restricted"));
+    assert_eq!(two["scope"], json!({"type": "scoped", "permission": "read", "tags": ["a", "b"]}));
+    let body =
+        json!({"containerTag": "box", "rateLimitMax": 9, "rateLimitTimeWindow": 1000, "expiresInDays": 1});
+    let made = client.post("/v3/auth/scoped-key", body).await.body;
+    let scoped = session(&client, text(&made["key"])).await;
+    assert_eq!(scoped["user"], json!({"id": made["id"], "email": null, "name": "scoped_box"}));
+    let scope = json!({
+        "type": "scoped", "permission": "write", "tags": ["box"], "tag": "box",
+        "rateLimit": {"max": 9, "timeWindow": 1000}, "expires": made["expiresAt"],
+    });
+    assert_eq!((text(&scoped["role"]), &scoped["scope"]), ("editor", &scope));
+    for key in ["", "garbage"] {
+        refused(&client.app.get(PATH, key).await, 401, "AuthenticationError", "key");
+    }
+}
+
+#[tokio::test]
+async fn a_session_administers_for_a_quarter_of_an_hour() {
+    let client = Client::new().await;
+    let open =
+        async || ok(client.post(PATH, Value::Null).await, &json!({"token": "string", "expiresAt": "time"}));
+    let (one, two) = (open().await, open().await);
+    assert_ne!(one["token"], two["token"]);
+    let who = session(&client, text(&one["token"])).await;
+    assert_eq!((text(&who["role"]), text(&who["user"]["name"])), ("owner", "session of test"));
+    assert_eq!(who["scope"]["expires"], one["expiresAt"]);
+    let token = text(&one["token"]);
+    let patched = client.app.call("PATCH", "/v3/settings", token, &json!({"chunkSize": 500})).await;
+    assert!(patched.status.is_success(), "{}", patched.body);
+    let mut faults = Faults::default();
+    faults.note(
+        "prolonged",
+        &client.app.post(PATH, token, &Value::Null).await,
+        403,
+        "PermissionError",
+        "session",
+    );
+    // What ends one session ends no other.
+    assert_eq!(client.app.delete(PATH, token).await.body, json!({"success": true}));
+    client.app.world.clock.advance_seconds(30);
+    faults.note("ended", &client.app.get(PATH, token).await, 401, "AuthenticationError", "key");
+    client.app.world.clock.advance_seconds(15 * 60 - 31);
+    session(&client, text(&two["token"])).await;
+    client.app.world.clock.advance_seconds(1);
+    faults.note(
+        "over",
+        &client.app.get(PATH, text(&two["token"])).await,
+        401,
+        "AuthenticationError",
+        "expired",
+    );
+    faults.note("no session", &client.delete(PATH).await, 400, "ValidationError", "session");
+    faults.assert_none();
+    session(&client, &client.key).await;
+}
+
+#[tokio::test]
+async fn a_session_ends_with_disabling_and_deletes_the_key_that_opened_it() {
+    let client = Client::new().await;
+    let token = client.post(PATH, Value::Null).await.body["token"].clone();
+    let id = session(&client, &client.key).await["user"]["id"].clone();
+    let path = format!("/v3/auth/keys/{}", text(&id));
+    let answer = client.app.delete(&path, text(&token)).await;
+    assert_eq!(answer.body, json!({"success": true}));
+    client.app.world.clock.advance_seconds(30);
+    refused(&client.get(PATH).await, 401, "AuthenticationError", "");
+    let own = session(&client, text(&token)).await["user"]["id"].clone();
+    let path = format!("/v3/auth/keys/{}", text(&own));
+    refused(&client.app.delete(&path, text(&token)).await, 409, "ConflictError", "itself");
+}
+
+#[tokio::test]
+async fn the_description_is_served_to_everybody() {
+    let client = Client::new().await;
+    let written: Value = serde_norway::from_str(include_str!("../../openapi.yaml")).expect("YAML");
+    for path in ["/v3/openapi", "/v4/openapi"] {
+        for key in ["", "garbage", &client.key] {
+            let answer = client.app.get(path, key).await;
+            assert_eq!(answer.body, written);
+            assert_eq!(answer.body["info"]["version"], "3.0.0");
+            let header = |name: &str| answer.headers.get(name).and_then(|value| value.to_str().ok());
+            assert_eq!(header("cache-control"), Some("public, max-age=300"));
+            assert_eq!(header("content-type"), Some("application/json"));
+        }
+    }
+    let request = Request::post("/v3/openapi").body("".into()).expect("a request");
+    assert_eq!(client.app.send(request).await.status, 405);
+}

@@ -1,0 +1,89 @@
+//! What the prompts of an organization do: they help a model to choose, and nothing is learned from them.
+
+use remote::ModelSettings;
+use serde_json::{Value, json};
+use testkit::{TestApp, World};
+
+use crate::client::Client;
+use crate::server::{Server, page};
+
+const TEXT: &str = "Mara moved to Lisbon in 2021.";
+
+fn proposal(text: &str) -> Value {
+    json!({
+        "text": text, "sentences": [1], "kind": "fact", "static": true, "confidence": 0.9, "speaker": null,
+        "eventDate": null, "forgetAfter": null, "topic": null,
+    })
+}
+
+/// A client of a service whose model takes everything that it reads for a fact.
+async fn with_gullible_model() -> (Client, Server) {
+    let server = Server::start(|_| {
+        let memories = [
+            "Mara moved to Lisbon in 2021.",
+            "Boris breeds herons in Oslo.",
+            "The station rings cranes in Utrecht.",
+            "Clara sells kayaks in Bonn.",
+        ];
+        let content = json!({"memories": memories.map(proposal)}).to_string();
+        let answer = json!({"choices": [{"message": {"content": content}}]});
+        page("application/json", answer.to_string().as_bytes())
+    })
+    .await;
+    let mut world = World::new().expect("a folder");
+    world.models = ModelSettings {
+        url: Some(format!("http://{}/v1", server.address)),
+        memory_model: Some("scribe".into()),
+        ..ModelSettings::default()
+    };
+    (Client::of(TestApp::start(&world, 0).await.expect("an app"), "acme").await, server)
+}
+
+/// Which of the three texts of guidance the model was shown about the newest document.
+async fn shown(client: &Client, server: &Server) -> Vec<&'static str> {
+    let before = server.received().len();
+    client.add(json!({"content": TEXT, "containerTag": "box", "customId": format!("note-{before}")})).await;
+    let asked = server.received().split_off(before);
+    assert!(!asked.is_empty(), "the model is asked");
+    let profile = client.post("/v4/profile", json!({"containerTag": "box"})).await.body.to_string();
+    assert!(profile.contains("Lisbon"), "{profile}");
+    for invented in ["Oslo", "Utrecht", "kayaks"] {
+        assert!(!profile.contains(invented), "only the source tells facts: {profile}");
+    }
+    ["herons", "cranes", "kayaks"].into_iter().filter(|word| asked[0].body.contains(word)).collect()
+}
+
+#[tokio::test]
+async fn prompts_reach_the_model_beside_the_containers_own_and_are_no_facts() {
+    let (client, server) = with_gullible_model().await;
+    assert_eq!(shown(&client, &server).await, [""; 0]);
+    let prompts = json!({
+        "shouldLLMFilter": true,
+        "filterPrompt": "Boris breeds herons in Oslo.",
+        "workspacePrompt": "The station rings cranes in Utrecht.",
+    });
+    assert!(client.patch("/v3/settings", prompts).await.status.is_success());
+    assert_eq!(shown(&client, &server).await, ["herons", "cranes"]);
+    client.patch("/v3/container-tags/box", json!({"entityContext": "Clara sells kayaks in Bonn."})).await;
+    assert_eq!(shown(&client, &server).await, ["herons", "cranes", "kayaks"]);
+    client.patch("/v3/settings", json!({"shouldLLMFilter": false})).await;
+    assert_eq!(
+        shown(&client, &server).await,
+        ["cranes", "kayaks"],
+        "what filters, filters while filtering is on"
+    );
+    client.patch("/v3/settings", json!({"workspacePrompt": null})).await;
+    assert_eq!(shown(&client, &server).await, ["kayaks"]);
+}
+
+#[tokio::test]
+async fn prompts_as_long_as_they_may_be_reach_the_model_whole() {
+    let (client, server) = with_gullible_model().await;
+    let long = |length: usize, last: &str| format!("{} {last}", "x".repeat(length - last.len() - 1));
+    let prompts = json!({
+        "shouldLLMFilter": true, "filterPrompt": long(750, "herons"), "workspacePrompt": long(1500, "cranes"),
+    });
+    assert!(client.patch("/v3/settings", prompts).await.status.is_success());
+    client.patch("/v3/container-tags/box", json!({"entityContext": long(1500, "kayaks")})).await;
+    assert_eq!(shown(&client, &server).await, ["herons", "cranes", "kayaks"]);
+}

@@ -1,0 +1,173 @@
+//! Secrets in settings: sealed, found by nobody who looks, deleted when they are taken away.
+
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+
+use domain::settings::Provider;
+use domain::{OrgId, Tenant};
+use futures::future::join_all;
+use serde_json::{Value, json};
+use testkit::Rates;
+use tracing_subscriber::fmt::MakeWriter;
+
+use crate::client::Client;
+
+const PATH: &str = "/v3/settings";
+const CANARY: &str = "GRAUREIHER-7f3e91c2d4";
+
+/// What is logged while it lives, in the thread of a test.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().expect("the log").extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl MakeWriter<'_> for Log {
+    type Writer = Self;
+
+    fn make_writer(&self) -> Self {
+        self.clone()
+    }
+}
+
+fn holds(bytes: &[u8], part: &str) -> bool {
+    bytes.windows(part.len()).any(|window| window == part.as_bytes())
+}
+
+/// The tables in which `part` stands anywhere, and how many items there are in all of them.
+async fn tables_with(client: &Client, part: &str) -> (Vec<String>, usize) {
+    let system = &client.app.system;
+    let (mut found, mut items) = (Vec::new(), 0);
+    for table in [&system.names.records, &system.names.secrets, &system.names.activity] {
+        let page = system.clients.dynamodb.scan().table_name(table).send().await.expect("a table");
+        for item in page.items() {
+            items += 1;
+            let seen = item.values().any(|value| match value.as_b() {
+                Ok(bytes) => holds(bytes.as_ref(), part),
+                Err(_) => holds(format!("{value:?}").as_bytes(), part),
+            });
+            if seen {
+                found.push(table.clone());
+            }
+        }
+    }
+    (found, items)
+}
+
+/// The secret of the app that an organization has with a provider.
+async fn sealed_of(client: &Client, tenant: &Tenant, provider: Provider) -> Option<String> {
+    let ctx = &client.app.system.ctx;
+    let settings = ctx.settings.get(tenant).await.expect("settings");
+    let name = settings.apps.get(&provider)?.secret.as_deref()?;
+    let secret = ctx.vault.get(tenant, name).await.expect("a vault").expect("what the settings name");
+    Some(secret.expose().to_owned())
+}
+
+async fn sealed(client: &Client, provider: Provider) -> Option<String> {
+    sealed_of(client, &client.tenant, provider).await
+}
+
+/// How many sealed secrets there are, of all organizations, whether anything names them or not.
+pub(crate) async fn sealed_items(client: &Client) -> usize {
+    let system = &client.app.system;
+    let page =
+        system.clients.dynamodb.scan().table_name(&system.names.secrets).send().await.expect("a table");
+    page.items().iter().filter(|item| item.contains_key("sealed")).count()
+}
+
+fn with_secret(provider: &str, secret: &str) -> Value {
+    json!({
+        format!("{provider}ClientId"): "app", format!("{provider}ClientSecret"): secret,
+        format!("{provider}CustomKeyEnabled"): true,
+    })
+}
+
+#[tokio::test]
+async fn a_secret_is_shown_nowhere_again() {
+    let log = Log::default();
+    let subscriber = tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE).with_writer(log.clone());
+    let guard = tracing::subscriber::set_default(subscriber.finish());
+    let client = Client::new().await;
+    client.get(PATH).await;
+    // Tests beside this one may have come first to what logs, and told it that nobody listens.
+    tracing::callsite::rebuild_interest_cache();
+    // The request log keeps as much as it ever does.
+    client.patch(PATH, json!({"logContent": "full"})).await;
+    let mut answers = Vec::new();
+    for provider in ["cloudDrive", "notion", "onedrive", "github", "googleDrive"] {
+        answers.push(client.patch(PATH, with_secret(provider, CANARY)).await);
+        answers.push(client.patch(PATH, json!({format!("{provider}ClientSecret"): [CANARY]})).await);
+        answers.push(client.patch(PATH, json!({format!("{provider}ClientSecret"): {"value": CANARY}})).await);
+    }
+    answers.push(client.get(PATH).await);
+    answers.push(client.get("/v3/analytics/logs?limit=100").await);
+    for answer in &answers {
+        assert!(!format!("{answer:?}").contains(CANARY), "{answer:?}");
+    }
+    assert_eq!(answers.iter().filter(|answer| answer.status == 400).count(), 10);
+    assert_eq!(sealed(&client, Provider::Github).await.as_deref(), Some(CANARY), "it is there for its use");
+    let (found, items) = tables_with(&client, CANARY).await;
+    assert!(found.is_empty() && items > 4, "{found:?} of {items}");
+    assert!(!tables_with(&client, "app").await.0.is_empty(), "the search finds what is there");
+    drop(guard);
+    let logged = log.0.lock().expect("the log");
+    assert!(holds(&logged, "/v3/settings"), "the log has what is logged");
+    let logged = String::from_utf8_lossy(&logged);
+    let told: Vec<&str> = logged.lines().filter(|line| line.contains(CANARY)).collect();
+    assert!(told.is_empty(), "{told:#?}");
+}
+
+#[tokio::test]
+async fn a_secret_is_one_organizations_own_and_replaced_and_deleted() {
+    let client = Client::new().await;
+    let other = client.app.key("other").await;
+    client.patch(PATH, with_secret("notion", "first")).await;
+    client.app.call("PATCH", PATH, &other, &with_secret("notion", "theirs")).await;
+    client.patch(PATH, json!({"notionClientSecret": "second"})).await;
+    assert_eq!(sealed(&client, Provider::Notion).await.as_deref(), Some("second"));
+    // A refusal changes no secret either.
+    let refused = client.patch(PATH, json!({"notionClientSecret": "third", "chunkSize": 1})).await;
+    assert_eq!(
+        (refused.status.as_u16(), sealed(&client, Provider::Notion).await.as_deref()),
+        (400, Some("second"))
+    );
+    client.patch(PATH, json!({"notionClientSecret": null, "notionCustomKeyEnabled": false})).await;
+    assert_eq!(sealed(&client, Provider::Notion).await, None);
+    let theirs = Tenant::of_operator(OrgId::parse("other").expect("an id"));
+    assert_eq!(sealed_of(&client, &theirs, Provider::Notion).await.as_deref(), Some("theirs"));
+    // What was refused was not even sealed; what was replaced or taken away is gone.
+    assert_eq!(sealed_items(&client).await, 1);
+}
+
+#[tokio::test]
+async fn an_app_has_the_secret_that_was_sent_with_its_id_however_many_change_it() {
+    let client = Client::new().await;
+    client.app.faults.set_rates(Rates { yields: 6, ..Rates::default() });
+    for round in 0..10 {
+        let change = async |number: usize| {
+            let (id, secret) = (format!("app {round}.{number}"), format!("secret {round}.{number}"));
+            let body = if number == 0 {
+                json!({"githubClientId": null, "githubClientSecret": null})
+            } else {
+                json!({"githubClientId": id, "githubClientSecret": secret})
+            };
+            let answer = client.patch(PATH, body).await;
+            assert_eq!(answer.status, 200, "{}", answer.body);
+        };
+        join_all((0..6).map(change)).await;
+        let shown = client.get(PATH).await.body;
+        let secret = sealed(&client, Provider::Github).await;
+        let wanted = shown["githubClientId"].as_str().map(|id| id.replace("app", "secret"));
+        assert_eq!(secret, wanted, "{shown}");
+        assert_eq!(shown["githubClientSecretSet"], secret.is_some());
+        assert_eq!(sealed_items(&client).await, usize::from(secret.is_some()), "no other one stays");
+    }
+}
