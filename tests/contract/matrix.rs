@@ -1,0 +1,216 @@
+//! Every parameter of every operation that names something, as `openapi.yaml` has them, with the names of things that
+//! are not the caller's: the answer is the one to a name that does not exist.
+
+mod operations;
+
+use std::collections::BTreeMap;
+
+use domain::key::Permission;
+use http::StatusCode;
+use serde_json::{Value, json};
+use testkit::{TestApp, World};
+
+use crate::client::Client;
+use operations::{Asked, Names, Target, UNKNOWN, targets};
+
+const CANARY: &str = "CANARY-alpha";
+
+/// What there is of each kind that somebody else may try.
+type Things = BTreeMap<Names, Vec<String>>;
+
+/// Two organizations in one world, with something of every kind.
+struct Scene {
+    alpha: Client,
+    beta: Client,
+    /// What alpha has.
+    theirs: Things,
+    /// What beta had and deleted.
+    deleted: Things,
+    /// What beta has outside the container `box`.
+    outside: Things,
+}
+
+impl Scene {
+    async fn new() -> Self {
+        let world = World::new().expect("a folder");
+        let mut clients = Vec::new();
+        for org in ["alpha", "beta"] {
+            clients.push(Client::of(TestApp::start(&world, 0).await.expect("an app"), org).await);
+        }
+        let (beta, alpha) = (clients.pop().expect("two"), clients.pop().expect("two"));
+        let theirs = everything(&alpha, "theirs", CANARY).await;
+        let outside = everything(&beta, "outside", "Beta elsewhere").await;
+        everything(&beta, "box", "Beta in its box").await;
+        let deleted = everything(&beta, "gone", "Beta before").await;
+        remove(&beta, &deleted).await;
+        Self { alpha, beta, theirs, deleted, outside }
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_else(|| panic!("a text, not {value}")).to_owned()
+}
+
+/// Makes one of each kind for an organization; documents and memories in the container `tag`.
+async fn everything(client: &Client, tag: &str, canary: &str) -> Things {
+    let content = format!("{canary} sings. I prefer {canary} to tea.");
+    let document = client.add(json!({"content": content, "containerTag": tag, "customId": "note"})).await;
+    let memories = json!([{"content": format!("{canary} is remembered.")}]);
+    let made = client.post("/v4/memories", json!({"containerTag": tag, "memories": memories})).await;
+    let memory = text(&made.body["memories"][0]["id"]);
+    let key = client.post("/v3/auth/scoped-key", json!({"containerTag": tag, "name": canary})).await;
+    let request = text(&key.body["id"]);
+    for part in ["from", "lost"] {
+        let body = json!({"content": format!("{canary} {part}."), "containerTag": format!("{tag}-{part}")});
+        client.send(body).await;
+    }
+    client.settle().await;
+    let merge = json!({"containerTags": [format!("{tag}-from"), tag], "targetContainerTag": tag});
+    let merge = client.post("/v3/container-tags/merge", merge).await;
+    assert_eq!(merge.status, StatusCode::ACCEPTED, "{}", merge.body);
+    let deletion = client.delete(&format!("/v3/container-tags/{tag}-lost")).await;
+    client.settle().await;
+    BTreeMap::from([
+        (Names::Tag, vec![tag.to_owned()]),
+        (Names::Document, vec![document]),
+        (Names::Memory, vec![memory]),
+        (Names::Key, vec![request.clone()]),
+        (Names::Merge, vec![text(&merge.body["mergeId"])]),
+        (Names::Deletion, vec![text(&deletion.body["deletionId"])]),
+        (Names::Request, vec![text(&json!(key.headers["x-request-id"].to_str().expect("a text")))]),
+    ])
+}
+
+/// Deletes what can be deleted of them.
+async fn remove(client: &Client, things: &Things) {
+    client.delete(&format!("/v3/auth/scoped-key/{}", things[&Names::Key][0])).await;
+    client.delete(&format!("/v3/container-tags/{}", things[&Names::Tag][0])).await;
+    client.settle().await;
+}
+
+/// Status and body of an answer, without what differs between any two answers and without the name that was asked for.
+async fn told(client: &Client, key: &str, asked: &Asked, name: &str) -> (u16, String) {
+    let answer = if asked.is_form {
+        let fields: Vec<(String, String)> = asked.body.as_object().into_iter().flatten().map(field).collect();
+        let fields: Vec<(&str, &str)> =
+            fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        client.app.upload(key, "note.txt", b"A file.", &fields).await
+    } else {
+        client.app.call(&asked.method, &asked.path, key, &asked.body).await
+    };
+    assert!(!answer.status.is_server_error(), "{asked:?}: {} {}", answer.status, answer.body);
+    let whole = answer.body.to_string();
+    assert!(!whole.contains(CANARY), "{asked:?} shows what is another's: {whole}");
+    (answer.status.as_u16(), without_chance(&whole.replace(name, "<name>")))
+}
+
+fn field((name, value): (&String, &Value)) -> (String, String) {
+    let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    (name.clone(), value)
+}
+
+/// The text with every id, key, time and duration replaced.
+fn without_chance(text: &str) -> String {
+    let words = text.split_inclusive(|c: char| !(c.is_alphanumeric() || "_.:-".contains(c)));
+    words
+        .map(|word| {
+            let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
+            // The ids of keys have ten characters, of everything else 22.
+            let is_mixed = bare.bytes().all(|b| b.is_ascii_alphanumeric()) && bare != bare.to_lowercase();
+            let is_id = bare.len() == UNKNOWN.len() || (bare.len() == 10 && is_mixed);
+            let is_key = bare.starts_with("rk_");
+            let is_number = bare.starts_with(|c: char| c.is_ascii_digit());
+            if is_id || is_key || is_number { "*" } else { word }
+        })
+        .collect()
+}
+
+/// Asks for `name` and for one that does not exist, with this key.
+async fn assert_as_if_never_existed(client: &Client, key: &str, target: &Target, name: &str) {
+    let never = if target.names == Names::Tag { "never-was" } else { UNKNOWN };
+    let found = told(client, key, &target.ask(name, "box"), name).await;
+    let unknown = told(client, key, &target.ask(never, "box"), never).await;
+    assert_eq!(found, unknown, "{} {}: {} {name}", target.method, target.path, target.parameter);
+}
+
+#[test]
+fn the_matrix_knows_what_every_parameter_names() {
+    let targets = targets();
+    let count = |names| targets.iter().filter(|target| target.names == names).count();
+    assert!(targets.len() > 60, "only {}", targets.len());
+    for names in [
+        Names::Tag,
+        Names::Document,
+        Names::Memory,
+        Names::Key,
+        Names::Merge,
+        Names::Deletion,
+        Names::Request,
+    ] {
+        assert!(count(names) > 0, "{names:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_another_organization_has_is_as_if_it_did_not_exist() {
+    let scene = Scene::new().await;
+    for target in targets() {
+        for name in &scene.theirs[&target.names] {
+            assert_as_if_never_existed(&scene.beta, &scene.beta.key, &target, name).await;
+        }
+    }
+    scene.alpha.settle().await;
+    // And nothing of theirs has changed.
+    let theirs = |names| scene.theirs[&names][0].as_str();
+    assert!(scene.alpha.finds(CANARY).await);
+    let document = scene.alpha.document(theirs(Names::Document)).await;
+    assert_eq!((&document["status"], &document["latestRevision"]), (&json!("done"), &json!(1)), "{document}");
+    let keys = scene.alpha.get("/v3/auth/keys").await.body.to_string();
+    assert!(keys.contains(theirs(Names::Key)));
+    let body = json!({"containerTags": ["theirs"], "limit": 100});
+    let memories = scene.alpha.post("/v4/memories/list", body).await.body;
+    let all = memories["memoryEntries"].as_array().expect("a list");
+    assert!(all.iter().all(|memory| memory["isForgotten"] == false && memory["version"] == 1), "{memories}");
+}
+
+#[tokio::test]
+async fn what_was_deleted_is_as_if_it_had_never_existed() {
+    let scene = Scene::new().await;
+    for target in targets() {
+        // The history of requests and tasks outlives what they were about.
+        if matches!(target.names, Names::Merge | Names::Deletion | Names::Request) {
+            continue;
+        }
+        for name in &scene.deleted[&target.names] {
+            assert_as_if_never_existed(&scene.beta, &scene.beta.key, &target, name).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_lies_outside_a_keys_containers_is_as_if_it_did_not_exist() {
+    let scene = Scene::new().await;
+    let key = scene.beta.app.key_with("beta", Permission::Write, Some(&["box"])).await;
+    for target in targets() {
+        for name in &scene.outside[&target.names] {
+            assert_as_if_never_existed(&scene.beta, &key, &target, name).await;
+        }
+    }
+    let document = scene.beta.document(&scene.outside[&Names::Document][0]).await;
+    assert_eq!(document["latestRevision"], 1, "{document}");
+}
+
+#[tokio::test]
+async fn malformed_names_are_refused_or_unknown() {
+    let scene = Scene::new().await;
+    for target in targets() {
+        for name in ["%00", "..%2F..%2Ftheirs", "%F0%9F%A6%89", "null", &"x".repeat(300)] {
+            let asked = target.ask(name, "box");
+            let (status, _) = told(&scene.beta, &scene.beta.key, &asked, name).await;
+            // Lists of what nobody has are empty.
+            let is_fine = (400..500).contains(&status) || status == 200 || status == 202 || status == 201;
+            assert!(is_fine, "{asked:?}: {status}");
+        }
+    }
+    assert!(scene.alpha.finds(CANARY).await);
+}
