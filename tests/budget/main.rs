@@ -1,0 +1,128 @@
+//! What each operation of the interface costs in units that AWS bills, counted in the transport and held against
+//! `budget.yaml`: more than the budget fails, and so does a budget that is far above what is needed.
+//!
+//! `RECOLLECT_BUDGET=print cargo test -p acceptance --test budget -- --nocapture` prints what was counted.
+
+mod operations;
+mod rig;
+
+use std::collections::BTreeMap;
+
+use embedded::Count;
+use serde::Deserialize;
+
+use rig::Rig;
+
+/// What an operation may cost, on average of a few calls.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Budget {
+    /// DynamoDB read request units.
+    #[serde(default)]
+    reads: f64,
+    /// DynamoDB write request units.
+    #[serde(default)]
+    writes: f64,
+    /// S3 requests that write or list.
+    #[serde(default)]
+    s3_puts: f64,
+    /// S3 requests that read.
+    #[serde(default)]
+    s3_gets: f64,
+    /// SQS requests.
+    #[serde(default)]
+    sqs: f64,
+    /// KMS requests.
+    #[serde(default)]
+    kms: f64,
+    /// The goal of the design in dollars per million, where there is one.
+    goal: Option<f64>,
+}
+
+/// An operation and the mean of what it cost.
+struct Measured {
+    operation: &'static str,
+    calls: usize,
+    count: Count,
+}
+
+impl Measured {
+    /// The kinds of units by their names in the budget.
+    fn units(&self) -> [(&'static str, f64); 6] {
+        let mean = |sum: f64| sum / self.calls as f64;
+        [
+            ("reads", mean(self.count.reads)),
+            ("writes", mean(self.count.writes)),
+            ("s3_puts", mean(self.count.s3_puts as f64)),
+            ("s3_gets", mean(self.count.s3_gets as f64)),
+            ("sqs", mean(self.count.sqs as f64)),
+            ("kms", mean(self.count.kms as f64)),
+        ]
+    }
+
+    fn dollars(&self) -> f64 {
+        self.count.dollars_per_million() / self.calls as f64
+    }
+
+    /// What is wrong with the budget for this.
+    fn faults(&self, budget: &Budget) -> Vec<String> {
+        /// Counts vary a little with the lengths of random ids.
+        const TOLERANCE: f64 = 0.26;
+        /// A budget this much above the need would not notice a doubling of small things.
+        const SLACK: f64 = 1.3;
+        let allowed = [budget.reads, budget.writes, budget.s3_puts, budget.s3_gets, budget.sqs, budget.kms];
+        let mut faults = Vec::new();
+        for ((name, units), allowed) in self.units().into_iter().zip(allowed) {
+            if units > allowed * 1.05 + TOLERANCE {
+                faults.push(format!("{}: {units:.2} {name}, and {allowed} are budgeted", self.operation));
+            }
+            if allowed > units * SLACK + 2.0 * TOLERANCE {
+                faults.push(format!("{}: {allowed} {name} are budgeted for {units:.2}", self.operation));
+            }
+        }
+        if budget.goal.is_some_and(|goal| self.dollars() > goal) {
+            faults.push(format!("{}: ${:.2} a million misses the goal", self.operation, self.dollars()));
+        }
+        faults
+    }
+}
+
+#[test]
+fn no_operation_costs_more_than_its_budget() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let measured = runtime.block_on(async {
+        let mut rig = Rig::new().await.expect("a system in a temporary folder");
+        operations::measure_all(&mut rig).await;
+        rig.measured
+    });
+    print_if_asked(&measured);
+    let budgets: BTreeMap<String, Budget> =
+        serde_norway::from_str(include_str!("budget.yaml")).expect("budget.yaml");
+    let mut faults = Vec::new();
+    for measured in &measured {
+        match budgets.get(measured.operation) {
+            Some(budget) => faults.extend(measured.faults(budget)),
+            None => faults.push(format!("{}: there is no budget", measured.operation)),
+        }
+    }
+    let unknown = budgets.keys().filter(|name| measured.iter().all(|one| one.operation != name.as_str()));
+    faults.extend(unknown.map(|name| format!("{name}: budgeted and not measured")));
+    assert!(faults.is_empty(), "\n{}", faults.join("\n"));
+}
+
+#[expect(clippy::print_stdout, reason = "asked for by whoever runs the test")]
+fn print_if_asked(measured: &[Measured]) {
+    if std::env::var_os("RECOLLECT_BUDGET").is_none() {
+        return;
+    }
+    for one in measured {
+        let units = one.units().into_iter().filter(|(_, units)| *units > 0.0);
+        let units: Vec<String> = units.map(|(name, units)| format!("{name}: {}", round(units))).collect();
+        println!("{}: {{ {} }} # ${:.2} a million", one.operation, units.join(", "), one.dollars());
+    }
+}
+
+/// To one decimal, as the budget has it.
+fn round(units: f64) -> f64 {
+    (units * 10.0).round() / 10.0
+}

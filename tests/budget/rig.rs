@@ -1,0 +1,105 @@
+//! The product in this process, with a meter between it and the services.
+
+use std::sync::Arc;
+
+use anyhow::{Result, ensure};
+use aws::Clients;
+use axum::Router;
+use axum::body::Body;
+use domain::usecase::Authenticator;
+use domain::{OrgId, Timestamp};
+use edge::{App, LoopbackPeer};
+use embedded::{ACCESS_KEY, Meter, REGION, SECRET_KEY, Transport};
+use http::Request;
+use http_body_util::BodyExt;
+use local::{Queues, System};
+use serde_json::Value;
+use testkit::World;
+use tower::ServiceExt;
+
+use crate::Measured;
+
+const CACHE_BYTES: usize = 64 * 1024 * 1024;
+
+/// A running system in a temporary folder, and what was measured of it.
+pub(crate) struct Rig {
+    pub(crate) measured: Vec<Measured>,
+    system: System,
+    meter: Meter,
+    routes: Router,
+    queues: Queues,
+    _world: World,
+}
+
+impl Rig {
+    pub(crate) async fn new() -> Result<Self> {
+        // Its clock begins with an hour: the present one is the same in every run.
+        let world = World::new()?;
+        let meter = Meter::new(Transport::new(world.services.clone()));
+        let config = aws::through(meter.clone(), ACCESS_KEY, SECRET_KEY, REGION);
+        let clock = Arc::new(world.clock.clone());
+        let system = System::over(world.services.clone(), &Clients::new(&config), clock, None).await?;
+        let ctx = system.ctx.clone();
+        let authenticator = Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
+        let authenticator = authenticator.with_local_key(OrgId::parse("local")?);
+        let routes = local::routes(&App::new(ctx, authenticator), CACHE_BYTES);
+        let queues = Queues::open(&system, world.readers()).await?;
+        Ok(Self { measured: Vec::new(), system, meter, routes, queues, _world: world })
+    }
+
+    /// Sends a request; its answer.
+    pub(crate) async fn call(&self, method: &str, path: &str, body: &Value) -> Value {
+        let request = Request::builder().method(method).uri(path).extension(LoopbackPeer);
+        let request =
+            request.header("authorization", "Bearer local").header("content-type", "application/json");
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        let request = request.body(Body::from(body)).expect("a request of plain parts");
+        let response = self.routes.clone().oneshot(request).await.expect("routes never fail");
+        let status = response.status();
+        let bytes = response.into_body().collect().await.expect("a whole answer").to_bytes();
+        assert!(status.is_success(), "{method} {path}: {status} {}", String::from_utf8_lossy(&bytes));
+        serde_json::from_slice(&bytes).unwrap_or_default()
+    }
+
+    /// Sends requests that differ by their number, and takes down what one costs on average. Returns the answers.
+    pub(crate) async fn measure(
+        &mut self,
+        operation: &'static str,
+        times: usize,
+        request: impl Fn(usize) -> (&'static str, String, Value),
+    ) -> Vec<Value> {
+        let mut answers = Vec::new();
+        self.meter.start();
+        for number in 0..times {
+            let (method, path, body) = request(number);
+            answers.push(self.call(method, &path, &body).await);
+        }
+        self.measured.push(Measured { operation, calls: times, count: self.meter.take() });
+        answers
+    }
+
+    /// Lets the workers do what is queued, and takes down what one of `documents` costs on average. The looks at empty
+    /// queues are left out: on AWS they are the event sources', and free.
+    pub(crate) async fn measure_work(&mut self, operation: &'static str, documents: usize) -> Result<()> {
+        self.meter.start();
+        while self.queues.turn().await? > 0 {}
+        let mut count = self.meter.take();
+        count.sqs = 0;
+        self.measured.push(Measured { operation, calls: documents, count });
+        self.check_nothing_is_left().await
+    }
+
+    /// Lets the workers do what is queued.
+    pub(crate) async fn work(&self) -> Result<()> {
+        while self.queues.turn().await? > 0 {}
+        self.check_nothing_is_left().await
+    }
+
+    async fn check_nothing_is_left(&self) -> Result<()> {
+        let all = Timestamp::from_millis(i64::MAX);
+        let left = self.system.ctx.documents.overdue(all, 1000).await?;
+        let document = left.iter().find(|work| matches!(work, domain::ports::Overdue::Document(..)));
+        ensure!(document.is_none(), "{document:?} is unfinished");
+        Ok(())
+    }
+}
