@@ -21,15 +21,21 @@ ministack=(
   aws-sam-translator==1.115.0 # expands the SAM template
   cryptography==50.0.2        # signs and verifies for its IAM and STS
 )
+# schemathesis (requests made up from openapi.yaml) wants newer libraries than SAM allows.
+schemathesis=(
+  schemathesis==4.32.5
+)
 
 stamp=$tools/.installed
-want=$(printf '%s\n' "${main[@]}" "${ministack[@]}")
+want=$(printf '%s\n' "${main[@]}" "${ministack[@]}" "${schemathesis[@]}")
 if [[ ! -f $stamp || $(<"$stamp") != "$want" ]]; then
   echo "installing the tools into $tools" >&2
-  python3 -m venv "$tools" "$tools/ministack" >&2
+  python3 -m venv "$tools" "$tools/ministack" "$tools/schemathesis" >&2
   "$tools/bin/pip" install --quiet --disable-pip-version-check "${main[@]}" >&2
   "$tools/ministack/bin/pip" install --quiet --disable-pip-version-check "${ministack[@]}" >&2
+  "$tools/schemathesis/bin/pip" install --quiet --disable-pip-version-check "${schemathesis[@]}" >&2
   ln -sf ../ministack/bin/ministack "$tools/bin/ministack"
+  ln -sf ../schemathesis/bin/schemathesis "$tools/bin/schemathesis"
   printf '%s\n' "$want" >"$stamp"
 fi
 echo "$tools"
