@@ -8,6 +8,7 @@
 //! cargo run --release -p bench -- quality LOCOMO EXTRACTION   both of the above, of two folders
 //! cargo run --release -p bench -- formats FOLDER        extraction of the files that tests/bench/fixtures.py fetched
 //! cargo run --release -p bench -- batch                 ingest rate of full batches
+//! cargo run --release -p bench -- organization          deletion, merge, analytics, request log
 //! cargo run --release -p bench -- reuse                 what one changed paragraph of a long document costs
 //! ```
 
@@ -15,6 +16,7 @@ mod batch;
 mod cost;
 mod extraction;
 mod formats;
+mod organization;
 mod recall;
 mod reuse;
 mod rig;
@@ -83,6 +85,15 @@ enum What {
         /// The folder with dataset.jsonl and labels.jsonl
         labelled: PathBuf,
     },
+    /// Deletion and merge of a large container, analytics over a long request log, what logging costs
+    Organization {
+        /// Documents of the large container
+        #[arg(long, default_value_t = 20_000)]
+        documents: usize,
+        /// Requests of the log
+        #[arg(long, default_value_t = 100_000)]
+        requests: usize,
+    },
     /// Ingest rate of full batches
     Batch,
     /// Embeddings and time that one changed paragraph of a long document costs
@@ -116,6 +127,7 @@ async fn run(what: What) -> Result<()> {
             extraction::run(&labelled, Some(&conversations), false)?;
             recall::run(&conversations, 10).await
         }
+        What::Organization { documents, requests } => organization::run(documents, requests).await,
         What::Batch => batch::run().await,
         What::Reuse => reuse::run().await,
     }

@@ -1,0 +1,274 @@
+//! What concerns a whole organization: deleting and merging large containers, figures over a long request log, and what
+//! logging a request costs.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use bytes::Bytes;
+use domain::activity::{RequestRecord, RequestType};
+use domain::document::{Body, BodyForm, Indexed};
+use domain::{
+    Change, ContainerId, ContainerTag, Document, DocumentId, DocumentType, Dreaming, Metadata, OrgId, Pack,
+    Revision, Status, TaskType, Tenant, Timestamp,
+};
+use futures::stream::{self, StreamExt, TryStreamExt};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::{Value, json};
+
+use crate::rig::{Rig, percentiles};
+
+/// Writes under way at the same time.
+const PARALLEL: usize = 16;
+const DAY_MS: i64 = 24 * 3_600_000;
+const DAYS: i64 = 90;
+
+#[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
+pub(crate) async fn run(documents: usize, requests: usize) -> Result<()> {
+    let mut rig = Rig::new().await?;
+    let tenant = Tenant::of_operator(OrgId::parse("local")?);
+    log_overhead(&rig).await?;
+    fill(&rig, &tenant, "large", documents).await?;
+    fill(&rig, &tenant, "target", 100).await?;
+    fill(&rig, &tenant, "small", 100).await?;
+
+    rig.work().await?;
+    let begun = Instant::now();
+    let body = json!({"containerTags": ["large", "target"], "targetContainerTag": "target"});
+    let merge = rig.post("/v3/container-tags/merge", &body).await?;
+    println!("merge answer, {documents} documents:  {:.1} ms", ms(begun.elapsed()));
+    let path = format!("/v3/container-tags/merge/{}", merge["mergeId"].as_str().unwrap_or_default());
+    let merged = until(&rig, &path, "completed").await?;
+    println!("merge to completed:  {:.1} s, 30 of them waiting", merged.as_secs_f64());
+
+    let mut answers = Vec::new();
+    for tag in ["small", "target"] {
+        let begun = Instant::now();
+        let answer = rig.call("DELETE", &format!("/v3/container-tags/{tag}"), &Value::Null).await?;
+        println!(
+            "delete answer, {} documents:  {:.1} ms",
+            answer["deletedDocumentsCount"],
+            ms(begun.elapsed())
+        );
+        answers.push(answer);
+    }
+    let id = answers[1]["deletionId"].as_str().context("a deletion")?;
+    let path = format!("/v3/container-tags/deletions/{id}");
+    // It begins a minute later.
+    while rig.call("GET", &path, &Value::Null).await?["report"]["documents"] == 0 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let purged = until(&rig, &path, "verifying").await?.as_secs_f64();
+    println!("purge of {documents} documents:  {purged:.1} s, {:.0} documents/s", documents as f64 / purged);
+    println!("{}", rig.call("GET", &path, &Value::Null).await?["report"]);
+    rig.rest().await;
+
+    log_requests(&rig, &tenant, requests).await?;
+    for path in ["usage", "errors", "logs", "logs?page=40&limit=100", "logs?type=search&statusCode=404"] {
+        let begun = Instant::now();
+        let to = format!("/v3/analytics/{path}");
+        let join = if to.contains('?') { '&' } else { '?' };
+        let answer = rig.call("GET", &format!("{to}{join}from={}", start(&rig)), &Value::Null).await?;
+        let total = answer["pagination"]["totalItems"].as_u64().or(answer["totalErrors"].as_u64());
+        println!("analytics {path} over 90 days:  {:.1} ms ({total:?})", ms(begun.elapsed()));
+    }
+    Ok(())
+}
+
+fn ms(time: Duration) -> f64 {
+    time.as_secs_f64() * 1000.0
+}
+
+/// The first moment that analytics shows, an hour later.
+fn start(rig: &Rig) -> Timestamp {
+    rig.system.ctx.clock.now().plus_seconds(-DAYS * 24 * 3600 + 3600)
+}
+
+/// The cheapest request that is logged, with and without a log.
+#[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
+async fn log_overhead(rig: &Rig) -> Result<()> {
+    const CALLS: usize = 500;
+    rig.add("small-talk", "Something.").await?;
+    let search = json!({"q": "something", "containerTag": "small-talk"});
+    let mut times = Vec::with_capacity(CALLS);
+    for _ in 0..CALLS {
+        let begun = Instant::now();
+        rig.post("/v4/search", &search).await?;
+        times.push(begun.elapsed());
+    }
+    let (middle, late, _) = percentiles(&mut times);
+    println!("search of next to nothing, logged:  p50 {middle:.2} ms, p99 {late:.2} ms");
+    let tenant = Tenant::of_operator(OrgId::parse("local")?);
+    let mut times = Vec::with_capacity(CALLS);
+    for number in 0..CALLS {
+        let now = rig.system.ctx.clock.now();
+        let begun = Instant::now();
+        rig.system.ctx.activity.record(&tenant, &record(number, now), now).await?;
+        times.push(begun.elapsed());
+    }
+    let (middle, late, _) = percentiles(&mut times);
+    println!("of it, writing the record:  p50 {middle:.2} ms, p99 {late:.2} ms");
+    Ok(())
+}
+
+fn progress(what: &'static str, length: usize) -> ProgressBar {
+    let bar = ProgressBar::new(length as u64).with_message(what);
+    let style = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len} {eta}");
+    style.map(|style| bar.clone().with_style(style)).unwrap_or(bar)
+}
+
+/// Makes a container of documents that are served, without the time that processing takes.
+async fn fill(rig: &Rig, tenant: &Tenant, tag: &str, documents: usize) -> Result<()> {
+    let ctx = &rig.system.ctx;
+    let tag = ContainerTag::parse(tag)?;
+    let now = ctx.clock.now();
+    let container = ctx.containers.create(tenant, &tag, ContainerId::random(), now).await?;
+    let bar = progress("documents", documents);
+    let mut left = documents;
+    while left > 0 {
+        let batch = left.min(domain::ports::MAX_CHANGES);
+        let made = stream::iter(0..batch).map(|_| document(rig, tenant, &tag, container.primary()));
+        let changes: Vec<Change> = made.buffered(PARALLEL).try_collect().await?;
+        let head = ctx.index.head(tenant, container.primary()).await?;
+        let committed = ctx.index.commit(tenant, container.primary(), &head, &changes, now).await?;
+        if !matches!(committed, domain::ports::Committed::Done(_)) {
+            bail!("{committed:?} with nobody else writing");
+        }
+        // As the keeper would, so that the log stays short.
+        if head.wants_compaction(&changes) {
+            index::compact(ctx, tenant, container.primary()).await?;
+        }
+        left -= batch;
+        bar.inc(batch as u64);
+    }
+    bar.finish_and_clear();
+    Ok(())
+}
+
+async fn document(rig: &Rig, tenant: &Tenant, tag: &ContainerTag, container: &ContainerId) -> Result<Change> {
+    let (id, revision, now) = (DocumentId::random(), Revision::random(), rig.system.ctx.clock.now());
+    let text = format!("A document of its own, with the number {id}.");
+    let pack = Pack { v: Pack::VERSION, model: String::new(), text: text.clone(), chunks: Vec::new() };
+    let place = format!("{container}/{id}/{revision}");
+    let blobs = &rig.system.ctx.blobs;
+    let size = text.len() as u64;
+    let blob = blobs.put(tenant, &format!("{place}/body"), Bytes::from(text)).await?;
+    let pack = blobs.put(tenant, &format!("{place}/pack"), pack.encode().into()).await?;
+    let body = Body {
+        blob: blob.clone(),
+        form: BodyForm::Text,
+        hash: String::new(),
+        size,
+        awaited_until: None,
+        sent_at: Some(now),
+    };
+    let indexed = Indexed {
+        revision: revision.clone(),
+        pack,
+        body: blob,
+        chunks: 0,
+        kind: DocumentType::Text,
+        title: None,
+        learned: None,
+    };
+    Ok(Change::Create(Box::new(Document {
+        id,
+        container: container.clone(),
+        tag: tag.clone(),
+        custom_id: None,
+        revision,
+        revision_number: 1,
+        status: Status::Done,
+        failure: None,
+        attempts: 0,
+        lease_until: Timestamp::from_millis(0),
+        body,
+        extracted: None,
+        indexed: Some(indexed),
+        kind: DocumentType::Text,
+        title: None,
+        properties: std::collections::BTreeMap::new(),
+        url: None,
+        metadata: Metadata::default(),
+        filepath: None,
+        edits: 0,
+        filter_by_metadata: None,
+        task_type: TaskType::Memory,
+        dreaming: Dreaming::Dynamic,
+        superseded_by: None,
+        document_date: None,
+        created_at: now,
+        updated_at: now,
+    })))
+}
+
+/// Waits until what `path` tells has the status; how long that took.
+async fn until(rig: &Rig, path: &str, status: &str) -> Result<Duration> {
+    const PATIENCE: Duration = Duration::from_secs(3600);
+    let begun = Instant::now();
+    loop {
+        let answer = rig.call("GET", path, &Value::Null).await?;
+        match answer["status"].as_str() {
+            Some(found) if found == status => return Ok(begun.elapsed()),
+            Some("failed") => bail!("{answer}"),
+            _ if begun.elapsed() > PATIENCE => bail!("not within an hour: {answer}"),
+            _ => tokio::time::sleep(Duration::from_millis(50)).await,
+        }
+    }
+}
+
+fn record(number: usize, at: Timestamp) -> RequestRecord {
+    let status = [200, 200, 200, 200, 200, 200, 200, 200, 404, 400][number % 10];
+    let error = match status {
+        404 => Some("NotFoundError".to_owned()),
+        400 => Some("ValidationError".to_owned()),
+        _ => None,
+    };
+    RequestRecord {
+        id: Revision::random().as_str().to_owned(),
+        at,
+        kind: RequestType::ALL[number % 3],
+        route: "POST /v4/search".into(),
+        status,
+        error,
+        micros: 1_000 + (number % 977) as u64,
+        key: format!("key{}", number % 5),
+        key_name: format!("Key {}", number % 5),
+        containers: Vec::new(),
+        input: Some(json!({"q": "[27 characters]", "containerTag": "small-talk", "limit": 10})),
+        output: Some(json!({"total": 3, "timing": 2})),
+    }
+}
+
+/// Writes requests spread over the last 90 days, and counts the hours that have ended.
+#[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
+async fn log_requests(rig: &Rig, tenant: &Tenant, requests: usize) -> Result<()> {
+    let ctx = &rig.system.ctx;
+    let now = ctx.clock.now();
+    let first = start(rig).as_millis();
+    let step = ((DAYS * DAY_MS - 2 * 3_600_000) / requests.max(1) as i64).max(1);
+    let bar = progress("requests", requests);
+    let writes = stream::iter(0..requests).map(|number| {
+        let at = Timestamp::from_millis((first + number as i64 * step).min(now.as_millis()));
+        let bar = bar.clone();
+        async move {
+            let record = record(number, at);
+            bar.inc(1);
+            // As if it were written then, so that it does not count as late.
+            ctx.activity.record(tenant, &record, at).await
+        }
+    });
+    writes.buffer_unordered(PARALLEL).try_collect::<()>().await?;
+    bar.finish_and_clear();
+    let begun = Instant::now();
+    let mut hours = 0;
+    loop {
+        let counted = keeper::roll_up(ctx, now).await?;
+        hours += counted;
+        if counted == 0 {
+            break;
+        }
+    }
+    let seconds = begun.elapsed().as_secs_f64();
+    println!("{requests} requests in {hours} hours counted:  {seconds:.1} s");
+    Ok(())
+}
