@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use domain::document::Learned;
-use domain::usecase::{CLIENT, present_tag};
+use domain::usecase::CLIENT;
 use domain::{BodyForm, Ctx, Document, Result, Statement, Statements, TaskType, Tenant, Timestamp, Trust};
 use futures::{StreamExt, stream};
 use memory::model::{Extractor, Fallback, Outcome, Request, outcome, prompt, schema, validate};
@@ -48,11 +48,7 @@ pub(crate) async fn learn(
     if document.task_type == TaskType::Superrag {
         return Ok(None);
     }
-    let Some(tag) = present_tag(ctx, tenant, document).await? else {
-        // Its container was deleted, and all that is made of it goes as well.
-        return Ok(None);
-    };
-    let container = ctx.containers.get(tenant, &tag).await?;
+    let container = ctx.containers.get(tenant, &document.tag).await?;
     if container.as_ref().is_some_and(|container| !container.learns_from(document.filepath.as_deref())) {
         return Ok(None);
     }

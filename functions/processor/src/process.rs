@@ -45,10 +45,11 @@ pub(crate) async fn process(
         let message = format!("processing was begun {MAX_ATTEMPTS} times and never finished");
         return fail(ctx, tenant, &document, FailureCode::ProcessingFailed, message).await;
     }
-    if present_tag(ctx, tenant, &document).await?.is_none() {
+    let Some(tag) = present_tag(ctx, tenant, &document).await? else {
         // Its container was deleted, and the purge takes the document.
         return Ok(());
-    }
+    };
+    document.tag = tag;
     let result = run(ctx, readers, tenant, &mut document).await;
     if result.is_err() {
         // Another try may begin at once instead of after the lease; if this fails too, it begins after the lease.
