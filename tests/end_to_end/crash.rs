@@ -91,7 +91,7 @@ fn nothing_accepted_is_lost_and_nothing_deleted_returns_however_often_the_server
         let unseen = STATES.iter().find(|state| !story.seen.contains_key(**state));
         let moment = match unseen {
             _ if kills < KILLS => MOMENTS[kills % MOMENTS.len()],
-            Some(state) if kills < 2 * KILLS => Moment::Seen(state),
+            Some(state) if kills < 3 * KILLS => Moment::Seen(state),
             _ => break,
         };
         story.live_and_die(moment);
@@ -132,7 +132,10 @@ impl Story {
         let server = Server::start(&self.folder);
         let mut fresh = Vec::new();
         match moment {
-            Moment::Seen("chunking" | "embedding") => fresh.push(self.add_text(&server, LARGE)),
+            // Of a small one these last too short to be seen.
+            Moment::Seen("extracting" | "chunking" | "embedding") => {
+                fresh.push(self.add_text(&server, LARGE))
+            }
             // Keeps the workers busy, so that what follows has to wait.
             Moment::Seen("queued") => (0..5).for_each(|_| drop(self.add_text(&server, LARGE))),
             _ => {}
