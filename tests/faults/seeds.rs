@@ -99,11 +99,11 @@ async fn run_all(committed: std::ops::Range<u64>) {
 // Two halves, so that both cores of a small machine work.
 
 #[tokio::test]
-async fn histories_0_to_250_lose_nothing() {
-    run_all(0..250).await;
+async fn histories_0_to_150_lose_nothing() {
+    run_all(0..150).await;
 }
 
 #[tokio::test]
-async fn histories_250_to_500_lose_nothing() {
-    run_all(250..500).await;
+async fn histories_150_to_300_lose_nothing() {
+    run_all(150..300).await;
 }
