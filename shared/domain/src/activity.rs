@@ -15,6 +15,8 @@ pub use tally::{Cell, Dimension, Tally};
 
 /// How long records and counts are kept, and shown. Contract.
 pub const RETENTION_DAYS: i64 = 90;
+/// The same in seconds.
+pub const RETENTION_SECONDS: i64 = RETENTION_DAYS * 24 * 3600;
 
 /// Milliseconds of an hour.
 const HOUR_MS: i64 = 3_600_000;

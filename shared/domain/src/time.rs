@@ -25,6 +25,12 @@ impl Timestamp {
         Self(self.0 + seconds * 1000)
     }
 
+    /// How long it is until `later`, in seconds rounded up; 0 when that is over.
+    pub const fn seconds_until(self, later: Self) -> i64 {
+        let ms = later.0 - self.0;
+        if ms > 0 { (ms - 1) / 1000 + 1 } else { 0 }
+    }
+
     /// The day in words, as in `Tuesday, 15 April 2025`, so that a question about any part of it meets it.
     pub fn long_date(self) -> String {
         let time = jiff::Timestamp::from_millisecond(self.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
@@ -80,6 +86,12 @@ mod tests {
     fn prints_iso_8601_with_milliseconds() {
         assert_eq!(Timestamp::from_millis(1_744_709_400_000).to_string(), "2025-04-15T09:30:00.000Z");
         assert_eq!(Timestamp::from_millis(1_744_709_400_120).to_string(), "2025-04-15T09:30:00.120Z");
+    }
+
+    #[test]
+    fn waiting_is_rounded_up_and_never_negative() {
+        let until = |ms: i64| Timestamp::from_millis(1_000).seconds_until(Timestamp::from_millis(1_000 + ms));
+        assert_eq!([-5_000, 0, 1, 1_000, 1_001].map(until), [0, 0, 1, 1, 2]);
     }
 
     #[test]

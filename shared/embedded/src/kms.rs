@@ -2,7 +2,6 @@
 //! data folder; the encryption context is the associated data.
 
 use std::collections::BTreeMap;
-use std::fs::OpenOptions;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -17,6 +16,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use crate::own_file::open_locked;
 use crate::wire;
 
 /// The prefix of `x-amz-target` that means this service.
@@ -174,12 +174,7 @@ fn associated(context: &BTreeMap<String, String>) -> Vec<u8> {
 /// The key in `file`; a new one when there is none. Of several processes that create it at a time all get the same. A
 /// file with anything else in it is an error: writing over a key would lose all that it sealed.
 fn key_in(file: &Path) -> std::io::Result<[u8; KEY_LEN]> {
-    let mut options = OpenOptions::new();
-    options.create(true).truncate(false).read(true).write(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(file)?;
-    file.lock()?;
+    let mut file = open_locked(file)?;
     let mut key = Vec::new();
     file.read_to_end(&mut key)?;
     if key.is_empty() {

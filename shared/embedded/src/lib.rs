@@ -18,6 +18,7 @@ mod clock;
 mod dynamodb;
 mod kms;
 mod meter;
+mod own_file;
 mod s3;
 mod serve;
 mod services;

@@ -3,7 +3,6 @@
 //! The key of the services themselves is public knowledge. This one is random and stays in the data folder.
 
 use std::collections::BTreeMap;
-use std::fs::OpenOptions;
 use std::io::{Read, Seek, Write};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -20,6 +19,7 @@ use percent_encoding::percent_decode_str;
 use s3s::{S3Error, S3Result, s3_error};
 use subtle::ConstantTimeEq;
 
+use crate::own_file::open_locked;
 use crate::wire::hex;
 use crate::{REGION, SIGNING_KEY};
 
@@ -143,12 +143,7 @@ fn system_time(ms: i64) -> SystemTime {
 
 /// The secret in `file`; a new one when there is none. Of several processes that create it at a time all get the same.
 fn secret_in(file: &Path) -> std::io::Result<String> {
-    let mut options = OpenOptions::new();
-    options.create(true).truncate(false).read(true).write(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(file)?;
-    file.lock()?;
+    let mut file = open_locked(file)?;
     let mut secret = String::new();
     file.read_to_string(&mut secret)?;
     if secret.len() != SECRET_DIGITS {

@@ -1,6 +1,6 @@
 //! How hours are named in keys: digits of year, month, day and hour, so that text order is time order.
 
-use domain::activity::{Hour, RETENTION_DAYS};
+use domain::activity::{Hour, RETENTION_SECONDS};
 use domain::{OrgId, Tenant, Timestamp};
 
 use crate::keys::Key;
@@ -57,7 +57,7 @@ fn digits(hour: Hour) -> String {
 
 /// When what is kept about a time expires, in seconds.
 pub(super) fn expiry(of: Timestamp) -> i64 {
-    of.as_millis() / 1000 + RETENTION_DAYS * 24 * 3600
+    of.as_millis() / 1000 + RETENTION_SECONDS
 }
 
 #[cfg(test)]

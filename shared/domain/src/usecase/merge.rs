@@ -8,13 +8,13 @@ use crate::ctx::Ctx;
 use crate::document::Document;
 use crate::error::{PortError, Result};
 use crate::ids::{ContainerId, DocumentId, TaskId};
-use crate::ports::{Committed, MAX_CHANGES};
+use crate::ports::Committed;
 use crate::tag::ContainerTag;
 use crate::task::{Merge, MergePhase};
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
 use crate::usecase::find::{Scope, containers};
-use crate::usecase::remove::after_commit;
+use crate::usecase::remove::{after_commit, batches};
 use crate::usecase::tasks::Next;
 
 /// Requests that began before the merge may still write for so long, and what they write must be found; after that no
@@ -40,9 +40,8 @@ pub(super) async fn step(
     match merge.phase {
         MergePhase::Queued => {
             merge.phase = MergePhase::WaitingForIngest;
-            let end = begun_at.plus_seconds(REQUEST_SECONDS).as_millis();
-            let left = (end - ctx.clock.now().as_millis()).max(0);
-            return Ok(Next::Later((left + 999) / 1000));
+            let end = begun_at.plus_seconds(REQUEST_SECONDS);
+            return Ok(Next::Later(ctx.clock.now().seconds_until(end)));
         }
         MergePhase::WaitingForIngest => {
             merge.phase = MergePhase::CopyingVectors;
@@ -166,15 +165,10 @@ struct Settled {
 }
 
 /// Takes documents out of the index and of listings.
-async fn supersede(ctx: &Ctx, tenant: &Tenant, mut losers: Vec<Document>) -> Result<Settled> {
-    losers.sort_by(|a, b| (&a.container, &a.id).cmp(&(&b.container, &b.id)));
-    losers.dedup_by(|a, b| a.id == b.id);
+async fn supersede(ctx: &Ctx, tenant: &Tenant, losers: Vec<Document>) -> Result<Settled> {
     let mut settled = Settled::default();
-    for of_container in losers.chunk_by(|a, b| a.container == b.container) {
-        for batch in of_container.chunks(MAX_CHANGES) {
-            let container = &of_container[0].container;
-            supersede_batch(ctx, tenant, container, batch.to_vec(), &mut settled).await?;
-        }
+    for (container, batch) in batches(losers) {
+        supersede_batch(ctx, tenant, &container, batch, &mut settled).await?;
     }
     Ok(settled)
 }

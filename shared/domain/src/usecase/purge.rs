@@ -7,7 +7,7 @@ mod documents;
 mod index;
 mod log;
 
-use crate::activity::{Hour, RETENTION_DAYS};
+use crate::activity::{Hour, RETENTION_SECONDS};
 use crate::blob::BlobRef;
 use crate::ctx::Ctx;
 use crate::error::Result;
@@ -23,8 +23,6 @@ pub(crate) const REQUEST_SECONDS: i64 = 60;
 const WORKER_SECONDS: i64 = 16 * 60;
 /// Objects that are removed in one step.
 const OBJECTS: usize = 250;
-/// Seconds of a day.
-const DAY_SECONDS: i64 = 24 * 3600;
 
 /// One step.
 pub(super) async fn step(ctx: &Ctx, tenant: &Tenant, purge: &mut Purge) -> Result<Next> {
@@ -89,7 +87,7 @@ fn first_hour(ctx: &Ctx, purge: &Purge) -> Hour {
     if purge.verifying {
         return Hour::of(purge.deleted_at.plus_seconds(-WORKER_SECONDS));
     }
-    let kept = ctx.clock.now().plus_seconds(-RETENTION_DAYS * DAY_SECONDS);
+    let kept = ctx.clock.now().plus_seconds(-RETENTION_SECONDS);
     // The request that made the tag came before it.
     Hour::of(purge.tag_created_at.max(kept).plus_seconds(-REQUEST_SECONDS))
 }
@@ -109,8 +107,7 @@ async fn finish_pass(ctx: &Ctx, tenant: &Tenant, purge: &mut Purge) -> Result<Ne
 
 /// How many seconds are left until `seconds` after the deletion.
 fn left(ctx: &Ctx, purge: &Purge, seconds: i64) -> Option<i64> {
-    let ms = purge.deleted_at.plus_seconds(seconds).as_millis() - ctx.clock.now().as_millis();
-    (ms > 0).then(|| (ms + 999) / 1000)
+    Some(ctx.clock.now().seconds_until(purge.deleted_at.plus_seconds(seconds))).filter(|left| *left > 0)
 }
 
 /// Those of the blobs that lie beside the records, each once. Objects are removed by their listing.

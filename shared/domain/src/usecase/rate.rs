@@ -15,12 +15,11 @@ pub async fn admit(ctx: &Ctx, tenant: &Tenant, what: &str, limit: RateLimit, req
     let Err(room) = ctx.rates.admit(tenant, what, limit, request, now).await? else {
         return Ok(());
     };
-    let wait_ms = u64::try_from(room.as_millis() - now.as_millis()).unwrap_or(0);
     let RateLimit { max, window_ms } = limit;
     // A key's limit has its id in its name, which tells its user nothing.
     let what = what.split_once('#').map_or(what, |(kind, _)| kind);
     Err(Error::RateLimited {
         message: format!("{what}: at most {max} requests in {} seconds", window_ms as f64 / 1000.0),
-        retry_after_seconds: wait_ms.div_ceil(1000).max(1),
+        retry_after_seconds: now.seconds_until(room).max(1).unsigned_abs(),
     })
 }

@@ -25,19 +25,23 @@ const ATTEMPTS: usize = 50;
 pub async fn remove_documents(
     ctx: &Ctx,
     tenant: &Tenant,
-    mut documents: Vec<Document>,
+    documents: Vec<Document>,
     is_meant: impl Fn(&Document) -> bool,
 ) -> Result<usize> {
     let mut removed = 0;
-    documents.sort_by(|a, b| (&a.container, &a.id).cmp(&(&b.container, &b.id)));
-    documents.dedup_by(|a, b| a.id == b.id);
-    for of_container in documents.chunk_by(|a, b| a.container == b.container) {
-        for batch in of_container.chunks(MAX_CHANGES) {
-            removed +=
-                remove_batch(ctx, tenant, &of_container[0].container, batch.to_vec(), &is_meant).await?;
-        }
+    for (container, batch) in batches(documents) {
+        removed += remove_batch(ctx, tenant, &container, batch, &is_meant).await?;
     }
     Ok(removed)
+}
+
+/// Each document once, in batches that one commit of their container can change.
+pub(crate) fn batches(mut documents: Vec<Document>) -> Vec<(ContainerId, Vec<Document>)> {
+    documents.sort_by(|a, b| (&a.container, &a.id).cmp(&(&b.container, &b.id)));
+    documents.dedup_by(|a, b| a.id == b.id);
+    let of_containers = documents.chunk_by(|a, b| a.container == b.container);
+    let batches = of_containers.flat_map(|documents| documents.chunks(MAX_CHANGES));
+    batches.map(|batch| (batch[0].container.clone(), batch.to_vec())).collect()
 }
 
 async fn remove_batch(

@@ -1,11 +1,9 @@
 //! The stretch of time that figures are about.
 
-use crate::activity::{Hour, RETENTION_DAYS};
+use crate::activity::{Hour, RETENTION_DAYS, RETENTION_SECONDS};
 use crate::error::{Error, Result};
 use crate::time::Timestamp;
 
-/// The seconds of a day.
-const DAY: i64 = 24 * 3600;
 /// How long a request may be on its way: so much older than the limit a beginning may be when it was the clock of the
 /// caller that counted the days up to now.
 const ON_ITS_WAY_SECONDS: i64 = 60;
@@ -35,7 +33,7 @@ impl Span {
             return Err(Error::invalid_field("from", "not after `to`, which is now unless it is sent"));
         }
         let allowance = if to.is_none() { ON_ITS_WAY_SECONDS } else { 0 };
-        let earliest = end.plus_seconds(-(RETENTION_DAYS * DAY + allowance));
+        let earliest = end.plus_seconds(-(RETENTION_SECONDS + allowance));
         if begin < earliest {
             return Err(Error::invalid_field("from", format!("at most {RETENTION_DAYS} days before `to`")));
         }
@@ -49,7 +47,7 @@ impl Span {
 
     /// Everything that is kept.
     pub fn kept(now: Timestamp) -> Self {
-        Self::last(RETENTION_DAYS * DAY, now)
+        Self::last(RETENTION_SECONDS, now)
     }
 
     /// The whole of an hour.
@@ -58,7 +56,7 @@ impl Span {
     }
 
     fn within_retention(from: Timestamp, to: Timestamp, now: Timestamp) -> Self {
-        let oldest = now.plus_seconds(-RETENTION_DAYS * DAY);
+        let oldest = now.plus_seconds(-RETENTION_SECONDS);
         let from = from.clamp(oldest, now);
         Self { from, to: to.clamp(from, now) }
     }
@@ -91,6 +89,7 @@ impl Span {
 mod tests {
     use super::*;
 
+    const DAY: i64 = 24 * 3600;
     const NOW: Timestamp = Timestamp::from_millis(1_767_225_600_000);
 
     fn ago(seconds: i64) -> Timestamp {
