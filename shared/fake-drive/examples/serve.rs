@@ -1,0 +1,39 @@
+//! Serves a drive until it is stopped: `serve [--bind ADDRESS:PORT] [--demo]`. Prints its address as the first line,
+//! the client id and the secret as the second and the third.
+
+use std::error::Error;
+use std::io::Write as _;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use fake_drive::{Config, FakeDrive};
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let mut config = Config { now: Some(Arc::new(now)), ..Config::default() };
+    let mut demo = false;
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--bind" => config.bind = arguments.next().ok_or("--bind needs an address")?.parse()?,
+            "--demo" => demo = true,
+            other => return Err(format!("unknown argument {other}").into()),
+        }
+    }
+    let drive = FakeDrive::start_with(config).await?;
+    if demo {
+        drive.demo()?;
+    }
+    let (id, secret) = drive.client();
+    let mut out = std::io::stdout();
+    writeln!(out, "{}\n{id}\n{secret}", drive.url())?;
+    out.flush()?;
+    drive.run().await;
+    Ok(())
+}
+
+#[expect(clippy::disallowed_methods, reason = "a drive that people look at has their time")]
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}

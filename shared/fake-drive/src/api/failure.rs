@@ -1,0 +1,168 @@
+//! What the API says when it does not do what was asked.
+
+use serde_json::{Map, Value, json};
+
+use crate::wire::Reply;
+
+/// A refusal with its reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Failure {
+    pub(crate) status: u16,
+    pub(crate) reason: String,
+    // Boxed, so that results are small.
+    more: Box<More>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct More {
+    message: String,
+    domain: &'static str,
+    /// Where in the request: the kind of place, and its name.
+    place: Option<(&'static str, String)>,
+    /// The status and the reason of the newer form of errors, which some answers have as well.
+    newer: Option<(&'static str, &'static str)>,
+}
+
+impl Failure {
+    pub(crate) fn new(status: u16, reason: &str, message: impl Into<String>) -> Self {
+        let more = More { message: message.into(), domain: "global", place: None, newer: None };
+        Self { status, reason: reason.to_owned(), more: Box::new(more) }
+    }
+
+    fn at(mut self, kind: &'static str, name: &str) -> Self {
+        self.more.place = Some((kind, name.to_owned()));
+        self
+    }
+
+    fn newer(mut self, status: &'static str, reason: &'static str) -> Self {
+        self.more.newer = Some((status, reason));
+        self
+    }
+
+    fn usage(mut self) -> Self {
+        self.more.domain = "usageLimits";
+        self
+    }
+
+    /// A parameter has a value that it may not have.
+    pub(crate) fn invalid(parameter: &str, message: impl Into<String>) -> Self {
+        Self::new(400, "invalid", message).at("parameter", parameter)
+    }
+
+    pub(crate) fn invalid_value(parameter: &str) -> Self {
+        Self::invalid(parameter, "Invalid Value")
+    }
+
+    pub(crate) fn required(parameter: &str) -> Self {
+        Self::new(400, "required", format!("Required parameter: {parameter}")).at("parameter", parameter)
+    }
+
+    pub(crate) fn bad_request(message: impl Into<String>) -> Self {
+        Self::new(400, "badRequest", message)
+    }
+
+    pub(crate) fn unknown_parameter(name: &str) -> Self {
+        let message = format!("Unknown name \"{name}\": cannot bind the query parameter.");
+        Self::new(400, "badRequest", message).newer("INVALID_ARGUMENT", "")
+    }
+
+    pub(crate) fn unauthorized() -> Self {
+        let message = "The request has no valid access token: it is unknown, expired or revoked.";
+        Self::new(401, "authError", message).at("header", "Authorization").newer("UNAUTHENTICATED", "")
+    }
+
+    pub(crate) fn scopes() -> Self {
+        let failure =
+            Self::new(403, "insufficientPermissions", "The access token's scopes do not allow this.");
+        failure.newer("PERMISSION_DENIED", "ACCESS_TOKEN_SCOPE_INSUFFICIENT")
+    }
+
+    pub(crate) fn no_file(id: &str) -> Self {
+        Self::new(404, "notFound", format!("File not found: {id}.")).at("parameter", "fileId")
+    }
+
+    pub(crate) fn no_drive(id: &str) -> Self {
+        Self::new(404, "notFound", format!("Shared drive not found: {id}")).at("parameter", "driveId")
+    }
+
+    pub(crate) fn no_method(path: &str) -> Self {
+        Self::new(404, "notFound", format!("There is nothing at {path}."))
+    }
+
+    pub(crate) fn user_rate_limit() -> Self {
+        let failure =
+            Self::new(403, "userRateLimitExceeded", "The user has spent the units of this minute.").usage();
+        failure.newer("PERMISSION_DENIED", "RATE_LIMIT_EXCEEDED")
+    }
+
+    /// The failure of a reason as the real drive answers with it, for planned faults.
+    pub(crate) fn of_reason(status: u16, reason: &str) -> Self {
+        let failure = Self::new(status, reason, format!("A planned fault: {reason}."));
+        match (status, reason) {
+            (_, "userRateLimitExceeded" | "rateLimitExceeded" | "sharingRateLimitExceeded") => {
+                let newer = if status == 429 { "RESOURCE_EXHAUSTED" } else { "PERMISSION_DENIED" };
+                failure.usage().newer(newer, "RATE_LIMIT_EXCEEDED")
+            }
+            (_, "dailyLimitExceeded" | "quotaExceeded" | "downloadQuotaExceeded") => failure.usage(),
+            (_, "accessNotConfigured") => failure.usage().newer("PERMISSION_DENIED", "SERVICE_DISABLED"),
+            (401, _) => Self::unauthorized(),
+            _ => failure,
+        }
+    }
+
+    fn body(&self) -> Value {
+        let mut entry = Map::new();
+        entry.insert("message".to_owned(), json!(self.more.message));
+        entry.insert("domain".to_owned(), json!(self.more.domain));
+        entry.insert("reason".to_owned(), json!(self.reason));
+        if let Some((kind, name)) = &self.more.place {
+            entry.insert("location".to_owned(), json!(name));
+            entry.insert("locationType".to_owned(), json!(kind));
+        }
+        let mut error = json!({ "code": self.status, "message": self.more.message, "errors": [entry] });
+        if let Some((status, reason)) = self.more.newer {
+            error["status"] = json!(status);
+            if !reason.is_empty() {
+                let info = "type.googleapis.com/google.rpc.ErrorInfo";
+                let detail = json!({ "@type": info, "reason": reason, "domain": "googleapis.com" });
+                error["details"] = json!([detail]);
+            }
+        }
+        json!({ "error": error })
+    }
+
+    pub(crate) fn reply(&self) -> Reply {
+        let reply = Reply::json(self.status, &self.body());
+        if self.status == 401 {
+            return reply.with(
+                "www-authenticate",
+                "Bearer realm=\"https://accounts.google.com/\", error=\"invalid_token\"",
+            );
+        }
+        reply
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bodies_have_the_old_form_and_where_it_is_used_the_new_one() {
+        assert_eq!(
+            Failure::no_file("x").body(),
+            json!({ "error": { "code": 404, "message": "File not found: x.", "errors": [{
+                "message": "File not found: x.", "domain": "global", "reason": "notFound",
+                "location": "fileId", "locationType": "parameter",
+            }] } })
+        );
+        let limit = Failure::user_rate_limit().body();
+        assert_eq!(limit["error"]["errors"][0]["domain"], "usageLimits");
+        assert_eq!(limit["error"]["details"][0]["reason"], "RATE_LIMIT_EXCEEDED");
+        assert_eq!(
+            Failure::of_reason(429, "rateLimitExceeded").body()["error"]["status"],
+            "RESOURCE_EXHAUSTED"
+        );
+        assert_eq!(Failure::unauthorized().body()["error"]["status"], "UNAUTHENTICATED");
+    }
+}

@@ -1,0 +1,157 @@
+//! The calls that there are, with what may be said in them.
+
+/// A call of the API.
+#[derive(Debug)]
+pub(crate) struct Method {
+    pub(crate) name: &'static str,
+    pub(crate) verb: &'static str,
+    /// Below `/drive/v3/`; a part in braces is the id.
+    pub(crate) path: &'static str,
+    /// Parameters of the query: `name:type`, with `!` where one is needed. Types: `s` text, `b` boolean, `i` a number
+    /// up to that which follows, `e` one of what follows.
+    params: &'static str,
+    /// What is answered: a name of the table of schemas.
+    pub(crate) answer: &'static str,
+    /// Cost in quota units.
+    pub(crate) units: u64,
+}
+
+/// What every call understands.
+const COMMON: &str = "$.xgafv:e1,2 access_token:s alt:ejson,media,proto callback:s fields:s key:s oauth_token:s \
+    prettyPrint:b quotaUser:s uploadType:s upload_protocol:s";
+
+const CHANGES: &str = "driveId:s includeCorpusRemovals:b includeItemsFromAllDrives:b includeLabels:s \
+    includePermissionsForView:s includeRemoved:b includeTeamDriveItems:b pageSize:i1000 pageToken:s! \
+    restrictToMyDrive:b spaces:s supportsAllDrives:b supportsTeamDrives:b teamDriveId:s";
+
+pub(crate) const METHODS: &[Method] = &[
+    method("about.get", "GET", "about", "", "About", 5),
+    method(
+        "files.list",
+        "GET",
+        "files",
+        "corpora:s corpus:edomain,user driveId:s includeItemsFromAllDrives:b includeLabels:s \
+         includePermissionsForView:s includeTeamDriveItems:b orderBy:s pageSize:i1000 pageToken:s q:s spaces:s \
+         supportsAllDrives:b supportsTeamDrives:b teamDriveId:s",
+        "FileList",
+        100,
+    ),
+    method(
+        "files.get",
+        "GET",
+        "files/{}",
+        "acknowledgeAbuse:b includeLabels:s includePermissionsForView:s supportsAllDrives:b supportsTeamDrives:b",
+        "File",
+        5,
+    ),
+    method("files.export", "GET", "files/{}/export", "mimeType:s!", "", 200),
+    method("files.download", "POST", "files/{}/download", "mimeType:s revisionId:s", "Operation", 200),
+    method("operations.get", "GET", "operations/{}", "", "Operation", 5),
+    method(
+        "changes.getStartPageToken",
+        "GET",
+        "changes/startPageToken",
+        "driveId:s supportsAllDrives:b supportsTeamDrives:b teamDriveId:s",
+        "StartPageToken",
+        5,
+    ),
+    method("changes.list", "GET", "changes", CHANGES, "ChangeList", 100),
+    method("changes.watch", "POST", "changes/watch", CHANGES, "Channel", 5),
+    method("channels.stop", "POST", "channels/stop", "", "", 5),
+    method(
+        "drives.list",
+        "GET",
+        "drives",
+        "pageSize:i100 pageToken:s q:s useDomainAdminAccess:b",
+        "DriveList",
+        100,
+    ),
+    method("drives.get", "GET", "drives/{}", "useDomainAdminAccess:b", "Drive", 5),
+];
+
+const fn method(
+    name: &'static str,
+    verb: &'static str,
+    path: &'static str,
+    params: &'static str,
+    answer: &'static str,
+    units: u64,
+) -> Method {
+    Method { name, verb, path, params, answer, units }
+}
+
+/// What a parameter may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Text,
+    Bool,
+    Number(u32),
+    OneOf(&'static str),
+}
+
+/// A parameter of a query.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Param {
+    pub(crate) name: &'static str,
+    pub(crate) kind: Kind,
+    pub(crate) required: bool,
+}
+
+impl Method {
+    /// The parameters, the method's own first.
+    pub(crate) fn params(&self) -> impl Iterator<Item = Param> {
+        self.params.split_whitespace().chain(COMMON.split_whitespace()).filter_map(param)
+    }
+
+    /// The id in a path below `/drive/v3/`, or nothing to say of a path without one; `None` for another path.
+    pub(crate) fn matches<'a>(&self, path: &'a str) -> Option<&'a str> {
+        let Some((before, after)) = self.path.split_once("{}") else {
+            return (self.path == path).then_some("");
+        };
+        let id = path.strip_prefix(before)?.strip_suffix(after)?;
+        (!id.is_empty() && !id.contains('/')).then_some(id)
+    }
+}
+
+fn param(text: &'static str) -> Option<Param> {
+    let (name, kind) = text.split_once(':')?;
+    let (kind, required) = kind.strip_suffix('!').map_or((kind, false), |kind| (kind, true));
+    let kind = match kind.split_at_checked(1)? {
+        ("b", _) => Kind::Bool,
+        ("i", most) => Kind::Number(most.parse().ok()?),
+        ("e", values) => Kind::OneOf(values),
+        _ => Kind::Text,
+    };
+    Some(Param { name, kind, required })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_parameter_of_the_tables_is_understood() {
+        for method in METHODS {
+            let written = method.params.split_whitespace().count() + COMMON.split_whitespace().count();
+            assert_eq!(method.params().count(), written, "{}", method.name);
+        }
+    }
+
+    #[test]
+    fn paths_find_their_methods() {
+        for (verb, path, found) in [
+            ("GET", "files/abc", Some(("files.get", "abc"))),
+            ("GET", "files/abc/export", Some(("files.export", "abc"))),
+            ("POST", "files/abc/download", Some(("files.download", "abc"))),
+            ("GET", "changes/startPageToken", Some(("changes.getStartPageToken", ""))),
+            ("GET", "files/", None),
+            ("DELETE", "files/abc", None),
+            ("GET", "files/abc/comments", None),
+        ] {
+            let of_verb = METHODS.iter().filter(|method| method.verb == verb);
+            let mut hits = of_verb.filter_map(|method| Some((method.name, method.matches(path)?)));
+            assert_eq!(hits.next(), found, "{verb} {path}");
+            assert_eq!(hits.next(), None, "{verb} {path}");
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Items as the API shows them.
+
+use serde_json::{Map, Value, json};
+
+use super::Cx;
+use super::mask::Mask;
+use super::matching::is_shared_with;
+use crate::clock::stamp;
+use crate::content;
+use crate::world::{Account, Body, Item, SharedDrive, Viewer, World};
+
+/// An item that is being described: only what is wanted is worked out.
+struct Sketch<'a> {
+    world: &'a World,
+    viewer: &'a Viewer,
+    item: &'a Item,
+    mask: &'a Mask,
+    fields: Map<String, Value>,
+}
+
+impl Sketch<'_> {
+    fn put(&mut self, name: &str, value: impl FnOnce() -> Value) {
+        if self.mask.below(name).is_some() {
+            self.fields.insert(name.to_owned(), value());
+        }
+    }
+}
+
+/// What is wanted of what there is to say about an item; `mask` is about a file.
+pub(crate) fn file(cx: &Cx<'_>, mask: &Mask, item: &Item) -> Value {
+    let (world, viewer) = (&cx.state.world, &cx.viewer);
+    let mut file = Sketch { world, viewer, item, mask, fields: Map::new() };
+    file.put("kind", || json!("drive#file"));
+    file.put("id", || json!(item.id));
+    file.put("name", || json!(item.name));
+    file.put("mimeType", || json!(item.body.media_type()));
+    file.put("starred", || json!(false));
+    file.put("trashed", || json!(world.is_trashed(&item.id)));
+    file.put("explicitlyTrashed", || json!(item.binned));
+    file.put("spaces", || json!(["drive"]));
+    file.put("version", || json!(item.version.to_string()));
+    file.put("createdTime", || json!(stamp(item.created)));
+    file.put("modifiedTime", || json!(stamp(item.modified)));
+    file.put("webViewLink", || json!(link(item)));
+    file.put("viewedByMe", || json!(item.viewed.contains_key(&viewer.email)));
+    file.put("isAppAuthorized", || json!(true));
+    file.put("capabilities", || capabilities(item));
+    let shared = || item.drive.is_some() || world.line(&item.id).any(|above| !above.shared.is_empty());
+    file.put("shared", || json!(shared()));
+    file.put_place();
+    file.put_people();
+    file.put_content(&cx.call.base);
+    Value::Object(file.fields)
+}
+
+fn link(item: &Item) -> String {
+    let (host, kind) = match item.body {
+        Body::Folder => return format!("https://drive.google.com/drive/folders/{}", item.id),
+        Body::Doc(_) => ("docs.google.com", "document"),
+        Body::Sheet(_) => ("docs.google.com", "spreadsheets"),
+        Body::Slides(_) => ("docs.google.com", "presentation"),
+        _ => ("drive.google.com", "file"),
+    };
+    format!("https://{host}/{kind}/d/{}/view", item.id)
+}
+
+fn capabilities(item: &Item) -> Value {
+    let download = !item.restrictions.no_download && !item.is_folder();
+    json!({
+        "canDownload": download,
+        "canCopy": download,
+        "canAccessViaGenAi": !item.restrictions.no_gen_ai,
+        "canListChildren": item.is_folder(),
+        "canEdit": false,
+        "canReadRevisions": true,
+        "canTrash": false,
+    })
+}
+
+impl Sketch<'_> {
+    /// Where it lies, as far as the viewer sees it.
+    fn put_place(&mut self) {
+        let (world, viewer, item) = (self.world, self.viewer, self.item);
+        if let Some(parent) = item.parent.as_ref().filter(|parent| world.sees(viewer, parent)) {
+            self.put("parents", || json!([parent]));
+        }
+        if let Some(drive) = &item.drive {
+            self.put("driveId", || json!(drive));
+            self.put("teamDriveId", || json!(drive));
+        }
+        if let Some(key) = &item.link_key {
+            self.put("resourceKey", || json!(key));
+        }
+        if let Some(at) = item.viewed.get(&viewer.email) {
+            self.put("viewedByMeTime", || json!(stamp(*at)));
+        }
+        if let Some(at) = item.shared.get(&viewer.email).filter(|_| is_shared_with(viewer, item)) {
+            self.put("sharedWithMeTime", || json!(stamp(*at)));
+        }
+    }
+
+    /// Whose it is. What lies in a shared drive is nobody's.
+    fn put_people(&mut self) {
+        let (world, viewer, item) = (self.world, self.viewer, self.item);
+        self.put("ownedByMe", || json!(item.owner.as_ref() == Some(&viewer.email)));
+        if let Some(owner) = item.owner.as_ref().and_then(|owner| world.accounts.get(owner)) {
+            self.put("lastModifyingUser", || user(owner, viewer));
+            self.put("owners", || json!([user(owner, viewer)]));
+        }
+    }
+
+    /// What is known of its content.
+    fn put_content(&mut self, base: &str) {
+        let (world, item) = (self.world, self.item);
+        if let Some(size) = item.body.size() {
+            self.put("size", || json!(size.to_string()));
+            self.put("quotaBytesUsed", || json!(size.to_string()));
+        }
+        if let Some(sums) = &item.sums {
+            self.put("md5Checksum", || json!(sums.md5));
+            self.put("sha256Checksum", || json!(sums.sha256));
+            self.put("headRevisionId", || json!(format!("0B{}r{}", item.id, item.revision)));
+            self.put("originalFilename", || json!(item.name));
+            let address = || format!("https://drive.google.com/uc?id={}&export=download", item.id);
+            self.put("webContentLink", || json!(address()));
+            if let Some((_, extension)) = item.name.rsplit_once('.') {
+                self.put("fileExtension", || json!(extension));
+                self.put("fullFileExtension", || json!(extension));
+            }
+        }
+        if item.restrictions.encrypted {
+            self.put("clientEncryptionDetails", || json!({ "encryptionState": "encrypted" }));
+        }
+        if let Body::Shortcut(target) = &item.body {
+            self.put("shortcutDetails", || shortcut(world, target));
+        }
+        let forms = content::forms(&item.body);
+        if !forms.is_empty() {
+            self.put("exportLinks", || links(item, forms, base));
+        }
+    }
+}
+
+/// A person as a viewer sees them.
+pub(crate) fn user(account: &Account, viewer: &Viewer) -> Value {
+    json!({
+        "kind": "drive#user",
+        "displayName": account.name,
+        "me": account.email == viewer.email,
+        "permissionId": account.permission_id,
+        "emailAddress": account.email,
+    })
+}
+
+fn links(item: &Item, forms: &[&str], base: &str) -> Value {
+    let address = |form: &str| json!(format!("{base}/export-links/{}?mimeType={form}", item.id));
+    Value::Object(forms.iter().map(|form| ((*form).to_owned(), address(form))).collect())
+}
+
+fn shortcut(world: &World, target: &str) -> Value {
+    let found = world.items.get(target);
+    let mut details = json!({ "targetId": target });
+    if let Some(found) = found {
+        details["targetMimeType"] = json!(found.body.media_type());
+    }
+    if let Some(key) = found.and_then(|found| found.link_key.as_ref()) {
+        details["targetResourceKey"] = json!(key);
+    }
+    details
+}
+
+/// A shared drive.
+pub(crate) fn drive(drive: &SharedDrive) -> Value {
+    json!({
+        "kind": "drive#drive",
+        "id": drive.id,
+        "name": drive.name,
+        "hidden": drive.hidden,
+        "createdTime": stamp(drive.created),
+        "colorRgb": "#0f9d58",
+        "capabilities": { "canListChildren": true, "canDownload": true },
+    })
+}

@@ -1,0 +1,143 @@
+//! The names of the fields that answers may have, and masks that choose among them.
+
+/// The fields of an object: `name`, `name:Schema`, `name(fields)` and `name*` for a map with names of any kind.
+const SCHEMAS: &[(&str, &str)] = &[
+    (
+        "About",
+        "kind user:User storageQuota(limit usage usageInDrive usageInDriveTrash) exportFormats* importFormats* \
+         maxImportSizes* maxUploadSize appInstalled canCreateDrives canCreateTeamDrives folderColorPalette \
+         driveThemes(id backgroundImageLink colorRgb) teamDriveThemes(id backgroundImageLink colorRgb)",
+    ),
+    ("User", "kind displayName emailAddress me permissionId photoLink"),
+    ("FileList", "kind incompleteSearch nextPageToken files:File"),
+    (
+        "File",
+        "kind id name mimeType description starred trashed explicitlyTrashed trashedTime trashingUser:User parents \
+         properties* appProperties* spaces version webContentLink webViewLink iconLink hasThumbnail thumbnailLink \
+         thumbnailVersion viewedByMe viewedByMeTime createdTime modifiedTime modifiedByMe modifiedByMeTime \
+         sharedWithMeTime sharingUser:User owners:User driveId teamDriveId lastModifyingUser:User shared ownedByMe \
+         capabilities(canAcceptOwnership canAccessViaGenAi canAddChildren canAddFolderFromAnotherDrive \
+         canAddMyDriveParent canChangeCopyRequiresWriterPermission canChangeItemDownloadRestriction \
+         canChangeSecurityUpdateEnabled canChangeViewersCanCopyContent canComment canCopy canDelete \
+         canDeleteChildren canDisableInheritedPermissions canDownload canEdit canEnableInheritedPermissions \
+         canListChildren canModifyContent canModifyContentRestriction canModifyEditorContentRestriction \
+         canModifyLabels canModifyOwnerContentRestriction canMoveChildrenOutOfDrive canMoveChildrenOutOfTeamDrive \
+         canMoveChildrenWithinDrive canMoveChildrenWithinTeamDrive canMoveItemIntoTeamDrive canMoveItemOutOfDrive \
+         canMoveItemOutOfTeamDrive canMoveItemWithinDrive canMoveItemWithinTeamDrive canMoveTeamDriveItem \
+         canReadDrive canReadLabels canReadRevisions canReadTeamDrive canRemoveChildren \
+         canRemoveContentRestriction canRemoveMyDriveParent canRename canShare canStartApproval canTrash \
+         canTrashChildren canUntrash) viewersCanCopyContent copyRequiresWriterPermission writersCanShare \
+         permissions:Permission permissionIds hasAugmentedPermissions folderColorRgb originalFilename \
+         fullFileExtension fileExtension md5Checksum sha1Checksum sha256Checksum size quotaBytesUsed headRevisionId \
+         contentHints(indexableText thumbnail(image mimeType)) imageMediaMetadata* videoMediaMetadata* \
+         isAppAuthorized exportLinks* shortcutDetails(targetId targetMimeType targetResourceKey) \
+         contentRestrictions* labelInfo(labels*) resourceKey \
+         linkShareMetadata(securityUpdateEligible securityUpdateEnabled) inheritedPermissionsDisabled \
+         downloadRestrictions(itemDownloadRestriction:Restriction effectiveDownloadRestrictionWithContext:Restriction) \
+         clientEncryptionDetails(encryptionState decryptionMetadata*)",
+    ),
+    ("Restriction", "restrictedForReaders restrictedForWriters"),
+    (
+        "Permission",
+        "kind id type role emailAddress domain displayName photoLink allowFileDiscovery deleted expirationTime \
+         pendingOwner view inheritedPermissionsDisabled permissionDetails* teamDrivePermissionDetails*",
+    ),
+    ("StartPageToken", "kind startPageToken"),
+    ("ChangeList", "kind newStartPageToken nextPageToken changes:Change"),
+    (
+        "Change",
+        "kind type changeType time removed fileId file:File driveId drive:Drive teamDriveId teamDrive:Drive",
+    ),
+    ("Channel", "kind id type address token payload params* resourceId resourceUri expiration"),
+    ("Operation", "name done metadata* response* error(code message details*)"),
+    ("DriveList", "kind nextPageToken drives:Drive"),
+    (
+        "Drive",
+        "kind id name colorRgb themeId createdTime hidden orgUnitId backgroundImageLink backgroundImageFile* \
+         restrictions* capabilities*",
+    ),
+];
+
+fn fields_of(schema: &str) -> &'static str {
+    SCHEMAS.iter().find(|(name, _)| *name == schema).map_or("", |(_, fields)| fields)
+}
+
+/// What is below a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Below {
+    Nothing,
+    Anything,
+    Fields(&'static str),
+}
+
+impl Below {
+    pub(crate) fn of_schema(schema: &str) -> Self {
+        Self::Fields(fields_of(schema))
+    }
+
+    /// What is below a field of these; `None` if there is no such field.
+    pub(crate) fn field(self, name: &str) -> Option<Self> {
+        match self {
+            Self::Nothing => None,
+            Self::Anything => Some(Self::Anything),
+            Self::Fields(fields) => split(fields).find_map(|field| below(field, name)),
+        }
+    }
+}
+
+fn below(field: &'static str, name: &str) -> Option<Below> {
+    let rest = field.strip_prefix(name)?;
+    match rest.chars().next() {
+        None => Some(Below::Nothing),
+        Some('*') => Some(Below::Anything),
+        Some(':') => Some(Below::of_schema(&rest[1..])),
+        Some('(') => Some(Below::Fields(rest[1..].strip_suffix(')')?)),
+        Some(_) => None,
+    }
+}
+
+/// The fields of a list, with what stands in their parentheses.
+fn split(fields: &'static str) -> impl Iterator<Item = &'static str> {
+    let mut depth = 0_usize;
+    let parts = fields.split(move |letter: char| {
+        match letter {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0 && letter.is_whitespace()
+    });
+    parts.filter(|part| !part.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_schema_that_is_named_exists() {
+        for (name, fields) in SCHEMAS {
+            for field in split(fields) {
+                if let Some((_, schema)) = field.split_once(':').filter(|_| !field.contains('(')) {
+                    assert!(!fields_of(schema).is_empty(), "{name}: {field}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn fields_are_found_below_each_other() {
+        let list = Below::of_schema("FileList");
+        let file = list.field("files").unwrap();
+        assert_eq!(file.field("id"), Some(Below::Nothing));
+        assert_eq!(file.field("idd"), None);
+        assert_eq!(file.field("capabilities").unwrap().field("canDownload"), Some(Below::Nothing));
+        assert_eq!(file.field("capabilities").unwrap().field("canFly"), None);
+        assert_eq!(file.field("owners").unwrap().field("emailAddress"), Some(Below::Nothing));
+        assert_eq!(file.field("properties").unwrap().field("any"), Some(Below::Anything));
+        let restriction =
+            file.field("downloadRestrictions").unwrap().field("itemDownloadRestriction").unwrap();
+        assert_eq!(restriction.field("restrictedForReaders"), Some(Below::Nothing));
+        assert_eq!(list.field("file"), None);
+    }
+}

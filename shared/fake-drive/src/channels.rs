@@ -1,0 +1,159 @@
+//! Notifications about changes: channels that callers open, and the posts that go out on them.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use url::{Host, Url};
+
+use crate::state::State;
+use crate::world::Feed;
+
+/// The longest that a post may take.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Somebody who wants to be told of the changes of a feed.
+#[derive(Debug, Clone)]
+pub(crate) struct Channel {
+    pub(crate) id: String,
+    pub(crate) feed: Feed,
+    pub(crate) email: String,
+    pub(crate) client: String,
+    pub(crate) address: String,
+    pub(crate) token: Option<String>,
+    pub(crate) resource_uri: String,
+    pub(crate) expires: i64,
+    pub(crate) sent: u64,
+}
+
+/// A post that is to go out.
+#[derive(Debug, Clone)]
+pub(crate) struct Notification {
+    pub(crate) address: String,
+    pub(crate) headers: Vec<(&'static str, String)>,
+    channel: String,
+    number: u64,
+}
+
+/// A post that went out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Delivery {
+    /// The channel's id.
+    pub channel: String,
+    /// The message's number; 1 is the greeting.
+    pub number: u64,
+    /// The status of the answer; none where nobody answered, or the address is not on this machine.
+    pub status: Option<u16>,
+}
+
+/// What a feed is called to those who watch it.
+pub(crate) fn resource_of(feed: &Feed) -> String {
+    URL_SAFE_NO_PAD.encode(Sha256::digest(format!("{feed:?}")))[..27].to_owned()
+}
+
+impl Channel {
+    pub(crate) fn notification(&mut self, state: &str) -> Notification {
+        self.sent += 1;
+        let expiration =
+            jiff::Timestamp::from_millisecond(self.expires).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+        let mut headers = vec![
+            ("X-Goog-Channel-ID", self.id.clone()),
+            ("X-Goog-Channel-Expiration", expiration.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()),
+            ("X-Goog-Resource-ID", resource_of(&self.feed)),
+            ("X-Goog-Resource-URI", self.resource_uri.clone()),
+            ("X-Goog-Resource-State", state.to_owned()),
+            ("X-Goog-Message-Number", self.sent.to_string()),
+        ];
+        headers.extend(self.token.iter().map(|token| ("X-Goog-Channel-Token", token.clone())));
+        let (address, channel) = (self.address.clone(), self.id.clone());
+        Notification { address, headers, channel, number: self.sent }
+    }
+}
+
+impl State {
+    /// Has everybody told who watches a feed with something new.
+    pub(crate) fn spread_news(&mut self) {
+        let news = std::mem::take(&mut self.world.news);
+        if news.is_empty() || self.channels.is_empty() {
+            return;
+        }
+        let now = self.world.clock.now();
+        self.channels.retain(|channel| channel.expires > now);
+        for channel in self.channels.iter_mut().filter(|channel| news.contains(&channel.feed)) {
+            let _closing = self.outbox.send(channel.notification("change"));
+        }
+    }
+}
+
+/// Whether an address may be watched from: https, or plain where it is on this machine.
+pub(crate) fn is_allowed(address: &str) -> bool {
+    let Ok(url) = Url::parse(address) else { return false };
+    url.scheme() == "https" || (url.scheme() == "http" && is_loopback(&url))
+}
+
+fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(ip)) => ip.is_loopback(),
+        Some(Host::Ipv6(ip)) => ip.is_loopback(),
+        None => false,
+    }
+}
+
+/// Posts a notification, if its address is on this machine: nothing goes out to anywhere else.
+pub(crate) async fn deliver(notification: &Notification) -> Delivery {
+    let post = tokio::time::timeout(PATIENCE, post(notification)).await;
+    Delivery {
+        channel: notification.channel.clone(),
+        number: notification.number,
+        status: post.ok().flatten(),
+    }
+}
+
+async fn post(notification: &Notification) -> Option<u16> {
+    let url =
+        Url::parse(&notification.address).ok().filter(|url| url.scheme() == "http" && is_loopback(url))?;
+    let host = url.host_str()?.trim_matches(['[', ']']);
+    let ip: IpAddr = if host == "localhost" { [127, 0, 0, 1].into() } else { host.parse().ok()? };
+    let mut stream = TcpStream::connect((ip, url.port_or_known_default()?)).await.ok()?;
+    let target = url.query().map_or_else(|| url.path().to_owned(), |query| format!("{}?{query}", url.path()));
+    let mut request = format!(
+        "POST {target} HTTP/1.1\r\nHost: {}\r\nContent-Length: 0\r\nConnection: close\r\n",
+        &url[url::Position::BeforeHost..url::Position::AfterPort]
+    );
+    for (name, value) in &notification.headers {
+        // A line break in a token would end the header.
+        request.push_str(&format!("{name}: {}\r\n", value.replace(['\r', '\n'], " ")));
+    }
+    request.push_str("\r\n");
+    stream.write_all(request.as_bytes()).await.ok()?;
+    let mut answer = [0; 12];
+    stream.read_exact(&mut answer).await.ok()?;
+    std::str::from_utf8(answer.get(9..12)?).ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_addresses_are_for_this_machine_alone() {
+        for (address, allowed) in [
+            ("https://example.test/hook", true),
+            ("http://127.0.0.1:8080/hook", true),
+            ("http://localhost/hook", true),
+            ("http://[::1]:9/", true),
+            ("http://example.test/hook", false),
+            ("http://127.0.0.1.example.test/", false),
+            ("ftp://localhost/", false),
+            ("hook", false),
+        ] {
+            assert_eq!(is_allowed(address), allowed, "{address}");
+        }
+    }
+}

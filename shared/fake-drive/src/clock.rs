@@ -1,0 +1,84 @@
+//! The time of the drive.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+/// Tells the time in milliseconds since 1970.
+pub type Now = Arc<dyn Fn() -> i64 + Send + Sync>;
+
+/// 2026-01-01T00:00:00Z, where the clock begins that nobody gives.
+const BEGIN: i64 = 1_767_225_600_000;
+
+/// A clock given from outside, or one that stands still but for a millisecond with every look; both can be turned.
+pub(crate) struct Clock {
+    source: Option<Now>,
+    turned: AtomicI64,
+}
+
+impl Clock {
+    pub(crate) fn new(source: Option<Now>) -> Self {
+        let turned = if source.is_some() { 0 } else { BEGIN };
+        Self { source, turned: AtomicI64::new(turned) }
+    }
+
+    pub(crate) fn now(&self) -> i64 {
+        match &self.source {
+            Some(now) => now() + self.turned.load(Ordering::SeqCst),
+            None => self.turned.fetch_add(1, Ordering::SeqCst),
+        }
+    }
+
+    pub(crate) fn advance(&self, millis: i64) {
+        self.turned.fetch_add(millis, Ordering::SeqCst);
+    }
+}
+
+/// A time as the drive writes it.
+pub(crate) fn stamp(millis: i64) -> String {
+    let time = jiff::Timestamp::from_millisecond(millis).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+    time.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
+}
+
+/// A time as headers say it.
+pub(crate) fn http_date(millis: i64) -> String {
+    let time = jiff::Timestamp::from_millisecond(millis).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+    time.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()
+}
+
+/// A time as callers write it: with an offset, or without one in UTC, or only the day.
+pub(crate) fn parse_stamp(text: &str) -> Option<i64> {
+    let zoned = text.parse::<jiff::Timestamp>().or_else(|_| format!("{text}Z").parse());
+    let time = zoned.or_else(|_| format!("{text}T00:00:00Z").parse::<jiff::Timestamp>());
+    time.ok().map(jiff::Timestamp::as_millisecond)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_in_every_spelling_that_queries_use() {
+        let day = Some(1_767_225_600_000);
+        for (text, millis) in [
+            ("2026-01-01T00:00:00Z", day),
+            ("2026-01-01T02:00:00+02:00", day),
+            ("2026-01-01T00:00:00", day),
+            ("2026-01-01", day),
+            ("2026-01-01T00:00:00.500Z", day.map(|day| day + 500)),
+            ("yesterday", None),
+        ] {
+            assert_eq!(parse_stamp(text), millis, "{text}");
+        }
+        assert_eq!(stamp(1_767_225_600_007), "2026-01-01T00:00:00.007Z");
+        assert_eq!(http_date(1_767_225_600_007), "Thu, 01 Jan 2026 00:00:00 GMT");
+    }
+
+    #[test]
+    fn a_clock_without_a_source_never_tells_the_same_time_twice() {
+        let clock = Clock::new(None);
+        let first = clock.now();
+        assert!(clock.now() > first);
+        clock.advance(60_000);
+        assert!(clock.now() >= first + 60_000);
+    }
+}

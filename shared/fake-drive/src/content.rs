@@ -1,0 +1,149 @@
+//! The forms in which content leaves the drive.
+
+mod office;
+mod pdf;
+
+use bytes::Bytes;
+
+pub(crate) use pdf::pdf;
+
+use crate::world::{Body, Slide, Table};
+
+const MARKDOWN: &str = "text/markdown";
+const PLAIN: &str = "text/plain";
+const CSV: &str = "text/csv";
+const PDF: &str = "application/pdf";
+const XLSX: &str = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
+const PPTX: &str = "application/vnd.openxmlformats-officedocument.presentationml.presentation";
+
+/// The media types to which a body can be exported; none for what is not made in an editor of the drive.
+pub(crate) fn forms(body: &Body) -> &'static [&'static str] {
+    match body {
+        Body::Doc(_) => &[MARKDOWN, PLAIN, PDF],
+        Body::Sheet(_) => &[XLSX, CSV, "text/tab-separated-values"],
+        Body::Slides(_) => &[PPTX, PLAIN, PDF],
+        _ => &[],
+    }
+}
+
+/// The body in a form; `None` if it cannot be had in it.
+pub(crate) fn export(body: &Body, form: &str) -> Option<Bytes> {
+    Some(match (body, form) {
+        (Body::Doc(markdown), MARKDOWN) => Bytes::from(markdown.clone()),
+        (Body::Doc(markdown), PLAIN) => Bytes::from(format!("\u{feff}{}", without_marks(markdown))),
+        (Body::Doc(markdown), PDF) => pdf(&without_marks(markdown)),
+        (Body::Sheet(tables), XLSX) => office::workbook(tables)?,
+        (Body::Sheet(tables), CSV) => first(tables, ','),
+        (Body::Sheet(tables), "text/tab-separated-values") => first(tables, '\t'),
+        (Body::Slides(slides), PPTX) => office::presentation(slides)?,
+        (Body::Slides(slides), PLAIN) => Bytes::from(outline(slides)),
+        (Body::Slides(slides), PDF) => pdf(&outline(slides)),
+        _ => return None,
+    })
+}
+
+/// The text of markdown, without its pictures.
+fn without_marks(markdown: &str) -> String {
+    let mut text = String::new();
+    for line in markdown.lines().filter(|line| !line.trim_start().starts_with("![")) {
+        let line = line.trim_start_matches('#').trim_start_matches("- ").trim_start();
+        text.push_str(&line.replace("**", "").replace('`', ""));
+        text.push('\n');
+    }
+    text
+}
+
+fn outline(slides: &[Slide]) -> String {
+    let text = slides.iter().map(|slide| format!("{}\n{}\n", slide.title, slide.lines.join("\n")));
+    text.collect::<Vec<_>>().join("\n")
+}
+
+/// The first table alone, as the drive exports text.
+fn first(tables: &[Table], separator: char) -> Bytes {
+    let rows = tables.first().map_or(&[][..], |table| table.rows.as_slice());
+    let line = |row: &Vec<String>| {
+        let cells = row.iter().map(|cell| quote(cell, separator));
+        cells.collect::<Vec<_>>().join(&separator.to_string())
+    };
+    Bytes::from(rows.iter().map(line).collect::<Vec<_>>().join("\r\n"))
+}
+
+fn quote(cell: &str, separator: char) -> String {
+    if cell.contains([separator, '"', '\n']) {
+        format!("\"{}\"", cell.replace('"', "\"\""))
+    } else {
+        cell.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use calamine::{Reader, Xlsx};
+
+    use super::*;
+
+    fn tables() -> Body {
+        let row = |cells: &[&str]| cells.iter().map(|cell| (*cell).to_owned()).collect::<Vec<_>>();
+        Body::Sheet(vec![
+            Table {
+                name: "Plants & pots".to_owned(),
+                rows: vec![row(&["Plant", "Count"]), row(&["Fern, tall", "7"])],
+            },
+            Table { name: "Notes".to_owned(), rows: vec![row(&["<dry>"])] },
+        ])
+    }
+
+    #[test]
+    fn a_workbook_is_read_back_by_a_reader_that_knows_nothing_of_us() {
+        let bytes = export(&tables(), XLSX).unwrap();
+        let mut book: Xlsx<_> = calamine::open_workbook_from_rs(Cursor::new(bytes)).unwrap();
+        assert_eq!(book.sheet_names(), ["Plants & pots", "Notes"]);
+        let cells = |range: calamine::Range<calamine::Data>| {
+            range
+                .rows()
+                .map(|row| row.iter().map(ToString::to_string).collect::<Vec<_>>())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            cells(book.worksheet_range("Plants & pots").unwrap()),
+            [["Plant", "Count"], ["Fern, tall", "7"]]
+        );
+        assert_eq!(cells(book.worksheet_range("Notes").unwrap()), [["<dry>"]]);
+    }
+
+    #[test]
+    fn a_presentation_holds_its_slides_and_notes() {
+        let slide = Slide {
+            title: "Why & how".to_owned(),
+            lines: vec!["One".to_owned()],
+            notes: "Say it".to_owned(),
+        };
+        let bytes = export(&Body::Slides(vec![slide]), PPTX).unwrap();
+        let mut archive = zip::ZipArchive::new(Cursor::new(bytes)).unwrap();
+        for (part, text) in
+            [("ppt/slides/slide1.xml", "Why &amp; how"), ("ppt/notesSlides/notesSlide1.xml", "Say it")]
+        {
+            let xml = std::io::read_to_string(archive.by_name(part).unwrap()).unwrap();
+            assert!(xml.contains(text), "{part}: {xml}");
+        }
+    }
+
+    #[test]
+    fn text_forms() {
+        let doc = Body::Doc("# Trip\n\n![map](data:image/png;base64,AAAA)\n- **boots**\n".to_owned());
+        let text = |body: &Body, form: &str| {
+            export(body, form).map(|bytes| String::from_utf8(bytes.to_vec()).unwrap())
+        };
+        assert_eq!(text(&doc, PLAIN).as_deref(), Some("\u{feff}Trip\n\nboots\n"));
+        assert_eq!(text(&tables(), CSV).as_deref(), Some("Plant,Count\r\n\"Fern, tall\",7"));
+        assert_eq!(text(&doc, CSV), None);
+        assert_eq!(text(&Body::Folder, PLAIN), None);
+        for body in [doc, tables()] {
+            for form in forms(&body) {
+                assert!(export(&body, form).is_some(), "{form}");
+            }
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! The smallest office files that readers accept.
+
+use std::io::{Cursor, Write as _};
+
+use bytes::Bytes;
+use zip::ZipWriter;
+use zip::write::SimpleFileOptions;
+
+use crate::wire::escape;
+use crate::world::{Slide, Table};
+
+const XML: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n";
+const TYPES: &str = "http://schemas.openxmlformats.org/package/2006/content-types";
+const LINKS: &str = "http://schemas.openxmlformats.org/package/2006/relationships";
+const OFFICE: &str = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
+const CELLS: &str = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
+const SHOW: &str = "http://schemas.openxmlformats.org/presentationml/2006/main";
+const DRAWING: &str = "http://schemas.openxmlformats.org/drawingml/2006/main";
+const PACKAGE: &str = "application/vnd.openxmlformats-officedocument";
+
+/// The parts of an office file: paths and texts.
+type Parts = Vec<(String, String)>;
+
+fn pack(parts: &Parts) -> Option<Bytes> {
+    let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+    for (path, text) in parts {
+        writer.start_file(path.as_str(), SimpleFileOptions::default()).ok()?;
+        writer.write_all(XML.as_bytes()).ok()?;
+        writer.write_all(text.as_bytes()).ok()?;
+    }
+    Some(Bytes::from(writer.finish().ok()?.into_inner()))
+}
+
+fn types(parts: &[(String, &str)]) -> (String, String) {
+    let part = |(path, kind): &(String, &str)| {
+        format!("<Override PartName=\"/{path}\" ContentType=\"{PACKAGE}.{kind}+xml\"/>")
+    };
+    let overrides: String = parts.iter().map(part).collect();
+    let text = format!(
+        "<Types xmlns=\"{TYPES}\"><Default Extension=\"rels\" \
+         ContentType=\"application/vnd.openxmlformats-package.relationships+xml\"/>\
+         <Default Extension=\"xml\" ContentType=\"application/xml\"/>{overrides}</Types>"
+    );
+    ("[Content_Types].xml".to_owned(), text)
+}
+
+/// Links to other parts; the n-th is called `rIdn`.
+fn links(path: &str, targets: &[(&str, String)]) -> (String, String) {
+    let link = |(number, (kind, target)): (usize, &(&str, String))| {
+        let id = number + 1;
+        format!("<Relationship Id=\"rId{id}\" Type=\"{OFFICE}/{kind}\" Target=\"{target}\"/>")
+    };
+    let all: String = targets.iter().enumerate().map(link).collect();
+    (path.to_owned(), format!("<Relationships xmlns=\"{LINKS}\">{all}</Relationships>"))
+}
+
+/// A workbook of tables.
+pub(crate) fn workbook(tables: &[Table]) -> Option<Bytes> {
+    let numbers = 1..=tables.len();
+    let path = |number: usize| format!("xl/worksheets/sheet{number}.xml");
+    let mut kinds = vec![("xl/workbook.xml".to_owned(), "spreadsheetml.sheet.main")];
+    kinds.extend(numbers.clone().map(|number| (path(number), "spreadsheetml.worksheet")));
+    let targets: Vec<_> =
+        numbers.clone().map(|number| ("worksheet", format!("worksheets/sheet{number}.xml"))).collect();
+    let entry = |(at, table): (usize, &Table)| {
+        let (name, number) = (escape(&table.name), at + 1);
+        format!("<sheet name=\"{name}\" sheetId=\"{number}\" r:id=\"rId{number}\"/>")
+    };
+    let sheets: String = tables.iter().enumerate().map(entry).collect();
+    let mut parts = vec![
+        types(&kinds),
+        links("_rels/.rels", &[("officeDocument", "xl/workbook.xml".to_owned())]),
+        (
+            "xl/workbook.xml".to_owned(),
+            format!("<workbook xmlns=\"{CELLS}\" xmlns:r=\"{OFFICE}\"><sheets>{sheets}</sheets></workbook>"),
+        ),
+        links("xl/_rels/workbook.xml.rels", &targets),
+    ];
+    parts.extend(numbers.zip(tables).map(|(number, table)| (path(number), worksheet(table))));
+    pack(&parts)
+}
+
+fn worksheet(table: &Table) -> String {
+    let rows = table.rows.iter().enumerate().map(|(at, row)| {
+        let cells: String = row.iter().enumerate().map(|(column, text)| cell(column, at + 1, text)).collect();
+        format!("<row r=\"{}\">{cells}</row>", at + 1)
+    });
+    format!("<worksheet xmlns=\"{CELLS}\"><sheetData>{}</sheetData></worksheet>", rows.collect::<String>())
+}
+
+fn cell(column: usize, row: usize, text: &str) -> String {
+    let place = format!("{}{row}", letters(column));
+    if text.parse::<f64>().is_ok_and(f64::is_finite) {
+        return format!("<c r=\"{place}\"><v>{text}</v></c>");
+    }
+    format!("<c r=\"{place}\" t=\"inlineStr\"><is><t>{}</t></is></c>", escape(text))
+}
+
+/// The name of a column: A to Z, then AA.
+fn letters(column: usize) -> String {
+    let last = char::from(b'A' + (column % 26) as u8).to_string();
+    if column < 26 { last } else { letters(column / 26 - 1) + &last }
+}
+
+/// A presentation of slides with notes.
+pub(crate) fn presentation(slides: &[Slide]) -> Option<Bytes> {
+    let numbers = 1..=slides.len();
+    let mut kinds = vec![("ppt/presentation.xml".to_owned(), "presentationml.presentation.main")];
+    for number in numbers.clone() {
+        kinds.push((format!("ppt/slides/slide{number}.xml"), "presentationml.slide"));
+        kinds.push((format!("ppt/notesSlides/notesSlide{number}.xml"), "presentationml.notesSlide"));
+    }
+    let entry = |number: usize| format!("<p:sldId id=\"{}\" r:id=\"rId{number}\"/>", 255 + number);
+    let list: String = numbers.clone().map(entry).collect();
+    let show = format!(
+        "<p:presentation xmlns:a=\"{DRAWING}\" xmlns:r=\"{OFFICE}\" xmlns:p=\"{SHOW}\"><p:sldIdLst>{list}\
+         </p:sldIdLst><p:sldSz cx=\"9144000\" cy=\"6858000\"/></p:presentation>"
+    );
+    let targets: Vec<_> =
+        numbers.clone().map(|number| ("slide", format!("slides/slide{number}.xml"))).collect();
+    let mut parts = vec![
+        types(&kinds),
+        links("_rels/.rels", &[("officeDocument", "ppt/presentation.xml".to_owned())]),
+        ("ppt/presentation.xml".to_owned(), show),
+        links("ppt/_rels/presentation.xml.rels", &targets),
+    ];
+    for (number, slide) in numbers.zip(slides) {
+        parts.extend(slide_parts(number, slide));
+    }
+    pack(&parts)
+}
+
+fn slide_parts(number: usize, slide: &Slide) -> Parts {
+    let notes = format!("../notesSlides/notesSlide{number}.xml");
+    let back = format!("../slides/slide{number}.xml");
+    let title = shape(2, "title", std::slice::from_ref(&slide.title));
+    let page = format!("{title}{}", shape(3, "body", &slide.lines));
+    let said: Vec<_> = slide.notes.lines().map(str::to_owned).collect();
+    vec![
+        (format!("ppt/slides/slide{number}.xml"), tree("sld", &page)),
+        links(&format!("ppt/slides/_rels/slide{number}.xml.rels"), &[("notesSlide", notes)]),
+        (format!("ppt/notesSlides/notesSlide{number}.xml"), tree("notes", &shape(2, "body", &said))),
+        links(&format!("ppt/notesSlides/_rels/notesSlide{number}.xml.rels"), &[("slide", back)]),
+    ]
+}
+
+fn tree(root: &str, shapes: &str) -> String {
+    format!(
+        "<p:{root} xmlns:a=\"{DRAWING}\" xmlns:r=\"{OFFICE}\" xmlns:p=\"{SHOW}\"><p:cSld><p:spTree><p:nvGrpSpPr>\
+         <p:cNvPr id=\"1\" name=\"\"/><p:cNvGrpSpPr/><p:nvPr/></p:nvGrpSpPr><p:grpSpPr/>{shapes}</p:spTree></p:cSld>\
+         </p:{root}>"
+    )
+}
+
+fn shape(id: usize, kind: &str, lines: &[String]) -> String {
+    let line = |line: &String| format!("<a:p><a:r><a:t>{}</a:t></a:r></a:p>", escape(line));
+    let text: String = if lines.is_empty() { "<a:p/>".to_owned() } else { lines.iter().map(line).collect() };
+    format!(
+        "<p:sp><p:nvSpPr><p:cNvPr id=\"{id}\" name=\"{kind}\"/><p:cNvSpPr/><p:nvPr><p:ph type=\"{kind}\"/></p:nvPr>\
+         </p:nvSpPr><p:spPr/><p:txBody><a:bodyPr/>{text}</p:txBody></p:sp>"
+    )
+}

@@ -1,0 +1,234 @@
+//! A small drive that looks like somebody's.
+
+use serde::Serialize;
+
+use crate::admin::Admin;
+use crate::content;
+use crate::world::{Refused, Slide, Table};
+
+/// Who and what there is in the demonstration.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Demo {
+    /// The account that one would connect.
+    pub account: String,
+    /// A colleague who shares things with it.
+    pub colleague: String,
+    /// A shared drive of both.
+    pub drive: String,
+    /// The folder that is worth selecting.
+    pub folder: String,
+}
+
+const MIRA: &str = "mira.olsen@harbour-bikes.example";
+const TOMAS: &str = "tomas.reyes@harbour-bikes.example";
+
+impl Admin {
+    /// Fills the drive with the demonstration.
+    ///
+    /// # Errors
+    /// None, as long as the demonstration fits the drive.
+    pub fn demo(&self) -> Result<Demo, Refused> {
+        fill(self)
+    }
+}
+
+pub(crate) fn fill(admin: &Admin) -> Result<Demo, Refused> {
+    let root = admin.account(MIRA).root().to_owned();
+    let folder = shop(admin, &root)?;
+    private(admin, &root, &folder)?;
+    shared(admin)?;
+    let drive = workshop(admin)?;
+    Ok(Demo { account: MIRA.to_owned(), colleague: TOMAS.to_owned(), drive, folder })
+}
+
+fn table(name: &str, rows: &[&[&str]]) -> Table {
+    let rows = rows.iter().map(|row| row.iter().map(|cell| (*cell).to_owned()).collect()).collect();
+    Table { name: name.to_owned(), rows }
+}
+
+fn slide(title: &str, lines: &[&str], notes: &str) -> Slide {
+    let lines = lines.iter().map(|line| (*line).to_owned()).collect();
+    Slide { title: title.to_owned(), lines, notes: notes.to_owned() }
+}
+
+/// What the shop works with.
+fn shop(admin: &Admin, root: &str) -> Result<String, Refused> {
+    let shop = admin.add_folder(root, "Harbour Bikes")?;
+    rentals(admin, &shop)?;
+    suppliers(admin, &shop)?;
+    admin.add_doc(
+        &shop,
+        "Opening hours and keys",
+        "# Opening hours and keys\n\nFrom April to October the shop is open from 8 to 19, in winter from 10 to 17.\n\n\
+         The spare key hangs in the chandlery next door; **Runa** knows the code of the box.\n",
+    )?;
+    admin.add_slides(
+        &shop,
+        "Season review",
+        vec![
+            slide(
+                "The season in short",
+                &["1,310 rental days", "Cargo bicycles were booked out in July"],
+                "Thank the weekend team here.",
+            ),
+            slide(
+                "Next year",
+                &["Two more Gannet cargo bicycles", "Online booking by March"],
+                "The bank has agreed to the loan in principle.",
+            ),
+        ],
+    )?;
+    Ok(shop)
+}
+
+fn rentals(admin: &Admin, shop: &str) -> Result<(), Refused> {
+    let rentals = admin.add_folder(shop, "Rentals")?;
+    admin.add_doc(
+        &rentals,
+        "Rental terms",
+        "# Rental terms\n\nA day costs 24 euros, a week 110. The deposit is 80 euros for each bicycle.\n\n\
+         ## Returns\n\nBicycles come back before closing time. After that a second day is charged.\n",
+    )?;
+    admin.add_sheet(
+        &rentals,
+        "Fleet",
+        vec![
+            table(
+                "Bicycles",
+                &[
+                    &["Number", "Model", "Frame", "Bought"],
+                    &["11", "Tern tourer", "56", "2023"],
+                    &["12", "Tern tourer", "52", "2023"],
+                    &["17", "Gannet cargo", "one size", "2025"],
+                ],
+            ),
+            table(
+                "Repairs",
+                &[
+                    &["Number", "What", "Cost"],
+                    &["12", "New chain and cassette", "94.50"],
+                    &["17", "Brake pads", "31"],
+                ],
+            ),
+        ],
+    )?;
+    Ok(())
+}
+
+fn suppliers(admin: &Admin, shop: &str) -> Result<(), Refused> {
+    let suppliers = admin.add_folder(shop, "Suppliers")?;
+    let prices = "Gannet price list, spring\n\nCargo bicycle G2: 2,890 euros net\nChild seat: 145 euros net\n\
+                  Rain cover: 88 euros net\nDelivery takes five weeks from the order.";
+    admin.add_file(&suppliers, "Gannet price list.pdf", "application/pdf", content::pdf(prices))?;
+    admin.add_file(
+        &suppliers,
+        "contacts.csv",
+        "text/csv",
+        "name,phone\nGannet works,+45 00 11 22 33\nTern north,+45 00 44 55 66\n",
+    )?;
+    admin.add_file(
+        &suppliers,
+        "ordering.md",
+        "text/markdown",
+        "# Ordering\n\nOrders above 3,000 euros need a second signature. Tern ships on Tuesdays.\n",
+    )?;
+    Ok(())
+}
+
+/// What only the owner sees.
+fn private(admin: &Admin, root: &str, shop: &str) -> Result<(), Refused> {
+    let home = admin.add_folder(root, "Home")?;
+    admin.add_doc(
+        &home,
+        "Allotment plan",
+        "# Allotment plan\n\nBeans in the north bed, squash where the potatoes were.\n",
+    )?;
+    admin.add_file(
+        &home,
+        "recipe.txt",
+        "text/plain",
+        "Rye bread: 500 g rye, 400 g water, 12 g salt. Bake 55 minutes.\n",
+    )?;
+    admin.add_shortcut(&home, "Work", shop)?;
+    let draft =
+        admin.add_doc(&home, "Letter to the landlord (draft)", "The gutter above the door leaks again.\n")?;
+    admin.trash(&draft)?;
+    admin.add_file(
+        root,
+        "notes.html",
+        "text/html",
+        "<h1>Ideas</h1><p>A tour of the lighthouses, in two days.</p>",
+    )?;
+    Ok(())
+}
+
+/// What a colleague shares.
+fn shared(admin: &Admin) -> Result<(), Refused> {
+    let root = admin.account(TOMAS).root().to_owned();
+    let tours = admin.add_folder(&root, "Guided tours")?;
+    admin.add_doc(
+        &tours,
+        "Lighthouse tour",
+        "# Lighthouse tour\n\n38 km, four stops, coffee at the second.\n",
+    )?;
+    admin.add_doc(
+        &tours,
+        "Harbour tour",
+        "# Harbour tour\n\n9 km on flat ground, fit for children from eight years.\n",
+    )?;
+    admin.share(&tours, MIRA)?;
+    let insurance = admin.add_file(
+        &root,
+        "insurance.txt",
+        "text/plain",
+        "Policy HB-2207 covers guided tours of up to 14 people.\n",
+    )?;
+    admin.share(&insurance, MIRA)?;
+    admin.add_doc(&root, "Salary talk", "Only for me.\n")?;
+    Ok(())
+}
+
+/// The shared drive.
+fn workshop(admin: &Admin) -> Result<String, Refused> {
+    let drive = admin.add_drive("Workshop", &[MIRA, TOMAS]);
+    let manuals = admin.add_folder(&drive, "Manuals")?;
+    admin.add_doc(
+        &manuals,
+        "Brake bleeding",
+        "# Brake bleeding\n\nUse mineral oil only. Torque of the lever clamp: 4 Nm.\n",
+    )?;
+    admin.add_doc(
+        &manuals,
+        "Wheel truing",
+        "# Wheel truing\n\nQuarter turns. Stop at 0.3 mm of wobble.\n",
+    )?;
+    admin.add_sheet(
+        &drive,
+        "Tool inventory",
+        vec![table("Tools", &[&["Tool", "Shelf"], &["Truing stand", "B2"], &["Torque wrench", "A1"]])],
+    )?;
+    Ok(drive)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::FakeDrive;
+
+    #[tokio::test]
+    async fn the_demonstration_has_everything_once() {
+        let drive = FakeDrive::start().await.unwrap();
+        let demo = drive.demo().unwrap();
+        for name in [
+            "Rental terms",
+            "Fleet",
+            "Season review",
+            "Gannet price list.pdf",
+            "Guided tours",
+            "Wheel truing",
+        ] {
+            assert_eq!(drive.named(name).len(), 1, "{name}");
+        }
+        assert_eq!(drive.named("Harbour Bikes"), [demo.folder]);
+    }
+}

@@ -1,0 +1,180 @@
+//! OAuth 2.0: apps, permissions that people give them, and tokens.
+
+mod authorize;
+mod pages;
+mod token;
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use crate::random::Random;
+use crate::state::State;
+use crate::wire::{Call, Reply};
+
+/// How many refresh tokens an account may have at an app; one more, and the oldest ends.
+const REFRESH_TOKENS: usize = 100;
+
+/// An address that stands for every one on this machine, in the list of an app's.
+pub const LOOPBACK: &str = "loopback";
+
+/// What somebody does who is asked for permission.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "answer", rename_all = "camelCase")]
+pub enum Consent {
+    /// Gives what is asked for.
+    Allow {
+        /// With which account.
+        email: String,
+    },
+    /// Gives their name, but not the access to the drive.
+    Untick {
+        /// With which account.
+        email: String,
+    },
+    /// Gives nothing.
+    Deny,
+}
+
+struct App {
+    secret: String,
+    redirects: Vec<String>,
+}
+
+/// A question that is being put to somebody.
+#[derive(Debug, Clone)]
+struct Request {
+    client: String,
+    redirect: String,
+    scopes: Vec<String>,
+    state: Option<String>,
+    challenge: Option<String>,
+    nonce: Option<String>,
+    offline: bool,
+    prompt: bool,
+    hint: Option<String>,
+}
+
+/// What a code stands for.
+struct Code {
+    request: Request,
+    email: String,
+    scopes: Vec<String>,
+    first: bool,
+    made: i64,
+}
+
+/// What an access token allows.
+#[derive(Debug, Clone)]
+pub(crate) struct Access {
+    pub(crate) email: String,
+    pub(crate) client: String,
+    pub(crate) scopes: Vec<String>,
+    expires: i64,
+}
+
+struct Refresh {
+    email: String,
+    client: String,
+    scopes: Vec<String>,
+    expires: Option<i64>,
+    number: u64,
+}
+
+#[derive(Default)]
+pub(crate) struct OAuth {
+    apps: HashMap<String, App>,
+    requests: HashMap<String, Request>,
+    codes: HashMap<String, Code>,
+    access: HashMap<String, Access>,
+    refresh: HashMap<String, Refresh>,
+    /// Who has given which app a permission before.
+    known: BTreeSet<(String, String)>,
+    /// What people will do who are asked next.
+    pub(crate) plans: VecDeque<Consent>,
+    /// What they do when nothing is planned; they are shown a page if nothing.
+    pub(crate) habit: Option<Consent>,
+    /// How many exchanges come without a refresh token.
+    pub(crate) without_refresh: u32,
+    numbers: u64,
+}
+
+impl OAuth {
+    pub(crate) fn add_app(&mut self, id: &str, secret: &str, redirects: Vec<String>) {
+        self.apps.insert(id.to_owned(), App { secret: secret.to_owned(), redirects });
+    }
+
+    pub(crate) fn remove_app(&mut self, id: &str) {
+        self.apps.remove(id);
+    }
+
+    /// What a token allows that has not expired.
+    pub(crate) fn access(&self, token: &str, now: i64) -> Option<&Access> {
+        self.access.get(token).filter(|access| access.expires > now)
+    }
+
+    /// Makes an access token.
+    pub(crate) fn grant_access(&mut self, random: &mut Random, access: Access) -> String {
+        let token = format!("ya29.{}", random.name(60));
+        self.access.insert(token.clone(), access);
+        token
+    }
+
+    fn grant_refresh(&mut self, random: &mut Random, access: &Access, expires: Option<i64>) -> String {
+        let of_pair = |refresh: &Refresh| refresh.email == access.email && refresh.client == access.client;
+        if self.refresh.values().filter(|refresh| of_pair(refresh)).count() >= REFRESH_TOKENS {
+            let pairs = self.refresh.iter().filter(|(_, refresh)| of_pair(refresh));
+            let oldest = pairs.min_by_key(|(_, refresh)| refresh.number).map(|(token, _)| token.clone());
+            oldest.map(|token| self.refresh.remove(&token));
+        }
+        self.numbers += 1;
+        let token = format!("1//0{}", random.name(50));
+        let (email, client, scopes) = (access.email.clone(), access.client.clone(), access.scopes.clone());
+        self.refresh.insert(token.clone(), Refresh { email, client, scopes, expires, number: self.numbers });
+        token
+    }
+
+    /// Ends everything that an account has permitted an app, or all apps.
+    pub(crate) fn end(&mut self, email: &str, client: Option<&str>) {
+        let ended = |of: &str, by: &str| of == email && client.is_none_or(|client| client == by);
+        self.access.retain(|_, access| !ended(&access.email, &access.client));
+        self.refresh.retain(|_, refresh| !ended(&refresh.email, &refresh.client));
+        self.known.retain(|(of, by)| !ended(of, by));
+    }
+
+    /// Ends all access tokens, as if their hour were over.
+    pub(crate) fn expire_access(&mut self) {
+        self.access.clear();
+    }
+}
+
+impl Access {
+    pub(crate) fn new(email: &str, client: &str, scopes: Vec<String>, expires: i64) -> Self {
+        Self { email: email.to_owned(), client: client.to_owned(), scopes, expires }
+    }
+}
+
+impl App {
+    fn allows(&self, redirect: &str) -> bool {
+        self.redirects
+            .iter()
+            .any(|allowed| allowed == redirect || (allowed == LOOPBACK && is_loopback(redirect)))
+    }
+}
+
+fn is_loopback(address: &str) -> bool {
+    let url = Url::parse(address).ok().filter(|url| url.scheme() == "http" && url.fragment().is_none());
+    url.is_some_and(|url| matches!(url.host_str(), Some("localhost" | "127.0.0.1" | "[::1]")))
+}
+
+/// Answers if the path is one of OAuth.
+pub(crate) fn answer(state: &mut State, call: &Call) -> Option<Reply> {
+    Some(match (call.method.as_str(), call.path.as_str()) {
+        ("GET", "/o/oauth2/v2/auth") => authorize::ask(state, call),
+        ("POST", "/o/oauth2/v2/auth/answer") => authorize::decide(state, call),
+        ("POST", "/token") => token::exchange(state, call),
+        ("POST", "/revoke") => token::revoke(state, call),
+        _ => return None,
+    })
+}

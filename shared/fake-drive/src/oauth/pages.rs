@@ -1,0 +1,65 @@
+//! The pages that people see.
+
+use super::Request;
+use super::authorize::is_identity;
+use crate::wire::{Reply, escape};
+use crate::world::Account;
+
+const STYLE: &str = "<meta name=\"viewport\" content=\"width=device-width\"><style>body{font:16px/1.5 system-ui;\
+    max-width:28rem;margin:3rem auto;padding:0 1rem}label{display:block;margin:.4rem 0}button{font:inherit;\
+    padding:.4rem 1rem;margin:1rem .5rem 0 0}</style>";
+
+/// A page that says why nothing can be asked.
+pub(super) fn error(error: &str, message: &str) -> Reply {
+    let status = if error == "invalid_client" { 401 } else { 400 };
+    let (error, message) = (escape(error), escape(message));
+    Reply::html(
+        status,
+        &format!("<title>Error</title>{STYLE}<h1>Error {status}: {error}</h1><p>{message}</p>"),
+    )
+}
+
+/// The question, with the accounts to choose from and the permissions to give.
+pub(super) fn question<'a>(
+    name: &str,
+    request: &Request,
+    accounts: impl Iterator<Item = &'a Account>,
+) -> Reply {
+    let accounts: Vec<_> = accounts.collect();
+    let hinted =
+        accounts.iter().position(|account| Some(&account.email) == request.hint.as_ref()).unwrap_or(0);
+    let radio = |(at, account): (usize, &&Account)| {
+        let (email, name) = (escape(&account.email), escape(&account.name));
+        let checked = if at == hinted { " checked" } else { "" };
+        format!(
+            "<label><input type=\"radio\" name=\"account\" value=\"{email}\"{checked}> {name} ({email})</label>"
+        )
+    };
+    let people: String = accounts.iter().enumerate().map(radio).collect();
+    let tick = |scope: &String| {
+        let (text, scope) = (escape(describe(scope)), escape(scope));
+        format!("<label><input type=\"checkbox\" name=\"scope\" value=\"{scope}\" checked> {text}</label>")
+    };
+    let ticks: String = request.scopes.iter().filter(|scope| !is_identity(scope)).map(tick).collect();
+    Reply::html(
+        200,
+        &format!(
+            "<title>Permission</title>{STYLE}<h1>An app asks for permission</h1>\
+             <p>This is not the real drive: it is one for tests and demonstrations, with made-up accounts.</p>\
+             <form method=\"post\" action=\"/o/oauth2/v2/auth/answer\">\
+             <input type=\"hidden\" name=\"request\" value=\"{name}\"><fieldset><legend>Account</legend>{people}\
+             </fieldset><fieldset><legend>{app} may</legend>{ticks}</fieldset>\
+             <button name=\"decision\" value=\"allow\">Allow</button>\
+             <button name=\"decision\" value=\"deny\">Deny</button></form>",
+            app = escape(&request.client),
+        ),
+    )
+}
+
+fn describe(scope: &str) -> &str {
+    match scope.rsplit('/').next() {
+        Some("drive.readonly") => "see and download all files of the drive",
+        Some("drive.file") => "see the files of the drive that are chosen for it",
+        _ => scope,
+    }
+}

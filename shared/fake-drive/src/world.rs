@@ -1,0 +1,206 @@
+//! Accounts, shared drives and items, and who sees what.
+
+mod edits;
+mod feed;
+mod item;
+mod shelves;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+pub use edits::Refused;
+pub(crate) use feed::{Feed, Log, Subject};
+pub use item::{Body, Restrictions, Slide, Table};
+pub(crate) use item::{DOC, Item, SHEET, SLIDES};
+pub(crate) use shelves::{Shelf, Shelves};
+
+use crate::clock::Clock;
+use crate::quirks::Quirks;
+use crate::random::Random;
+
+/// A person with an account.
+#[derive(Debug, Clone)]
+pub(crate) struct Account {
+    pub(crate) email: String,
+    pub(crate) name: String,
+    /// The number that stays when the address changes.
+    pub(crate) sub: String,
+    pub(crate) permission_id: String,
+    pub(crate) root: String,
+}
+
+/// A drive that belongs to its members together.
+#[derive(Debug, Clone)]
+pub(crate) struct SharedDrive {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) hidden: bool,
+    pub(crate) created: i64,
+    pub(crate) members: BTreeSet<String>,
+}
+
+/// Who asks: an account, and the keys of links that it knows.
+#[derive(Debug, Clone)]
+pub(crate) struct Viewer {
+    pub(crate) email: String,
+    pub(crate) keys: HashMap<String, String>,
+}
+
+pub(crate) struct World {
+    pub(crate) clock: Clock,
+    pub(crate) quirks: Quirks,
+    pub(crate) random: Random,
+    pub(crate) accounts: BTreeMap<String, Account>,
+    pub(crate) drives: BTreeMap<String, SharedDrive>,
+    pub(crate) items: HashMap<String, Item>,
+    pub(crate) shelves: Shelves,
+    logs: HashMap<Feed, Log>,
+    /// Feeds with something new that no channel has been told of.
+    pub(crate) news: BTreeSet<Feed>,
+    next_seq: u64,
+}
+
+impl World {
+    pub(crate) fn new(clock: Clock, quirks: Quirks, seed: u64) -> Self {
+        Self {
+            clock,
+            quirks,
+            random: Random::new(seed),
+            accounts: BTreeMap::new(),
+            drives: BTreeMap::new(),
+            items: HashMap::new(),
+            shelves: Shelves::default(),
+            logs: HashMap::new(),
+            news: BTreeSet::new(),
+            next_seq: 1,
+        }
+    }
+
+    /// The account of an address, made if there is none.
+    pub(crate) fn account(&mut self, email: &str) -> Account {
+        if let Some(account) = self.accounts.get(email) {
+            return account.clone();
+        }
+        let root = format!("0A{}", self.random.name(17));
+        let account = Account {
+            email: email.to_owned(),
+            name: display_name(email),
+            sub: self.random.digits(21),
+            permission_id: self.random.digits(20),
+            root: root.clone(),
+        };
+        let item = self.blank(root, "My Drive", Body::Folder, Some(email.to_owned()), None);
+        self.items.insert(item.id.clone(), item);
+        self.accounts.insert(email.to_owned(), account.clone());
+        account
+    }
+
+    /// An item that lies nowhere yet.
+    fn blank(
+        &mut self,
+        id: String,
+        name: &str,
+        body: Body,
+        owner: Option<String>,
+        drive: Option<String>,
+    ) -> Item {
+        let now = self.clock.now();
+        self.next_seq += 1;
+        Item {
+            id,
+            seq: self.next_seq,
+            name: name.to_owned(),
+            sums: item::Sums::of(&body),
+            body,
+            parent: None,
+            owner,
+            drive,
+            created: now,
+            modified: now,
+            version: 1,
+            revision: 1,
+            binned: false,
+            shared: BTreeMap::new(),
+            link_key: None,
+            withheld: BTreeSet::new(),
+            viewed: BTreeMap::new(),
+            restrictions: Restrictions::default(),
+        }
+    }
+
+    /// The item and all folders above it, from below.
+    pub(crate) fn line<'a>(&'a self, id: &str) -> impl Iterator<Item = &'a Item> {
+        std::iter::successors(self.items.get(id), |item| self.items.get(item.parent.as_deref()?))
+    }
+
+    /// The item and everything in it, from above.
+    pub(crate) fn tree(&self, id: &str) -> Vec<String> {
+        let mut found = vec![id.to_owned()];
+        let mut at = 0;
+        while at < found.len() {
+            if let Some(shelf) = self.shelves.children.get(&found[at]) {
+                found.extend(shelf.values().cloned());
+            }
+            at += 1;
+        }
+        found
+    }
+
+    pub(crate) fn is_member(&self, email: &str, drive: &str) -> bool {
+        self.drives.get(drive).is_some_and(|drive| drive.members.contains(email))
+    }
+
+    /// Whether the viewer may read the item: it, or something above it, is theirs or shared with them, and nothing on
+    /// the way is withheld.
+    pub(crate) fn sees(&self, viewer: &Viewer, id: &str) -> bool {
+        let mut granted = false;
+        for item in self.line(id) {
+            if item.withheld.contains(&viewer.email) {
+                return false;
+            }
+            granted = granted || self.grants(viewer, item);
+        }
+        granted
+    }
+
+    fn grants(&self, viewer: &Viewer, item: &Item) -> bool {
+        item.owner.as_ref() == Some(&viewer.email)
+            || item.shared.contains_key(&viewer.email)
+            || item.drive.as_ref().is_some_and(|drive| self.is_member(&viewer.email, drive))
+            || item.link_key.as_ref().is_some_and(|key| viewer.keys.get(&item.id) == Some(key))
+    }
+
+    pub(crate) fn is_trashed(&self, id: &str) -> bool {
+        self.line(id).any(|item| item.binned)
+    }
+
+    /// The log of a feed.
+    pub(crate) fn log(&mut self, feed: &Feed) -> &mut Log {
+        self.logs.entry(feed.clone()).or_default()
+    }
+
+    fn record(&mut self, feed: Feed, subject: &Subject) {
+        let (now, twice) = (self.clock.now(), self.quirks.duplicates);
+        self.log(&feed).add(subject, now, twice);
+        self.news.insert(feed);
+    }
+
+    /// The feeds in which changes of an item appear now. Members of a shared drive learn them from the drive's feed
+    /// alone: that their own shows them too is nothing to rely on.
+    fn feeds_of(&self, id: &str) -> BTreeSet<Feed> {
+        let drive = self.items.get(id).and_then(|item| item.drive.clone());
+        let viewers = self.accounts.keys().filter(|email| {
+            let member = drive.as_ref().is_some_and(|drive| self.is_member(email, drive));
+            !member && self.sees(&Viewer { email: (*email).clone(), keys: HashMap::new() }, id)
+        });
+        viewers.cloned().map(Feed::User).chain(drive.clone().map(Feed::Drive)).collect()
+    }
+}
+
+fn display_name(email: &str) -> String {
+    let words = email.split('@').next().unwrap_or_default().split(['.', '-', '_']);
+    let capital = |word: &str| {
+        let mut letters = word.chars();
+        letters.next().map(|first| first.to_uppercase().chain(letters).collect::<String>())
+    };
+    words.filter_map(capital).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,250 @@
+//! What people do with items.
+
+use std::collections::BTreeSet;
+
+use super::item::Sums;
+use super::{Body, Feed, Restrictions, SharedDrive, Subject, World};
+use crate::quirks::Descendants;
+
+/// Why something cannot be done to the drive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused(pub String);
+
+impl std::fmt::Display for Refused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Refused {}
+
+pub(crate) type Done = Result<(), Refused>;
+
+impl World {
+    /// Makes an item in a folder, whose owner owns it.
+    pub(crate) fn add(&mut self, parent: &str, name: &str, body: Body) -> Result<String, Refused> {
+        let folder = self.folder(parent)?;
+        let (owner, drive) = (folder.owner.clone(), folder.drive.clone());
+        let id = format!("1{}", self.random.name(32));
+        let mut item = self.blank(id.clone(), name, body, owner, drive);
+        item.parent = Some(parent.to_owned());
+        self.shelves.place(&item);
+        self.items.insert(id.clone(), item);
+        self.tell(&id, &self.feeds_of(&id));
+        Ok(id)
+    }
+
+    fn folder(&self, id: &str) -> Result<&super::Item, Refused> {
+        let item = self.items.get(id).ok_or_else(|| Refused(format!("no item {id}")))?;
+        if item.is_folder() { Ok(item) } else { Err(Refused(format!("{id} is no folder"))) }
+    }
+
+    /// Does something to an item and logs it for all who saw the item before or see it after. `deep` is what may be
+    /// felt in everything below.
+    fn change(&mut self, id: &str, deep: bool, act: impl FnOnce(&mut Self) -> Done) -> Done {
+        if !self.items.contains_key(id) {
+            return Err(Refused(format!("no item {id}")));
+        }
+        let touched = if deep { self.touched(id) } else { vec![id.to_owned()] };
+        let before: Vec<_> = touched.iter().map(|id| self.feeds_of(id)).collect();
+        act(self)?;
+        for (id, before) in touched.iter().zip(before) {
+            if let Some(item) = self.items.get_mut(id) {
+                item.version += 1;
+            }
+            let feeds = &before | &self.feeds_of(id);
+            self.tell(id, &feeds);
+        }
+        Ok(())
+    }
+
+    fn touched(&mut self, id: &str) -> Vec<String> {
+        match self.quirks.descendants {
+            Descendants::None => vec![id.to_owned()],
+            Descendants::All => self.tree(id),
+            Descendants::Some => {
+                let tree = self.tree(id);
+                tree.into_iter().filter(|below| below == id || self.random.coin()).collect()
+            }
+        }
+    }
+
+    fn tell(&mut self, id: &str, feeds: &BTreeSet<Feed>) {
+        for feed in feeds {
+            self.record(feed.clone(), &Subject::Item(id.to_owned()));
+        }
+    }
+
+    fn set(&mut self, id: &str, deep: bool, act: impl FnOnce(&mut super::Item)) -> Done {
+        self.change(id, deep, |world| {
+            if let Some(item) = world.items.get_mut(id) {
+                act(item);
+            }
+            Ok(())
+        })
+    }
+
+    pub(crate) fn rename(&mut self, id: &str, name: &str) -> Done {
+        self.set(id, false, |item| name.clone_into(&mut item.name))
+    }
+
+    /// Gives an item another content.
+    pub(crate) fn edit(&mut self, id: &str, body: Body) -> Done {
+        let now = self.clock.now();
+        self.set(id, false, |item| {
+            item.sums = Sums::of(&body);
+            item.body = body;
+            item.modified = now;
+            item.revision += 1;
+        })
+    }
+
+    pub(crate) fn restrict(&mut self, id: &str, restrictions: Restrictions) -> Done {
+        self.set(id, false, |item| item.restrictions = restrictions)
+    }
+
+    /// Sets when an item was last modified, as uploads of old files do.
+    pub(crate) fn date(&mut self, id: &str, modified: i64) -> Done {
+        self.set(id, false, |item| item.modified = modified)
+    }
+
+    pub(crate) fn view(&mut self, email: &str, id: &str) -> Done {
+        let now = self.clock.now();
+        self.set(id, false, |item| {
+            item.viewed.insert(email.to_owned(), now);
+        })
+    }
+
+    pub(crate) fn bin(&mut self, id: &str, binned: bool) -> Done {
+        self.set(id, true, |item| item.binned = binned)
+    }
+
+    pub(crate) fn share(&mut self, id: &str, email: &str) -> Done {
+        let now = self.clock.now();
+        self.shelves.share(email, id);
+        self.set(id, true, |item| {
+            item.shared.insert(email.to_owned(), now);
+        })
+    }
+
+    pub(crate) fn unshare(&mut self, id: &str, email: &str) -> Done {
+        self.shelves.unshare(email, id);
+        self.set(id, true, |item| {
+            item.shared.remove(email);
+        })
+    }
+
+    /// Shares an item with all who know a key; changes nothing in anybody's log.
+    pub(crate) fn share_by_link(&mut self, id: &str, key: &str) -> Done {
+        let item = self.items.get_mut(id).ok_or_else(|| Refused(format!("no item {id}")))?;
+        item.link_key = Some(key.to_owned());
+        Ok(())
+    }
+
+    /// Takes the sight of an item and all that lies in it from an account, or gives it back.
+    pub(crate) fn withhold(&mut self, id: &str, email: &str, withheld: bool) -> Done {
+        self.set(id, true, |item| {
+            if withheld {
+                item.withheld.insert(email.to_owned());
+            } else {
+                item.withheld.remove(email);
+            }
+        })
+    }
+
+    /// Moves an item into another folder, also of another drive.
+    pub(crate) fn move_to(&mut self, id: &str, parent: &str) -> Done {
+        let folder = self.folder(parent)?;
+        let (owner, drive) = (folder.owner.clone(), folder.drive.clone());
+        if self.line(parent).any(|above| above.id == id) {
+            return Err(Refused("a folder cannot lie in itself".to_owned()));
+        }
+        if self.items.get(id).is_some_and(|item| item.parent.is_none()) {
+            return Err(Refused("a root cannot be moved".to_owned()));
+        }
+        self.change(id, true, |world| {
+            world.carry(id, parent, owner, drive);
+            Ok(())
+        })
+    }
+
+    fn carry(&mut self, id: &str, parent: &str, owner: Option<String>, drive: Option<String>) {
+        for below in self.tree(id) {
+            let Some(mut item) = self.items.remove(&below) else { continue };
+            self.shelves.take(&item);
+            if below == id {
+                item.parent = Some(parent.to_owned());
+            }
+            // Within the folders of people everything keeps its owner; a shared drive owns all that lies in it.
+            if item.drive != drive {
+                item.drive.clone_from(&drive);
+                item.owner.clone_from(&owner);
+            }
+            self.shelves.place(&item);
+            self.items.insert(below, item);
+        }
+    }
+
+    /// Removes an item for good, with everything in it.
+    pub(crate) fn remove(&mut self, id: &str) -> Done {
+        if self.items.get(id).is_some_and(|item| item.parent.is_none()) {
+            return Err(Refused("a root cannot be removed".to_owned()));
+        }
+        self.change(id, true, |world| {
+            for below in world.tree(id) {
+                if let Some(item) = world.items.remove(&below) {
+                    world.shelves.take(&item);
+                    for email in item.shared.keys() {
+                        world.shelves.unshare(email, &below);
+                    }
+                }
+                world.shelves.children.remove(&below);
+            }
+            Ok(())
+        })
+    }
+
+    /// Makes a shared drive; its id is also that of its root folder.
+    pub(crate) fn add_drive(&mut self, name: &str, members: &[&str]) -> String {
+        let id = format!("0A{}PVA", self.random.name(14));
+        let root = self.blank(id.clone(), "Drive", Body::Folder, None, Some(id.clone()));
+        self.items.insert(id.clone(), root);
+        let created = self.clock.now();
+        let drive = SharedDrive {
+            id: id.clone(),
+            name: name.to_owned(),
+            hidden: false,
+            created,
+            members: BTreeSet::default(),
+        };
+        self.drives.insert(id.clone(), drive);
+        for email in members {
+            self.account(email);
+            let _known = self.join(&id, email, true);
+        }
+        id
+    }
+
+    /// Makes an account a member of a shared drive, or ends that. Only the account's own log tells it.
+    pub(crate) fn join(&mut self, drive: &str, email: &str, member: bool) -> Done {
+        let found = self.drives.get_mut(drive).ok_or_else(|| Refused(format!("no drive {drive}")))?;
+        if member {
+            found.members.insert(email.to_owned());
+        } else {
+            found.members.remove(email);
+        }
+        self.shelves.touch();
+        self.record(Feed::User(email.to_owned()), &Subject::Drive(drive.to_owned()));
+        Ok(())
+    }
+
+    pub(crate) fn rename_drive(&mut self, drive: &str, name: &str) -> Done {
+        let found = self.drives.get_mut(drive).ok_or_else(|| Refused(format!("no drive {drive}")))?;
+        name.clone_into(&mut found.name);
+        let members: Vec<_> = found.members.iter().cloned().map(Feed::User).collect();
+        for feed in members.into_iter().chain([Feed::Drive(drive.to_owned())]) {
+            self.record(feed, &Subject::Drive(drive.to_owned()));
+        }
+        Ok(())
+    }
+}

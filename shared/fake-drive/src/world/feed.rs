@@ -1,0 +1,76 @@
+//! The logs of changes: one for each account, one for each shared drive.
+
+use std::collections::{BTreeMap, HashMap};
+
+/// Whose log it is.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Feed {
+    /// The account with this email address.
+    User(String),
+    /// The shared drive with this id.
+    Drive(String),
+}
+
+/// What has changed.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Subject {
+    Item(String),
+    Drive(String),
+}
+
+/// A log. It knows that something changed, and when; never what: readers see the state of the moment.
+pub(crate) struct Log {
+    entries: BTreeMap<u64, (Subject, i64)>,
+    latest: HashMap<Subject, u64>,
+    next: u64,
+}
+
+impl Default for Log {
+    fn default() -> Self {
+        Self { entries: BTreeMap::new(), latest: HashMap::new(), next: 100 }
+    }
+}
+
+impl Log {
+    /// Adds an entry in place of the one for the same subject, or, as `twice`, also a second one that stays.
+    pub(crate) fn add(&mut self, subject: &Subject, at: i64, twice: bool) {
+        if let Some(old) = self.latest.remove(subject) {
+            self.entries.remove(&old);
+        }
+        if twice {
+            self.entries.insert(self.next, (subject.clone(), at));
+            self.next += 1;
+        }
+        self.entries.insert(self.next, (subject.clone(), at));
+        self.latest.insert(subject.clone(), self.next);
+        self.next += 1;
+    }
+
+    pub(crate) fn head(&self) -> u64 {
+        self.next
+    }
+
+    /// Entries from a position on.
+    pub(crate) fn since(&self, from: u64) -> impl Iterator<Item = (u64, &Subject, i64)> {
+        self.entries.range(from..).map(|(at, (subject, time))| (*at, subject, *time))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_newer_entry_takes_the_place_of_the_older() {
+        let (mut log, a, b) = (Log::default(), Subject::Item("a".to_owned()), Subject::Item("b".to_owned()));
+        let begin = log.head();
+        log.add(&a, 1, false);
+        log.add(&b, 2, false);
+        log.add(&a, 3, false);
+        let seen: Vec<_> = log.since(begin).map(|(_, subject, at)| (subject.clone(), at)).collect();
+        assert_eq!(seen, [(b.clone(), 2), (a.clone(), 3)]);
+        log.add(&b, 4, true);
+        let seen: Vec<_> = log.since(begin).map(|(_, subject, _)| subject.clone()).collect();
+        assert_eq!(seen, [a, b.clone(), b]);
+    }
+}

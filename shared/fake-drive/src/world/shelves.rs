@@ -1,0 +1,97 @@
+//! Which items lie where, in the order in which they were made, so that a page of a listing costs what it shows.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+use super::{Item, World};
+
+/// Items by the order in which they were made.
+pub(crate) type Shelf = BTreeMap<u64, String>;
+
+#[derive(Default)]
+pub(crate) struct Shelves {
+    /// What lies in a folder.
+    pub(crate) children: HashMap<String, Shelf>,
+    /// What an account owns, but for the root.
+    pub(crate) owned: HashMap<String, Shelf>,
+    /// What lies in a shared drive, but for the root.
+    pub(crate) drives: HashMap<String, Shelf>,
+    /// What is shared with an account itself.
+    shared_roots: HashMap<String, BTreeSet<String>>,
+    /// What an account sees because somebody shared it, as of a revision.
+    shared: HashMap<String, (u64, Arc<Shelf>)>,
+    /// Grows with everything that may change the former.
+    revision: u64,
+}
+
+impl Shelves {
+    pub(crate) fn place(&mut self, item: &Item) {
+        self.revision += 1;
+        if let Some(parent) = &item.parent {
+            self.children.entry(parent.clone()).or_default().insert(item.seq, item.id.clone());
+        }
+        if let Some(shelf) = self.corpus(item) {
+            shelf.insert(item.seq, item.id.clone());
+        }
+    }
+
+    pub(crate) fn take(&mut self, item: &Item) {
+        self.revision += 1;
+        if let Some(shelf) = item.parent.as_ref().and_then(|parent| self.children.get_mut(parent)) {
+            shelf.remove(&item.seq);
+        }
+        if let Some(shelf) = self.corpus(item) {
+            shelf.remove(&item.seq);
+        }
+    }
+
+    /// Somebody became or ceased to be a member of a drive.
+    pub(crate) fn touch(&mut self) {
+        self.revision += 1;
+    }
+
+    fn corpus(&mut self, item: &Item) -> Option<&mut Shelf> {
+        if let Some(drive) = &item.drive {
+            return Some(self.drives.entry(drive.clone()).or_default());
+        }
+        item.owner.as_ref().map(|owner| self.owned.entry(owner.clone()).or_default())
+    }
+
+    pub(crate) fn share(&mut self, email: &str, id: &str) {
+        self.revision += 1;
+        self.shared_roots.entry(email.to_owned()).or_default().insert(id.to_owned());
+    }
+
+    pub(crate) fn unshare(&mut self, email: &str, id: &str) {
+        self.revision += 1;
+        if let Some(roots) = self.shared_roots.get_mut(email) {
+            roots.remove(id);
+        }
+    }
+}
+
+impl World {
+    /// What an account sees because somebody shared it or a folder above it.
+    pub(crate) fn shared_shelf(&mut self, email: &str) -> Arc<Shelf> {
+        let revision = self.shelves.revision;
+        if let Some((as_of, shelf)) = self.shelves.shared.get(email)
+            && *as_of == revision
+        {
+            return shelf.clone();
+        }
+        let mut seen = HashSet::new();
+        for root in self.shelves.shared_roots.get(email).into_iter().flatten() {
+            let found = if self.quirks.shared_folders_only { vec![root.clone()] } else { self.tree(root) };
+            seen.extend(found);
+        }
+        let others = seen.into_iter().filter_map(|id| self.items.get(&id));
+        // Members find what lies in a shared drive there.
+        let theirs = |drive: &String| self.is_member(email, drive);
+        let foreign = others
+            .filter(|item| item.owner.as_deref() != Some(email) && !item.drive.as_ref().is_some_and(theirs));
+        let shelf: Shelf = foreign.map(|item| (item.seq, item.id.clone())).collect();
+        let shelf = Arc::new(shelf);
+        self.shelves.shared.insert(email.to_owned(), (revision, shelf.clone()));
+        shelf
+    }
+}
