@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use aws::Receiver;
-use domain::{ContainerId, DocumentId, Envelope, Job, Revision, TaskId};
+use domain::{ConnectionId, ContainerId, DocumentId, Envelope, Job, Revision, TaskId};
 
 use crate::promises;
 use crate::setting::{Setting, again};
@@ -50,7 +50,7 @@ fn job(setting: &Setting, job: Job) -> Envelope {
 async fn every_message_arrives_at_its_queue(setting: &Setting) {
     let names = setting.app.system.names.clone();
     let mut all = Vec::new();
-    let mut wanted: [BTreeSet<String>; 3] = Default::default();
+    let mut wanted: [BTreeSet<String>; 4] = Default::default();
     for i in 0..13 {
         let (document, revision, container) =
             (DocumentId::random(), Revision::random(), ContainerId::random());
@@ -59,16 +59,16 @@ async fn every_message_arrives_at_its_queue(setting: &Setting) {
         let purge = Job::PurgeV1 { container: container.clone(), purge: i.to_string() };
         let task = Job::TaskV1 { task: TaskId::random(), step: i };
         let compact = Job::CompactV1 { container };
-        for (queue, work) in [(0, process), (1, commit), (2, purge), (2, task), (2, compact)] {
+        let sync = Job::SyncV1 { connection: ConnectionId::random() };
+        for (queue, work) in [(0, process), (1, commit), (2, purge), (2, task), (2, compact), (3, sync)] {
             let message = job(setting, work);
             wanted[queue].insert(message.to_text());
             all.push(message);
         }
     }
     send(setting, &all).await;
-    for (queue, wanted) in
-        [&names.process_queue, &names.commit_queue, &names.keeper_queue].into_iter().zip(wanted)
-    {
+    let queues = [&names.process_queue, &names.commit_queue, &names.keeper_queue, &names.sync_queue];
+    for (queue, wanted) in queues.into_iter().zip(wanted) {
         assert_eq!(drain(setting, queue).await, wanted);
     }
 }

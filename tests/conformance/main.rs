@@ -3,15 +3,18 @@
 
 mod activity;
 mod blobs;
+mod connections;
 mod containers;
 mod describe;
 mod documents;
 mod files;
+mod grants;
 mod index;
 mod jobs;
 mod keys;
 mod leases;
 mod merges;
+mod origins;
 mod overdue;
 mod races;
 mod rates;
@@ -20,8 +23,13 @@ mod scans;
 mod setting;
 mod settings;
 mod supersede;
+mod sync;
+mod sync_nodes;
+mod sync_queues;
+mod sync_steps;
 mod tags;
 mod tasks;
+mod tickets;
 mod vault;
 
 /// States promises as tests: each function runs on plain adapters and on adapters whose calls go wrong.

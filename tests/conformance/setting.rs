@@ -108,6 +108,7 @@ impl Setting {
             task_type: TaskType::Memory,
             dreaming: Dreaming::Dynamic,
             document_date: None,
+            origin: None,
             superseded_by: None,
             created_at: now,
             updated_at: now,
@@ -137,19 +138,22 @@ impl Setting {
 
     /// A document that waits for its commit.
     pub(crate) async fn extracted(&self, container: &ContainerId, text: &str) -> Document {
-        let mut document = self.accepted(container, text).await;
-        let bytes = Bytes::copy_from_slice(text.as_bytes());
-        let path = document.pack_path();
-        let pack = again(async || self.ctx().blobs.put(&self.alpha, &path, bytes.clone()).await)
-            .await
-            .expect("a blob");
-        document.extracted =
-            Some(Extracted { revision: document.revision.clone(), pack, chunks: 1, learned: None });
+        let document = self.extracted_from(&self.accepted(container, text).await).await;
         let now = self.now();
         let recorded =
             again(async || self.ctx().documents.record_extracted(&self.alpha, &document, now).await).await;
         assert!(recorded.expect("a record"), "nobody else changes it");
         self.record(&document.id).await.expect("the record")
+    }
+
+    /// The document with a pack that is stored, as a worker has it before it records that.
+    pub(crate) async fn extracted_from(&self, document: &Document) -> Document {
+        let (path, bytes) = (document.pack_path(), Bytes::from_static(b"a pack"));
+        let pack = again(async || self.ctx().blobs.put(&self.alpha, &path, bytes.clone()).await)
+            .await
+            .expect("a blob");
+        let extracted = Extracted { revision: document.revision.clone(), pack, chunks: 1, learned: None };
+        Document { extracted: Some(extracted), ..document.clone() }
     }
 
     /// Commits, whatever is lost on the way: a commit that did not answer either happened or did not.

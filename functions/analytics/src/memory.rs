@@ -90,6 +90,11 @@ pub(crate) async fn get_memory(
         documents.add(of_documents);
         memories.add(of_memories);
     }
+    let mut connections = Figure::default();
+    for connection in ctx.connections.list(&tenant).await?.iter().filter(|one| one.status.is_visible()) {
+        connections.total += 1;
+        connections.growth.note(period, connection.created_at);
+    }
     let searches = searches(ctx, &tenant, period, now).await?;
     Ok(Json(MemoryResponse {
         total_memories: documents.total,
@@ -98,9 +103,8 @@ pub(crate) async fn get_memory(
         memory_entries_growth: memories.growth.percent(),
         search_queries: searches.now,
         search_growth: searches.percent(),
-        // There is nothing to connect to yet.
-        total_connections: 0,
-        connections_growth: 0.0,
+        total_connections: connections.total,
+        connections_growth: connections.growth.percent(),
         total_container_tags: tags.total,
         container_tags_growth: tags.growth.percent(),
     }))

@@ -1,6 +1,7 @@
 //! `POST /v3/documents/list`.
 
 use axum::extract::State;
+use domain::connection::Provider;
 use domain::usecase::{self, ListQuery, read_text};
 use domain::{Ctx, Document, Error, Filter, Result, Status, Tenant};
 use edge::{
@@ -110,6 +111,11 @@ pub(crate) fn place(
     Ok((page, limit))
 }
 
+/// Those of these names that are providers. Nothing comes from any other.
+pub(crate) fn providers(names: &[String]) -> Vec<Provider> {
+    names.iter().filter_map(|name| Provider::parse(name)).collect()
+}
+
 impl ListRequest {
     fn into_query(self) -> Result<ListQuery> {
         let (page, limit) = place(self.page, self.limit, DEFAULT_LIMIT)?;
@@ -123,7 +129,7 @@ impl ListRequest {
             filepath: self.filepath,
             statuses: self.status,
             sort: self.sort.unwrap_or_default().into(),
-            from_connection: self.source.is_some(),
+            sources: self.source.map(|source| providers(&[source])),
             ascending: self.order == Some(Order::Asc),
             page,
             limit,

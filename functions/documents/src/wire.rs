@@ -14,7 +14,7 @@ use serde_json::Value;
 pub(crate) struct ListedDocument {
     id: String,
     custom_id: Option<String>,
-    /// No connection made it.
+    /// The connection that filed it last.
     connection_id: Option<String>,
     title: Option<String>,
     summary: Option<String>,
@@ -51,7 +51,8 @@ pub(crate) struct FullDocument {
     #[serde(rename = "content")]
     text: Option<String>,
     raw: Option<Value>,
-    source: Option<String>,
+    /// The provider that it came from.
+    source: Option<&'static str>,
     og_image: Option<String>,
     /// The newer document of its customId that a merge has put in its place.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -98,11 +99,11 @@ impl ListedDocument {
         Self {
             id: document.id.to_string(),
             custom_id: document.custom_id.as_ref().map(ToString::to_string),
-            connection_id: None,
-            title: document.title.clone(),
+            connection_id: document.origin.as_ref().map(|origin| origin.connection.to_string()),
+            title: document.shown_title().map(str::to_owned),
             summary: None,
             status: document.status,
-            r#type: document.kind,
+            r#type: document.shown_kind(),
             metadata: (!document.metadata.is_empty()).then(|| document.metadata.clone()),
             filepath: document.filepath.clone(),
             created_at: document.created_at,
@@ -123,7 +124,7 @@ impl FullDocument {
             listed: ListedDocument::new(document, None),
             text,
             raw: None,
-            source: None,
+            source: document.origin.as_ref().map(|origin| origin.provider.as_str()),
             og_image: document.properties.get("ogImage").cloned(),
             superseded_by: document.superseded_by.as_ref().map(ToString::to_string),
             properties: document.properties.clone(),

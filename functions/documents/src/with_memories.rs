@@ -11,7 +11,7 @@ use memory::{Ledger, Memory};
 use serde::{Deserialize, Serialize};
 
 use crate::Service;
-use crate::list::{DEFAULT_LIMIT, place};
+use crate::list::{DEFAULT_LIMIT, place, providers};
 use crate::one::shows_memories;
 use crate::wire::ListedDocument;
 
@@ -128,7 +128,7 @@ pub(crate) async fn list(
     let query = ListQuery {
         sort: request.sort.unwrap_or_default().into(),
         ascending: request.order == Some(Order::Asc),
-        from_connection: request.sources.is_some_and(|sources| !sources.is_empty()),
+        sources: request.sources.filter(|names| !names.is_empty()).map(|names| providers(&names)),
         page,
         limit,
         ..ListQuery::all(scope)

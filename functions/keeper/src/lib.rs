@@ -62,7 +62,7 @@ impl Keeper {
             Job::CompactV1 { container } => compact(&self.ctx, &tenant, container).await?,
             // The sweeper finds a task that is a dead letter.
             Job::TaskV1 { task, step } => run_task(&self.ctx, &tenant, task, *step).await?,
-            Job::ProcessV1 { .. } | Job::CommitV1 { .. } => {
+            Job::ProcessV1 { .. } | Job::CommitV1 { .. } | Job::SyncV1 { .. } => {
                 return Err(Error::internal("a message came to the wrong queue"));
             }
         }

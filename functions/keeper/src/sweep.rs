@@ -1,7 +1,7 @@
 //! The sweep: whatever a crash or a lost message left unfinished is picked up again.
 
 use domain::ports::{Overdue, PortResult};
-use domain::{Ctx, Envelope, Timestamp};
+use domain::{Ctx, Envelope, Job, Timestamp};
 use tracing::{info, warn};
 
 /// The most pieces of work that one sweep picks up; the next one follows in a minute.
@@ -19,12 +19,14 @@ pub struct Swept {
     pub purges: usize,
     /// Tasks whose message was sent again.
     pub tasks: usize,
+    /// Connections whose synchronization was due.
+    pub connections: usize,
     /// Hours of the request log that were counted.
     pub hours: usize,
 }
 
-/// Sends the messages of unfinished documents and tasks that were due before `before`, does overdue purges, and counts the
-/// hours of the request log that have ended.
+/// Sends the messages of unfinished documents and tasks that were due before `before`, and of connections that are due,
+/// does overdue purges, and counts the hours of the request log that have ended.
 ///
 /// A document gets its pause before its message: if the sweep dies in between, the next sweep is late by a pause, and
 /// nothing is lost. The number of attempts is bounded by whoever processes the message.
@@ -45,21 +47,42 @@ pub async fn sweep(ctx: &Ctx, before: Timestamp) -> PortResult<Swept> {
             Err(error) => warn!(error = &error as &dyn std::error::Error, "could not pick up overdue work"),
         }
     }
+    // What is planned for later is not unfinished: it waits for its time, whatever `before` is.
+    let now = before.min(ctx.clock.now());
+    match send_due(ctx, now).await {
+        Ok(connections) => swept.connections = connections,
+        Err(error) => warn!(error = &error as &dyn std::error::Error, "could not look for due connections"),
+    }
     // An hour that is not over yet would only be opened again.
-    match crate::rollup::roll_up(ctx, before.min(ctx.clock.now())).await {
+    match crate::rollup::roll_up(ctx, now).await {
         Ok(hours) => swept.hours = hours,
         Err(error) => {
             warn!(error = &error as &dyn std::error::Error, "could not count hours of the request log")
         }
     }
     if swept != Swept::default() {
-        let Swept { documents, purges, tasks, hours } = swept;
+        let Swept { documents, purges, tasks, connections, hours } = swept;
         info!(
             documents,
-            purges, tasks, hours, "picked up {documents} documents, {purges} purges and {tasks} tasks"
+            purges,
+            tasks,
+            connections,
+            hours,
+            "picked up {documents} documents, {purges} purges, {tasks} tasks and {connections} connections"
         );
     }
     Ok(swept)
+}
+
+/// Sends the messages of connections whose next run is due. One that is running already does nothing with it.
+async fn send_due(ctx: &Ctx, now: Timestamp) -> PortResult<usize> {
+    let due = ctx.connections.due(now, LIMIT).await?;
+    let message = |(org, connection)| Envelope { org, job: Job::SyncV1 { connection } };
+    let messages: Vec<Envelope> = due.into_iter().map(message).collect();
+    if !messages.is_empty() {
+        ctx.jobs.send(&messages).await?;
+    }
+    Ok(messages.len())
 }
 
 async fn pick_up(ctx: &Ctx, overdue: &Overdue, before: Timestamp) -> PortResult<bool> {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use domain::connection::Provider;
 use domain::document::Learned;
 use domain::usecase::CLIENT;
 use domain::{BodyForm, Ctx, Document, Result, Statement, Statements, TaskType, Tenant, Timestamp, Trust};
@@ -139,7 +140,9 @@ fn fallback(error: &AnswerError) -> Fallback {
 fn source<'a>(document: &Document, text: &'a Text) -> Source<'a> {
     let said_at = document.document_date.or(document.body.sent_at).unwrap_or(document.created_at);
     if text.turns.is_empty() {
-        let trust = if document.body.form == BodyForm::Url { Trust::External } else { Trust::Document };
+        let crawled = document.origin.as_ref().is_some_and(|origin| origin.provider == Provider::WebCrawler);
+        let is_page = crawled || document.body.form == BodyForm::Url;
+        let trust = if is_page { Trust::External } else { Trust::Document };
         let whole = Passage { text: &text.text, start: 0, role: Role::Author, speaker: None, said_at };
         return Source { passages: vec![whole], trust };
     }

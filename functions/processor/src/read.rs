@@ -58,7 +58,10 @@ impl Readers {
             BodyForm::Text => self.extract(&marked(body), None, None).await,
             BodyForm::Url => self.read_page(document.url.as_deref().unwrap_or_default()).await,
             BodyForm::File { name, declared } => {
-                self.read_bytes(body, name.as_deref(), declared.as_deref()).await
+                let mut text = self.read_bytes(body, name.as_deref(), declared.as_deref()).await?;
+                let of_drive = declared.as_deref().and_then(DocumentType::declared_of_drive);
+                text.kind = of_drive.unwrap_or(text.kind);
+                Ok(text)
             }
         }
     }

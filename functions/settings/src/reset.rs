@@ -35,7 +35,7 @@ impl From<Reset> for ResetAnswer {
     fn from(reset: Reset) -> Self {
         Self {
             success: true,
-            deleted_connections: 0,
+            deleted_connections: reset.connections,
             deleted_document_batches: reset.tags,
             deleted_documents_approx: reset.documents,
             deleted_memory_rows: reset.memories,

@@ -31,7 +31,8 @@ pub(crate) struct DynamoDocuments(pub(crate) Table);
 
 /// Nobody has changed the description since it was read; a record that was never edited has no count.
 pub(crate) const EDITED_AS_OFTEN: &str = "(attribute_not_exists(ed) OR ed = :ed)";
-/// What an edit of a description writes, with [`edit_values`].
+/// What an edit of a description writes, with [`edit_values`]: `sent` has the origin as well, and so a title that is a name
+/// elsewhere.
 pub(crate) const EDIT: &str = "SET sent = :sent, ed = :next, up = :now";
 /// No merge has superseded the document: one that is superseded is served no more and stays as it is.
 pub(crate) const NOT_SUPERSEDED: &str = "attribute_not_exists(sup)";
@@ -193,9 +194,11 @@ impl Documents for DynamoDocuments {
         let Some(UpdateItemError::ConditionalCheckFailedException(failed)) = error.as_service_error() else {
             return Err(port_error(error));
         };
-        // Our own edit whose answer was lost has written just this.
-        let ours = failed.item().is_some_and(|item| item.get("sent") == Some(&write_sent(document)));
-        Ok(ours)
+        // Our own edit whose answer was lost has written just this. An edit may change nothing and yet has to be counted.
+        let written = [("sent", write_sent(document)), ("ed", n(document.edits))];
+        let is_there =
+            |item: &HashMap<_, _>| written.iter().all(|(name, value)| item.get(*name) == Some(value));
+        Ok(failed.item().is_some_and(is_there))
     }
 
     async fn claim(

@@ -18,6 +18,7 @@ pub(crate) struct SqsJobs {
     process: String,
     commit: String,
     keeper: String,
+    sync: String,
 }
 
 impl SqsJobs {
@@ -27,6 +28,7 @@ impl SqsJobs {
             process: names.process_queue.clone(),
             commit: names.commit_queue.clone(),
             keeper: names.keeper_queue.clone(),
+            sync: names.sync_queue.clone(),
         }
     }
 
@@ -35,6 +37,7 @@ impl SqsJobs {
             Job::ProcessV1 { .. } => &self.process,
             Job::CommitV1 { .. } => &self.commit,
             Job::PurgeV1 { .. } | Job::TaskV1 { .. } | Job::CompactV1 { .. } => &self.keeper,
+            Job::SyncV1 { .. } => &self.sync,
         }
     }
 
@@ -60,9 +63,11 @@ fn entry(number: usize, message: &Envelope, delay: Option<i32>) -> PortResult<Se
         Job::CommitV1 { container, .. } => entry
             .message_group_id(format!("{}-{container}", message.org))
             .message_deduplication_id(Revision::random().as_str()),
-        Job::ProcessV1 { .. } | Job::PurgeV1 { .. } | Job::TaskV1 { .. } | Job::CompactV1 { .. } => {
-            entry.message_group_id(message.org.as_str())
-        }
+        Job::ProcessV1 { .. }
+        | Job::PurgeV1 { .. }
+        | Job::TaskV1 { .. }
+        | Job::CompactV1 { .. }
+        | Job::SyncV1 { .. } => entry.message_group_id(message.org.as_str()),
     };
     entry.build().map_err(build_error)
 }
@@ -75,7 +80,7 @@ impl Jobs for SqsJobs {
     }
 
     async fn send(&self, messages: &[Envelope]) -> PortResult<()> {
-        for queue in [&self.process, &self.commit, &self.keeper] {
+        for queue in [&self.process, &self.commit, &self.keeper, &self.sync] {
             let here: Vec<&Envelope> =
                 messages.iter().filter(|message| self.queue(&message.job) == queue).collect();
             for batch in here.chunks(BATCH) {

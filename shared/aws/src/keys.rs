@@ -1,7 +1,7 @@
 //! Every key of every table, in one place. An organization id has no `#`, and whatever follows it is the last part of
 //! its key or has a fixed alphabet without `#`, so no two records can share a key.
 
-use domain::{ContainerId, ContainerTag, DocumentId, KeyId, OrgId, TaskId, Timestamp};
+use domain::{ConnectionId, ContainerId, ContainerTag, DocumentId, GrantId, KeyId, OrgId, TaskId, Timestamp};
 
 use domain::Tenant;
 
@@ -110,8 +110,22 @@ pub(crate) fn listing_sort(created_at: Timestamp, id: &DocumentId) -> String {
 
 /// The shard of the index of unfinished work that an id falls into.
 pub(crate) fn due_shard(id: &str) -> String {
+    format!("Q#{}", shard(id))
+}
+
+fn shard(id: &str) -> u32 {
     let sum: u32 = id.bytes().map(u32::from).sum();
-    format!("Q#{}", sum % DUE_SHARDS)
+    sum % DUE_SHARDS
+}
+
+/// The same for connections, whose next run is no unfinished work: those who look for the one never meet the other.
+pub(crate) fn due_connections(shard: u32) -> String {
+    format!("S#{shard}")
+}
+
+/// The shard of [`due_connections`] that a connection falls into.
+pub(crate) fn due_connection(id: &ConnectionId) -> String {
+    due_connections(shard(id.as_str()))
 }
 
 /// Milliseconds with leading zeros, so that text order is time order.
@@ -131,4 +145,35 @@ pub(crate) fn api_key_of(tenant: &Tenant, id: &KeyId) -> Key {
 
 pub(crate) fn repeat(tenant: &Tenant, key: &str) -> Key {
     (format!("R#{}#{key}", tenant.org()), ALONE.into())
+}
+
+/// A ticket of a browser. Kinds are words of ours, without `#`.
+pub(crate) fn ticket(kind: &str, digest: &str) -> Key {
+    (format!("E#{kind}#{digest}"), ALONE.into())
+}
+
+pub(crate) const CONNECTION_PREFIX: &str = "CX#";
+
+pub(crate) fn connection(tenant: &Tenant, id: &ConnectionId) -> Key {
+    (organization(tenant), format!("{CONNECTION_PREFIX}{id}"))
+}
+
+/// The organization and id in a connection's key.
+pub(crate) fn parse_connection(pk: &str, sk: &str) -> Option<(OrgId, ConnectionId)> {
+    let org = OrgId::parse(pk.strip_prefix("O#")?).ok()?;
+    Some((org, ConnectionId::parse(sk.strip_prefix(CONNECTION_PREFIX)?)?))
+}
+
+pub(crate) fn grant(tenant: &Tenant, id: &GrantId) -> Key {
+    (organization(tenant), format!("GR#{id}"))
+}
+
+/// The partition of the claims on a document.
+pub(crate) fn claims(tenant: &Tenant, id: &DocumentId) -> String {
+    format!("Y#{}#{id}", tenant.org())
+}
+
+/// The partition of all that a connection knows.
+pub(crate) fn known(tenant: &Tenant, id: &ConnectionId) -> String {
+    format!("X#{}#{id}", tenant.org())
 }

@@ -85,5 +85,7 @@ pub const COMMIT: QueueLayout =
 /// Purges and compactions, read by the keeper.
 pub const KEEPER: QueueLayout =
     QueueLayout { name: "keeper", dead: "keeper-dead", function_timeout_seconds: 120 };
+/// Connections to move on, read by the importer.
+pub const SYNC: QueueLayout = QueueLayout { name: "sync", dead: "sync-dead", function_timeout_seconds: 120 };
 /// All queues.
-pub const QUEUES: [QueueLayout; 3] = [PROCESS, COMMIT, KEEPER];
+pub const QUEUES: [QueueLayout; 4] = [PROCESS, COMMIT, KEEPER, SYNC];

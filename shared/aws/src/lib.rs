@@ -10,6 +10,7 @@ mod arrivals;
 mod blobs;
 mod clients;
 mod clock;
+mod connections;
 mod containers;
 mod documents;
 mod error;
@@ -26,7 +27,9 @@ mod repeats;
 mod secrets;
 mod settings;
 mod setup;
+mod sync;
 mod tasks;
+mod tickets;
 mod transaction;
 mod vault;
 
@@ -57,7 +60,10 @@ pub fn ctx(clients: &Clients, names: &Names, clock: Arc<dyn Clock>) -> Ctx {
         jobs: Arc::new(jobs::SqsJobs::new(clients.sqs.clone(), names)),
         keys: Arc::new(secrets::DynamoKeys(secrets.clone())),
         repeats: Arc::new(repeats::DynamoRepeats(activity.clone())),
-        tasks: Arc::new(tasks::DynamoTasks(records)),
+        tasks: Arc::new(tasks::DynamoTasks(records.clone())),
+        connections: Arc::new(connections::DynamoConnections(records.clone())),
+        sync: Arc::new(sync::DynamoSync(records)),
+        tickets: Arc::new(tickets::DynamoTickets(secrets.clone())),
         activity: Arc::new(activity::DynamoActivity::new(activity.clone())),
         rates: Arc::new(rates::DynamoRates(activity)),
         vault: Arc::new(vault::KmsVault::new(secrets, clients.kms.clone(), names.kms_key.clone())),

@@ -23,10 +23,12 @@ pub struct Names {
     pub keeper_queue: String,
     /// Id or ARN of the key that seals secrets.
     pub kms_key: String,
+    /// Address of the queue `sync`.
+    pub sync_queue: String,
 }
 
 /// The environment variables, in the order of the fields.
-const VARIABLES: [&str; 8] = [
+const VARIABLES: [&str; 9] = [
     "RECOLLECT_RECORDS_TABLE",
     "RECOLLECT_SECRETS_TABLE",
     "RECOLLECT_ACTIVITY_TABLE",
@@ -35,6 +37,7 @@ const VARIABLES: [&str; 8] = [
     "RECOLLECT_COMMIT_QUEUE_URL",
     "RECOLLECT_KEEPER_QUEUE_URL",
     "RECOLLECT_SECRETS_KEY_ID",
+    "RECOLLECT_SYNC_QUEUE_URL",
 ];
 
 impl Names {
@@ -49,6 +52,7 @@ impl Names {
             commit_queue: String::new(),
             keeper_queue: String::new(),
             kms_key: layout::SECRETS_KEY.into(),
+            sync_queue: String::new(),
         }
     }
 
@@ -69,6 +73,7 @@ impl Names {
             commit_queue: get(5),
             keeper_queue: get(6),
             kms_key: get(7),
+            sync_queue: get(8),
         })
     }
 
@@ -83,6 +88,7 @@ impl Names {
             &self.commit_queue,
             &self.keeper_queue,
             &self.kms_key,
+            &self.sync_queue,
         ];
         VARIABLES.into_iter().zip(values.into_iter().cloned()).collect()
     }

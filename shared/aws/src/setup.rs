@@ -32,10 +32,11 @@ pub async fn create_missing(clients: &Clients, mut names: Names) -> Result<Names
                 .with_context(|| format!("create the queue {}", layout.name))?,
         );
     }
-    if let [process, commit, keeper] = urls.as_slice() {
+    if let [process, commit, keeper, sync] = urls.as_slice() {
         names.process_queue.clone_from(process);
         names.commit_queue.clone_from(commit);
         names.keeper_queue.clone_from(keeper);
+        names.sync_queue.clone_from(sync);
         tell_of_uploads(clients, &names.bucket, keeper).await.context("have the bucket tell of uploads")?;
     }
     Ok(names)

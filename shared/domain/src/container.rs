@@ -202,14 +202,21 @@ impl SearchDocument {
             revision: revision.clone(),
             tag: document.tag.as_str().to_owned(),
             custom_id: document.custom_id.clone(),
-            kind: document.kind,
-            title: document.title.clone(),
+            kind: document.shown_kind(),
+            title: document.shown_title().map(str::to_owned),
             metadata: document.metadata.as_object().clone(),
             filepath: document.filepath.clone(),
             filter_by_metadata: document.filter_by_metadata.as_ref().map(|wanted| wanted.as_object().clone()),
             created_at: document.created_at.as_millis(),
             updated_at: document.updated_at.as_millis(),
         }
+    }
+
+    /// What the index shows of a document while it goes on to serve what it serves; `None` when it serves nothing.
+    pub fn served(document: &Document) -> Option<Self> {
+        let served = document.indexed.as_ref()?;
+        let (kind, title) = (served.kind, served.title.clone());
+        Some(Self::of(&Document { kind, title, ..document.clone() }, &served.revision))
     }
 }
 

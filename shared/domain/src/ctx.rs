@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::ports::{
-    Activity, Blobs, Clock, Containers, Documents, Index, Jobs, Keys, Rates, Repeats, SettingsStore, Tasks,
-    Vault,
+    Activity, Blobs, Clock, Connections, Containers, Documents, Index, Jobs, Keys, Rates, Repeats,
+    SettingsStore, SyncStore, Tasks, Tickets, Vault,
 };
 use crate::usecase::Backlog;
 
@@ -35,6 +35,12 @@ pub struct Ctx {
     pub rates: Arc<dyn Rates>,
     /// Sealed secrets.
     pub vault: Arc<dyn Vault>,
+    /// Connections.
+    pub connections: Arc<dyn Connections>,
+    /// What connections know of items.
+    pub sync: Arc<dyn SyncStore>,
+    /// What browsers carry.
+    pub tickets: Arc<dyn Tickets>,
     /// How much unfinished work an organization may have.
     pub backlog: Backlog,
     /// The time.

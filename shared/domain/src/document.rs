@@ -1,10 +1,15 @@
 //! The document: what was accepted, how far its processing has come, and what search serves of it.
 
+mod kind;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub use kind::DocumentType;
+
 use crate::blob::BlobRef;
+use crate::connection::Origin;
 use crate::ids::{ContainerId, CustomId, DocumentId, Revision};
 use crate::metadata::Metadata;
 use crate::tag::ContainerTag;
@@ -62,54 +67,6 @@ impl Status {
     /// Whether no worker will touch the document again unless somebody asks.
     pub fn is_final(self) -> bool {
         matches!(self, Self::Done | Self::Failed)
-    }
-}
-
-/// What the content is, by the contract's names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum DocumentType {
-    /// Everything else: text, markdown, office files, conversations.
-    #[default]
-    Text,
-    /// A PDF file.
-    Pdf,
-    /// A web page.
-    Webpage,
-    /// A picture.
-    Image,
-    /// A sound recording.
-    Audio,
-    /// A film.
-    Video,
-}
-
-impl DocumentType {
-    /// What content probably is before anybody has looked at its bytes: by what it was declared to be, then by its name.
-    pub fn guess(form: &BodyForm) -> Self {
-        let (name, declared) = match form {
-            BodyForm::Url => return Self::Webpage,
-            BodyForm::Text | BodyForm::Conversation => return Self::Text,
-            BodyForm::File { name, declared } => (name.as_deref(), declared.as_deref()),
-        };
-        let declared = declared.unwrap_or_default().to_ascii_lowercase();
-        let extension = name.and_then(|name| name.rsplit_once('.')).map(|(_, end)| end.to_ascii_lowercase());
-        match declared.split('/').next().unwrap_or_default() {
-            "image" => return Self::Image,
-            "audio" => return Self::Audio,
-            "video" => return Self::Video,
-            _ => {}
-        }
-        match (declared.as_str(), extension.as_deref().unwrap_or_default()) {
-            ("pdf" | "application/pdf", _) | (_, "pdf") => Self::Pdf,
-            ("webpage" | "text/html", _) | (_, "html" | "htm" | "xhtml") => Self::Webpage,
-            (_, "png" | "jpg" | "jpeg" | "gif" | "webp" | "bmp" | "tif" | "tiff" | "heic" | "avif") => {
-                Self::Image
-            }
-            (_, "mp3" | "wav" | "m4a" | "ogg" | "flac" | "aac" | "opus") => Self::Audio,
-            (_, "mp4" | "mov" | "webm" | "mkv" | "avi" | "mpeg") => Self::Video,
-            _ => Self::Text,
-        }
     }
 }
 
@@ -353,6 +310,8 @@ pub struct Document {
     pub dreaming: Dreaming,
     /// When the content is from, if the caller said so.
     pub document_date: Option<Timestamp>,
+    /// The item elsewhere that it was made of, when a connection made it.
+    pub origin: Option<Origin>,
     /// The newer document of the same customId that a merge has put in its place: this one is kept, and neither listed
     /// nor found.
     pub superseded_by: Option<DocumentId>,
@@ -363,6 +322,16 @@ pub struct Document {
 }
 
 impl Document {
+    /// Its title for people: an item's name there, else what its content says.
+    pub fn shown_title(&self) -> Option<&str> {
+        self.origin.as_ref().map(|origin| origin.title.as_str()).or(self.title.as_deref())
+    }
+
+    /// Its kind for people: what an item is there, else what its content is.
+    pub fn shown_kind(&self) -> DocumentType {
+        self.origin.as_ref().and_then(|origin| origin.kind).unwrap_or(self.kind)
+    }
+
     /// How new its content is: when it was sent, then its id, so that any two differ. One that failed and has nothing that
     /// search could serve is behind all that have or may come to have something.
     pub fn newness(&self) -> (bool, Timestamp, DocumentId) {

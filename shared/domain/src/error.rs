@@ -54,6 +54,9 @@ pub enum Error {
         /// After how many seconds the same request will be admitted, or is worth another try.
         retry_after_seconds: u64,
     },
+    /// Something that this service does not do (yet), and what it does instead.
+    #[error("{0}")]
+    Unsupported(String),
     /// A dependency did not answer; the same request may succeed later.
     #[error("a dependency did not answer; try again")]
     Unavailable(#[source] Source),
@@ -91,6 +94,7 @@ impl Error {
             Self::TooLarge(_) => "PayloadTooLargeError",
             Self::UnsupportedMedia(_) => "UnsupportedMediaTypeError",
             Self::RateLimited { .. } => "RateLimitError",
+            Self::Unsupported(_) => "UnsupportedError",
             Self::Unavailable(_) => "ServiceUnavailableError",
             Self::Internal(_) => "InternalError",
         }

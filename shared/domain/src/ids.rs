@@ -79,6 +79,14 @@ id!(
     TaskId
 );
 id!(
+    /// A connection to an account elsewhere.
+    ConnectionId
+);
+id!(
+    /// A permission that a user has given. Derived, so that the same account and app are one.
+    GrantId
+);
+id!(
     /// The caller's own stable identifier of a document: 1 to 255 of `[A-Za-z0-9_.:-]`, unique in its container.
     CustomId
 );
@@ -119,6 +127,25 @@ impl TaskId {
     /// Reads an id from a path or a message; `None` when it cannot be a task's.
     pub fn parse(text: &str) -> Option<Self> {
         is_id(text).then(|| Self(text.to_owned()))
+    }
+}
+
+impl ConnectionId {
+    /// A fresh connection id.
+    pub fn random() -> Self {
+        Self(random())
+    }
+
+    /// Reads an id from a path or a message; `None` when it cannot be a connection's.
+    pub fn parse(text: &str) -> Option<Self> {
+        is_id(text).then(|| Self(text.to_owned()))
+    }
+}
+
+impl GrantId {
+    /// The permission that an account of `provider` gave to the OAuth app with this client id.
+    pub fn derived(provider: &str, client_id: &str, subject: &str) -> Self {
+        Self(digest(&[provider, client_id, subject]))
     }
 }
 

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 use crate::document::Document;
-use crate::ids::{ContainerId, DocumentId, OrgId, Revision, TaskId};
+use crate::ids::{ConnectionId, ContainerId, DocumentId, OrgId, Revision, TaskId};
 use crate::task::Task;
 use crate::tenant::Tenant;
 
@@ -51,6 +51,11 @@ pub enum Job {
         task: TaskId,
         /// The step it was at; a message about an older one is dropped.
         step: u64,
+    },
+    /// Move a connection's synchronization on.
+    SyncV1 {
+        /// Which connection.
+        connection: ConnectionId,
     },
     /// Fold the container's log into segments.
     CompactV1 {

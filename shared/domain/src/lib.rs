@@ -5,6 +5,7 @@
 
 pub mod activity;
 pub mod blob;
+pub mod connection;
 pub mod container;
 pub mod conversation;
 pub mod document;
@@ -31,6 +32,7 @@ pub mod usecase;
 mod ctx;
 
 pub use blob::BlobRef;
+pub use connection::Connection;
 pub use container::{
     Change, Container, ContainerChange, IndexHead, LogRecord, Merging, Owner, SearchDocument, SegmentRef,
 };
@@ -40,7 +42,10 @@ pub use document::{
 };
 pub use error::{Error, Issue, PortError, Result};
 pub use filter::Filter;
-pub use ids::{ContainerId, CustomId, DocumentId, KeyId, MemoryId, OrgId, Revision, TaskId, TopicId};
+pub use ids::{
+    ConnectionId, ContainerId, CustomId, DocumentId, GrantId, KeyId, MemoryId, OrgId, Revision, TaskId,
+    TopicId,
+};
 pub use job::{Delivery, Envelope, Job, Outcome, Worker};
 pub use memory::{MemoryAction, MemoryKind, Period, Statement, Statements, Topic, Trust};
 pub use metadata::Metadata;

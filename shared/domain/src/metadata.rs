@@ -1,6 +1,6 @@
 //! A document's metadata: the caller's own keys, all of them filterable.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Issue, Result};
@@ -9,7 +9,9 @@ use crate::error::{Error, Issue, Result};
 pub const MAX_BYTES: usize = 16 * 1024;
 
 /// Keys `[A-Za-z0-9_.-]{1,64}`; values are strings, numbers, booleans or arrays of strings. No key is reserved.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+///
+/// Deserializing is for records that this service wrote; what callers send is parsed.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Metadata(Map<String, Value>);
 

@@ -7,6 +7,8 @@
 
 mod activity;
 mod blobs;
+mod connections;
+mod connectors;
 mod containers;
 mod documents;
 mod index;
@@ -20,6 +22,11 @@ use crate::time::Timestamp;
 
 pub use activity::{Activity, HourCounts, Rates};
 pub use blobs::{Arrival, Blobs, UploadForm};
+pub use connections::{Connections, SyncStore, SyncWrite, Tickets};
+pub use connectors::{
+    Access, Changed, Changes, Connector, ConnectorError, ConnectorResult, Connectors, Consent, ConsentError,
+    Fetched, Item, ItemKind, Listing, OAuth, OAuthClient, Permission, View, Watched,
+};
 pub use containers::Containers;
 pub use documents::{Claim, Documents, OVERDUE_AFTER_SECONDS, Overdue};
 pub use index::{Committed, Index, MAX_CHANGES};

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 pub use app::{AppChange, NewSecret, OAuthApp, Provider};
 pub use bucket::{Bucket, MAX_BUCKETS, PREFERENCES};
 pub use change::SettingsChange;
-pub use items::ItemRules;
+pub use items::{ItemRules, globs};
 
 /// The settings of an organization. Every field has a default that means "not set".
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

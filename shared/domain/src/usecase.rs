@@ -4,6 +4,7 @@
 mod access;
 mod analytics;
 mod backlog;
+mod connections;
 mod containers;
 mod counts;
 mod describe;
@@ -11,6 +12,7 @@ mod export;
 mod files;
 mod find;
 mod import;
+mod items;
 mod list;
 mod manage_keys;
 mod memories;
@@ -30,6 +32,15 @@ pub use analytics::{
     RequestFilter, RequestPage, Span, find_request, list_requests, read_tallies, tally_hour,
 };
 pub use backlog::{Backlog, MAX_UNFINISHED};
+pub use connections::{
+    Apps, ConsentAnswer, Consented, Created, Import, Invitation, NewConnection, PickerSession, Place,
+    Refusal, SESSION_SECONDS, TicketFor, TicketKind, access, ask_for_consent, browse, change_connection,
+    complete_choices, create_connection, delete_connection, delete_connections, derived_token, end_picker,
+    enter_picker, find_connection, find_connections, import_now, is_token, issue_ticket, left_out_by_limit,
+    limit_documents, list_items, list_synced, notified, oauth_client, open_link, open_picker, picker_session,
+    random_token, reconnect, renew_access, save_selection, session_after_consent, state_name, take_consent,
+    token_digest,
+};
 pub use containers::{MergePlan, change_container, delete_container, merge_containers, plan_merge};
 pub use counts::{COUNTED_AT_ONCE, COUNTED_EXACTLY, Size, count_documents, measure_container};
 pub use describe::Description;
@@ -40,6 +51,9 @@ pub use find::{
     with_same_custom_ids,
 };
 pub use import::{Imported, import_container, import_documents};
+pub use items::{
+    ItemDocument, custom_id_of, file_item, item_document, refile_item, release_item, unclaim_item,
+};
 pub use list::{ListQuery, Page, Sort, list_documents, path_matches};
 pub use manage_keys::{
     AgentKey, ScopedKey, create_agent_key, create_key, create_scoped_key, delete_key, end_session, expiry,

@@ -32,6 +32,7 @@ fn status(error: &Error) -> StatusCode {
         Error::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
         Error::UnsupportedMedia(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
         Error::RateLimited { .. } => StatusCode::TOO_MANY_REQUESTS,
+        Error::Unsupported(_) => StatusCode::NOT_IMPLEMENTED,
         Error::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
         Error::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
     }
@@ -68,8 +69,8 @@ impl IntoResponse for ApiError {
             response.headers_mut().insert(name, HeaderValue::from_static(value));
         };
         match status {
-            // compat: both official clients retry 409 unless they are told not to.
-            StatusCode::CONFLICT => header("x-should-retry", "false"),
+            // compat: both official clients retry 409 and every 5xx unless they are told not to.
+            StatusCode::CONFLICT | StatusCode::NOT_IMPLEMENTED => header("x-should-retry", "false"),
             StatusCode::SERVICE_UNAVAILABLE => header("retry-after", "1"),
             StatusCode::UNAUTHORIZED => header("www-authenticate", "Bearer"),
             _ => {}

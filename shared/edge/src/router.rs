@@ -67,7 +67,8 @@ async fn observe(State(app): State<App>, request: Request, next: Next) -> Respon
     let mut response = asked.record(&app, response, micros).await;
     let Asked { id, method, route, .. } = &asked;
     let (status, duration_ms) = (response.status().as_u16(), micros as f64 / 1000.0);
-    if response.status().is_server_error() {
+    // What is not supported is a matter of the caller's.
+    if response.status().is_server_error() && response.status() != http::StatusCode::NOT_IMPLEMENTED {
         error!(request.id = %id, %method, route, status, duration_ms, "{method} {route} answered {status}");
     } else {
         info!(request.id = %id, %method, route, status, duration_ms, "{method} {route} answered {status}");

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::header::{
     ACCEPT, ACCEPT_ENCODING, CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, HOST, LOCATION, USER_AGENT,
 };
-use http::{HeaderMap, Request, StatusCode};
+use http::{HeaderMap, HeaderName, Request, StatusCode};
 use http_body_util::Empty;
 use tokio::time::{sleep, timeout};
 use url::{Host, Position, Url};
@@ -17,6 +17,7 @@ use crate::guard::{Refusal, Target, check, vet};
 use crate::network::Network;
 
 pub(crate) const AGENT: &str = concat!("Recollect/", env!("CARGO_PKG_VERSION"));
+const ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
 const MEDIA_TYPES: &str =
     "text/html, application/xhtml+xml, text/markdown, application/pdf, text/plain;q=0.9, */*;q=0.1";
 
@@ -29,6 +30,8 @@ pub struct Page {
     pub media_type: Option<String>,
     /// The address that answered, after redirects.
     pub url: String,
+    /// All values of `X-Robots-Tag`, which says of any kind of file what `<meta name="robots">` says of a page.
+    pub robots_tag: String,
 }
 
 /// Why there is no page.
@@ -39,6 +42,8 @@ pub struct FetchError {
     pub kind: FetchErrorKind,
     /// One sentence for the person who gave the address, without content and without internal addresses.
     pub message: String,
+    /// The status, where the page answered and that was the failure.
+    pub status: Option<u16>,
 }
 
 /// The kinds of [`FetchError`].
@@ -159,7 +164,8 @@ impl Fetcher {
         }
         if !status.is_success() {
             let passes = status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS;
-            return Err(Failure { passes, error: failed(format!("The page answered {}.", status.as_u16())) });
+            let error = failed(format!("The page answered {}.", status.as_u16()));
+            return Err(Failure { passes, error: FetchError { status: Some(status.as_u16()), ..error } });
         }
         self.page(url, answer).await.map(Visit::Page)
     }
@@ -187,7 +193,7 @@ impl Fetcher {
     async fn page(&self, url: &Url, answer: Answer) -> Result<Page, Failure> {
         let headers = answer.response.headers();
         let media_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).map(str::to_owned);
-        let encoding = encoding(headers);
+        let (encoding, robots_tag) = (joined(headers, &CONTENT_ENCODING), joined(headers, &ROBOTS_TAG));
         let received = answer.read(self.limits.received).await.map_err(|error| match error {
             BodyError::TooLarge => {
                 too_large(format!("The page has more than {} MiB.", self.limits.received / MIB)).into()
@@ -201,7 +207,7 @@ impl Fetcher {
             DecodeError::Damaged => failed("The page's compression is damaged."),
             DecodeError::NotOffered => failed("The page is compressed in a way that was not offered."),
         })?;
-        Ok(Page { bytes, media_type, url: url.to_string() })
+        Ok(Page { bytes, media_type, url: url.to_string(), robots_tag })
     }
 }
 
@@ -230,23 +236,23 @@ fn redirect(url: &Url, status: StatusCode, headers: &HeaderMap) -> Result<Option
     next.map(Some).ok_or_else(|| blocked(Refusal::NotAnAddress).into())
 }
 
-/// Several encodings become a list that [`decode`] refuses: nobody compresses a page twice with good intent.
-fn encoding(headers: &HeaderMap) -> String {
-    let values: Vec<_> =
-        headers.get_all(CONTENT_ENCODING).iter().map(|value| value.to_str().unwrap_or("?")).collect();
+/// All values of a header. Several encodings become a list that [`decode`] refuses: nobody compresses a page twice with
+/// good intent.
+fn joined(headers: &HeaderMap, name: &HeaderName) -> String {
+    let values: Vec<_> = headers.get_all(name).iter().map(|value| value.to_str().unwrap_or("?")).collect();
     values.join(",")
 }
 
 fn blocked(refusal: Refusal) -> FetchError {
-    FetchError { kind: FetchErrorKind::Blocked, message: refusal.to_string() }
+    FetchError { kind: FetchErrorKind::Blocked, message: refusal.to_string(), status: None }
 }
 
 fn failed(message: impl Into<String>) -> FetchError {
-    FetchError { kind: FetchErrorKind::Failed, message: message.into() }
+    FetchError { kind: FetchErrorKind::Failed, message: message.into(), status: None }
 }
 
 fn too_large(message: impl Into<String>) -> FetchError {
-    FetchError { kind: FetchErrorKind::TooLarge, message: message.into() }
+    FetchError { kind: FetchErrorKind::TooLarge, message: message.into(), status: None }
 }
 
 fn passing(message: &str) -> Failure {

@@ -63,6 +63,20 @@ pub(crate) fn check(url: &Url) -> Result<Target, Refusal> {
     Ok(Target { host, port, secure })
 }
 
+/// Why an address could never be fetched, as a sentence for the person who gave it; `None` when that depends on what its
+/// name leads to. Says nothing that a fetch would not say later.
+pub fn refusal(url: &Url) -> Option<String> {
+    let check = || {
+        let target = check(url)?;
+        match target.host {
+            Host::Domain(_) => Ok(()),
+            Host::Ipv4(address) => vet(&[address.into()], target.port).map(drop),
+            Host::Ipv6(address) => vet(&[address.into()], target.port).map(drop),
+        }
+    };
+    check().err().map(|refusal: Refusal| refusal.to_string())
+}
+
 /// Names that belong to a machine or to its network, whatever a resolver says about them.
 const PRIVATE_ZONES: [&str; 11] = [
     "corp",

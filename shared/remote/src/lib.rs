@@ -32,6 +32,8 @@ pub use page_url::parse_page_url;
 #[cfg(feature = "client")]
 pub use fetch::{FetchError, FetchErrorKind, Fetcher, Page};
 #[cfg(feature = "client")]
+pub use guard::refusal;
+#[cfg(feature = "client")]
 pub use models::{AnswerError, ModelError, Models, Question};
 #[cfg(feature = "client")]
 pub use network::Network;

@@ -113,10 +113,10 @@ impl Faults {
         self.lock().pause_at = Some(call);
     }
 
-    /// Lets a process that stands still, or is yet to, go on.
+    /// Lets a process that stands still, or is yet to, go on with all of its calls.
     pub fn resume(&self) {
         self.lock().pause_at = None;
-        self.resume.notify_one();
+        self.resume.notify_waiters();
     }
 
     /// How many calls were made.
@@ -223,8 +223,10 @@ impl HttpConnector for Faults {
             let body = body.collect().await.map_err(ConnectorError::user)?.to_bytes();
             let target = parts.headers.get("x-amz-target").and_then(|value| value.to_str().ok());
             let target = target.unwrap_or_default().to_owned();
+            // Made before the look, so that it hears of a resume in between.
+            let resumed = this.resume.notified();
             if this.pauses() {
-                this.resume.notified().await;
+                resumed.await;
             }
             let fate = this.fate(&target);
             // Whoever runs beside this goes first now and then, so that concurrent work meets in every order.
@@ -249,5 +251,36 @@ impl HttpConnector for Faults {
             response.headers_mut().remove(http::header::CONTENT_LENGTH);
             HttpResponse::try_from(response).map_err(|error| ConnectorError::user(error.into()))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use aws_smithy_runtime_api::http::Request;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn all_calls_of_a_process_that_stood_still_go_on() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let faults = Faults::new(Services::open(folder.path()).expect("services"), 0);
+        faults.pause_at(0);
+        let call = || {
+            let mut request = Request::new(SdkBody::empty());
+            request.set_uri("http://embedded.test/").expect("an address");
+            faults.call(request)
+        };
+        let calls: Vec<_> = (0..3).map(|_| tokio::spawn(call())).collect();
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        assert_eq!(faults.calls(), 0);
+        faults.resume();
+        let all = tokio::time::timeout(Duration::from_secs(20), futures::future::join_all(calls)).await;
+        assert_eq!(all.map(|ended| ended.len()), Ok(3));
+        // Nothing is left over that would let a later pause go by.
+        faults.pause_at(3);
+        let later = tokio::time::timeout(Duration::from_millis(50), call()).await;
+        assert!(later.is_err() && faults.calls() == 3);
     }
 }

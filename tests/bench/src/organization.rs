@@ -194,6 +194,7 @@ async fn document(rig: &Rig, tenant: &Tenant, tag: &ContainerTag, container: &Co
         filter_by_metadata: None,
         task_type: TaskType::Memory,
         dreaming: Dreaming::Dynamic,
+        origin: None,
         superseded_by: None,
         document_date: None,
         created_at: now,

@@ -1,6 +1,7 @@
 //! The stored shape of a document, version 1.
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use domain::connection::Origin;
 use domain::ports::{OVERDUE_AFTER_SECONDS, PortResult};
 use domain::{ContainerId, ContainerTag, CustomId, Document, DocumentId, Metadata, PortError, Revision};
 use domain::{Dreaming, Status, TaskType, Tenant, Timestamp};
@@ -31,6 +32,8 @@ struct Sent {
     url: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     document_date: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    origin: Option<Origin>,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -51,6 +54,7 @@ pub(crate) fn write_sent(document: &Document) -> AttributeValue {
         filter_by_metadata: document.filter_by_metadata.as_ref().map(|filter| filter.as_object().clone()),
         url: document.url.clone(),
         document_date: document.document_date.map(Timestamp::as_millis),
+        origin: document.origin.clone(),
     })
 }
 
@@ -110,6 +114,7 @@ pub(crate) fn read_document(item: &Item) -> PortResult<Document> {
     let superseded_by =
         item.optional_text("sup").map(|id| DocumentId::parse(id).ok_or_else(|| corrupt("sup")));
     let time = |name: &str| item.number(name).map(Timestamp::from_millis);
+    let origin = sent.origin;
     Ok(Document {
         id: sent.id,
         container: sent.container,
@@ -124,8 +129,13 @@ pub(crate) fn read_document(item: &Item) -> PortResult<Document> {
         body: item.parsed("body")?,
         extracted: item.optional_parsed("ext")?,
         indexed: item.optional_parsed("idx")?,
-        kind: item.parsed("kind")?,
-        title: item.optional_text("title").map(str::to_owned),
+        // What the provider says counts, however the content was understood, or is at the moment.
+        kind: origin.as_ref().and_then(|origin| origin.kind).map_or_else(|| item.parsed("kind"), Ok)?,
+        title: origin
+            .as_ref()
+            .map(|origin| origin.title.as_str())
+            .or(item.optional_text("title"))
+            .map(str::to_owned),
         properties: item.optional_parsed("props")?.unwrap_or_default(),
         url: sent.url,
         metadata: Metadata::from_stored(sent.metadata),
@@ -135,6 +145,7 @@ pub(crate) fn read_document(item: &Item) -> PortResult<Document> {
         task_type: sent.task_type,
         dreaming: sent.dreaming,
         document_date: sent.document_date.map(Timestamp::from_millis),
+        origin,
         superseded_by: superseded_by.transpose()?,
         created_at: time("cr")?,
         updated_at: time("up")?,

@@ -25,7 +25,9 @@ pub(super) fn log_entry(change: &Change, now: Timestamp) -> PortResult<LogEntry>
         }
         Change::Create(document) | Change::Describe(document) => {
             let served = document.indexed.as_ref().ok_or_else(missing)?;
-            let (kind, title) = (served.kind, served.title.clone());
+            let origin = document.origin.as_ref();
+            let kind = origin.and_then(|origin| origin.kind).unwrap_or(served.kind);
+            let title = origin.map(|origin| origin.title.clone()).or_else(|| served.title.clone());
             let shown = SearchDocument { kind, title, ..SearchDocument::of(document, &served.revision) };
             (&served.pack, served.statements(), shown)
         }

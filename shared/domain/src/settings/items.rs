@@ -1,5 +1,6 @@
 //! Rules by which a connection takes items or leaves them.
 
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -41,8 +42,24 @@ impl ItemRules {
         if bytes > MAX_BYTES {
             return Err(Error::invalid_field(field, format!("at most {} KB together", MAX_BYTES / 1024)));
         }
-        Ok(())
+        globs(&self.patterns).map(|_| ()).map_err(|error| Error::invalid_field(field, error))
     }
+}
+
+/// Compiles patterns as people know them from ignore files: `*` and `?` stay within a folder, `**` does not, `{a,b}` and
+/// `[a-z]` choose. Case does not matter, and one that ends with a slash means everything below.
+///
+/// # Errors
+/// A sentence that names the pattern that cannot be read.
+pub fn globs<'a>(patterns: impl IntoIterator<Item = &'a String>) -> std::result::Result<GlobSet, String> {
+    let mut set = GlobSetBuilder::new();
+    for pattern in patterns {
+        let trimmed = pattern.trim().trim_start_matches('/').to_lowercase();
+        let whole = if trimmed.ends_with('/') { format!("{trimmed}**") } else { trimmed };
+        let glob = GlobBuilder::new(&whole).case_insensitive(true).literal_separator(true).build();
+        set.add(glob.map_err(|error| format!("the pattern {pattern:?} cannot be read: {}", error.kind()))?);
+    }
+    set.build().map_err(|error| format!("the patterns are too large: {}", error.kind()))
 }
 
 #[cfg(test)]
@@ -57,6 +74,7 @@ mod tests {
             (rules(Vec::new(), Vec::new()), None),
             (rules(many(100, "*.md"), many(100, "/ü")), None),
             (rules(many(1, &"ü".repeat(1000)), Vec::new()), None),
+            (rules(vec!["a[".into()], Vec::new()), Some("\"a[\" cannot be read")),
             (rules(many(101, "*.md"), Vec::new()), Some("100 patterns")),
             (rules(Vec::new(), many(101, "/a")), Some("100 folders")),
             (rules(many(1, &"x".repeat(1001)), Vec::new()), Some("1000 characters")),

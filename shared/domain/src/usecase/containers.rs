@@ -10,6 +10,7 @@ use crate::tag::ContainerTag;
 use crate::task::{MAX_CONTAINERS, Merge, MergePhase, Pending, Purge, PurgePhase, PurgeReport, Task, Work};
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
+use crate::usecase::connections::end_connections;
 use crate::usecase::memories::writable_container;
 use crate::usecase::purge::REQUEST_SECONDS;
 use crate::usecase::tasks::send_later;
@@ -43,7 +44,8 @@ pub async fn change_container(
     Ok(ctx.containers.describe(tenant, tag, change, ContainerId::random(), ctx.clock.now()).await?)
 }
 
-/// Deletes a container: at once nothing of it is there for anybody, and a task removes what is left of it.
+/// Deletes a container and the connections that file into it: at once nothing of it is there for anybody, and a task
+/// removes what is left of it.
 ///
 /// # Errors
 /// [`Error::NotFound`] when it is gone, [`Error::Conflict`] while it is merged, and those of the ports.
@@ -67,6 +69,8 @@ pub async fn delete_container(ctx: &Ctx, tenant: &Tenant, container: &Container)
     };
     let mut task = Task::new(Work::Purge(purge), now);
     task.due_at = task.due_at.plus_seconds(REQUEST_SECONDS);
+    // First, so that a connection that finds no container knows whether it was deleted or never there.
+    end_connections(ctx, tenant, Some(&container.tag), now).await?;
     if !ctx.containers.delete(tenant, container, &task).await? {
         // Another deletion, or a merge, was first.
         writable_container(ctx, tenant, &container.tag).await?;

@@ -57,7 +57,7 @@ pub(crate) async fn describe(
         }
         edited.edits += 1;
         edited.updated_at = ctx.clock.now();
-        if write(ctx, tenant, &edited).await? {
+        if write_description(ctx, tenant, &edited).await? {
             return Ok(Some(edited));
         }
         match read_document(ctx, tenant, &document.id).await? {
@@ -68,7 +68,8 @@ pub(crate) async fn describe(
     Err(PortError::Conflict.into())
 }
 
-async fn write(ctx: &Ctx, tenant: &Tenant, edited: &Document) -> Result<bool> {
+/// Writes an edited description, whose edits are counted; `false` when the document is no longer as it was read.
+pub(crate) async fn write_description(ctx: &Ctx, tenant: &Tenant, edited: &Document) -> Result<bool> {
     if edited.indexed.is_none() {
         return Ok(ctx.documents.describe(tenant, edited, edited.updated_at).await?);
     }

@@ -5,6 +5,7 @@ mod copy;
 use bytes::Bytes;
 
 use crate::blob::BlobRef;
+use crate::container::SearchDocument;
 use crate::ctx::Ctx;
 use crate::document::{Document, Indexed, Learned};
 use crate::error::{Error, Result};
@@ -72,8 +73,9 @@ fn copy(document: &Document, bytes: Vec<Option<Bytes>>) -> Result<Option<Documen
         created_at: document.created_at,
         updated_at: document.updated_at,
         indexed_at: None,
-        kind: document.kind,
-        title: document.title.clone(),
+        // A copy elsewhere is in step with nothing, but keeps the name that people know.
+        kind: document.shown_kind(),
+        title: document.shown_title().map(str::to_owned),
         properties: document.properties.clone(),
         url: document.url.clone(),
         metadata: document.metadata.as_object().clone(),
@@ -97,6 +99,8 @@ fn copy_served(
     if served.statements().is_some() && statements.is_none() {
         return Ok(None);
     }
+    let shown = SearchDocument::served(document);
+    let shown = shown.as_ref();
     let statements = statements.map(|blob| Statements::decode(&blob)).transpose()?;
     let statements = statements.map(|found| found.statements).unwrap_or_default();
     let learned = |learned: &Learned| LearnedCopy {
@@ -106,8 +110,8 @@ fn copy_served(
     };
     Ok(Some(ServedCopy {
         is_current: document.is_current(&served.revision),
-        kind: served.kind,
-        title: served.title.clone(),
+        kind: shown.map_or(served.kind, |shown| shown.kind),
+        title: shown.and_then(|shown| shown.title.clone()),
         pack: Pack::decode(&pack)?,
         learned: served.learned.as_ref().map(learned),
     }))

@@ -137,8 +137,19 @@ pub async fn file_url(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result
         return Err(missing);
     }
     let (blob, now) = (&document.body.blob, ctx.clock.now());
+    let name = download_name(document, name.as_deref());
     let url = ctx.blobs.download_url(tenant, blob, name.as_deref(), now, DOWNLOAD_SECONDS).await?;
     url.ok_or(missing)
+}
+
+/// What a downloaded file is called: an item as it is there, with the extension of what was fetched of it.
+fn download_name(document: &Document, name: Option<&str>) -> Option<String> {
+    let Some(origin) = &document.origin else {
+        return name.map(str::to_owned);
+    };
+    let extension = name.and_then(|name| name.rsplit_once('.')).map(|(_, end)| format!(".{end}"));
+    let missing = extension.filter(|extension| !origin.title.ends_with(extension.as_str()));
+    Some(format!("{}{}", origin.title, missing.unwrap_or_default()))
 }
 
 /// Whether the newest bytes are there: a document waits for its file as `queued`.

@@ -257,8 +257,10 @@ pub async fn read_text(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Resul
     if let Some(pack) = newest_pack(document) {
         return Ok(Some(read_pack(ctx, tenant, pack).await?.text));
     }
-    if document.body.form != BodyForm::Text {
-        return Ok(document.url.clone());
+    match document.body.form {
+        BodyForm::Text => {}
+        BodyForm::Url => return Ok(document.url.clone()),
+        BodyForm::File { .. } | BodyForm::Conversation => return Ok(None),
     }
     let bytes = ctx.blobs.get(tenant, std::slice::from_ref(&document.body.blob)).await?.pop().flatten();
     Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))

@@ -1,5 +1,6 @@
 //! Listing documents: exact filters, order and totals.
 
+use crate::connection::Provider;
 use crate::ctx::Ctx;
 use crate::document::{Document, Status};
 use crate::error::Result;
@@ -28,8 +29,8 @@ pub struct ListQuery {
     pub filepath: Option<String>,
     /// Only these states; empty means all.
     pub statuses: Vec<Status>,
-    /// Only what came from a connection, which nothing does.
-    pub from_connection: bool,
+    /// Only what came from these providers; `None` is everything.
+    pub sources: Option<Vec<Provider>>,
     /// The order.
     pub sort: Sort,
     /// Oldest first.
@@ -48,7 +49,7 @@ impl ListQuery {
             filter: None,
             filepath: None,
             statuses: Vec::new(),
-            from_connection: false,
+            sources: None,
             sort: Sort::CreatedAt,
             ascending: false,
             page: 1,
@@ -74,7 +75,7 @@ pub struct Page {
 pub async fn list_documents(ctx: &Ctx, tenant: &Tenant, query: &ListQuery) -> Result<Page> {
     let mut documents = Vec::new();
     let containers = containers(ctx, tenant, &query.scope).await?;
-    if query.from_connection {
+    if query.sources.as_ref().is_some_and(Vec::is_empty) {
         return Ok(Page { documents, total: 0 });
     }
     for container in containers {
@@ -104,7 +105,10 @@ fn admits(query: &ListQuery, document: &Document) -> bool {
     let status = query.statuses.is_empty() || query.statuses.contains(&document.status);
     let path =
         query.filepath.as_ref().is_none_or(|wanted| path_matches(wanted, document.filepath.as_deref()));
-    filter && status && path
+    let source = query.sources.as_ref().is_none_or(|wanted| {
+        document.origin.as_ref().is_some_and(|origin| wanted.contains(&origin.provider))
+    });
+    filter && status && path && source
 }
 
 /// Whether a document's path is `wanted`, or lies below it when `wanted` ends with `/`.

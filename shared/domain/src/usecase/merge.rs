@@ -13,6 +13,7 @@ use crate::tag::ContainerTag;
 use crate::task::{Merge, MergePhase};
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
+use crate::usecase::connections::move_connections;
 use crate::usecase::find::{Scope, containers};
 use crate::usecase::remove::{after_commit, batches};
 use crate::usecase::tasks::Next;
@@ -39,6 +40,7 @@ pub(super) async fn step(
 ) -> Result<Next> {
     match merge.phase {
         MergePhase::Queued => {
+            follow(ctx, tenant, merge).await?;
             merge.phase = MergePhase::WaitingForIngest;
             let end = begun_at.plus_seconds(REQUEST_SECONDS);
             return Ok(Next::Later(ctx.clock.now().seconds_until(end)));
@@ -50,6 +52,8 @@ pub(super) async fn step(
         }
         MergePhase::CopyingVectors => return look(ctx, tenant, merge).await,
         MergePhase::DbCommitting => {
+            // Once more, for those that were made meanwhile.
+            follow(ctx, tenant, merge).await?;
             // Before the target opens: whoever deleted it then would leave sources that read a deleted container.
             for (source, _) in &merge.sources {
                 ctx.containers.end_merge(tenant, source, task).await?;
@@ -64,6 +68,12 @@ pub(super) async fn step(
         MergePhase::Completed | MergePhase::Failed => return Ok(Next::Ended),
     }
     Ok(Next::Again)
+}
+
+/// Has connections of the sources file into the target.
+async fn follow(ctx: &Ctx, tenant: &Tenant, merge: &Merge) -> Result<()> {
+    let sources: Vec<&ContainerTag> = merge.sources.iter().map(|(tag, _)| tag).collect();
+    move_connections(ctx, tenant, &sources, &merge.target).await
 }
 
 /// Opens the tags again: the target has all documents, some of equal customIds perhaps, and the sources are no more.
@@ -173,6 +183,20 @@ async fn supersede(ctx: &Ctx, tenant: &Tenant, losers: Vec<Document>) -> Result<
     Ok(settled)
 }
 
+/// Whatever needs a document that an item made needs the one that supersedes it. Before the commit, so that the claims are
+/// there once it counts; one that came meanwhile came with an edit, and the commit fails.
+async fn pass_claims_on(ctx: &Ctx, tenant: &Tenant, losers: &[Document]) -> Result<()> {
+    for loser in losers.iter().filter(|loser| loser.origin.is_some()) {
+        let Some(winner) = &loser.superseded_by else {
+            continue;
+        };
+        for claim in ctx.connections.claims(tenant, &loser.id).await? {
+            ctx.connections.claim(tenant, winner, &claim).await?;
+        }
+    }
+    Ok(())
+}
+
 async fn supersede_batch(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -184,6 +208,7 @@ async fn supersede_batch(
         if losers.is_empty() {
             return Ok(());
         }
+        pass_claims_on(ctx, tenant, &losers).await?;
         let head = ctx.index.head(tenant, container).await?;
         let changes: Vec<Change> =
             losers.iter().map(|document| Change::Supersede(Box::new(document.clone()))).collect();

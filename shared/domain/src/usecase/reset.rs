@@ -1,4 +1,4 @@
-//! The reset of an organization: its containers and settings go, its keys stay.
+//! The reset of an organization: its connections, containers and settings go, its keys stay.
 
 use futures::{StreamExt, stream};
 use tracing::warn;
@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::ports::PortResult;
 use crate::tag::ContainerTag;
 use crate::tenant::Tenant;
+use crate::usecase::connections::end_connections;
 use crate::usecase::containers::delete_container;
 use crate::usecase::counts::{COUNTED_AT_ONCE, count_documents};
 use crate::usecase::settings::reset_settings;
@@ -19,6 +20,8 @@ const PARALLEL: usize = 8;
 /// What a reset has deleted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Reset {
+    /// Connections.
+    pub connections: u64,
     /// Container tags.
     pub tags: u64,
     /// Whether the default one was among them.
@@ -29,7 +32,7 @@ pub struct Reset {
     pub memories: u64,
 }
 
-/// Deletes every container of the organization and sets its settings back. What a crash or an error leaves, the next call
+/// Deletes every connection and container of the organization and sets its settings back. What a crash or an error leaves, the next call
 /// ends.
 ///
 /// # Errors
@@ -38,11 +41,13 @@ pub struct Reset {
 pub async fn reset_organization(ctx: &Ctx, tenant: &Tenant) -> Result<Reset> {
     let containers = ctx.containers.list(tenant).await?;
     containers.iter().try_for_each(Container::check_writable)?;
+    let connections = end_connections(ctx, tenant, None, ctx.clock.now()).await? as u64;
     let deletions = containers.iter().map(|container| delete(ctx, tenant, container));
     let all = stream::iter(deletions.collect::<Vec<_>>()).buffer_unordered(PARALLEL);
     let done: Vec<Result<Reset>> = all.collect().await;
     reset_settings(ctx, tenant).await?;
-    done.into_iter().try_fold(Reset::default(), |sum, one| Ok(sum.and(one?)))
+    let ended = Reset { connections, ..Reset::default() };
+    done.into_iter().try_fold(ended, |sum, one| Ok(sum.and(one?)))
 }
 
 async fn delete(ctx: &Ctx, tenant: &Tenant, container: &Container) -> Result<Reset> {
@@ -54,7 +59,7 @@ async fn delete(ctx: &Ctx, tenant: &Tenant, container: &Container) -> Result<Res
     match delete_container(ctx, tenant, container).await {
         Ok(_) => {
             let default_tag = container.tag == ContainerTag::default_tag();
-            Ok(Reset { tags: 1, default_tag, documents, memories })
+            Ok(Reset { connections: 0, tags: 1, default_tag, documents, memories })
         }
         // Somebody else has just deleted it.
         Err(Error::NotFound(_)) => Ok(Reset::default()),
@@ -78,6 +83,7 @@ fn uncounted(error: &(dyn std::error::Error + 'static)) -> u64 {
 impl Reset {
     fn and(self, other: Self) -> Self {
         Self {
+            connections: self.connections + other.connections,
             tags: self.tags + other.tags,
             default_tag: self.default_tag || other.default_tag,
             documents: self.documents + other.documents,

@@ -5,6 +5,7 @@ use sha2::{Digest, Sha256};
 use tracing::warn;
 
 use crate::blob::BlobRef;
+use crate::connection::Origin;
 use crate::container::Container;
 use crate::ctx::Ctx;
 use crate::document::{Body, BodyForm, Document, DocumentType, Dreaming, Status, TaskType};
@@ -145,6 +146,8 @@ pub(crate) async fn compose(
         BodyForm::File { name, .. } => name.clone(),
         BodyForm::Text | BodyForm::Conversation | BodyForm::Url => None,
     };
+    let origin = old.and_then(|old| old.origin.clone());
+    let origin = if matches!(body, NewBody::Same(_)) { origin } else { origin.map(Origin::out_of_step) };
     let last = if matches!(body, NewBody::Awaited { .. }) { UPLOAD } else { "body" };
     let now = ctx.clock.now();
     let body = body.store(ctx, tenant, &format!("{container}/{id}/{revision}/{last}"), now).await?;
@@ -172,6 +175,7 @@ pub(crate) async fn compose(
         filter_by_metadata: old.and_then(|old| old.filter_by_metadata.clone()),
         task_type: said.task_type,
         dreaming: said.dreaming,
+        origin,
         superseded_by: None,
         document_date: said.document_date.or(old.and_then(|old| old.document_date)),
         created_at: old.map_or(now, |old| old.created_at),

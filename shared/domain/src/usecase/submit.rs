@@ -241,23 +241,35 @@ pub(crate) async fn place_of(
     container: &Container,
     custom_id: &CustomId,
 ) -> Result<Place> {
+    Ok(places_of(ctx, tenant, container, custom_id).await?.0)
+}
+
+/// As [`place_of`], and the documents with this customId behind the tag that a merge has superseded.
+pub(crate) async fn places_of(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &Container,
+    custom_id: &CustomId,
+) -> Result<(Place, Vec<DocumentId>)> {
     let place = |container: &ContainerId| Place {
         container: container.clone(),
         id: DocumentId::derived(tenant.org(), container, custom_id),
     };
     let places: Vec<Place> = container.ids.iter().map(place).collect();
     if let [only] = places.as_slice() {
-        return Ok(only.clone());
+        return Ok((only.clone(), Vec::new()));
     }
     let ids: Vec<DocumentId> = places.iter().map(|place| place.id.clone()).collect();
     let known = ctx.documents.get(tenant, &ids).await?;
-    let living = known.iter().flatten().filter(|document| document.superseded_by.is_none());
-    if let Some(document) = living.max_by_key(|document| document.newness()) {
-        return Ok(Place { container: document.container.clone(), id: document.id.clone() });
+    let (living, superseded): (Vec<_>, Vec<_>) =
+        known.iter().flatten().partition(|document| document.superseded_by.is_none());
+    let superseded = superseded.into_iter().map(|document| document.id.clone()).collect();
+    if let Some(document) = living.into_iter().max_by_key(|document| document.newness()) {
+        return Ok((Place { container: document.container.clone(), id: document.id.clone() }, superseded));
     }
     // What was superseded stays as it is; the place of whatever superseded it is free, or nothing would have.
-    let free = places.into_iter().zip(known).find(|(_, known)| known.is_none());
-    free.map(|(place, _)| place).ok_or_else(|| Error::internal("every place of a customId is superseded"))
+    let free = places.into_iter().zip(known).find(|(_, known)| known.is_none()).map(|(place, _)| place);
+    Ok((free.ok_or_else(|| Error::internal("every place of a customId is superseded"))?, superseded))
 }
 
 /// Decides which document this request is about, and whether its id was made just now.

@@ -1,0 +1,125 @@
+//! The stored shapes of what connections know.
+
+use domain::PortError;
+use domain::connection::{Node, Queue, QueueEntry, Run, Selection, SyncState};
+use domain::ports::PortResult;
+
+use super::place;
+use crate::item::{Item, Read, b, json, key_item, n, s};
+
+/// The largest state, as JSON: what is larger was never written, and is not read.
+const MAX_STATE: usize = 4 * 1024 * 1024;
+/// The largest state as it is stored: an item of DynamoDB has at most 400 KB, with its keys.
+const MAX_PACKED: usize = 390 * 1024;
+
+fn keyed(pk: &str, sk: String) -> Item {
+    let mut item = key_item(&(pk.to_owned(), sk));
+    item.insert("v".into(), n(1));
+    item
+}
+
+/// The state's item. The state is compressed: it names each folder above each selected item, and every large step is
+/// charged for its size several times.
+pub(super) fn state(pk: &str, state: &SyncState) -> PortResult<Item> {
+    let text = serde_json::to_vec(state).map_err(|error| PortError::Internal(error.into()))?;
+    let packed = zstd::bulk::compress(&text, 3).map_err(|error| PortError::Internal(error.into()))?;
+    if text.len() > MAX_STATE || packed.len() > MAX_PACKED {
+        return Err(too_large(text.len(), packed.len()));
+    }
+    let mut item = keyed(pk, place::STATE.into());
+    item.insert("rev".into(), n(state.step));
+    item.insert("state".into(), b(packed));
+    Ok(item)
+}
+
+fn too_large(bytes: usize, packed: usize) -> PortError {
+    let what =
+        format!("the state of a connection has {bytes} bytes, {packed} compressed: more than a record may");
+    PortError::Internal(what.into())
+}
+
+pub(super) fn read_state(item: &Item) -> PortResult<SyncState> {
+    let corrupt = || PortError::Corrupt("attribute state".into());
+    let packed = item.get("state").and_then(|value| value.as_b().ok()).ok_or_else(corrupt)?;
+    let text = zstd::bulk::decompress(packed.as_ref(), MAX_STATE).map_err(|_| corrupt())?;
+    serde_json::from_slice(&text).map_err(|_| corrupt())
+}
+
+pub(super) fn selection(pk: &str, selection: &Selection) -> Item {
+    let mut item = keyed(pk, place::SELECTION.into());
+    item.insert("rev".into(), n(selection.rev));
+    item.insert("sel".into(), json(selection));
+    item
+}
+
+pub(super) fn node(pk: &str, node: &Node) -> Item {
+    let mut item = keyed(pk, place::node(&node.id));
+    item.insert("node".into(), json(node));
+    item
+}
+
+pub(super) fn read_node(item: &Item) -> PortResult<Node> {
+    item.parsed("node")
+}
+
+/// A hint at a node: all of it is in its key.
+pub(super) fn hint(pk: &str, sk: String) -> Item {
+    key_item(&(pk.to_owned(), sk))
+}
+
+pub(super) fn entry(pk: &str, queue: Queue, entry: &QueueEntry) -> Item {
+    let mut item = keyed(pk, place::queued(queue, &entry.key));
+    item.insert("key".into(), s(&entry.key));
+    item.insert("val".into(), s(&entry.value));
+    item
+}
+
+pub(super) fn read_entry(item: &Item) -> PortResult<QueueEntry> {
+    Ok(QueueEntry { key: item.text("key")?.to_owned(), value: item.text("val")?.to_owned() })
+}
+
+pub(super) fn run(pk: &str, run: &Run) -> Item {
+    let mut item = keyed(pk, place::run(run.number));
+    item.insert("run".into(), json(run));
+    item
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::connection::Phase;
+    use sha2::{Digest, Sha256};
+
+    use super::*;
+
+    fn with_page(page: String) -> SyncState {
+        let feed = Some("user".to_owned());
+        SyncState { phase: Some(Phase::Scan { feed, page: Some(page) }), ..SyncState::default() }
+    }
+
+    #[test]
+    fn a_state_that_no_record_takes_or_gives_back_is_not_written() {
+        // Digests do not compress below their bytes.
+        let digests = |count: u32| -> String {
+            let digest = |n: u32| crate::connections::hex(&Sha256::digest(n.to_be_bytes()));
+            (0..count).map(digest).collect()
+        };
+        for (page, fits) in [
+            (digests(10_000), true),
+            (digests(14_000), false),
+            ("x".repeat(4_000_000), true),
+            ("x".repeat(4_200_000), false),
+        ] {
+            let given = with_page(page);
+            match state("pk", &given) {
+                Ok(item) => assert!(fits && read_state(&item).expect("a state") == given),
+                Err(error) => {
+                    let said = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+                    assert!(
+                        !fits && !error.is_retryable() && said.contains("more than a record may"),
+                        "{said}"
+                    );
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! What the content of a document is.
+
+use serde::{Deserialize, Serialize};
+
+use super::BodyForm;
+
+/// What the content is, by the contract's names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DocumentType {
+    /// Everything else: text, markdown, office files, conversations.
+    #[default]
+    Text,
+    /// A PDF file.
+    Pdf,
+    /// A web page.
+    Webpage,
+    /// A picture.
+    Image,
+    /// A sound recording.
+    Audio,
+    /// A film.
+    Video,
+    /// A text of a cloud drive.
+    #[serde(rename = "cloud_doc")]
+    CloudDoc,
+    /// A presentation of a cloud drive.
+    #[serde(rename = "cloud_slide")]
+    CloudSlide,
+    /// A spreadsheet of a cloud drive.
+    #[serde(rename = "cloud_sheet")]
+    CloudSheet,
+}
+
+impl DocumentType {
+    /// Those of a cloud drive, which no content tells.
+    const OF_DRIVES: [Self; 3] = [Self::CloudDoc, Self::CloudSheet, Self::CloudSlide];
+
+    /// The name on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Pdf => "pdf",
+            Self::Webpage => "webpage",
+            Self::Image => "image",
+            Self::Audio => "audio",
+            Self::Video => "video",
+            Self::CloudDoc => "cloud_doc",
+            Self::CloudSlide => "cloud_slide",
+            Self::CloudSheet => "cloud_sheet",
+        }
+    }
+
+    /// What a file of a cloud drive was declared to be by a caller who has fetched it there.
+    pub fn declared_of_drive(declared: &str) -> Option<Self> {
+        // compat: existing clients know these kinds by their vendor's name.
+        let kind = declared.strip_prefix("cloud_").or_else(|| declared.strip_prefix("google_"))?;
+        Self::OF_DRIVES.into_iter().find(|known| known.as_str().strip_prefix("cloud_") == Some(kind))
+    }
+
+    /// What content probably is before anybody has looked at its bytes: by what it was declared to be, then by its name.
+    pub fn guess(form: &BodyForm) -> Self {
+        let (name, declared) = match form {
+            BodyForm::Url => return Self::Webpage,
+            BodyForm::Text | BodyForm::Conversation => return Self::Text,
+            BodyForm::File { name, declared } => (name.as_deref(), declared.as_deref()),
+        };
+        let declared = declared.unwrap_or_default().to_ascii_lowercase();
+        let extension = name.and_then(|name| name.rsplit_once('.')).map(|(_, end)| end.to_ascii_lowercase());
+        if let Some(kind) = Self::declared_of_drive(&declared) {
+            return kind;
+        }
+        match declared.split('/').next().unwrap_or_default() {
+            "image" => return Self::Image,
+            "audio" => return Self::Audio,
+            "video" => return Self::Video,
+            _ => {}
+        }
+        match (declared.as_str(), extension.as_deref().unwrap_or_default()) {
+            ("pdf" | "application/pdf", _) | (_, "pdf") => Self::Pdf,
+            ("webpage" | "text/html", _) | (_, "html" | "htm" | "xhtml") => Self::Webpage,
+            (_, "png" | "jpg" | "jpeg" | "gif" | "webp" | "bmp" | "tif" | "tiff" | "heic" | "avif") => {
+                Self::Image
+            }
+            (_, "mp3" | "wav" | "m4a" | "ogg" | "flac" | "aac" | "opus") => Self::Audio,
+            (_, "mp4" | "mov" | "webm" | "mkv" | "avi" | "mpeg") => Self::Video,
+            _ => Self::Text,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_of_a_drive_are_known_by_both_names() {
+        for (declared, kind) in [
+            ("cloud_doc", Some(DocumentType::CloudDoc)),
+            ("google_doc", Some(DocumentType::CloudDoc)),
+            ("google_sheet", Some(DocumentType::CloudSheet)),
+            ("google_slide", Some(DocumentType::CloudSlide)),
+            ("google_form", None),
+            ("cloud_", None),
+            ("doc", None),
+            ("text", None),
+        ] {
+            assert_eq!(DocumentType::declared_of_drive(declared), kind, "{declared}");
+            let form = BodyForm::File { name: Some("a.md".into()), declared: Some(declared.into()) };
+            assert_eq!(DocumentType::guess(&form), kind.unwrap_or_default(), "{declared}");
+        }
+        for kind in DocumentType::OF_DRIVES {
+            assert_eq!(serde_json::json!(kind), kind.as_str());
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Finding connections for those who may see them, and changing their records.
+
+use tracing::warn;
+
+use crate::connection::{Connection, ConnectionStatus, Provider, Trigger};
+use crate::ctx::Ctx;
+use crate::error::{Error, PortError, Result};
+use crate::ids::ConnectionId;
+use crate::job::{Envelope, Job};
+use crate::tag::ContainerTag;
+use crate::tenant::Tenant;
+use crate::time::Timestamp;
+use crate::usecase::find::{Scope, containers};
+use crate::usecase::revise::announce;
+
+/// How often a change is tried against concurrent ones.
+const ATTEMPTS: usize = 12;
+
+/// The connection, for a caller who reaches its container.
+///
+/// # Errors
+/// [`Error::NotFound`] and those of the ports.
+pub async fn find_connection(ctx: &Ctx, tenant: &Tenant, id: &str) -> Result<Connection> {
+    let connection = find_any(ctx, tenant, id).await?;
+    if connection.status.is_visible() { Ok(connection) } else { Err(missing()) }
+}
+
+/// As [`find_connection`], and also one that is being deleted.
+pub(super) async fn find_any(ctx: &Ctx, tenant: &Tenant, id: &str) -> Result<Connection> {
+    let id = ConnectionId::parse(id).ok_or_else(missing)?;
+    let found = ctx.connections.get(tenant, &id).await?;
+    let connection = found.filter(|connection| tenant.reaches(&connection.tag)).ok_or_else(missing)?;
+    note_container(ctx, tenant, &connection.tag).await?;
+    Ok(connection)
+}
+
+/// The connections in `scope`, oldest first, of one provider or all of them.
+///
+/// # Errors
+/// [`Error::Forbidden`] for a named tag out of reach, and those of the ports.
+pub async fn find_connections(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    provider: Option<Provider>,
+    scope: &Scope,
+) -> Result<Vec<Connection>> {
+    let mut found = find_all(ctx, tenant, provider, scope).await?;
+    found.retain(|connection| connection.status.is_visible());
+    Ok(found)
+}
+
+/// As [`find_connections`], and also those that are being deleted.
+pub(super) async fn find_all(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    provider: Option<Provider>,
+    scope: &Scope,
+) -> Result<Vec<Connection>> {
+    for tag in &scope.tags {
+        tenant.check_reach(tag)?;
+        note_container(ctx, tenant, tag).await?;
+    }
+    let mut found = ctx.connections.list(tenant).await?;
+    found.retain(|connection| {
+        let named = scope.tags.is_empty() || scope.tags.contains(&connection.tag);
+        let of_provider = provider.is_none_or(|provider| provider == connection.provider);
+        named && of_provider && tenant.reaches(&connection.tag)
+    });
+    Ok(found)
+}
+
+/// Notes for the request log which container a request came to.
+pub(super) async fn note_container(ctx: &Ctx, tenant: &Tenant, tag: &ContainerTag) -> Result<()> {
+    containers(ctx, tenant, &Scope { tags: vec![tag.clone()] }).await?;
+    Ok(())
+}
+
+pub(super) fn missing() -> Error {
+    Error::NotFound("Connection")
+}
+
+/// Changes a connection's record by `change`, which runs again when somebody else was first, and says whether there is
+/// anything to write.
+///
+/// # Errors
+/// [`Error::NotFound`], those of `change` and of the ports.
+pub async fn change_connection(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    id: &ConnectionId,
+    mut change: impl FnMut(&mut Connection) -> Result<bool> + Send,
+) -> Result<Connection> {
+    for _ in 0..ATTEMPTS {
+        let mut connection = ctx.connections.get(tenant, id).await?.ok_or_else(missing)?;
+        if !change(&mut connection)? {
+            return Ok(connection);
+        }
+        connection.rev += 1;
+        connection.updated_at = ctx.clock.now();
+        if ctx.connections.save(tenant, &connection).await? {
+            return Ok(connection);
+        }
+    }
+    Err(PortError::Conflict.into())
+}
+
+/// Sends the message that a connection has something to do. One that is lost is sent by the sweeper.
+pub(super) async fn wake(ctx: &Ctx, tenant: &Tenant, id: &ConnectionId) {
+    announce(ctx, &[to_sync(tenant, id)]).await;
+}
+
+/// As [`wake`], in so many seconds.
+pub(super) async fn wake_later(ctx: &Ctx, tenant: &Tenant, id: &ConnectionId, seconds: i64) {
+    let seconds = u32::try_from(seconds.clamp(0, 900)).unwrap_or_default();
+    if let Err(error) = ctx.jobs.send_later(&to_sync(tenant, id), seconds).await {
+        warn!(connection.id = %id, error = &error as &dyn std::error::Error, "left a run to the sweeper");
+    }
+}
+
+fn to_sync(tenant: &Tenant, id: &ConnectionId) -> Envelope {
+    Envelope { org: tenant.org().clone(), job: Job::SyncV1 { connection: id.clone() } }
+}
+
+/// Asks for a run, unless one is asked for already that is due by then; whether there is anything to write.
+pub(super) fn request_at(connection: &mut Connection, trigger: Trigger, at: Timestamp) -> bool {
+    let asked = connection.requested.is_some() && connection.next_run_at.is_some_and(|next| next <= at);
+    if !asked {
+        connection.request(trigger, at);
+    }
+    !asked
+}
+
+/// Begins the end of a connection, where it has not begun: from now on nobody sees it, and its next step clears up. Where
+/// it has begun, the documents that are still there can be asked to go with it, but not to stay after all.
+pub(super) fn begin_end(connection: &mut Connection, with_documents: bool, now: Timestamp) -> bool {
+    let visible = connection.status.is_visible();
+    if visible {
+        connection.status = ConnectionStatus::Deleting;
+        connection.delete_documents = with_documents;
+        connection.requested = None;
+        connection.next_run_at = Some(now);
+    }
+    let more = connection.status == ConnectionStatus::Deleting
+        && with_documents
+        && !std::mem::replace(&mut connection.delete_documents, true);
+    visible || more
+}

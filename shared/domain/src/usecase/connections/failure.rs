@@ -1,0 +1,101 @@
+//! What a provider's refusal means for whoever asked.
+
+use crate::connection::ErrorKind;
+use crate::error::Error;
+use crate::ports::{ConnectorError, ConsentError};
+
+/// After how many seconds a request is worth another try when a quota is used up: the provider says only "tomorrow".
+const QUOTA_SECONDS: u64 = 3600;
+/// The same when it asks to slow down without saying for how long.
+const THROTTLE_SECONDS: u64 = 30;
+
+impl From<ConnectorError> for Error {
+    fn from(error: ConnectorError) -> Self {
+        match error {
+            ConnectorError::Throttled { retry_after } => Self::RateLimited {
+                message: "the provider asks to slow down".into(),
+                retry_after_seconds: retry_after.unwrap_or(THROTTLE_SECONDS),
+            },
+            ConnectorError::QuotaExceeded => Self::RateLimited {
+                message: "a quota of the provider is used up until tomorrow".into(),
+                retry_after_seconds: QUOTA_SECONDS,
+            },
+            ConnectorError::Unavailable(source) => Self::Unavailable(source),
+            ConnectorError::Reauth(_) => Self::invalid(
+                "the permission has ended: the account has to be connected again (POST \
+                 /v3/connections/{id}/reconnect gives the link)",
+            ),
+            ConnectorError::App(why) => Self::invalid(why),
+            ConnectorError::Policy(_) => {
+                Self::invalid("an administrator at the provider does not allow the OAuth app")
+            }
+            ConnectorError::CursorLost | ConnectorError::PageLost => {
+                Self::invalid("the listing has changed; begin again with its first page")
+            }
+            ConnectorError::Item(_) => Self::NotFound("Item"),
+            ConnectorError::Fault(what) => Self::Internal(what.into()),
+        }
+    }
+}
+
+/// What is wrong when there is no permission, and what to do about it.
+pub(super) fn of_consent(error: &ConsentError) -> (ErrorKind, String) {
+    let (kind, message) = match error {
+        ConsentError::ScopeDenied => (
+            ErrorKind::ScopeDenied,
+            "Access to the files was left out. Open the link again and leave the box for the files ticked.",
+        ),
+        ConsentError::MissingRefreshToken => (
+            ErrorKind::MissingRefreshToken,
+            "The provider gave permission for an hour only. Remove this app in the account's security settings, then \
+             open the link again.",
+        ),
+        ConsentError::Invalid(_) => (
+            ErrorKind::ReauthRequired,
+            "The provider's answer was not valid (any more). Open the link again.",
+        ),
+        ConsentError::Provider(error) => return of_provider(error),
+    };
+    (kind, message.to_owned())
+}
+
+fn of_provider(error: &ConnectorError) -> (ErrorKind, String) {
+    let (kind, message) = match error {
+        ConnectorError::App(_) => (ErrorKind::AppMisconfigured, APP),
+        ConnectorError::Policy(_) => (ErrorKind::AdminPolicy, POLICY),
+        ConnectorError::Throttled { .. } => (ErrorKind::RateLimited, BUSY),
+        ConnectorError::QuotaExceeded => (ErrorKind::QuotaExceeded, BUSY),
+        ConnectorError::Unavailable(_) => (ErrorKind::ProviderUnavailable, BUSY),
+        ConnectorError::Reauth(_) => {
+            (ErrorKind::ReauthRequired, "The provider did not accept the permission. Open the link again.")
+        }
+        _ => (ErrorKind::Internal, "Something went wrong on our side. Open the link again."),
+    };
+    (kind, message.to_owned())
+}
+
+const APP: &str = "The OAuth app's id or secret is not accepted by the provider. Whoever runs the app has to correct it \
+                   in the settings; then open the link again.";
+const POLICY: &str = "An administrator at the provider does not allow this app. Ask them to allow it, then open the link \
+                      again.";
+const BUSY: &str = "The provider does not answer as it should. Open the link again in a few minutes.";
+
+/// What an `error` in the provider's answer means.
+pub(super) fn of_answer(error: &str) -> (ErrorKind, String) {
+    let (kind, message) = match error {
+        "access_denied" => (
+            ErrorKind::AccessDenied,
+            "Permission was not given. Nothing is read. To connect after all, open the link again.",
+        ),
+        "admin_policy_enforced" | "disallowed_useragent" => (ErrorKind::AdminPolicy, POLICY),
+        "invalid_client"
+        | "unauthorized_client"
+        | "org_internal"
+        | "invalid_scope"
+        | "invalid_request"
+        | "redirect_uri_mismatch"
+        | "unsupported_response_type" => (ErrorKind::AppMisconfigured, APP),
+        _ => (ErrorKind::ProviderUnavailable, BUSY),
+    };
+    (kind, message.to_owned())
+}

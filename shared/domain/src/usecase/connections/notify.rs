@@ -1,0 +1,113 @@
+//! Notifications of providers.
+
+use super::change::{change_connection, request_at, wake_later};
+use super::tickets::{TicketKind, look_at};
+use crate::connection::{Connection, Trigger};
+use crate::ctx::Ctx;
+use crate::error::Result;
+use crate::time::Timestamp;
+
+/// A provider's notifications begin a run at most once in so many seconds.
+const EVENT_SECONDS: i64 = 30;
+/// A provider tells of a change, with the token of its channel; `false` when there is no such channel.
+///
+/// # Errors
+/// Those of the ports.
+pub async fn notified(ctx: &Ctx, token: &str) -> Result<bool> {
+    let Some(of) = look_at(ctx, TicketKind::Channel, token).await? else {
+        return Ok(false);
+    };
+    let (tenant, now) = (of.tenant(), ctx.clock.now());
+    let Some(connection) = ctx.connections.get(&tenant, &of.connection).await? else {
+        return Ok(false);
+    };
+    // Storms of notifications end here, without a write.
+    if due_after_event(&connection, now).is_none() {
+        return Ok(connection.status.is_visible());
+    }
+    let mut due = None;
+    change_connection(ctx, &tenant, &of.connection, |connection| {
+        due = due_after_event(connection, now);
+        Ok(due.is_some_and(|at| request_at(connection, Trigger::Event, at)))
+    })
+    .await?;
+    if let Some(at) = due {
+        wake_later(ctx, &tenant, &of.connection, now.seconds_until(at)).await;
+    }
+    Ok(true)
+}
+
+/// When the run is to begin that a notification asks for; none when one is due by then in any case.
+fn due_after_event(connection: &Connection, now: Timestamp) -> Option<Timestamp> {
+    if !connection.may_run() {
+        return None;
+    }
+    let pause = connection.last_run.as_ref().map(|run| run.started_at.plus_seconds(EVENT_SECONDS));
+    let at = pause.map_or(now, |pause| pause.max(now));
+    connection.next_run_at.is_none_or(|next| next > at).then_some(at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::connection::{ConnectionStatus, Provider, Run, RunState};
+    use crate::tag::ContainerTag;
+
+    const NOW: Timestamp = Timestamp::from_millis(1_000_000_000);
+
+    fn active() -> Connection {
+        let mut connection = Connection::new(Provider::CloudDrive, ContainerTag::default_tag(), NOW);
+        connection.status = ConnectionStatus::Active;
+        connection
+    }
+
+    fn run_started(seconds_ago: i64) -> Run {
+        Run {
+            number: 1,
+            trigger: Trigger::Cron,
+            state: RunState::Completed,
+            started_at: NOW.plus_seconds(-seconds_ago),
+            completed_at: None,
+            processed: 0,
+            failed: 0,
+            skipped: 0,
+            removed: 0,
+            requests: 0,
+            error: None,
+        }
+    }
+
+    #[test]
+    fn a_notification_begins_a_run_and_a_storm_of_them_no_more() {
+        let with = |last: Option<i64>, next: Option<i64>| {
+            let mut connection = active();
+            connection.last_run = last.map(run_started);
+            connection.next_run_at = next.map(|seconds| NOW.plus_seconds(seconds));
+            due_after_event(&connection, NOW).map(|at| NOW.seconds_until(at))
+        };
+        assert_eq!(with(None, None), Some(0));
+        assert_eq!(with(Some(3600), Some(3600)), Some(0));
+        assert_eq!(with(Some(10), Some(3600)), Some(20));
+        assert_eq!(with(Some(10), Some(20)), None);
+        assert_eq!(with(Some(3600), Some(-5)), None);
+        let mut connection = active();
+        connection.status = ConnectionStatus::Expired;
+        assert_eq!(due_after_event(&connection, NOW), None);
+        let mut connection = active();
+        connection.last_run = Some(run_started(10));
+        let at = due_after_event(&connection, NOW).unwrap();
+        assert!(request_at(&mut connection, Trigger::Event, at));
+        assert_eq!(due_after_event(&connection, NOW), None);
+        assert_eq!(connection.requested, Some(Trigger::Event));
+    }
+
+    #[test]
+    fn a_wish_that_is_due_already_is_not_written_again() {
+        let mut connection = active();
+        assert!(request_at(&mut connection, Trigger::Manual, NOW));
+        assert!(!request_at(&mut connection, Trigger::Manual, NOW.plus_seconds(5)));
+        // One that comes for later is brought forward.
+        connection.next_run_at = Some(NOW.plus_seconds(60));
+        assert!(request_at(&mut connection, Trigger::Manual, NOW));
+    }
+}

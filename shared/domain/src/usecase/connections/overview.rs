@@ -1,0 +1,110 @@
+//! What callers see of a connection's items.
+
+use crate::connection::{Connection, Node, NodeState, Provider, Queue, SyncState};
+use crate::ctx::Ctx;
+use crate::document::Document;
+use crate::error::Result;
+use crate::tenant::Tenant;
+use crate::usecase::find::Scope;
+use crate::usecase::list::{ListQuery, list_documents};
+
+/// Entries that are read at a time.
+const AT_ONCE: usize = 500;
+/// Items that one request looks at: they are read page by page, and few of them may be what is asked for.
+const LOOKED_AT: usize = 5_000;
+
+/// How many items the limit leaves out, as far as they are counted.
+///
+/// # Errors
+/// Those of the ports.
+pub async fn left_out_by_limit(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    connection: &Connection,
+    state: &SyncState,
+) -> Result<u64> {
+    // Below the limit, what waits is being fetched.
+    if state.documents < u64::from(connection.document_limit) {
+        return Ok(0);
+    }
+    let (mut count, mut after) = (0, Some(NEW_ITEMS.to_owned()));
+    while count < LOOKED_AT {
+        let entries =
+            ctx.sync.waiting(tenant, &connection.id, Queue::Fetch, after.as_deref(), AT_ONCE).await?;
+        let new = entries.iter().filter(|entry| entry.key.as_str() < NEW_ITEMS_END).count();
+        count += new;
+        match entries.last() {
+            Some(last) if new == AT_ONCE => after = Some(last.key.clone()),
+            _ => break,
+        }
+    }
+    Ok(count as u64)
+}
+
+/// In the queue of items to fetch, the keys of those without a document come after this.
+const NEW_ITEMS: &str = "1";
+/// And before this.
+const NEW_ITEMS_END: &str = "2";
+
+/// A page of a connection's items of one state, by id from after `after`. There is more where the second part says from
+/// where, even when the page is short.
+///
+/// # Errors
+/// Those of the ports.
+pub async fn list_items(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    connection: &Connection,
+    state: Option<&str>,
+    after: Option<String>,
+    limit: usize,
+) -> Result<(Vec<Node>, Option<String>)> {
+    let (mut found, mut after, mut looked) = (Vec::new(), after, 0);
+    while looked < LOOKED_AT {
+        let page = ctx.sync.page(tenant, &connection.id, after.as_deref(), AT_ONCE).await?;
+        let is_last = page.len() < AT_ONCE;
+        looked += page.len();
+        for node in page {
+            after = Some(node.id.clone());
+            if state.is_none_or(|state| state == state_name(&node.state)) {
+                found.push(node);
+            }
+            if found.len() == limit {
+                return Ok((found, after));
+            }
+        }
+        if is_last {
+            return Ok((found, None));
+        }
+    }
+    Ok((found, after))
+}
+
+/// What a state is called on the wire.
+pub const fn state_name(state: &NodeState) -> &'static str {
+    match state {
+        NodeState::Folder => "folder",
+        NodeState::Pending => "pending",
+        NodeState::Filed => "filed",
+        NodeState::Skipped { .. } => "skipped",
+        NodeState::Failed { .. } => "failed",
+    }
+}
+
+/// The most documents that are listed of a provider's items; all are found with the listing of documents, page by page.
+const MAX_SYNCED: usize = 1_000;
+
+/// The documents of a provider's items in the containers of `scope`, newest first, and of more than 1,000 the newest.
+///
+/// # Errors
+/// [`crate::Error::Forbidden`] for a named tag out of reach, and those of the ports.
+pub async fn list_synced(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    provider: Provider,
+    scope: Scope,
+) -> Result<Vec<Document>> {
+    let sources = Some(vec![provider]);
+    let query = ListQuery { sources, limit: MAX_SYNCED, ..ListQuery::all(scope) };
+    Ok(list_documents(ctx, tenant, &query).await?.documents)
+}

@@ -1,0 +1,96 @@
+//! The hosted picker: a browser that may select for one connection, for half an hour.
+
+use super::change::missing;
+use super::tickets::{TicketFor, TicketKind, issue_ticket, look_at, redeem};
+use crate::connection::{Connection, ConnectionStatus, SyncScope};
+use crate::ctx::Ctx;
+use crate::error::{Error, Result};
+use crate::tenant::Tenant;
+use crate::time::Timestamp;
+use crate::vault::Secret;
+
+/// How long the address of a picker works.
+const PICKER_SECONDS: i64 = 5 * 60;
+/// How long a browser may use it.
+pub const SESSION_SECONDS: i64 = 30 * 60;
+
+/// A browser's session in the picker.
+#[derive(Debug)]
+pub struct PickerSession {
+    /// Whom it acts for.
+    pub tenant: Tenant,
+    /// The one connection that it may select for.
+    pub connection: Connection,
+    /// Where the browser goes in the end.
+    pub return_url: Option<String>,
+}
+
+/// A ticket that opens the picker once, and when it ends.
+///
+/// # Errors
+/// [`Error::Conflict`] before there is permission and where everything is taken, and those of the ports.
+pub async fn open_picker(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    connection: &Connection,
+    return_url: Option<String>,
+) -> Result<(Secret, Timestamp)> {
+    if connection.status == ConnectionStatus::PendingOauth {
+        let message =
+            "the user of this connection has not given permission yet; that comes before a selection";
+        return Err(Error::Conflict(message.into()));
+    }
+    if connection.scope == SyncScope::Full {
+        let message = "this connection takes everything: nothing is to be selected";
+        return Err(Error::Conflict(message.into()));
+    }
+    let until = ctx.clock.now().plus_seconds(PICKER_SECONDS);
+    let of = TicketFor { return_url, ..TicketFor::new(tenant, &connection.id) };
+    Ok((issue_ticket(ctx, TicketKind::Picker, &of, until).await?, until))
+}
+
+/// A session for whoever comes with the ticket first.
+///
+/// # Errors
+/// [`Error::NotFound`] for a ticket that has expired or was used, and those of the ports.
+pub async fn enter_picker(ctx: &Ctx, ticket: &str) -> Result<Secret> {
+    let of = redeem(ctx, TicketKind::Picker, ticket).await?.ok_or(Error::NotFound("Ticket"))?;
+    begin_session(ctx, &of).await
+}
+
+/// A session for the user who has just given permission.
+///
+/// # Errors
+/// Those of the ports.
+pub async fn session_after_consent(ctx: &Ctx, tenant: &Tenant, connection: &Connection) -> Result<Secret> {
+    begin_session(ctx, &TicketFor::new(tenant, &connection.id)).await
+}
+
+async fn begin_session(ctx: &Ctx, of: &TicketFor) -> Result<Secret> {
+    let until = ctx.clock.now().plus_seconds(SESSION_SECONDS);
+    issue_ticket(ctx, TicketKind::Session, of, until).await
+}
+
+/// The session that a cookie stands for.
+///
+/// # Errors
+/// [`Error::Unauthenticated`] when it has ended, [`Error::NotFound`] when its connection has, and those of the ports.
+pub async fn picker_session(ctx: &Ctx, cookie: Option<&str>) -> Result<PickerSession> {
+    let ended = Error::Unauthenticated("the session has ended; open the link again");
+    let Some(cookie) = cookie else { return Err(ended) };
+    let of = look_at(ctx, TicketKind::Session, cookie).await?.ok_or(ended)?;
+    let tenant = of.tenant();
+    let found = ctx.connections.get(&tenant, &of.connection).await?;
+    let connection = found.filter(|connection| connection.status.is_visible()).ok_or_else(missing)?;
+    let return_url = of.return_url.or_else(|| connection.redirect_url.clone());
+    Ok(PickerSession { tenant, connection, return_url })
+}
+
+/// Ends a session; one that has ended is fine.
+///
+/// # Errors
+/// Those of the ports.
+pub async fn end_picker(ctx: &Ctx, cookie: &str) -> Result<()> {
+    redeem(ctx, TicketKind::Session, cookie).await?;
+    Ok(())
+}

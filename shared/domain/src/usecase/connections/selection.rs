@@ -1,0 +1,230 @@
+//! What a user may select, and saving what was selected.
+
+use std::collections::HashSet;
+
+use futures::stream::{self, StreamExt, TryStreamExt};
+
+use super::access::access;
+use super::change::{change_connection, missing, request_at, wake};
+use crate::connection::{
+    Connection, ConnectionStatus, MAX_SELECTED, Selected, Selection, SyncScope, Trigger,
+};
+use crate::ctx::Ctx;
+use crate::error::{Error, PortError, Result};
+use crate::ports::{Connector, Item, ItemKind, Listing, View};
+use crate::tenant::Tenant;
+
+/// How often a selection is tried against concurrent ones.
+const ATTEMPTS: usize = 5;
+/// How many items are looked at at the same time.
+const PARALLEL: usize = 8;
+/// The most bytes of an id, of ours or of a shared drive.
+const MAX_ID_BYTES: usize = 256;
+/// As many characters of a name are kept: it is only shown.
+const MAX_NAME: usize = 100;
+/// The most bytes of a selection: it lies in one record.
+const MAX_BYTES: usize = 256 * 1024;
+
+/// A page of what the user of a connection may select.
+///
+/// # Errors
+/// [`Error::Invalid`] without permission, and those of the provider and of the ports.
+pub async fn browse(
+    ctx: &Ctx,
+    connector: &dyn Connector,
+    tenant: &Tenant,
+    connection: &Connection,
+    place: Place<'_>,
+) -> Result<Listing> {
+    check_selectable(connector, connection)?;
+    let access = access(ctx, connector, tenant, connection).await?;
+    let Place { view, parent, query, page } = place;
+    Ok(connector.browse(&access, view, parent, query, page).await?)
+}
+
+/// Where a user looks.
+#[derive(Debug, Clone, Copy)]
+pub struct Place<'a> {
+    /// The view.
+    pub view: &'a View,
+    /// The folder.
+    pub parent: Option<&'a str>,
+    /// What the names have in them.
+    pub query: Option<&'a str>,
+    /// The page.
+    pub page: Option<&'a str>,
+}
+
+fn check_selectable(connector: &dyn Connector, connection: &Connection) -> Result<()> {
+    if connector.oauth().is_some() {
+        return Ok(());
+    }
+    let name = connection.provider.as_str();
+    let instead = "what it takes was said when it was made";
+    Err(Error::Unsupported(format!("nothing can be selected of a connection to {name}; {instead}")))
+}
+
+/// Looks up the items that a caller selects: an id may be another name of an item, as `root`, and a run finds it under its
+/// own only.
+///
+/// # Errors
+/// [`Error::Invalid`] that names an item that the account does not see or that cannot be selected, and those of
+/// [`save_selection`], of the provider and of the ports.
+pub async fn complete_choices(
+    ctx: &Ctx,
+    connector: &dyn Connector,
+    tenant: &Tenant,
+    connection: &Connection,
+    choices: Vec<String>,
+) -> Result<Vec<Selected>> {
+    check_selectable(connector, connection)?;
+    check_state(connection)?;
+    check_count(choices.len())?;
+    choices.iter().try_for_each(|id| check_id(id))?;
+    let access = &access(ctx, connector, tenant, connection).await?;
+    let complete = |id: String| async move {
+        let item = connector.stat(access, &id).await?.filter(|item| !item.trashed);
+        item.map_or_else(|| Err(unseen(&id)), seen)
+    };
+    stream::iter(choices.into_iter().map(complete)).buffered(PARALLEL).try_collect().await
+}
+
+fn unseen(id: &str) -> Error {
+    Error::invalid_field("resources", format!("the account does not see the item {id}"))
+}
+
+fn seen(item: Item) -> Result<Selected> {
+    let folder = match item.kind {
+        ItemKind::Folder => true,
+        ItemKind::File { .. } | ItemKind::Shortcut { .. } => false,
+        ItemKind::Unreadable(reason) => {
+            let message = format!("the item {} cannot be read: {}", item.id, reason.as_str());
+            return Err(Error::invalid_field("resources", message));
+        }
+    };
+    Ok(Selected { id: item.id, name: item.name, folder, drive: item.drive })
+}
+
+fn check_count(count: usize) -> Result<()> {
+    if count > MAX_SELECTED {
+        let rule = format!("at most {MAX_SELECTED} items; select the folders that they lie in");
+        return Err(Error::invalid_field("resources", rule));
+    }
+    Ok(())
+}
+
+/// Saves a selection in place of the one before, and asks for a run. What is selected no longer loses its documents.
+///
+/// # Errors
+/// [`Error::Invalid`] for items that cannot be, [`Error::Conflict`] before there is permission and where everything is
+/// taken, and those of the ports.
+pub async fn save_selection(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    connection: &Connection,
+    items: Vec<Selected>,
+) -> Result<Connection> {
+    check_state(connection)?;
+    let selection = store(ctx, tenant, connection, checked(items)?).await?;
+    let now = ctx.clock.now();
+    let changed = change_connection(ctx, tenant, &connection.id, |connection| {
+        check_state(connection)?;
+        if connection.status == ConnectionStatus::AwaitingSelection {
+            connection.status = ConnectionStatus::Active;
+            connection.problem = None;
+        }
+        connection.selection = connection.selection.max(selection.rev);
+        if connection.may_run() {
+            request_at(connection, Trigger::Manual, now);
+        }
+        Ok(true)
+    })
+    .await?;
+    if changed.may_run() {
+        wake(ctx, tenant, &changed.id).await;
+    }
+    Ok(changed)
+}
+
+fn check_state(connection: &Connection) -> Result<()> {
+    match connection.status {
+        ConnectionStatus::Deleting => Err(missing()),
+        ConnectionStatus::PendingOauth => Err(Error::Conflict(
+            "the user of this connection has not given permission yet; that comes before a selection".into(),
+        )),
+        _ if connection.scope == SyncScope::Full => {
+            Err(Error::Conflict("this connection takes the whole drive: nothing is to be selected".into()))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_id(id: &str) -> Result<()> {
+    if (1..=MAX_ID_BYTES).contains(&id.len()) && !id.chars().any(char::is_control) {
+        return Ok(());
+    }
+    let rule = format!("ids of 1 to {MAX_ID_BYTES} bytes without control characters");
+    Err(Error::invalid_field("resources", rule))
+}
+
+/// Each item once, with no more about it than fits a record.
+fn checked(items: Vec<Selected>) -> Result<Vec<Selected>> {
+    check_count(items.len())?;
+    let (mut seen, mut kept) = (HashSet::new(), Vec::with_capacity(items.len()));
+    for mut item in items {
+        check_id(&item.id)?;
+        item.drive.as_deref().map_or(Ok(()), check_id)?;
+        item.name = item.name.chars().filter(|c| !c.is_control()).take(MAX_NAME).collect();
+        if seen.insert(item.id.clone()) {
+            kept.push(item);
+        }
+    }
+    if serde_json::to_vec(&kept).map_or(usize::MAX, |text| text.len()) > MAX_BYTES {
+        return Err(Error::invalid_field("resources", format!("at most {MAX_BYTES} bytes; select fewer")));
+    }
+    Ok(kept)
+}
+
+/// Writes the selection; the same one again is not written.
+async fn store(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    connection: &Connection,
+    items: Vec<Selected>,
+) -> Result<Selection> {
+    for _ in 0..ATTEMPTS {
+        let present = ctx.sync.selection(tenant, &connection.id).await?;
+        if present.rev > 0 && present.items == items {
+            return Ok(present);
+        }
+        let next = Selection { rev: present.rev + 1, items: items.clone() };
+        if ctx.sync.select(tenant, &connection.id, &next).await? {
+            return Ok(next);
+        }
+    }
+    Err(PortError::Conflict.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn item(id: &str, name: &str) -> Selected {
+        Selected { id: id.into(), name: name.into(), folder: false, drive: None }
+    }
+
+    #[test]
+    fn a_selection_has_each_item_once_and_fits_a_record() {
+        let kept =
+            checked(vec![item("a", "A\u{7}"), item("b", &"ü".repeat(300)), item("a", "again")]).unwrap();
+        assert_eq!(kept.iter().map(|item| item.id.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!((kept[0].name.as_str(), kept[1].name.chars().count()), ("A", MAX_NAME));
+        for bad in ["", "a\nb", &"x".repeat(MAX_ID_BYTES + 1)] {
+            assert!(checked(vec![item(bad, "")]).is_err(), "{bad:?}");
+        }
+        let many = |count: usize| (0..count).map(|n| item(&n.to_string(), "n")).collect::<Vec<_>>();
+        assert!(checked(many(MAX_SELECTED)).is_ok() && checked(many(MAX_SELECTED + 1)).is_err());
+        let large = (0..MAX_SELECTED).map(|n| item(&format!("{n:0>256}"), &"\u{1F5C2}".repeat(MAX_NAME)));
+        assert!(checked(large.collect()).is_err());
+    }
+}

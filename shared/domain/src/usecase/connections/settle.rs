@@ -1,0 +1,87 @@
+//! A permission that was given becomes a connection's.
+
+use super::change::{change_connection, missing, request_at, wake};
+use super::consent::Refusal;
+use super::grants::{discard, grant_id, leave_grant, permitted, revive_others, store_grant};
+use super::tickets::Asked;
+use crate::connection::{Connection, Grant, SyncScope, Trigger};
+use crate::ctx::Ctx;
+use crate::error::{Error, Result};
+use crate::ports::{OAuth, Permission};
+use crate::tenant::Tenant;
+
+/// Stores the permission, and lets the connection go on.
+pub(super) async fn settle(
+    ctx: &Ctx,
+    oauth: &dyn OAuth,
+    tenant: &Tenant,
+    connection: &Connection,
+    asked: &Asked,
+    permission: Permission,
+) -> Result<std::result::Result<Connection, Refusal>> {
+    let id = grant_id(connection, &asked.app, &permission);
+    if is_other_account(connection, &permission) {
+        discard(ctx, oauth, tenant, &id, &asked.app, &permission).await?;
+        let message = "This connection belongs to another account. Open the link again and choose the account that it \
+                       was made with, or make a new connection.";
+        return Ok(Err(Refusal { kind: None, message: message.into() }));
+    }
+    if connection.grant.is_none() {
+        // Whoever deletes the connection from now on ends the permission with it.
+        let named = |connection: &mut Connection| {
+            connection.grant = Some(id.clone());
+            Ok(connection.status.is_visible())
+        };
+        change_connection(ctx, tenant, &connection.id, named).await?;
+    }
+    let grant = store_grant(ctx, tenant, connection, &asked.app, &permission).await?;
+    let changed = activate(ctx, tenant, connection, &grant, &permission).await;
+    let changed = match changed {
+        Err(Error::NotFound(what)) => {
+            leave_grant(ctx, oauth, tenant, &grant.id, &connection.id).await?;
+            return Err(Error::NotFound(what));
+        }
+        changed => changed?,
+    };
+    if let Some(old) = connection.grant.as_ref().filter(|old| **old != grant.id) {
+        leave_grant(ctx, oauth, tenant, old, &connection.id).await?;
+    }
+    revive_others(ctx, tenant, &grant, &connection.id).await?;
+    Ok(Ok(changed))
+}
+
+/// Whether items of another account are there already.
+fn is_other_account(connection: &Connection, permission: &Permission) -> bool {
+    let is_other =
+        connection.account.as_ref().is_some_and(|account| account.subject != permission.account.subject);
+    let has_begun = connection.scope == SyncScope::Full || connection.selection > 0;
+    is_other && has_begun
+}
+
+async fn activate(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    connection: &Connection,
+    grant: &Grant,
+    permission: &Permission,
+) -> Result<Connection> {
+    let now = ctx.clock.now();
+    let changed = change_connection(ctx, tenant, &connection.id, |connection| {
+        if !connection.status.is_visible() {
+            return Err(missing());
+        }
+        connection.grant = Some(grant.id.clone());
+        connection.account = Some(permission.account.clone());
+        connection.expires_at = permission.tokens.refresh_until;
+        permitted(connection);
+        if connection.may_run() {
+            request_at(connection, Trigger::Manual, now);
+        }
+        Ok(true)
+    })
+    .await?;
+    if changed.may_run() {
+        wake(ctx, tenant, &changed.id).await;
+    }
+    Ok(changed)
+}

@@ -1,0 +1,70 @@
+//! What becomes of connections when their container's tag is deleted or merged.
+
+use crate::connection::Connection;
+use crate::ctx::Ctx;
+use crate::error::{Error, Result};
+use crate::tag::ContainerTag;
+use crate::tenant::Tenant;
+use crate::time::Timestamp;
+use crate::usecase::connections::change::{begin_end, change_connection, wake};
+
+/// Ends the connections of a container that was deleted at `deleted_at`, or of all of them; how many. Those that were made
+/// later belong to whoever uses the tag anew. Doing it again ends what is left.
+///
+/// # Errors
+/// Those of the ports.
+pub(crate) async fn end_connections(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    tag: Option<&ContainerTag>,
+    deleted_at: Timestamp,
+) -> Result<usize> {
+    let (mut ended, now) = (0, ctx.clock.now());
+    for connection in ctx.connections.list(tenant).await? {
+        let meant = tag.is_none_or(|tag| connection.tag == *tag) && connection.created_at <= deleted_at;
+        if meant && connection.status.is_visible() {
+            let mut is_mine = false;
+            let end = |connection: &mut Connection| {
+                is_mine = begin_end(connection, false, now);
+                Ok(is_mine)
+            };
+            unless_gone(change_connection(ctx, tenant, &connection.id, end).await)?;
+            if is_mine {
+                wake(ctx, tenant, &connection.id).await;
+                ended += 1;
+            }
+        }
+    }
+    Ok(ended)
+}
+
+/// Has connections of tags that were merged into another one follow them.
+///
+/// # Errors
+/// Those of the ports.
+pub(crate) async fn move_connections(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    sources: &[&ContainerTag],
+    target: &ContainerTag,
+) -> Result<()> {
+    for connection in ctx.connections.list(tenant).await? {
+        if sources.contains(&&connection.tag) {
+            let follow = |connection: &mut Connection| {
+                let moved = sources.contains(&&connection.tag);
+                connection.tag.clone_from(target);
+                Ok(moved)
+            };
+            unless_gone(change_connection(ctx, tenant, &connection.id, follow).await)?;
+        }
+    }
+    Ok(())
+}
+
+/// A connection may have come to its end since it was listed.
+fn unless_gone(changed: Result<Connection>) -> Result<()> {
+    match changed {
+        Ok(_) | Err(Error::NotFound(_)) => Ok(()),
+        Err(error) => Err(error),
+    }
+}

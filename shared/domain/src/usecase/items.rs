@@ -1,0 +1,314 @@
+//! Documents that are made of items elsewhere.
+//!
+//! Several connections may need the same document, and each says so by a claim. It is written before the document is,
+//! and whoever gives one up reads the document before the claims. Taking over a document as it is counts as an edit of
+//! it: so a removal that has not seen the claim finds the document changed, and looks at the claims again.
+//!
+//! A merge that supersedes a document copies its claims to the one that stays. Whoever needed the first needs that one as
+//! long as its claim on the first is there: filing the item ends that claim alone, giving the claim up ends both.
+
+use bytes::Bytes;
+use sha2::{Digest, Sha256};
+
+use crate::connection::{Claim, Origin, Provider};
+use crate::ctx::Ctx;
+use crate::document::{BodyForm, Document, Dreaming, Status, TaskType};
+use crate::error::{Error, PortError, Result};
+use crate::ids::{CustomId, DocumentId};
+use crate::job::Envelope;
+use crate::tag::ContainerTag;
+use crate::tenant::Tenant;
+use crate::usecase::describe::{Description, write_description};
+use crate::usecase::find::read_document;
+use crate::usecase::remove::remove_documents;
+use crate::usecase::revise::{Identity, NewBody, Said, announce, compose, hex, record};
+use crate::usecase::submit::{Accepted, open_container, place_of, places_of};
+
+/// How often a change is tried against concurrent ones of the same document and its container.
+const ATTEMPTS: usize = 50;
+
+/// What an item says about the document that is made of it.
+#[derive(Debug, Clone)]
+pub struct ItemDocument {
+    /// The connection's container.
+    pub tag: ContainerTag,
+    /// As [`custom_id_of`] says.
+    pub custom_id: CustomId,
+    /// Where it comes from.
+    pub origin: Origin,
+    /// Where people look at it.
+    pub url: Option<String>,
+    /// Where it lies there.
+    pub filepath: String,
+    /// Who needs the document.
+    pub claim: Claim,
+}
+
+/// The customId of the document of an item: the provider's name and the item's, or a digest of that where customIds
+/// cannot hold it.
+pub fn custom_id_of(provider: Provider, item: &str) -> CustomId {
+    let name = |item: &str| CustomId::parse(&format!("{}:{item}", provider.as_str()));
+    let digest = || format!("sha256:{}", hex(&Sha256::digest(item)));
+    name(item).or_else(|_| name(&digest())).expect("hex digits may stand in a customId")
+}
+
+/// The id of an item's document, whether there is one or not; `None` before there is a container.
+///
+/// # Errors
+/// Those of the ports.
+pub async fn item_document(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    tag: &ContainerTag,
+    custom_id: &CustomId,
+) -> Result<Option<DocumentId>> {
+    match ctx.containers.get(tenant, tag).await? {
+        Some(container) => Ok(Some(place_of(ctx, tenant, &container, custom_id).await?.id)),
+        None => Ok(None),
+    }
+}
+
+/// Files an item with its content and claims its document: a new document, a new revision, or only a description where
+/// the content is what the document has. What a caller has said about the document (metadata, task type) stays.
+///
+/// # Errors
+/// [`Error::Invalid`] for empty content, [`Error::Conflict`] while the container is being merged,
+/// [`Error::RateLimited`] when the organization has too many unfinished documents, and those of the ports.
+pub async fn file_item(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    item: ItemDocument,
+    bytes: Bytes,
+    form: BodyForm,
+) -> Result<Accepted> {
+    if bytes.iter().all(u8::is_ascii_whitespace) {
+        return Err(Error::invalid_field("content", "there is nothing in it"));
+    }
+    ctx.backlog.admit(ctx, tenant, 1).await?;
+    for _ in 0..ATTEMPTS {
+        let found = look(ctx, tenant, &item).await?;
+        found.claim(ctx, tenant, &item.claim).await?;
+        let body = NewBody::sent(bytes.clone(), form.clone());
+        let same = found.old.as_ref().filter(|old| body.is_of(old) && old.status != Status::Failed);
+        let accepted = match same {
+            Some(old) => adopt(ctx, tenant, &item, old, found.claimed).await?,
+            None => revise(ctx, tenant, &item, &found, body).await?,
+        };
+        if let Some(accepted) = accepted {
+            found.leave_superseded(ctx, tenant, &item.claim).await?;
+            return Ok(accepted);
+        }
+    }
+    Err(PortError::Conflict.into())
+}
+
+/// Files an item without its content, as far as its document has the content of the same [`Origin::mark`], and claims
+/// that document; `None` when the content has to be fetched.
+///
+/// # Errors
+/// [`Error::Conflict`] while the container is being merged, and those of the ports.
+pub async fn refile_item(ctx: &Ctx, tenant: &Tenant, item: &ItemDocument) -> Result<Option<DocumentId>> {
+    for _ in 0..ATTEMPTS {
+        let found = look(ctx, tenant, item).await?;
+        let Some(old) = found.old.as_ref().filter(|old| found.has_content_of(old, item)) else {
+            return Ok(None);
+        };
+        found.claim(ctx, tenant, &item.claim).await?;
+        if let Some(accepted) = adopt(ctx, tenant, item, old, found.claimed).await? {
+            found.leave_superseded(ctx, tenant, &item.claim).await?;
+            return Ok(Some(accepted.id));
+        }
+        if !found.claimed {
+            // It may be gone, and then nothing of ours may keep another's alive.
+            ctx.connections.unclaim(tenant, &old.id, &item.claim).await?;
+        }
+    }
+    Err(PortError::Conflict.into())
+}
+
+/// Gives a claim up, and with it what merges have made of it on the documents that superseded this one. Which document
+/// the claim was on in the end.
+///
+/// # Errors
+/// Those of the ports; the claim may be given up then, and giving it up again goes on.
+pub async fn unclaim_item(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    document: &DocumentId,
+    claim: &Claim,
+) -> Result<DocumentId> {
+    let (mut last, mut claimed) = (document.clone(), Vec::new());
+    for _ in 0..ATTEMPTS {
+        let read = read_document(ctx, tenant, &last).await?;
+        let Some(winner) = read.and_then(|read| read.superseded_by) else {
+            break;
+        };
+        if !ctx.connections.claims(tenant, &last).await?.contains(claim) {
+            break;
+        }
+        claimed.push(std::mem::replace(&mut last, winner));
+    }
+    // The last one first: after a crash the others still lead there.
+    for document in [&last].into_iter().chain(claimed.iter().rev()) {
+        ctx.connections.unclaim(tenant, document, claim).await?;
+    }
+    Ok(last)
+}
+
+/// Gives a claim up as [`unclaim_item`], and removes the document with its last claim; whether it was removed. One that is
+/// no item's any more stays.
+///
+/// # Errors
+/// Those of the ports; the claim may be given up then, and giving it up again goes on.
+pub async fn release_item(ctx: &Ctx, tenant: &Tenant, document: &DocumentId, claim: &Claim) -> Result<bool> {
+    let document = &unclaim_item(ctx, tenant, document, claim).await?;
+    for _ in 0..ATTEMPTS {
+        // The document before the claims: a claim that this does not see comes with a change that is not read either.
+        let read = read_document(ctx, tenant, document).await?;
+        let Some(read) = read.filter(|read| read.origin.is_some() && read.superseded_by.is_none()) else {
+            return Ok(false);
+        };
+        if !ctx.connections.claims(tenant, document).await?.is_empty() {
+            return Ok(false);
+        }
+        let (revision, edits) = (read.revision.clone(), read.edits);
+        let as_read = |now: &Document| now.revision == revision && now.edits == edits;
+        if remove_documents(ctx, tenant, vec![read], as_read).await? > 0 {
+            return Ok(true);
+        }
+    }
+    Err(PortError::Conflict.into())
+}
+
+/// What there is of an item's document.
+struct Found {
+    identity: Identity,
+    old: Option<Document>,
+    /// Whether the item had claimed it before it was read.
+    claimed: bool,
+    /// Documents that a merge has superseded by this one.
+    superseded: Vec<DocumentId>,
+}
+
+/// A container is deleted after its connections have ended. So what a step that had begun by then still files does not bring
+/// the container back, and goes into no later one of the same tag: the connection is read after the container.
+async fn look(ctx: &Ctx, tenant: &Tenant, item: &ItemDocument) -> Result<Found> {
+    if ctx.containers.get(tenant, &item.tag).await?.is_none() {
+        check_wanted(ctx, tenant, item).await?;
+    }
+    let container = open_container(ctx, tenant, Some(item.tag.clone()), None).await?;
+    check_wanted(ctx, tenant, item).await?;
+    let (place, superseded) = places_of(ctx, tenant, &container, &item.custom_id).await?;
+    let claimed = ctx.connections.claims(tenant, &place.id).await?.contains(&item.claim);
+    let old = read_document(ctx, tenant, &place.id).await?;
+    let identity = Identity::new(&container, place, Some(item.custom_id.clone()));
+    Ok(Found { identity, old, claimed, superseded })
+}
+
+async fn check_wanted(ctx: &Ctx, tenant: &Tenant, item: &ItemDocument) -> Result<()> {
+    let connection = ctx.connections.get(tenant, &item.claim.connection).await?;
+    if connection.is_some_and(|connection| connection.status.is_visible() && connection.tag == item.tag) {
+        return Ok(());
+    }
+    Err(Error::Conflict("the connection is ended, or files into another container now".into()))
+}
+
+impl Found {
+    async fn claim(&self, ctx: &Ctx, tenant: &Tenant, claim: &Claim) -> Result<()> {
+        if !self.claimed {
+            ctx.connections.claim(tenant, &self.identity.id, claim).await?;
+        }
+        Ok(())
+    }
+
+    /// The item's document is this one from now on, which it has claimed.
+    async fn leave_superseded(&self, ctx: &Ctx, tenant: &Tenant, claim: &Claim) -> Result<()> {
+        for document in &self.superseded {
+            ctx.connections.unclaim(tenant, document, claim).await?;
+        }
+        Ok(())
+    }
+
+    /// Whether the document needs nothing but a description. One that failed is fetched again by whoever is new to it.
+    fn has_content_of(&self, old: &Document, item: &ItemDocument) -> bool {
+        let in_step = old.origin.as_ref().is_some_and(|origin| origin.is_in_step(&item.origin));
+        in_step && (self.claimed || old.status != Status::Failed)
+    }
+}
+
+/// Describes the document as the item does. A claim that may be new is told to whoever is removing the document by an
+/// edit, even of nothing. `None` when it has changed since it was read.
+async fn adopt(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    item: &ItemDocument,
+    old: &Document,
+    claimed: bool,
+) -> Result<Option<Accepted>> {
+    let accepted = || Accepted { id: old.id.clone(), status: old.status };
+    let mut edited = old.clone();
+    if item.describe(&mut edited) {
+        edited.updated_at = ctx.clock.now();
+    } else if claimed {
+        return Ok(Some(accepted()));
+    }
+    edited.edits += 1;
+    Ok(write_description(ctx, tenant, &edited).await?.then(accepted))
+}
+
+/// Writes another content, or the first one. `None` when somebody was first.
+async fn revise(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    item: &ItemDocument,
+    found: &Found,
+    body: NewBody,
+) -> Result<Option<Accepted>> {
+    let old = found.old.as_ref();
+    let said = Said {
+        description: Description::default(),
+        task_type: old.map_or_else(TaskType::default, |old| old.task_type),
+        dreaming: old.map_or_else(Dreaming::default, |old| old.dreaming),
+        document_date: None,
+    };
+    let mut document = compose(ctx, tenant, found.identity.clone(), &said, body, old).await?;
+    item.describe(&mut document);
+    if !record(ctx, tenant, &document, old).await? {
+        return Ok(None);
+    }
+    announce(ctx, &[Envelope::to_process(tenant.org(), &document)]).await;
+    Ok(Some(Accepted { id: document.id, status: Status::Queued }))
+}
+
+impl ItemDocument {
+    /// Describes the document as the item is; whether that made a difference. Of several connections that need it, the
+    /// one that filed it last is named, and that alone is no difference.
+    fn describe(&self, document: &mut Document) -> bool {
+        let filepath = Some(self.filepath.clone());
+        let named = document.origin.as_ref().map(|origin| origin.connection.clone());
+        let by_same = named.map(|connection| Origin { connection, ..self.origin.clone() });
+        let changed = by_same != document.origin || self.url != document.url || filepath != document.filepath;
+        document.origin = Some(self.origin.clone());
+        document.url.clone_from(&self.url);
+        document.filepath = filepath;
+        changed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_item_gives_its_document_a_custom_id_of_its_own() {
+        let of = |item: &str| custom_id_of(Provider::CloudDrive, item);
+        assert_eq!(of("1aB_c-9").as_str(), "cloud-drive:1aB_c-9");
+        let odd = ["", "a/b", "ä", "a b", &"x".repeat(300)];
+        let mut all: Vec<_> = odd.into_iter().chain(["a", "b"]).map(of).collect();
+        all.push(custom_id_of(Provider::WebCrawler, "a"));
+        assert!(all.iter().all(|id| CustomId::parse(id.as_str()).is_ok()), "{all:?}");
+        all.sort();
+        all.dedup();
+        assert_eq!(all.len(), 8);
+    }
+}

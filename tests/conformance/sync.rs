@@ -1,0 +1,189 @@
+//! One connection's part of [`domain::ports::SyncStore`], as the tests of it use it.
+
+use domain::connection::{Node, NodeState, Queue, QueueEntry, Run, RunState, SyncState, Trigger};
+use domain::ports::{SyncStore, SyncWrite};
+use domain::{ConnectionId, Tenant, Timestamp};
+
+use crate::setting::{Setting, again};
+
+/// Ids that are hard to keep apart: some are the beginnings of others, some hold what keys are made of.
+pub(crate) fn hard_ids() -> Vec<String> {
+    let mut ids: Vec<String> =
+        ["#", "##", "1#a", "a", "a#", "a#b", "a/b", "a%23", "ä", "a b", "ab", "~", "秘密", "🙂#🙂"]
+            .iter()
+            .map(|id| (*id).to_owned())
+            .collect();
+    ids.push("x".repeat(300));
+    ids.push("#".repeat(300));
+    ids.push("ö".repeat(150));
+    ids.push(format!("https://örter.example/{}", "ä/".repeat(1000)));
+    ids.push(format!("https://örter.example/{}!", "ä/".repeat(1000)));
+    ids.sort();
+    ids
+}
+
+/// A file in a folder.
+pub(crate) fn node(id: &str, parent: Option<&str>) -> Node {
+    Node {
+        id: id.into(),
+        parent: parent.map(str::to_owned),
+        name: format!("Plan „{}“", id.chars().take(10).collect::<String>()),
+        path: "/My Drive/Örter/plan.md".into(),
+        folder: false,
+        target: None,
+        drive: None,
+        media_type: "text/markdown".into(),
+        version: "1".into(),
+        mark: "m1".into(),
+        size: Some(12),
+        modified_at: Timestamp::from_millis(1_744_709_400_000),
+        url: Some("https://drive.example/file".into()),
+        owner: Some("zoe@örter.example".into()),
+        kind: None,
+        seen: 0,
+        state: NodeState::Pending,
+        filed: None,
+        attempts: 0,
+        verdict: None,
+    }
+}
+
+/// A write of a node that was not known.
+pub(crate) fn add(node: &Node) -> SyncWrite {
+    SyncWrite::Node(Box::new(node.clone()), None)
+}
+
+/// A write of a node that was known as `old`.
+pub(crate) fn change(old: &Node, new: &Node) -> SyncWrite {
+    SyncWrite::Node(Box::new(new.clone()), Some(Box::new(old.clone())))
+}
+
+/// A write of something that waits.
+pub(crate) fn wait(queue: Queue, key: &str, value: &str) -> SyncWrite {
+    SyncWrite::Enqueue(queue, QueueEntry { key: key.into(), value: value.into() })
+}
+
+/// A run that ended well.
+pub(crate) fn run(number: u64) -> Run {
+    Run {
+        number,
+        trigger: Trigger::Cron,
+        state: RunState::Completed,
+        started_at: Timestamp::from_millis(1_744_709_400_000),
+        completed_at: None,
+        processed: number,
+        failed: 0,
+        skipped: 0,
+        removed: 0,
+        requests: 0,
+        error: None,
+    }
+}
+
+/// What one connection knows.
+pub(crate) struct Known<'a> {
+    pub(crate) setting: &'a Setting,
+    pub(crate) tenant: Tenant,
+    pub(crate) of: ConnectionId,
+}
+
+impl<'a> Known<'a> {
+    /// A new connection of the first organization.
+    pub(crate) fn fresh(setting: &'a Setting) -> Self {
+        Self { setting, tenant: setting.alpha.clone(), of: ConnectionId::random() }
+    }
+
+    /// The connection of this id in the other organization, and another one of the same.
+    pub(crate) fn neighbours(&self) -> [Self; 2] {
+        let (setting, of) = (self.setting, self.of.clone());
+        [Self { tenant: setting.beta.clone(), setting, of }, Self::fresh(setting)]
+    }
+
+    pub(crate) fn store(&self) -> &dyn SyncStore {
+        self.setting.ctx().sync.as_ref()
+    }
+
+    pub(crate) async fn state(&self) -> SyncState {
+        again(async || self.store().state(&self.tenant, &self.of).await).await.expect("a state")
+    }
+
+    /// Commits once; where whole calls are lost, a call is made again, and what it finds may be its own.
+    pub(crate) async fn commit(&self, writes: &[SyncWrite], next: &SyncState) -> bool {
+        let call = async || self.store().commit(&self.tenant, &self.of, writes, next).await;
+        let done = again(call).await.expect("an answer");
+        done || !self.setting.is_calm() && self.state().await == *next
+    }
+
+    /// Makes these writes as the next step.
+    pub(crate) async fn step(&self, writes: &[SyncWrite]) {
+        let mut next = self.state().await;
+        next.step += 1;
+        assert!(self.commit(writes, &next).await, "nobody else does anything");
+    }
+
+    pub(crate) async fn nodes(&self, ids: &[String]) -> Vec<Option<Node>> {
+        again(async || self.store().nodes(&self.tenant, &self.of, ids).await).await.expect("nodes")
+    }
+
+    /// All nodes, in pages of this many.
+    pub(crate) async fn pages(&self, limit: usize) -> Vec<Node> {
+        let mut all: Vec<Node> = Vec::new();
+        loop {
+            let after = all.last().map(|node| node.id.clone());
+            let page = async || self.store().page(&self.tenant, &self.of, after.as_deref(), limit).await;
+            let page = again(page).await.expect("a page");
+            assert!(page.len() <= limit);
+            let is_last = page.len() < limit;
+            all.extend(page);
+            if is_last {
+                return all;
+            }
+        }
+    }
+
+    /// The ids of what lies in a folder, in pages of this many.
+    pub(crate) async fn children(&self, folder: &str, limit: usize) -> Vec<String> {
+        let (mut all, mut after) = (Vec::new(), None::<String>);
+        loop {
+            let page =
+                async || self.store().children(&self.tenant, &self.of, folder, after.as_deref(), limit).await;
+            let (page, next) = again(page).await.expect("a page");
+            assert!(page.len() <= limit);
+            all.extend(page.into_iter().map(|node| node.id));
+            let Some(next) = next else { return all };
+            after = Some(next);
+        }
+    }
+
+    pub(crate) async fn shortcuts(&self, target: &str, limit: usize) -> Vec<String> {
+        let call = async || self.store().shortcuts(&self.tenant, &self.of, target, limit).await;
+        again(call).await.expect("shortcuts").into_iter().map(|node| node.id).collect()
+    }
+
+    /// Everything in a queue, in pages of this many.
+    pub(crate) async fn waiting(&self, queue: Queue, limit: usize) -> Vec<QueueEntry> {
+        let mut all: Vec<QueueEntry> = Vec::new();
+        loop {
+            let after = all.last().map(|entry| entry.key.clone());
+            let page =
+                async || self.store().waiting(&self.tenant, &self.of, queue, after.as_deref(), limit).await;
+            let page = again(page).await.expect("a page");
+            assert!(page.len() <= limit);
+            let is_last = page.len() < limit;
+            all.extend(page);
+            if is_last {
+                return all;
+            }
+        }
+    }
+
+    pub(crate) async fn runs(&self, limit: usize) -> Vec<u64> {
+        let call = async || self.store().runs(&self.tenant, &self.of, limit).await;
+        again(call).await.expect("runs").into_iter().map(|run| run.number).collect()
+    }
+
+    pub(crate) async fn erase(&self, limit: usize) -> bool {
+        let call = async || self.store().erase(&self.tenant, &self.of, limit).await;
+        again(call).await.expect("an answer")
+    }
+}
