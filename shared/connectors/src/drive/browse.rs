@@ -1,0 +1,102 @@
+//! What a user may select.
+
+use domain::ports::{Access, ConnectorError, ConnectorResult, Item, ItemKind, Listing, View};
+use serde::Deserialize;
+
+use super::Drive;
+use super::failure::Failure;
+use super::listing::{Corpus, Search, escaped};
+
+/// Items of a page: as many as a person looks through.
+const PAGE: &str = "100";
+/// Folders first, then by name as people sort.
+const ORDER: &str = "folder,name_natural";
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Place {
+    drive_id: Option<String>,
+}
+
+impl Drive {
+    pub(super) async fn look_through(
+        &self,
+        access: &Access,
+        view: &View,
+        parent: Option<&str>,
+        query: Option<&str>,
+        page: Option<&str>,
+    ) -> ConnectorResult<Listing> {
+        let query = query.map(str::trim).filter(|query| !query.is_empty());
+        if *view == View::Drives && parent.is_none() && query.is_none() {
+            return self.drive_items(access, page).await;
+        }
+        let drive = match (view, parent) {
+            (View::Drives, Some(parent)) => self.drive_of(access, parent).await?,
+            _ => None,
+        };
+        let corpus = match (&drive, view) {
+            (Some(drive), _) => Corpus::Drive(drive),
+            (None, View::Drives) => Corpus::Everywhere,
+            (None, View::My | View::Shared) => Corpus::Own,
+        };
+        let terms = terms(view, parent, query);
+        let search = Search { query: &terms, corpus, order: Some(ORDER), size: PAGE, page };
+        let mut listing = match self.list(access, search).await {
+            Err(Failure::Gone) => Listing::default(),
+            listed => listed.map_err(ConnectorError::from)?,
+        };
+        let of_drives = *view == View::Drives;
+        listing.items.retain(|item| is_offered(item) && (!of_drives || item.drive.is_some()));
+        Ok(listing)
+    }
+
+    /// The shared drive that a folder lies in.
+    async fn drive_of(&self, access: &Access, folder: &str) -> ConnectorResult<Option<String>> {
+        match self.file::<Place>(access, folder, "id,driveId", None).await {
+            Ok(place) => Ok(place.drive_id),
+            Err(Failure::Gone) => Ok(None),
+            Err(failure) => Err(failure.into()),
+        }
+    }
+}
+
+/// A name is looked for everywhere in the view, whatever folder is open.
+fn terms(view: &View, parent: Option<&str>, query: Option<&str>) -> String {
+    let place = match (query, parent, view) {
+        (Some(query), _, View::Shared) => {
+            format!("name contains '{}' and sharedWithMe=true", escaped(query))
+        }
+        (Some(query), _, _) => format!("name contains '{}'", escaped(query)),
+        (None, Some(parent), _) => format!("'{}' in parents", escaped(parent)),
+        (None, None, View::Shared) => "sharedWithMe=true".to_owned(),
+        (None, None, _) => "'root' in parents".to_owned(),
+    };
+    format!("{place} and trashed=false")
+}
+
+/// Folders, and files of which documents can be made. Shortcuts are not: what they lead to is found elsewhere.
+fn is_offered(item: &Item) -> bool {
+    matches!(item.kind, ItemKind::Folder | ItemKind::File { .. })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_view_asks_for_its_own() {
+        let cases = [
+            (View::My, None, None, "'root' in parents and trashed=false"),
+            (View::My, Some("f'1"), None, r"'f\'1' in parents and trashed=false"),
+            (View::My, Some("f1"), Some("o'hara"), r"name contains 'o\'hara' and trashed=false"),
+            (View::Shared, None, None, "sharedWithMe=true and trashed=false"),
+            (View::Shared, Some("f1"), None, "'f1' in parents and trashed=false"),
+            (View::Shared, None, Some("x"), "name contains 'x' and sharedWithMe=true and trashed=false"),
+            (View::Drives, Some("d1"), None, "'d1' in parents and trashed=false"),
+        ];
+        for (view, parent, query, wanted) in cases {
+            assert_eq!(terms(&view, parent, query), wanted);
+        }
+    }
+}

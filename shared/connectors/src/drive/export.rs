@@ -1,0 +1,250 @@
+//! Content that exists on the drive only, in a form that others read. Each form has several ways to it, because the
+//! first has a limit of about 10 MB that moves without notice.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use bytes::Bytes;
+use domain::document::DocumentType;
+use domain::ports::{Access, Fetched};
+use reqwest::Response;
+use reqwest::header::LOCATION;
+use serde::Deserialize;
+use serde_json::Value;
+use url::{Host, Url};
+
+use super::Drive;
+use super::api::{Call, accept};
+use super::failure::Failure;
+use super::fetch::{file, whole};
+use super::http::{media_type, unavailable};
+use super::kinds::{PPTX, XLSX};
+use super::markdown::without_pictures;
+
+const MARKDOWN: &str = "text/markdown";
+const TEXT: &str = "text/plain";
+const CSV: &str = "text/csv";
+
+/// How often a download that is being made is asked for, and how long is waited before each time.
+const POLLS: [u64; 6] = [500, 1_000, 2_000, 4_000, 6_000, 8_000];
+/// The most hops of an address that the API gave out.
+const MAX_HOPS: usize = 3;
+
+/// A way to a form of the content.
+#[derive(Debug, Clone, Copy)]
+enum Way {
+    /// At once, up to about 10 MB.
+    Export(&'static str),
+    /// Made by the provider in its own time.
+    Download(&'static str),
+    /// The address behind the menu that people use.
+    Link(&'static str),
+}
+
+use Way::{Download, Export, Link};
+
+/// The ways, best first. Text alone loses little of documents and slides, so it comes before the slow ways; of a sheet
+/// its only text form is the first table, so that comes last.
+const DOC: [Way; 4] = [Export(MARKDOWN), Export(TEXT), Download(MARKDOWN), Link(MARKDOWN)];
+const SHEET: [Way; 4] = [Export(XLSX), Download(XLSX), Link(XLSX), Export(CSV)];
+const SLIDES: [Way; 4] = [Export(PPTX), Export(TEXT), Download(PPTX), Link(PPTX)];
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Operation {
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    done: bool,
+    response: Option<Made>,
+    error: Option<Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Made {
+    download_uri: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Links {
+    #[serde(default)]
+    export_links: HashMap<String, String>,
+}
+
+impl Drive {
+    /// The content by the first way that leads there.
+    pub(super) async fn exported(
+        &self,
+        access: &Access,
+        item: (&str, Option<String>),
+        kind: DocumentType,
+        limit: usize,
+    ) -> Result<Fetched, Failure> {
+        let ways = match kind {
+            DocumentType::CloudSheet => SHEET,
+            DocumentType::CloudSlide => SLIDES,
+            _ => DOC,
+        };
+        let mut too_large = false;
+        let mut last = Failure::TooLarge;
+        for way in ways {
+            match self.by(access, &item, way, limit).await {
+                Ok((bytes, form)) => return Ok(handed_over(bytes, form)),
+                // Another way may have another limit, or offer a form that this one does not.
+                Err(failure @ (Failure::TooLarge | Failure::Refused(_))) => {
+                    too_large |= matches!(failure, Failure::TooLarge);
+                    last = failure;
+                }
+                Err(failure) => return Err(failure),
+            }
+        }
+        Err(if too_large { Failure::TooLarge } else { last })
+    }
+
+    async fn by(
+        &self,
+        access: &Access,
+        (id, key): &(&str, Option<String>),
+        way: Way,
+        limit: usize,
+    ) -> Result<(Bytes, &'static str), Failure> {
+        let (response, form) = match way {
+            Export(form) => {
+                // This call alone knows nothing of shared drives, and refuses to be told.
+                let call = Call::get(&["files", id, "export"]).with("mimeType", form).key(key.clone());
+                (self.content(access, call).await?, form)
+            }
+            Download(form) => (self.made(access, id, key.clone(), form).await?, form),
+            Link(form) => {
+                let links: Links = self.file(access, id, "exportLinks", key.clone()).await?;
+                let link =
+                    links.export_links.get(form).ok_or_else(|| Failure::Refused("noExportLink".into()))?;
+                (self.follow(access, link, form).await?, form)
+            }
+        };
+        if media_type(&response) == "text/html" {
+            return Err(unavailable("a page in place of the content").into());
+        }
+        Ok((whole(response, limit).await?, form))
+    }
+
+    /// Has the provider make a download, and gets it.
+    async fn made(
+        &self,
+        access: &Access,
+        id: &str,
+        key: Option<String>,
+        form: &str,
+    ) -> Result<Response, Failure> {
+        let call = Call::post(&["files", id, "download"]).with("mimeType", form).key(key);
+        let mut operation: Operation = self.json(access, call).await?;
+        for pause in POLLS {
+            if operation.done {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(pause)).await;
+            let name = operation.name.trim_start_matches("operations/").to_owned();
+            operation = self.json(access, Call::get(&["operations", &name])).await?;
+        }
+        if operation.error.is_some() {
+            return Err(Failure::Refused("downloadFailed".into()));
+        }
+        if !operation.done {
+            return Err(unavailable("the download is still being made").into());
+        }
+        let made = operation.response.and_then(|made| made.download_uri);
+        let made = made.ok_or_else(|| Failure::Refused("noDownload".into()))?;
+        self.follow(access, &made, form).await
+    }
+
+    /// Gets what lies at an address that the API gave out. The permission goes along, so each hop is looked at; a page
+    /// where people log in has another media type.
+    async fn follow(&self, access: &Access, address: &str, form: &str) -> Result<Response, Failure> {
+        let mut url = Url::parse(address).map_err(|_| Failure::Refused("badAddress".into()))?;
+        for _ in 0..=MAX_HOPS {
+            if !self.is_the_providers(&url) {
+                return Err(Failure::Refused("strangeAddress".into()));
+            }
+            let response = self.download(access, url.clone()).await?;
+            if response.status().is_redirection() {
+                let to = response.headers().get(LOCATION).and_then(|to| to.to_str().ok());
+                let to = to.and_then(|to| url.join(to).ok());
+                url = to.ok_or_else(|| unavailable("a way that leads nowhere"))?;
+                continue;
+            }
+            let response = accept(response).await?;
+            if media_type(&response) != form {
+                return Err(unavailable("a page in place of the content").into());
+            }
+            return Ok(response);
+        }
+        Err(unavailable("a way without end").into())
+    }
+
+    /// Whether tokens may go to an address.
+    fn is_the_providers(&self, url: &Url) -> bool {
+        let configured = Url::parse(&self.addresses.api).is_ok_and(|api| api.origin() == url.origin());
+        configured || (url.scheme() == "https" && url.port().is_none() && is_content_host(url))
+    }
+}
+
+fn is_content_host(url: &Url) -> bool {
+    let Some(Host::Domain(host)) = url.host() else { return false };
+    host == "docs.google.com" || host.ends_with(".googleusercontent.com") || host == "www.googleapis.com"
+}
+
+fn handed_over(bytes: Bytes, form: &'static str) -> Fetched {
+    let extension = match form {
+        MARKDOWN => "md",
+        TEXT => "txt",
+        CSV => "csv",
+        XLSX => "xlsx",
+        _ => "pptx",
+    };
+    let bytes = match form {
+        MARKDOWN => without_pictures(&String::from_utf8_lossy(&bytes)).into_bytes().into(),
+        TEXT | CSV => bytes.strip_prefix(b"\xef\xbb\xbf").map_or(bytes.clone(), |rest| bytes.slice_ref(rest)),
+        _ => bytes,
+    };
+    file(bytes, extension, form)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Settings;
+
+    #[test]
+    fn tokens_go_to_the_providers_hosts_only() {
+        let drive = |api: Option<&str>| {
+            Drive::new(&Settings { api_url: api.map(str::to_owned), ..Settings::default() }).unwrap()
+        };
+        let cases = [
+            ("https://docs.google.com/document/d/x/export?format=md", true),
+            ("https://doc-0s.googleusercontent.com/docs/x", true),
+            ("https://www.googleapis.com/drive/v3/files/x", true),
+            ("http://docs.google.com/x", false),
+            ("https://docs.google.com:8443/x", false),
+            ("https://docs.google.com.example.org/x", false),
+            ("https://googleusercontent.com.example.org/x", false),
+            ("https://evilgoogleusercontent.com/x", false),
+            ("https://127.0.0.1/x", false),
+            ("http://127.0.0.1:7777/x", false),
+        ];
+        for (address, wanted) in cases {
+            assert_eq!(drive(None).is_the_providers(&Url::parse(address).unwrap()), wanted, "{address}");
+        }
+        let own = Url::parse("http://127.0.0.1:7777/x").unwrap();
+        assert!(drive(Some("http://127.0.0.1:7777")).is_the_providers(&own));
+        assert!(!drive(Some("http://127.0.0.1:7778")).is_the_providers(&own));
+    }
+
+    #[test]
+    fn text_is_handed_over_without_marks_of_its_order() {
+        let text = handed_over(Bytes::from_static(b"\xef\xbb\xbfA plan"), TEXT);
+        assert_eq!(text.bytes, "A plan");
+        assert_eq!(handed_over(Bytes::from_static(b"\xff ![](data:,x)"), MARKDOWN).bytes, "\u{fffd} ");
+    }
+}

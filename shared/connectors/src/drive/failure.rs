@@ -1,0 +1,238 @@
+//! What the API's errors mean.
+
+use domain::connection::SkipReason;
+use domain::ports::ConnectorError;
+use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
+use serde_json::Value;
+
+use super::http::unavailable;
+
+/// Why a request to the API has failed, as far as callers tell it apart.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// There is no such thing, or the account does not see it.
+    Gone,
+    /// The request itself is not good (any more), for this reason.
+    Refused(String),
+    /// The content is too large for this way of getting it.
+    TooLarge,
+    /// Everything else.
+    Other(ConnectorError),
+}
+
+impl From<ConnectorError> for Failure {
+    fn from(error: ConnectorError) -> Self {
+        Self::Other(error)
+    }
+}
+
+impl From<Failure> for ConnectorError {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Gone => Self::Fault("the drive knows nothing of it".into()),
+            Failure::Refused(reason) => Self::Fault(format!("the drive refuses the request: {reason}")),
+            Failure::TooLarge => Self::Item(SkipReason::TooLarge),
+            Failure::Other(error) => error,
+        }
+    }
+}
+
+impl Failure {
+    /// What an answer with an error status means.
+    pub(super) fn of(status: u16, headers: &HeaderMap, body: &[u8]) -> Self {
+        let throttled = || throttled(headers);
+        let reasons = reasons(body);
+        match status {
+            429 => Self::Other(throttled()),
+            // Pages for people, as of an overload or a login, say nothing about the request.
+            _ if reasons.is_none() => Self::Other(unavailable("no answer of the API")),
+            // It is our address for notifications that is not permitted, not we.
+            401 if says(&reasons, "webhook") => Self::Refused(first(&reasons.unwrap_or_default(), status)),
+            401 => Self::Other(ConnectorError::Reauth("authError".into())),
+            403 => forbidden(&reasons.unwrap_or_default(), throttled),
+            404 => Self::Gone,
+            400..=499 => Self::Refused(first(&reasons.unwrap_or_default(), status)),
+            _ => Self::Other(unavailable("the API has a fault")),
+        }
+    }
+}
+
+/// What a refusal means: a 403 may be anything from "slower, please" to "never".
+fn forbidden(reasons: &[String], throttled: impl Fn() -> ConnectorError) -> Failure {
+    let meaning = reasons.iter().find_map(|reason| {
+        let item = |skip| Some(Failure::Other(ConnectorError::Item(skip)));
+        let other = |error| Some(Failure::Other(error));
+        match reason.as_str() {
+            "ratelimitexceeded" | "userratelimitexceeded" | "sharingratelimitexceeded" => other(throttled()),
+            "backenderror" | "internalerror" => other(unavailable("the API has a fault")),
+            "dailylimitexceeded" | "quotaexceeded" => other(ConnectorError::QuotaExceeded),
+            // One file was downloaded too often, by anyone: nothing is wrong with the others.
+            "downloadquotaexceeded" => {
+                other(ConnectorError::Fault("the file was downloaded too often".into()))
+            }
+            "autherror"
+            | "insufficientpermissions"
+            | "insufficientscopes"
+            | "accesstokenscopeinsufficient" => other(ConnectorError::Reauth(reason.clone())),
+            "accessnotconfigured" | "servicedisabled" => other(ConnectorError::App(reason.clone())),
+            "domainpolicy" => other(ConnectorError::Policy(reason.clone())),
+            "cannotdownloadabusivefile" => item(SkipReason::FlaggedMalware),
+            "exportsizelimitexceeded" => Some(Failure::TooLarge),
+            "filenotdownloadable"
+            | "filenotexportable"
+            | "exportrestricted"
+            | "cannotexportfile"
+            | "cannotdownloadfile"
+            | "insufficientfilepermissions"
+            | "appnotauthorizedtofile" => item(SkipReason::NotDownloadable),
+            "notfound" | "teamdrivemembershiprequired" => Some(Failure::Gone),
+            _ => None,
+        }
+    });
+    meaning.unwrap_or_else(|| {
+        Failure::Other(ConnectorError::Fault(format!("the drive forbids it: {}", first(reasons, 403))))
+    })
+}
+
+/// The reasons that an answer gives, without case and punctuation, the most telling first; `None` for an answer that is
+/// not the API's.
+fn reasons(body: &[u8]) -> Option<Vec<String>> {
+    let body: Value = serde_json::from_slice(body).ok()?;
+    let error = body.get("error")?;
+    let of = |list: &str| error[list].as_array().cloned().unwrap_or_default();
+    let listed = of("errors").into_iter().chain(of("details"));
+    let listed = listed.filter_map(|entry| entry["reason"].as_str().map(normalised));
+    let status = error["status"].as_str().map(normalised);
+    Some(listed.chain(status).filter(|reason| !reason.is_empty()).collect())
+}
+
+fn says(reasons: &Option<Vec<String>>, word: &str) -> bool {
+    reasons.iter().flatten().any(|reason| reason.contains(word))
+}
+
+fn normalised(reason: &str) -> String {
+    let letters = reason.chars().filter(char::is_ascii_alphanumeric).take(60);
+    letters.collect::<String>().to_ascii_lowercase()
+}
+
+fn first(reasons: &[String], status: u16) -> String {
+    reasons.first().cloned().unwrap_or_else(|| status.to_string())
+}
+
+/// That the provider asks to slow down.
+pub(super) fn throttled(headers: &HeaderMap) -> ConnectorError {
+    ConnectorError::Throttled { retry_after: retry_after(headers) }
+}
+
+/// The seconds that an answer asks to wait: a number, or a time, which is held against the answer's own.
+fn retry_after(headers: &HeaderMap) -> Option<u64> {
+    let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
+    if let Ok(seconds) = text.parse() {
+        return Some(seconds);
+    }
+    let wait = http_time(text)?.duration_since(date(headers)?).as_secs();
+    u64::try_from(wait).ok()
+}
+
+/// When an answer was given, by the clock of whoever gave it.
+pub(super) fn date(headers: &HeaderMap) -> Option<jiff::Timestamp> {
+    http_time(headers.get(DATE)?.to_str().ok()?)
+}
+
+fn http_time(text: &str) -> Option<jiff::Timestamp> {
+    jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(text).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn of(status: u16, body: &Value) -> ConnectorError {
+        Failure::of(status, &HeaderMap::new(), body.to_string().as_bytes()).into()
+    }
+
+    fn reason(reason: &str) -> Value {
+        json!({"error": {"code": 403, "message": "private words", "errors": [{"domain": "x", "reason": reason}]}})
+    }
+
+    #[test]
+    fn a_refusal_means_what_its_reason_says() {
+        let cases = [
+            ("rateLimitExceeded", "Throttled"),
+            ("userRateLimitExceeded", "Throttled"),
+            ("sharingRateLimitExceeded", "Throttled"),
+            ("RATE_LIMIT_EXCEEDED", "Throttled"),
+            ("backendError", "Unavailable"),
+            ("downloadQuotaExceeded", "Fault(\"the file was downloaded too often\")"),
+            ("dailyLimitExceeded", "QuotaExceeded"),
+            ("quotaExceeded", "QuotaExceeded"),
+            ("insufficientPermissions", "Reauth"),
+            ("ACCESS_TOKEN_SCOPE_INSUFFICIENT", "Reauth"),
+            ("accessNotConfigured", "App"),
+            ("SERVICE_DISABLED", "App"),
+            ("domainPolicy", "Policy"),
+            ("cannotDownloadAbusiveFile", "Item(FlaggedMalware)"),
+            ("exportSizeLimitExceeded", "Item(TooLarge)"),
+            ("fileNotDownloadable", "Item(NotDownloadable)"),
+            ("cannotExportFile", "Item(NotDownloadable)"),
+            ("insufficientFilePermissions", "Item(NotDownloadable)"),
+            ("appNotAuthorizedToFile", "Item(NotDownloadable)"),
+            ("teamDriveMembershipRequired", "Fault(\"the drive knows nothing of it\")"),
+            ("somethingNew", "Fault(\"the drive forbids it: somethingnew\")"),
+        ];
+        for (given, wanted) in cases {
+            let meant = format!("{:?}", of(403, &reason(given)));
+            assert!(meant.starts_with(wanted), "{given}: {meant}");
+            assert!(!meant.contains("private"), "{meant}");
+        }
+    }
+
+    #[test]
+    fn a_status_means_the_same_whatever_the_reason() {
+        for (status, wanted) in
+            [(401, "Reauth(\"authError\")"), (429, "Throttled"), (500, "Unav"), (503, "Unav")]
+        {
+            let meant = format!("{:?}", of(status, &reason("notFound")));
+            assert!(meant.starts_with(wanted), "{status}: {meant}");
+        }
+        assert!(matches!(Failure::of(404, &HeaderMap::new(), b"{\"error\":{}}"), Failure::Gone));
+        let details = json!({"error": {"code": 403, "status": "PERMISSION_DENIED",
+            "details": [{"@type": "x"}, {"reason": "RATE_LIMIT_EXCEEDED"}]}});
+        assert!(matches!(of(403, &details), ConnectorError::Throttled { .. }));
+        for status in [400, 410] {
+            let refused = Failure::of(status, &HeaderMap::new(), reason("in-Valid").to_string().as_bytes());
+            assert!(matches!(refused, Failure::Refused(why) if why == "invalid"), "{status}");
+        }
+    }
+
+    #[test]
+    fn a_page_for_people_says_nothing_about_the_request() {
+        for status in [302, 400, 401, 403, 404, 410, 502] {
+            for body in ["<html>not found</html>", "", "{}", "[]", "{\"error\""] {
+                let meant = Failure::of(status, &HeaderMap::new(), body.as_bytes());
+                assert!(matches!(meant, Failure::Other(ConnectorError::Unavailable(_))), "{status} {body}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_wait_is_read_in_both_forms() {
+        let wait = |pairs: &[(&str, &str)]| {
+            let mut headers = HeaderMap::new();
+            for (name, value) in pairs {
+                headers.insert(
+                    reqwest::header::HeaderName::from_bytes(name.as_bytes()).unwrap(),
+                    value.parse().unwrap(),
+                );
+            }
+            retry_after(&headers)
+        };
+        let date = ("date", "Sun, 06 Nov 1994 08:49:37 GMT");
+        assert_eq!(wait(&[("retry-after", " 17 ")]), Some(17));
+        assert_eq!(wait(&[("retry-after", "Sun, 06 Nov 1994 08:50:07 GMT"), date]), Some(30));
+        assert_eq!(wait(&[("retry-after", "Sun, 06 Nov 1994 08:49:07 GMT"), date]), None);
+        assert_eq!(wait(&[("retry-after", "soon"), date]), None);
+        assert_eq!(wait(&[date]), None);
+    }
+}

@@ -1,0 +1,263 @@
+//! Files as the API shows them, and as the rest of the service sees them.
+
+use domain::connection::SkipReason;
+use domain::ports::{Item, ItemKind};
+use domain::time::Timestamp;
+use serde::Deserialize;
+
+use super::kinds::{self, FOLDER, SHORTCUT};
+use crate::bounds;
+
+/// What is asked for of every file.
+pub(super) const FIELDS: &str = "id,name,mimeType,parents,driveId,trashed,explicitlyTrashed,version,\
+    headRevisionId,md5Checksum,sha256Checksum,size,createdTime,modifiedTime,webViewLink,\
+    shortcutDetails(targetId,targetMimeType,targetResourceKey),resourceKey,owners(emailAddress,displayName),\
+    ownedByMe,sharedWithMeTime,capabilities(canDownload,canListChildren,canAccessViaGenAi),\
+    clientEncryptionDetails(encryptionState)";
+
+/// A file as the API shows it. All but the id may be missing.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct File {
+    pub(super) id: String,
+    #[serde(default)]
+    pub(super) name: String,
+    #[serde(default)]
+    mime_type: String,
+    #[serde(default)]
+    parents: Vec<String>,
+    pub(super) drive_id: Option<String>,
+    #[serde(default)]
+    trashed: bool,
+    version: Option<String>,
+    head_revision_id: Option<String>,
+    md5_checksum: Option<String>,
+    sha256_checksum: Option<String>,
+    size: Option<String>,
+    created_time: Option<String>,
+    modified_time: Option<String>,
+    web_view_link: Option<String>,
+    pub(super) shortcut_details: Option<Shortcut>,
+    #[serde(default)]
+    owners: Vec<Owner>,
+    #[serde(default)]
+    capabilities: Capabilities,
+    client_encryption_details: Option<Encryption>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Shortcut {
+    #[serde(default)]
+    pub(super) target_id: String,
+    pub(super) target_resource_key: Option<String>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Owner {
+    email_address: Option<String>,
+    display_name: Option<String>,
+}
+
+impl Owner {
+    fn called(&self) -> Option<String> {
+        self.email_address.clone().or_else(|| self.display_name.clone()).map(bounds::owner)
+    }
+}
+
+/// What is not said counts as permitted: these are said of files only.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Capabilities {
+    can_download: Option<bool>,
+    can_access_via_gen_ai: Option<bool>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Encryption {
+    encryption_state: Option<String>,
+}
+
+impl File {
+    /// Whether it is the top folder of a shared drive, which has the drive's name elsewhere only.
+    pub(super) fn is_top_of_drive(&self) -> bool {
+        self.drive_id.as_ref() == Some(&self.id)
+    }
+
+    pub(super) fn into_item(mut self) -> Item {
+        // First of all, so that the kind and the mark follow from what is kept.
+        self.name = bounds::name(self.name);
+        self.mime_type = bounds::media_type(self.mime_type);
+        let time =
+            |text: &Option<String>| text.as_deref().and_then(|text| Timestamp::parse("time", text).ok());
+        let modified_at = time(&self.modified_time).or_else(|| time(&self.created_time));
+        let owner = self.owners.first();
+        Item {
+            kind: self.kind(),
+            mark: self.mark(),
+            size: self.size.as_deref().and_then(|size| size.parse().ok()),
+            owner: owner.and_then(Owner::called),
+            parent: self.parents.into_iter().next(),
+            drive: self.drive_id,
+            version: self.version.or(self.modified_time).unwrap_or_default(),
+            modified_at: modified_at.unwrap_or(Timestamp::from_millis(0)),
+            url: self.web_view_link.and_then(bounds::address),
+            trashed: self.trashed,
+            media_type: self.mime_type,
+            name: self.name,
+            id: self.id,
+        }
+    }
+
+    fn kind(&self) -> ItemKind {
+        let unreadable = ItemKind::Unreadable;
+        let encrypted = self.client_encryption_details.as_ref();
+        let encrypted = encrypted.and_then(|details| details.encryption_state.as_deref());
+        match (self.mime_type.as_str(), &self.shortcut_details) {
+            (FOLDER, _) => ItemKind::Folder,
+            (SHORTCUT, Some(to)) if !to.target_id.is_empty() => {
+                ItemKind::Shortcut { target: to.target_id.clone() }
+            }
+            (SHORTCUT, _) => unreadable(SkipReason::Shortcut),
+            _ if encrypted.is_some_and(|state| state.eq_ignore_ascii_case("encrypted")) => {
+                unreadable(SkipReason::Encrypted)
+            }
+            _ if self.capabilities.can_download == Some(false) => unreadable(SkipReason::NotDownloadable),
+            _ if self.capabilities.can_access_via_gen_ai == Some(false) => {
+                unreadable(SkipReason::GenaiRestricted)
+            }
+            (mime, _) if kinds::native(mime).is_some() => ItemKind::File { document: kinds::native(mime) },
+            (mime, _) if kinds::extension(mime, &self.name).is_some() => ItemKind::File { document: None },
+            _ => unreadable(SkipReason::UnsupportedType),
+        }
+    }
+
+    /// Digests say whether contents are equal. What has none is as it was while nobody has edited it.
+    fn mark(&self) -> String {
+        let size = self.size.as_deref().unwrap_or_default();
+        let edited = self.modified_time.as_deref().unwrap_or_default();
+        match (&self.sha256_checksum, &self.md5_checksum, &self.head_revision_id) {
+            _ if kinds::native(&self.mime_type).is_some() => format!("at:{edited}:{}", self.mime_type),
+            (Some(digest), _, _) => format!("{SHA256}{digest}:{size}"),
+            (_, Some(digest), _) => format!("md5:{digest}:{size}"),
+            (_, _, Some(revision)) => format!("rev:{revision}:{size}"),
+            _ => format!("at:{edited}:{}", self.mime_type),
+        }
+    }
+}
+
+/// What marks with a SHA-256 begin with.
+const SHA256: &str = "sha256:";
+
+/// The SHA-256 that an item's mark has, in lower case.
+pub(super) fn sha256_of(mark: &str) -> Option<String> {
+    let digest = mark.strip_prefix(SHA256)?.split(':').next()?;
+    (digest.len() == 64).then(|| digest.to_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domain::document::DocumentType;
+    use serde_json::{Value, json};
+
+    fn item(mut file: Value) -> Item {
+        file["id"] = json!("f1");
+        serde_json::from_value::<File>(file).unwrap().into_item()
+    }
+
+    #[test]
+    fn each_kind_of_file_is_told_apart() {
+        let native = |name: &str| format!("application/vnd.google-apps.{name}");
+        let file = |document| ItemKind::File { document };
+        let cases = [
+            (json!({"mimeType": native("folder")}), ItemKind::Folder),
+            (json!({"mimeType": native("document")}), file(Some(DocumentType::CloudDoc))),
+            (json!({"mimeType": native("spreadsheet")}), file(Some(DocumentType::CloudSheet))),
+            (json!({"mimeType": native("presentation")}), file(Some(DocumentType::CloudSlide))),
+            (json!({"mimeType": native("drawing")}), ItemKind::Unreadable(SkipReason::UnsupportedType)),
+            (json!({"mimeType": "application/pdf"}), file(None)),
+            (json!({"mimeType": "image/png"}), ItemKind::Unreadable(SkipReason::UnsupportedType)),
+            (
+                json!({"mimeType": native("shortcut"), "shortcutDetails": {"targetId": "t9", "targetMimeType": "x"}}),
+                ItemKind::Shortcut { target: "t9".into() },
+            ),
+            (json!({"mimeType": native("shortcut")}), ItemKind::Unreadable(SkipReason::Shortcut)),
+            (
+                json!({"mimeType": "application/pdf", "capabilities": {"canDownload": false}}),
+                ItemKind::Unreadable(SkipReason::NotDownloadable),
+            ),
+            (
+                json!({"mimeType": native("document"), "capabilities": {"canDownload": true, "canAccessViaGenAi": false}}),
+                ItemKind::Unreadable(SkipReason::GenaiRestricted),
+            ),
+            (
+                json!({"mimeType": "application/pdf", "clientEncryptionDetails": {"encryptionState": "encrypted"}}),
+                ItemKind::Unreadable(SkipReason::Encrypted),
+            ),
+            (
+                json!({"mimeType": "application/pdf", "clientEncryptionDetails": {"encryptionState": "unencrypted"}}),
+                file(None),
+            ),
+        ];
+        for (given, wanted) in cases {
+            assert_eq!(item(given.clone()).kind, wanted, "{given}");
+        }
+    }
+
+    #[test]
+    fn the_mark_follows_the_content_and_the_version_everything() {
+        let blob = json!({"mimeType": "application/pdf", "sha256Checksum": "ab", "md5Checksum": "cd", "size": "7",
+            "version": "12", "modifiedTime": "2026-03-01T10:00:00.000Z", "headRevisionId": "r"});
+        let mut renamed = blob.clone();
+        renamed["version"] = json!("13");
+        renamed["modifiedTime"] = json!("2026-04-01T10:00:00.000Z");
+        renamed["name"] = json!("other");
+        let (blob, renamed) = (item(blob), item(renamed));
+        assert_eq!((blob.mark.as_str(), blob.size), ("sha256:ab:7", Some(7)));
+        assert_eq!(blob.mark, renamed.mark);
+        assert_ne!(blob.version, renamed.version);
+        let doc = |time: &str, version: &str| {
+            let mime = "application/vnd.google-apps.document";
+            item(json!({"mimeType": mime, "modifiedTime": time, "version": version})).mark
+        };
+        assert_eq!(doc("2026-03-01T10:00:00.000Z", "1"), doc("2026-03-01T10:00:00.000Z", "2"));
+        assert_ne!(doc("2026-03-01T10:00:00.000Z", "1"), doc("2026-03-01T10:00:00.001Z", "1"));
+    }
+
+    #[test]
+    fn what_is_missing_leaves_an_item_all_the_same() {
+        let bare = item(json!({}));
+        assert_eq!((bare.modified_at, bare.parent, bare.size), (Timestamp::from_millis(0), None, None));
+        let folder = item(json!({"createdTime": "2026-01-02T00:00:00Z", "parents": ["p"], "driveId": "d",
+            "owners": [{"displayName": "Ida"}], "trashed": true, "webViewLink": "https://x.example"}));
+        assert_eq!(folder.modified_at.to_string(), "2026-01-02T00:00:00.000Z");
+        assert_eq!((folder.parent.as_deref(), folder.drive.as_deref()), (Some("p"), Some("d")));
+        assert_eq!((folder.owner.as_deref(), folder.trashed), (Some("Ida"), true));
+    }
+
+    #[test]
+    fn what_people_say_at_length_is_cut() {
+        let long = "ü".repeat(3_000);
+        let owner = json!({"displayName": long});
+        let vague = json!({"name": format!("{long}.md"), "mimeType": "application/octet-stream", "owners": [owner],
+            "webViewLink": format!("https://x.example/{long}")});
+        let file = item(vague);
+        assert_eq!((file.name.chars().count(), file.name.ends_with("ü.md")), (500, true));
+        assert_eq!((file.kind, file.url), (ItemKind::File { document: None }, None));
+        assert_eq!(file.owner.map(|owner| owner.chars().count()), Some(320));
+        let odd = item(json!({"mimeType": format!("image/{long}")}));
+        assert_eq!(odd.media_type.chars().count(), 255);
+        assert!(odd.mark.chars().count() < 300);
+    }
+
+    #[test]
+    fn a_digest_is_read_back_from_the_mark() {
+        let digest = "A".repeat(64);
+        assert_eq!(sha256_of(&format!("sha256:{digest}:9")), Some("a".repeat(64)));
+        assert_eq!(sha256_of("sha256:ab:9"), None);
+        assert_eq!(sha256_of("md5:ab:9"), None);
+    }
+}

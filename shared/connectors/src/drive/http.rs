@@ -1,0 +1,89 @@
+//! The HTTP client: TLS by rustls with ring and the authorities of the system, no redirects, no proxy.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use domain::ports::ConnectorError;
+use reqwest::redirect::Policy;
+use reqwest::{Client, Response};
+use rustls::{ClientConfig, RootCertStore};
+use tokio::sync::OnceCell;
+
+/// The most bytes of an answer that is not content: a full page of a listing has about 2 MB.
+pub(super) const MAX_ANSWER: usize = 32 * 1024 * 1024;
+/// The provider compresses for agents that say `gzip` in their name as well.
+const AGENT: &str = concat!("recollect/", env!("CARGO_PKG_VERSION"), " (gzip)");
+
+/// A client that is made when it is first needed: reading the authorities takes a while, and most processes that know
+/// the drive never ask it.
+#[derive(Default)]
+pub(super) struct Http(OnceCell<Client>);
+
+impl Http {
+    pub(super) async fn client(&self) -> Result<&Client, ConnectorError> {
+        let made = self.0.get_or_try_init(|| async {
+            let made = tokio::task::spawn_blocking(client).await;
+            made.unwrap_or_else(|error| Err(ConnectorError::Unavailable(Box::new(error))))
+        });
+        made.await
+    }
+}
+
+fn client() -> Result<Client, ConnectorError> {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    if roots.is_empty() {
+        tracing::warn!("this system has no certificate authorities: nothing can be reached by https");
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let tls = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| ConnectorError::Fault(format!("TLS: {error}")))?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    Client::builder()
+        .tls_backend_preconfigured(tls)
+        .redirect(Policy::none())
+        // Without this the client obeys the environment's proxies, whatever its features.
+        .no_proxy()
+        .referer(false)
+        .user_agent(AGENT)
+        .connect_timeout(Duration::from_secs(10))
+        .read_timeout(Duration::from_secs(60))
+        .build()
+        .map_err(|error| ConnectorError::Fault(format!("HTTP client: {error}")))
+}
+
+/// A fault of the network. Addresses are left out, as they may be secret.
+pub(super) fn unreachable(error: reqwest::Error) -> ConnectorError {
+    ConnectorError::Unavailable(Box::new(error.without_url()))
+}
+
+/// An answer that is none.
+pub(super) fn unavailable(what: &str) -> ConnectorError {
+    ConnectorError::Unavailable(what.into())
+}
+
+/// The body, `None` when it has more than `limit` bytes.
+pub(super) async fn body(mut response: Response, limit: usize) -> Result<Option<Bytes>, ConnectorError> {
+    let announced = response.content_length().unwrap_or(0);
+    if announced > limit as u64 {
+        return Ok(None);
+    }
+    // What was announced is not believed: memory grows with what comes.
+    let mut bytes = Vec::with_capacity(usize::try_from(announced).unwrap_or(0).min(1024 * 1024));
+    while let Some(chunk) = response.chunk().await.map_err(unreachable)? {
+        if bytes.len() + chunk.len() > limit {
+            return Ok(None);
+        }
+        bytes.extend_from_slice(&chunk);
+    }
+    Ok(Some(bytes.into()))
+}
+
+/// The essence of the media type that an answer says to have, in lower case.
+pub(super) fn media_type(response: &Response) -> String {
+    let value = response.headers().get(reqwest::header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    value.and_then(|value| value.split(';').next()).unwrap_or_default().trim().to_ascii_lowercase()
+}

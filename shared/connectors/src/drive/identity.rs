@@ -1,0 +1,132 @@
+//! Whose account it is, by the identity token that comes with the tokens. It comes from the provider itself over TLS,
+//! so its signature proves nothing more; what it says is checked.
+
+use base64::Engine;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use domain::connection::Account;
+use domain::time::Timestamp;
+use serde::Deserialize;
+use serde_json::Value;
+use url::Url;
+
+/// The provider's own names.
+const ISSUERS: [&str; 2] = ["https://accounts.google.com", "accounts.google.com"];
+/// How far clocks may differ.
+const LEEWAY_SECONDS: i64 = 300;
+
+#[derive(Deserialize)]
+struct Claims {
+    iss: String,
+    aud: Value,
+    sub: String,
+    exp: i64,
+    nonce: Option<String>,
+    email: Option<String>,
+    email_verified: Option<Value>,
+}
+
+/// What an identity token has to say.
+pub(super) struct Expected<'a> {
+    pub(super) client_id: &'a str,
+    pub(super) nonce: &'a str,
+    /// Where the user was asked.
+    pub(super) authorize: &'a Url,
+    pub(super) now: Timestamp,
+}
+
+/// Reads an identity token; else what is wrong with it.
+pub(super) fn account_of(token: &str, expected: &Expected<'_>) -> Result<Account, &'static str> {
+    let claims = claims_of(token).ok_or("the identity token cannot be read")?;
+    let origin = expected.authorize.origin().ascii_serialization();
+    if !ISSUERS.contains(&claims.iss.as_str()) && claims.iss != origin {
+        return Err("the identity token is another provider's");
+    }
+    let for_us = match &claims.aud {
+        Value::String(client) => client == expected.client_id,
+        Value::Array(clients) => clients.iter().any(|client| client == expected.client_id),
+        _ => false,
+    };
+    if !for_us {
+        return Err("the identity token is for another app");
+    }
+    if claims.exp.saturating_add(LEEWAY_SECONDS) <= expected.now.as_millis() / 1000 {
+        return Err("the identity token has expired");
+    }
+    if claims.nonce.as_deref() != Some(expected.nonce) {
+        return Err("the identity token answers another question");
+    }
+    if claims.sub.is_empty() {
+        return Err("the identity token names nobody");
+    }
+    let unverified = claims.email_verified.is_some_and(|said| said == false || said == "false");
+    Ok(Account { subject: claims.sub, email: claims.email.filter(|email| !unverified && !email.is_empty()) })
+}
+
+fn claims_of(token: &str) -> Option<Claims> {
+    let mut parts = token.split('.');
+    let payload = parts.nth(1)?.trim_end_matches('=');
+    let payload = BASE64_URL_SAFE_NO_PAD.decode(payload).ok()?;
+    serde_json::from_slice(&payload).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn read(change: impl Fn(&mut Value)) -> Result<Account, &'static str> {
+        let mut claims = json!({"iss": "https://accounts.google.com", "aud": "app", "sub": "77", "exp": 1_000,
+            "nonce": "n", "email": "ida@example.org", "email_verified": true});
+        change(&mut claims);
+        let payload = BASE64_URL_SAFE_NO_PAD.encode(claims.to_string());
+        let authorize = Url::parse("http://127.0.0.1:81/o/oauth2/v2/auth").unwrap();
+        let now = Timestamp::from_millis(900_000);
+        let expected = Expected { client_id: "app", nonce: "n", authorize: &authorize, now };
+        account_of(&format!("e30.{payload}.c2ln"), &expected)
+    }
+
+    #[test]
+    fn only_the_expected_identity_is_accepted() {
+        let good: [(&str, Value); 5] = [
+            ("iss", json!("accounts.google.com")),
+            ("iss", json!("http://127.0.0.1:81")),
+            ("aud", json!(["other", "app"])),
+            ("exp", json!(601)),
+            ("email_verified", Value::Null),
+        ];
+        for (name, value) in good {
+            let account = read(|claims| claims[name] = value.clone()).unwrap();
+            assert_eq!((account.subject.as_str(), account.email.as_deref()), ("77", Some("ida@example.org")));
+        }
+        let bad: [(&str, Value); 8] = [
+            ("iss", json!("https://accounts.example")),
+            ("aud", json!("other")),
+            ("aud", json!(["other"])),
+            ("exp", json!(600)),
+            ("exp", json!("soon")),
+            ("nonce", json!("m")),
+            ("nonce", Value::Null),
+            ("sub", json!("")),
+        ];
+        for (name, value) in bad {
+            assert!(read(|claims| claims[name] = value.clone()).is_err(), "{name} {value}");
+        }
+    }
+
+    #[test]
+    fn an_address_that_nobody_has_verified_is_not_shown() {
+        for said in [json!(false), json!("false")] {
+            assert_eq!(read(|claims| claims["email_verified"] = said.clone()).unwrap().email, None);
+        }
+    }
+
+    #[test]
+    fn what_is_no_token_is_refused() {
+        let authorize = Url::parse("https://accounts.google.com/").unwrap();
+        let now = Timestamp::from_millis(0);
+        let expected = Expected { client_id: "app", nonce: "n", authorize: &authorize, now };
+        for token in ["", "a.b", "a.!.c", "a.e30.c", "..", "ü.ü.ü"] {
+            assert!(account_of(token, &expected).is_err(), "{token}");
+        }
+    }
+}

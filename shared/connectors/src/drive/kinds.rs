@@ -1,0 +1,121 @@
+//! Which kinds of files become documents, and what each is handed over as.
+
+use domain::document::DocumentType;
+
+/// A folder.
+pub(super) const FOLDER: &str = "application/vnd.google-apps.folder";
+/// A shortcut.
+pub(super) const SHORTCUT: &str = "application/vnd.google-apps.shortcut";
+/// What the media types of everything begin with that exists on the drive only.
+const NATIVE: &str = "application/vnd.google-apps.";
+
+/// Tables, as others read them.
+pub(super) const XLSX: &str = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
+/// Slides, as others read them.
+pub(super) const PPTX: &str = "application/vnd.openxmlformats-officedocument.presentationml.presentation";
+const DOCX: &str = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
+
+/// What exists on the drive only.
+pub(super) fn native(media_type: &str) -> Option<DocumentType> {
+    match media_type.strip_prefix(NATIVE)? {
+        "document" => Some(DocumentType::CloudDoc),
+        "spreadsheet" => Some(DocumentType::CloudSheet),
+        "presentation" => Some(DocumentType::CloudSlide),
+        _ => None,
+    }
+}
+
+/// The extension under which a file's content is handed over; `None` for a kind that is not read.
+pub(super) fn extension(media_type: &str, name: &str) -> Option<String> {
+    let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    if essence.starts_with(NATIVE) {
+        return None;
+    }
+    let known = EXTENSIONS.iter().find(|(known, _)| *known == essence).map(|(_, extension)| *extension);
+    if let Some(extension) = known {
+        return Some(extension.to_owned());
+    }
+    let named = name.rsplit_once('.').map(|(_, end)| end.to_ascii_lowercase());
+    let named =
+        named.filter(|end| (1..=10).contains(&end.len()) && end.bytes().all(|b| b.is_ascii_alphanumeric()));
+    if essence.starts_with("text/") {
+        return Some(named.unwrap_or_else(|| "txt".to_owned()));
+    }
+    let vague =
+        essence.is_empty() || essence == "application/octet-stream" || essence.starts_with("application/x-");
+    let readable = |end: &String| READABLE.contains(&end.as_str());
+    named.filter(|end| (vague || essence == "application/javascript") && readable(end))
+}
+
+/// Kinds that say all.
+const EXTENSIONS: [(&str, &str); 27] = [
+    ("application/pdf", "pdf"),
+    ("application/x-pdf", "pdf"),
+    (DOCX, "docx"),
+    (XLSX, "xlsx"),
+    (PPTX, "pptx"),
+    ("application/vnd.ms-word.document.macroenabled.12", "docm"),
+    ("application/vnd.ms-excel.sheet.macroenabled.12", "xlsm"),
+    ("application/vnd.ms-powerpoint.presentation.macroenabled.12", "pptm"),
+    ("application/vnd.oasis.opendocument.text", "odt"),
+    ("application/vnd.oasis.opendocument.presentation", "odp"),
+    ("application/vnd.oasis.opendocument.spreadsheet", "ods"),
+    ("application/msword", "doc"),
+    ("application/vnd.ms-excel", "xls"),
+    ("application/vnd.ms-powerpoint", "ppt"),
+    ("application/rtf", "rtf"),
+    ("text/rtf", "rtf"),
+    ("application/epub+zip", "epub"),
+    ("application/xhtml+xml", "xhtml"),
+    ("text/html", "html"),
+    ("text/markdown", "md"),
+    ("text/x-markdown", "md"),
+    ("text/csv", "csv"),
+    ("text/tab-separated-values", "tsv"),
+    ("application/json", "json"),
+    ("application/xml", "xml"),
+    ("message/rfc822", "eml"),
+    ("application/x-ipynb+json", "ipynb"),
+];
+
+/// Names that say more than a vague kind.
+const READABLE: [&str; 38] = [
+    "pdf", "docx", "docm", "xlsx", "xlsm", "pptx", "pptm", "odt", "odp", "ods", "doc", "xls", "ppt", "rtf",
+    "epub", "html", "htm", "md", "markdown", "txt", "text", "csv", "tsv", "json", "jsonl", "yaml", "yml",
+    "toml", "xml", "eml", "ipynb", "js", "ts", "py", "rs", "sh", "sql", "tex",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_read_is_handed_over_by_its_kind_and_never_by_its_name() {
+        let cases = [
+            ("application/pdf", "Plan", Some("pdf")),
+            ("application/pdf", "Plan.docx", Some("pdf")),
+            (DOCX, "a.b", Some("docx")),
+            ("Text/Markdown; charset=utf-8", "notes", Some("md")),
+            ("text/plain", "notes", Some("txt")),
+            ("text/plain", "notes.MD", Some("md")),
+            ("text/plain", "notes.with spaces", Some("txt")),
+            ("text/plain", "ends.", Some("txt")),
+            ("text/x-python", "tool.py", Some("py")),
+            ("application/octet-stream", "notes.md", Some("md")),
+            ("application/x-yaml", "open.yaml", Some("yaml")),
+            ("application/octet-stream", "setup.exe", None),
+            ("application/octet-stream", "notes", None),
+            ("application/zip", "notes.md", None),
+            ("application/x-zip-compressed", "all.zip", None),
+            ("image/png", "a.png", None),
+            ("video/mp4", "a.mp4", None),
+            ("application/vnd.google-apps.form", "a.pdf", None),
+            ("application/vnd.google-apps.document", "a.md", None),
+        ];
+        for (media_type, name, wanted) in cases {
+            assert_eq!(extension(media_type, name).as_deref(), wanted, "{media_type} {name}");
+        }
+        assert_eq!(native("application/vnd.google-apps.spreadsheet"), Some(DocumentType::CloudSheet));
+        assert_eq!(native("application/vnd.google-apps.drawing"), None);
+    }
+}

@@ -1,0 +1,116 @@
+//! Markdown as the drive exports it, without the pictures inside: they are longer than all of the text.
+
+/// The most bytes of a picture's description.
+const MAX_DESCRIPTION: usize = 1_000;
+
+/// The text with pictures replaced by their descriptions.
+pub(super) fn without_pictures(text: &str) -> String {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut labels = Vec::new();
+    let mut kept = String::with_capacity(text.len().min(1024 * 1024));
+    for line in text.split_inclusive('\n') {
+        match picture_definition(line) {
+            Some(label) => labels.push(label.to_lowercase()),
+            None => kept.push_str(line),
+        }
+    }
+    without_uses(&kept, &labels)
+}
+
+/// The label of a line as `[image1]: <data:image/png;base64,iVBOR…>`.
+fn picture_definition(line: &str) -> Option<&str> {
+    let (label, target) = line.trim_start_matches(' ').strip_prefix('[')?.split_once("]:")?;
+    let target = target.trim_start();
+    let target = target.strip_prefix('<').unwrap_or(target);
+    (is_data(target) && !label.contains(['[', ']'])).then_some(label)
+}
+
+fn is_data(target: &str) -> bool {
+    target.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"))
+}
+
+/// Replaces each `![description](data:…)` and `![description][label]` of a known label by the description.
+fn without_uses(text: &str, labels: &[String]) -> String {
+    let mut kept = String::with_capacity(text.len());
+    // What nothing closes any more is not searched for its end again and again.
+    let last_closed = text.rfind(')').unwrap_or(0);
+    let mut rest = text;
+    while let Some(start) = rest.find("![") {
+        kept.push_str(&rest[..start]);
+        let picture = &rest[start..];
+        let may_close = text.len() - picture.len() < last_closed;
+        let (description, length) = picture_at(picture, labels, may_close).unwrap_or(("![", 2));
+        kept.push_str(description);
+        rest = &picture[length..];
+    }
+    kept.push_str(rest);
+    kept
+}
+
+/// The description of the picture that a text begins with, and how much of the text the picture is.
+fn picture_at<'a>(text: &'a str, labels: &[String], may_close: bool) -> Option<(&'a str, usize)> {
+    let (description, after) = bracketed(text.strip_prefix('!')?)?;
+    let before = text.len() - after.len();
+    if let Some(target) = after.strip_prefix('(') {
+        let target = target.strip_prefix('<').unwrap_or(target);
+        // Data has no parentheses: percent signs or base64.
+        return (may_close && is_data(target))
+            .then(|| after.find(')'))
+            .flatten()
+            .map(|end| (description, before + end + 1));
+    }
+    let (label, rest) = bracketed(after)?;
+    let named = if label.is_empty() { description } else { label };
+    let known = labels.iter().any(|label| *label == named.to_lowercase());
+    known.then_some((description, text.len() - rest.len()))
+}
+
+/// What stands in the brackets that a text begins with, and what comes after them. Descriptions are short: a text full
+/// of open brackets is not searched to its end for each.
+fn bracketed(text: &str) -> Option<(&str, &str)> {
+    let inside = text.strip_prefix('[')?;
+    let near = &inside.as_bytes()[..inside.len().min(MAX_DESCRIPTION)];
+    let end = near.iter().position(|byte| *byte == b']')?;
+    Some((&inside[..end], &inside[end + 1..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pictures_leave_their_descriptions_and_nothing_else() {
+        let cases = [
+            ("# Plan\n\n![][image1]\n\n[image1]: <data:image/png;base64,iVBORw0KGgo=>\n", "# Plan\n\n\n\n"),
+            ("![A chart][Image1] rises\n[image1]: data:image/png;base64,AA==", "A chart rises\n"),
+            ("a ![logo](data:image/gif;base64,R0lG) b", "a logo b"),
+            ("a ![logo](<data:image/gif;base64,R0lG>) b", "a logo b"),
+            ("![x](https://pictures.example/x.png)", "![x](https://pictures.example/x.png)"),
+            (
+                "![x][other]\n[other]: https://pictures.example",
+                "![x][other]\n[other]: https://pictures.example",
+            ),
+            ("[data]: see below\n![", "[data]: see below\n!["),
+            ("\u{feff}Grüße ![ü][é]", "Grüße ![ü][é]"),
+            ("![image1][]\n[image1]: <DATA:,x>\n", "image1\n"),
+            ("![never closed](data:image/png;base64,AA", "![never closed](data:image/png;base64,AA"),
+            ("![[nested](data:,x)", "[nested"),
+        ];
+        for (given, wanted) in cases {
+            assert_eq!(without_pictures(given), wanted, "{given}");
+        }
+    }
+
+    #[test]
+    fn a_large_export_is_read_in_one_go() {
+        let picture = "A".repeat(2_000_000);
+        let mut text = "![][image1] words ".repeat(20_000);
+        text.push_str(&format!("\n[image1]: <data:image/png;base64,{picture}>\n"));
+        let kept = without_pictures(&text);
+        assert_eq!(kept, format!("{}\n", " words ".repeat(20_000)));
+        for hostile in ["![", "![a](data:", "![a](data:]", "![]", "![]["] {
+            let text = hostile.repeat(50_000);
+            assert_eq!(without_pictures(&text), text);
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! The drive against a server that answers as scripted. `tests/drive.rs` has the whole of it against a whole stand-in.
+
+mod content;
+mod pages;
+mod permission;
+mod stage;
+mod told;
+
+use domain::ports::{ConnectorError, Item, ItemKind};
+use domain::time::Timestamp;
+use serde_json::{Value, json};
+
+const HTML: &str = "Content-Type: text/html\r\n";
+
+/// An error as the API words it.
+fn error(status: u16, reason: &str) -> Value {
+    json!({"error": {"code": status, "message": "private words", "errors": [{"domain": "global", "reason": reason}]}})
+}
+
+/// A file that was listed a moment ago.
+fn item(media_type: &str) -> Item {
+    Item {
+        id: "f1".into(),
+        parent: None,
+        name: "Plan".into(),
+        kind: ItemKind::File { document: super::kinds::native(media_type) },
+        drive: None,
+        media_type: media_type.into(),
+        version: "1".into(),
+        mark: String::new(),
+        size: None,
+        modified_at: Timestamp::from_millis(0),
+        url: None,
+        owner: None,
+        trashed: false,
+    }
+}
+
+/// An error with all of its causes, as somebody may log it.
+fn all_words(error: &ConnectorError) -> String {
+    let mut words = format!("{error:?} {error}");
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        words.push_str(&format!(" {error:?} {error}"));
+        cause = error.source();
+    }
+    words
+}

@@ -1,0 +1,117 @@
+//! A server of a test's own, which answers as scripted and remembers what it was asked.
+
+use std::sync::{Arc, Mutex};
+
+use domain::metadata::Metadata;
+use domain::ports::Access;
+use domain::vault::Secret;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+use crate::Settings;
+use crate::drive::Drive;
+
+/// The access token of tests.
+pub(super) const TOKEN: &str = "ya29.hidden-access";
+
+/// An answer: for requests whose line begins so, in the order given, each once.
+struct Line {
+    request: String,
+    answer: Vec<u8>,
+}
+
+/// The server. It ends with the test's runtime.
+pub(super) struct Stage {
+    pub(super) url: String,
+    lines: Arc<Mutex<Vec<Line>>>,
+    asked: Arc<Mutex<Vec<String>>>,
+}
+
+impl Stage {
+    pub(super) async fn open() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let stage = Self { url, lines: Arc::default(), asked: Arc::default() };
+        let (lines, asked) = (stage.lines.clone(), stage.asked.clone());
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                tokio::spawn(serve(stream, lines.clone(), asked.clone()));
+            }
+        });
+        stage
+    }
+
+    /// The drive at this server.
+    pub(super) fn drive(&self) -> Drive {
+        Drive::new(&Settings::stand_in(&self.url, "app", "hidden-app-secret")).unwrap()
+    }
+
+    /// Answers a request with JSON.
+    pub(super) fn json(&self, request: &str, status: u16, body: &serde_json::Value) -> &Self {
+        self.answer(request, status, "Content-Type: application/json; charset=UTF-8\r\n", body.to_string())
+    }
+
+    /// Answers a request with any body.
+    pub(super) fn answer(&self, request: &str, status: u16, headers: &str, body: impl AsRef<[u8]>) -> &Self {
+        let body = body.as_ref();
+        let head = format!(
+            "HTTP/1.1 {status} X\r\nContent-Length: {}\r\n{headers}Connection: close\r\n\r\n",
+            body.len()
+        );
+        self.raw(request, [head.as_bytes(), body].concat())
+    }
+
+    /// Answers a request with these very bytes.
+    pub(super) fn raw(&self, request: &str, answer: Vec<u8>) -> &Self {
+        self.lines.lock().unwrap().push(Line { request: request.to_owned(), answer });
+        self
+    }
+
+    /// The requests so far, with headers and bodies.
+    pub(super) fn asked(&self) -> Vec<String> {
+        self.asked.lock().unwrap().clone()
+    }
+
+    /// The last request.
+    pub(super) fn last(&self) -> String {
+        self.asked().pop().unwrap()
+    }
+}
+
+/// What requests of tests need.
+pub(super) fn access() -> Access {
+    Access { token: Some(Secret::new(TOKEN)), metadata: Metadata::default() }
+}
+
+async fn serve(mut stream: TcpStream, lines: Arc<Mutex<Vec<Line>>>, asked: Arc<Mutex<Vec<String>>>) {
+    let request = read(&mut stream).await;
+    let answer = {
+        let mut lines = lines.lock().unwrap();
+        let found = lines.iter().position(|line| request.starts_with(&line.request));
+        found.map(|at| lines.remove(at).answer)
+    };
+    asked.lock().unwrap().push(request);
+    let unscripted = || b"HTTP/1.1 418 X\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".to_vec();
+    let _ = stream.write_all(&answer.unwrap_or_else(unscripted)).await;
+    let _ = stream.shutdown().await;
+}
+
+async fn read(stream: &mut TcpStream) -> String {
+    let mut bytes = Vec::new();
+    let mut chunk = [0; 4096];
+    loop {
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        if let Some((head, body)) = text.split_once("\r\n\r\n") {
+            let length = head.lines().find_map(|line| {
+                line.to_ascii_lowercase().strip_prefix("content-length:")?.trim().parse::<usize>().ok()
+            });
+            if body.len() >= length.unwrap_or(0) {
+                return text;
+            }
+        }
+        match stream.read(&mut chunk).await {
+            Ok(0) | Err(_) => return text,
+            Ok(count) => bytes.extend_from_slice(&chunk[..count]),
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! The token endpoint.
+
+use std::time::Duration;
+
+use domain::ports::{ConnectorError, OAuthClient};
+use futures::future::BoxFuture;
+use oauth2::basic::{
+    BasicErrorResponse, BasicRevocationErrorResponse, BasicTokenIntrospectionResponse, BasicTokenType,
+};
+use oauth2::{
+    AuthType, AuthUrl, ClientId, ClientSecret, EndpointNotSet, EndpointSet, ExtraTokenFields, HttpRequest,
+    HttpResponse, RedirectUrl, RequestTokenError, StandardRevocableToken, StandardTokenResponse, TokenUrl,
+};
+use reqwest::header::HeaderMap;
+use serde::{Deserialize, Serialize};
+
+use super::Drive;
+use super::failure::throttled;
+use super::http::{body, unavailable, unreachable};
+
+/// The most bytes of an answer.
+const MAX_ANSWER: usize = 256 * 1024;
+/// How long an answer may take: less than a worker may take to renew a permission.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What the endpoint says beyond the standard.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Extra {
+    pub(super) id_token: Option<String>,
+    pub(super) refresh_token_expires_in: Option<i64>,
+}
+
+impl ExtraTokenFields for Extra {}
+
+impl std::fmt::Debug for Extra {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Extra(…)")
+    }
+}
+
+/// An answer with tokens.
+pub(super) type Answer = StandardTokenResponse<Extra, BasicTokenType>;
+
+/// An app with its addresses.
+pub(super) type App = oauth2::Client<
+    BasicErrorResponse,
+    Answer,
+    BasicTokenIntrospectionResponse,
+    StandardRevocableToken,
+    BasicRevocationErrorResponse,
+    EndpointSet,
+    EndpointNotSet,
+    EndpointNotSet,
+    EndpointNotSet,
+    EndpointSet,
+>;
+
+/// Why there are no tokens.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Refusal {
+    /// The code or the refresh token is not good (any more); the word for why.
+    #[error("the grant is not valid: {0}")]
+    InvalidGrant(&'static str),
+    /// Everything else.
+    #[error(transparent)]
+    Other(#[from] ConnectorError),
+}
+
+/// An answer without tokens.
+#[derive(Deserialize)]
+struct ErrorAnswer {
+    error: String,
+    #[serde(default)]
+    error_subtype: String,
+    #[serde(default)]
+    error_description: String,
+}
+
+impl Drive {
+    pub(super) fn app(&self, client: &OAuthClient, redirect: Option<&str>) -> Result<App, ConnectorError> {
+        let app: App = oauth2::Client::new(ClientId::new(client.app.client_id().to_owned()))
+            .set_client_secret(ClientSecret::new(client.secret.expose().to_owned()))
+            .set_auth_uri(AuthUrl::from_url(self.addresses.authorize.clone()))
+            .set_token_uri(TokenUrl::from_url(self.addresses.token.clone()))
+            .set_auth_type(AuthType::RequestBody);
+        let Some(redirect) = redirect else { return Ok(app) };
+        let redirect = RedirectUrl::new(redirect.to_owned());
+        let redirect = redirect.map_err(|_| ConnectorError::Fault("the address for the answer".into()))?;
+        Ok(app.set_redirect_uri(redirect))
+    }
+
+    /// What carries the requests of the `oauth2` crate to the provider.
+    pub(super) async fn carrier(&self) -> Result<impl Fn(HttpRequest) -> Carried + use<>, ConnectorError> {
+        let client = self.http.client().await?.clone();
+        Ok(move |request| -> Carried { Box::pin(carry(client.clone(), request)) })
+    }
+}
+
+/// An answer for the `oauth2` crate, in time.
+type Carried = BoxFuture<'static, Result<HttpResponse, Refusal>>;
+
+/// The crate sees good answers only: what it makes of others says too little, or holds all of the body.
+async fn carry(client: reqwest::Client, request: HttpRequest) -> Result<HttpResponse, Refusal> {
+    let mut request = reqwest::Request::try_from(request).map_err(unreachable)?;
+    *request.timeout_mut() = Some(PATIENCE);
+    let response = client.execute(request).await.map_err(unreachable)?;
+    let (status, headers) = (response.status(), response.headers().clone());
+    let body = body(response, MAX_ANSWER).await?.ok_or_else(|| unavailable("an answer without end"))?;
+    if !status.is_success() {
+        return Err(refusal(status.as_u16(), &headers, &body));
+    }
+    if serde_json::from_slice::<serde::de::IgnoredAny>(&body).is_err() {
+        return Err(unavailable("no answer of the token endpoint").into());
+    }
+    Ok(HttpResponse::new(body.into()))
+}
+
+/// What the crate makes of it. Its own words may hold the body.
+pub(super) fn refused(error: RequestTokenError<Refusal, BasicErrorResponse>) -> Refusal {
+    match error {
+        RequestTokenError::Request(refusal) => refusal,
+        _ => ConnectorError::Fault("the token endpoint's answer is not one of tokens".into()).into(),
+    }
+}
+
+/// What an answer without tokens means.
+fn refusal(status: u16, headers: &HeaderMap, body: &[u8]) -> Refusal {
+    if status == 429 {
+        return throttled(headers).into();
+    }
+    let answer = match serde_json::from_slice::<ErrorAnswer>(body) {
+        Ok(answer) if status < 500 => answer,
+        _ => return unavailable("no answer of the token endpoint").into(),
+    };
+    let name: String =
+        answer.error.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').take(60).collect();
+    let session = [&answer.error_subtype, &answer.error_description];
+    let session = session.iter().any(|text| text.contains("invalid_rapt") || text.contains("rapt_required"));
+    match name.as_str() {
+        "invalid_grant" if session => Refusal::InvalidGrant("invalid_rapt"),
+        "invalid_grant" => Refusal::InvalidGrant("invalid_grant"),
+        "invalid_client" | "unauthorized_client" | "deleted_client" | "redirect_uri_mismatch" => {
+            ConnectorError::App(name).into()
+        }
+        "admin_policy_enforced" | "access_denied" | "org_internal" => ConnectorError::Policy(name).into(),
+        "temporarily_unavailable" | "server_error" | "internal_failure" => {
+            unavailable("the token endpoint has a fault").into()
+        }
+        "rate_limit_exceeded" => throttled(headers).into(),
+        _ => ConnectorError::Fault(format!("the token endpoint refuses the request: {name}")).into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_refusal_means_what_has_to_be_done_about_it() {
+        let error = |name: &str| format!(r#"{{"error":"{name}","error_description":"secret words"}}"#);
+        let cases = [
+            (400, error("invalid_grant"), "InvalidGrant(\"invalid_grant\")"),
+            (
+                400,
+                r#"{"error":"invalid_grant","error_subtype":"invalid_rapt"}"#.into(),
+                "InvalidGrant(\"invalid_rapt\")",
+            ),
+            (
+                400,
+                r#"{"error":"invalid_grant","error_description":"reauth related error (invalid_rapt)"}"#
+                    .into(),
+                "InvalidGrant(\"invalid_rapt\")",
+            ),
+            (401, error("invalid_client"), "Other(App(\"invalid_client\"))"),
+            (401, error("unauthorized_client"), "Other(App("),
+            (400, error("redirect_uri_mismatch"), "Other(App("),
+            (400, error("admin_policy_enforced"), "Other(Policy("),
+            (403, error("access_denied"), "Other(Policy("),
+            (400, error("invalid_request"), "Other(Fault("),
+            (503, error("invalid_grant"), "Other(Unavailable("),
+            (500, "<html>fault</html>".into(), "Other(Unavailable("),
+            (502, "<html>secret words</html>".into(), "Other(Unavailable("),
+            (400, "<html>secret words</html>".into(), "Other(Unavailable("),
+            (429, "<html>slow</html>".into(), "Other(Throttled"),
+        ];
+        for (status, body, wanted) in cases {
+            let meant = format!("{:?}", refusal(status, &HeaderMap::new(), body.as_bytes()));
+            assert!(meant.starts_with(wanted), "{status} {body}: {meant}");
+            assert!(!meant.contains("secret"), "{meant}");
+        }
+    }
+
+    #[test]
+    fn an_answer_does_not_show_what_it_holds() {
+        let text = r#"{"access_token":"hidden1","token_type":"Bearer","expires_in":3599,"refresh_token":"hidden2",
+            "scope":"a b","id_token":"hidden3","refresh_token_expires_in":604799}"#;
+        let answer: Answer = serde_json::from_str(text).unwrap();
+        assert!(!format!("{answer:?}").contains("hidden"));
+        assert_eq!(answer.extra_fields().refresh_token_expires_in, Some(604_799));
+    }
+}

@@ -1,0 +1,174 @@
+//! What the operator of the service says about the drive: an OAuth app, and other addresses than the usual ones.
+
+use domain::connection::AppRef;
+use domain::ports::OAuthClient;
+use domain::vault::Secret;
+use url::{Host, Url};
+
+const API: &str = "https://www.googleapis.com";
+const AUTHORIZE: &str = "https://accounts.google.com/o/oauth2/v2/auth";
+const TOKEN: &str = "https://oauth2.googleapis.com/token";
+const REVOKE: &str = "https://oauth2.googleapis.com/revoke";
+
+/// The operator's settings. Addresses that are not given are those of the real drive.
+#[derive(Debug, Clone, Default)]
+pub struct Settings {
+    /// The client id of the operator's OAuth app.
+    pub client_id: Option<String>,
+    /// Its secret.
+    pub client_secret: Option<Secret>,
+    /// One server that is everything at once, under the usual paths: a stand-in for the drive.
+    pub url: Option<String>,
+    /// Where the API is, without `/drive/v3`.
+    pub api_url: Option<String>,
+    /// Where users are asked for permission.
+    pub auth_url: Option<String>,
+    /// Where codes are exchanged for tokens.
+    pub token_url: Option<String>,
+    /// Where tokens are revoked.
+    pub revoke_url: Option<String>,
+}
+
+/// A setting is not good.
+#[derive(Debug, thiserror::Error)]
+#[error("{name}: {reason}")]
+pub struct SettingsError {
+    name: &'static str,
+    reason: &'static str,
+}
+
+/// Where the drive is.
+#[derive(Debug, Clone)]
+pub(crate) struct Addresses {
+    /// The API, without `/drive/v3` and without a slash at the end.
+    pub(crate) api: String,
+    pub(crate) authorize: Url,
+    pub(crate) token: Url,
+    pub(crate) revoke: Url,
+}
+
+impl Settings {
+    /// Reads the settings by their names, as `CLOUD_DRIVE_CLIENT_ID`. An empty text is no setting.
+    pub fn from_environment(lookup: impl Fn(&str) -> Option<String>) -> Self {
+        let filled = |name: &str| lookup(name).filter(|text| !text.trim().is_empty());
+        Self {
+            client_id: filled("CLOUD_DRIVE_CLIENT_ID"),
+            client_secret: filled("CLOUD_DRIVE_CLIENT_SECRET").map(Secret::new),
+            url: filled("CLOUD_DRIVE_URL"),
+            api_url: filled("CLOUD_DRIVE_API_URL"),
+            auth_url: filled("CLOUD_DRIVE_AUTH_URL"),
+            token_url: filled("CLOUD_DRIVE_TOKEN_URL"),
+            revoke_url: filled("CLOUD_DRIVE_REVOKE_URL"),
+        }
+    }
+
+    /// A stand-in at `url`, and the app that it knows.
+    pub fn stand_in(url: &str, client_id: &str, client_secret: &str) -> Self {
+        Self {
+            client_id: Some(client_id.to_owned()),
+            client_secret: Some(Secret::new(client_secret)),
+            url: Some(url.to_owned()),
+            ..Self::default()
+        }
+    }
+
+    /// The operator's app, where it is complete.
+    pub(crate) fn operator(&self) -> Option<OAuthClient> {
+        let app = AppRef::Operator { client_id: self.client_id.clone()? };
+        Some(OAuthClient { app, secret: self.client_secret.clone()? })
+    }
+
+    pub(crate) fn addresses(&self) -> Result<Addresses, SettingsError> {
+        let one = |name, given: &Option<String>, path: &str, usual: &str| {
+            let base = self.url.as_deref().map(|url| format!("{}{path}", url.trim_end_matches('/')));
+            let named = if given.is_some() { name } else { "CLOUD_DRIVE_URL" };
+            address(named, given.as_deref().or(base.as_deref()).unwrap_or(usual))
+        };
+        let api = one("CLOUD_DRIVE_API_URL", &self.api_url, "", API)?;
+        let api = api.as_str().trim_end_matches('/').trim_end_matches("/drive/v3");
+        Ok(Addresses {
+            api: api.to_owned(),
+            authorize: one("CLOUD_DRIVE_AUTH_URL", &self.auth_url, "/o/oauth2/v2/auth", AUTHORIZE)?,
+            token: one("CLOUD_DRIVE_TOKEN_URL", &self.token_url, "/token", TOKEN)?,
+            revoke: one("CLOUD_DRIVE_REVOKE_URL", &self.revoke_url, "/revoke", REVOKE)?,
+        })
+    }
+}
+
+/// Tokens travel to these addresses: in the clear only inside this machine.
+fn address(name: &'static str, text: &str) -> Result<Url, SettingsError> {
+    let wrong = |reason| SettingsError { name, reason };
+    let url = Url::parse(text).map_err(|_| wrong("not an address"))?;
+    let plain = url.query().is_none() && url.fragment().is_none();
+    if !plain || !url.username().is_empty() || url.password().is_some() {
+        return Err(wrong("an address without user, query and fragment"));
+    }
+    match url.scheme() {
+        "https" => Ok(url),
+        "http" if is_loopback(&url) => Ok(url),
+        _ => Err(wrong("https, or http to this machine")),
+    }
+}
+
+/// Whether an address leads to this machine.
+pub(crate) fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_usual_addresses_are_the_drives() {
+        let usual = Settings::default().addresses().unwrap();
+        assert_eq!(usual.api, "https://www.googleapis.com");
+        assert_eq!(usual.token.as_str(), "https://oauth2.googleapis.com/token");
+        assert!(Settings::default().operator().is_none());
+    }
+
+    #[test]
+    fn one_server_may_be_everything_and_single_addresses_win() {
+        let mut settings = Settings::stand_in("http://127.0.0.1:9/", "app", "hidden");
+        settings.token_url = Some("https://tokens.example/new".into());
+        let addresses = settings.addresses().unwrap();
+        assert_eq!(addresses.api, "http://127.0.0.1:9");
+        assert_eq!(addresses.authorize.as_str(), "http://127.0.0.1:9/o/oauth2/v2/auth");
+        assert_eq!(addresses.token.as_str(), "https://tokens.example/new");
+        assert_eq!(addresses.revoke.as_str(), "http://127.0.0.1:9/revoke");
+        assert!(!format!("{settings:?}").contains("hidden"));
+    }
+
+    #[test]
+    fn tokens_leave_the_machine_sealed_only() {
+        let with = |api: &str| Settings { api_url: Some(api.into()), ..Settings::default() }.addresses();
+        for good in
+            ["https://drive.example", "http://localhost:80", "http://[::1]:7", "http://127.9.9.9/drive/v3"]
+        {
+            assert!(with(good).is_ok(), "{good}");
+        }
+        for bad in [
+            "http://drive.example",
+            "drive",
+            "ftp://localhost",
+            "https://a:b@c.example",
+            "https://c.example?x",
+        ] {
+            assert!(with(bad).unwrap_err().to_string().starts_with("CLOUD_DRIVE_API_URL: "), "{bad}");
+        }
+        assert_eq!(with("http://127.0.0.1:5/drive/v3/").unwrap().api, "http://127.0.0.1:5");
+    }
+
+    #[test]
+    fn empty_variables_are_no_settings() {
+        let read =
+            Settings::from_environment(|name| Some(if name.ends_with("ID") { "app" } else { " " }.into()));
+        assert_eq!((read.client_id.as_deref(), read.client_secret), (Some("app"), None));
+        assert_eq!(read.url, None);
+    }
+}

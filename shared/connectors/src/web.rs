@@ -1,0 +1,166 @@
+//! The pages of a website: one host, crawled from a start address or a sitemap. Everything goes through the guarded
+//! client, so that no address of a caller's leads into a network of ours.
+
+mod crawl;
+mod frontier;
+mod markup;
+mod page;
+mod site;
+mod sitemap;
+#[cfg(test)]
+mod tests;
+mod visit;
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use domain::Metadata;
+use domain::connection::{Provider, SkipReason};
+use domain::document::BodyForm;
+use domain::ports::{
+    Access, Changes, Connector, ConnectorError, ConnectorResult, Fetched, Item, Listing, OAuth, View, Watched,
+};
+use remote::Fetcher;
+use url::Url;
+
+use crate::bounds;
+use crawl::Crawl;
+use site::{Plan, named};
+use visit::{Visit, essence, is_html, is_read};
+
+/// What sites call us in their rules.
+const AGENT: &str = "recollect";
+/// The only feed.
+const FEED: &str = "site";
+/// How long to wait between two requests to a site that asks for nothing.
+const PACE: Duration = Duration::from_millis(250);
+/// How long to wait before a page that is gone is believed to be, and after one that gives trouble.
+const DOUBT: Duration = Duration::from_secs(2);
+
+/// Crawls websites.
+#[derive(Debug, Clone)]
+pub(crate) struct Crawler {
+    fetcher: Fetcher,
+    pace: Duration,
+    doubt: Duration,
+}
+
+impl Crawler {
+    pub(crate) fn new(fetcher: Fetcher) -> Self {
+        Self { fetcher, pace: PACE, doubt: DOUBT }
+    }
+}
+
+fn plan(access: &Access) -> ConnectorResult<Plan> {
+    Plan::read(&access.metadata).map_err(ConnectorError::Fault)
+}
+
+fn not_here() -> ConnectorError {
+    ConnectorError::Fault("a website has neither folders nor changes to ask for".into())
+}
+
+#[async_trait]
+impl Connector for Crawler {
+    fn provider(&self) -> Provider {
+        Provider::WebCrawler
+    }
+
+    fn oauth(&self) -> Option<&dyn OAuth> {
+        None
+    }
+
+    fn has_changes(&self) -> bool {
+        false
+    }
+
+    fn check(&self, metadata: &Metadata) -> Result<(), String> {
+        Plan::read(metadata).map(drop)
+    }
+
+    async fn feeds(&self, _: &Access) -> ConnectorResult<Vec<String>> {
+        Ok(vec![FEED.to_owned()])
+    }
+
+    async fn head(&self, _: &Access, _: &str) -> ConnectorResult<String> {
+        Err(not_here())
+    }
+
+    async fn everything(&self, access: &Access, _: &str, page: Option<&str>) -> ConnectorResult<Listing> {
+        let plan = plan(access)?;
+        Crawl::open(self, &plan, page).await?.run().await
+    }
+
+    async fn children(
+        &self,
+        _: &Access,
+        _: &str,
+        _: Option<&str>,
+        _: Option<&str>,
+    ) -> ConnectorResult<Listing> {
+        Err(not_here())
+    }
+
+    async fn changes(&self, _: &Access, _: &str, _: &str) -> ConnectorResult<Changes> {
+        Err(not_here())
+    }
+
+    async fn stat(&self, _: &Access, id: &str) -> ConnectorResult<Option<Item>> {
+        crawl::stat(self, id).await
+    }
+
+    async fn fetch(&self, _: &Access, item: &Item, limit: usize) -> ConnectorResult<Fetched> {
+        let moved = || ConnectorError::Unavailable("the page is not where it was a moment ago".into());
+        let url = Url::parse(&item.id).map_err(|_| ConnectorError::Item(SkipReason::NotDownloadable))?;
+        let page = match self.get(&url).await? {
+            Visit::Page(page) => page,
+            Visit::Gone => return Err(moved()),
+            Visit::NoPage(reason) => return Err(ConnectorError::Item(reason)),
+        };
+        if page.bytes.len() > limit {
+            return Err(ConnectorError::Item(SkipReason::TooLarge));
+        }
+        if Url::parse(&page.url).ok().and_then(|there| named(&there, &page.url)) != Some(url) {
+            return Err(moved());
+        }
+        let essence = essence(&page);
+        let name = match essence.as_str() {
+            _ if is_html(&page) => "page.html",
+            "application/pdf" => "file.pdf",
+            "text/plain" => "file.txt",
+            _ if is_read(&essence) => "file.md",
+            _ => return Err(ConnectorError::Item(SkipReason::UnsupportedType)),
+        };
+        let form = BodyForm::File {
+            name: Some(name.into()),
+            declared: Some(bounds::media_type(page.media_type.unwrap_or(essence))),
+        };
+        Ok(Fetched { bytes: page.bytes, form })
+    }
+
+    async fn browse(
+        &self,
+        _: &Access,
+        _: &View,
+        _: Option<&str>,
+        _: Option<&str>,
+        _: Option<&str>,
+    ) -> ConnectorResult<Listing> {
+        Err(not_here())
+    }
+
+    async fn watch(
+        &self,
+        _: &Access,
+        _: &str,
+        _: &str,
+        _: &str,
+        _: &str,
+        _: &str,
+    ) -> ConnectorResult<Option<Watched>> {
+        Ok(None)
+    }
+
+    async fn unwatch(&self, _: &Access, _: &str, _: &str) -> ConnectorResult<()> {
+        Ok(())
+    }
+}

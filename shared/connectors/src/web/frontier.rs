@@ -1,0 +1,227 @@
+//! How far a crawl is: what waits to be visited, and what was seen. It travels in the page of a listing, because no process
+//! keeps anything between calls, and so it is bounded.
+
+use std::collections::{HashSet, VecDeque};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
+use domain::Timestamp;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use url::Url;
+
+/// The most bytes of addresses that wait.
+const MAX_WAITING_BYTES: usize = 80 * 1024;
+/// The most sitemaps that wait.
+const MAX_MAPS: usize = 100;
+/// The most addresses that are remembered: 8 bytes of each.
+const MAX_SEEN: usize = 5_000;
+/// How often a page is tried that gives trouble.
+const MAX_TRIES: u8 = 3;
+/// Bytes of an address's digest.
+const MARK: usize = 8;
+
+/// How far a crawl is.
+#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Frontier {
+    /// The first page of the site, which all others share scheme, host and port with.
+    pub(super) site: Option<Url>,
+    waiting: VecDeque<Waiting>,
+    maps: Vec<Waiting>,
+    /// Digests of the addresses that were seen, one after another, in base64.
+    #[serde(with = "marks")]
+    seen: HashSet<[u8; MARK]>,
+    /// Pages that were listed.
+    pub(super) listed: usize,
+    /// Pages that were visited.
+    pub(super) visited: usize,
+    /// Whether something was left out that may belong to the site.
+    pub(super) incomplete: bool,
+    /// Bytes of the addresses that wait.
+    bytes: usize,
+}
+
+/// An address that waits.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Waiting {
+    #[serde(rename = "u")]
+    pub(super) url: Url,
+    /// How many links away from the start.
+    #[serde(rename = "d")]
+    pub(super) depth: u64,
+    /// How often it was tried.
+    #[serde(rename = "t", default, skip_serializing_if = "is_default")]
+    pub(super) tries: u8,
+    /// Whether another page has named it as its better self: it is listed whatever it says of itself.
+    #[serde(rename = "n", default, skip_serializing_if = "is_default")]
+    pub(super) named: bool,
+    /// When it last changed, as a sitemap says.
+    #[serde(rename = "m", default, skip_serializing_if = "is_default")]
+    pub(super) changed: Option<Timestamp>,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+impl Waiting {
+    pub(super) fn new(url: Url, depth: u64) -> Self {
+        Self { url, depth, tries: 0, named: false, changed: None }
+    }
+}
+
+impl Frontier {
+    /// Reads what [`Frontier::to_page`] wrote.
+    pub(super) fn read(page: &str) -> Option<Self> {
+        serde_json::from_str(page).ok()
+    }
+
+    /// As the page of a listing.
+    pub(super) fn to_page(&self) -> Option<String> {
+        serde_json::to_string(self).ok()
+    }
+
+    /// The next page to visit.
+    pub(super) fn next(&mut self) -> Option<Waiting> {
+        let next = self.waiting.pop_front()?;
+        self.bytes = self.bytes.saturating_sub(next.url.as_str().len());
+        Some(next)
+    }
+
+    /// The next sitemap to read.
+    pub(super) fn next_map(&mut self) -> Option<Waiting> {
+        let next = self.maps.pop()?;
+        self.bytes = self.bytes.saturating_sub(next.url.as_str().len());
+        Some(next)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.is_empty() && self.maps.is_empty()
+    }
+
+    /// Has a page wait that nobody has seen. `room` is how many may wait.
+    pub(super) fn add(&mut self, waiting: Waiting, room: usize) {
+        let bytes = waiting.url.as_str().len();
+        let is_full = self.waiting.len() >= room || self.bytes + bytes > MAX_WAITING_BYTES;
+        if is_full || self.seen.len() >= MAX_SEEN {
+            self.incomplete |= !self.has_seen(&waiting.url);
+        } else if self.see(&waiting.url) {
+            self.bytes += bytes;
+            self.waiting.push_back(waiting);
+        }
+    }
+
+    /// Has a sitemap wait that nobody has seen.
+    pub(super) fn add_map(&mut self, waiting: Waiting) {
+        let bytes = waiting.url.as_str().len();
+        if self.maps.len() >= MAX_MAPS || self.bytes + bytes > MAX_WAITING_BYTES {
+            self.incomplete |= !self.has_seen(&waiting.url);
+        } else if self.see(&waiting.url) {
+            self.bytes += bytes;
+            self.maps.push(waiting);
+        }
+    }
+
+    /// Puts a page back that gave trouble, behind all others; not for ever.
+    pub(super) fn again(&mut self, mut waiting: Waiting) {
+        waiting.tries += 1;
+        if waiting.tries < MAX_TRIES {
+            self.bytes += waiting.url.as_str().len();
+            self.waiting.push_back(waiting);
+        } else {
+            self.incomplete = true;
+        }
+    }
+
+    /// Takes note of an address; whether it is new.
+    pub(super) fn see(&mut self, url: &Url) -> bool {
+        self.seen.insert(mark(url))
+    }
+
+    fn has_seen(&self, url: &Url) -> bool {
+        self.seen.contains(&mark(url))
+    }
+}
+
+fn mark(url: &Url) -> [u8; MARK] {
+    let mut mark = [0; MARK];
+    mark.copy_from_slice(&Sha256::digest(url.as_str())[..MARK]);
+    mark
+}
+
+mod marks {
+    use super::*;
+
+    pub(super) fn serialize<S: serde::Serializer>(
+        seen: &HashSet<[u8; MARK]>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let mut all: Vec<[u8; MARK]> = seen.iter().copied().collect();
+        all.sort_unstable();
+        serializer.serialize_str(&BASE64.encode(all.concat()))
+    }
+
+    pub(super) fn deserialize<'de, D: serde::Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<HashSet<[u8; MARK]>, D::Error> {
+        let bytes = BASE64.decode(String::deserialize(deserializer)?).map_err(serde::de::Error::custom)?;
+        Ok(bytes.as_chunks::<MARK>().0.iter().copied().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn url(path: &str) -> Url {
+        Url::parse("https://tides.example/").and_then(|site| site.join(path)).expect("an address")
+    }
+
+    #[test]
+    fn a_page_waits_once_and_survives_the_listing() {
+        let mut frontier = Frontier::default();
+        for path in ["/a", "/b", "/a"] {
+            frontier.add(Waiting::new(url(path), 1), 10);
+        }
+        frontier.add_map(Waiting::new(url("/sitemap.xml"), 0));
+        let page = frontier.to_page().expect("a page");
+        let mut read = Frontier::read(&page).expect("a frontier");
+        assert_eq!(read, frontier);
+        assert_eq!(read.next().map(|next| next.url), Some(url("/a")));
+        read.add(Waiting::new(url("/a"), 1), 10);
+        assert_eq!(read.next().map(|next| next.url), Some(url("/b")));
+        assert_eq!(read.next(), None);
+        assert!(!read.is_empty() && read.next_map().is_some() && read.is_empty() && !read.incomplete);
+        assert_eq!(Frontier::read("{}x"), None);
+    }
+
+    #[test]
+    fn trouble_ends() {
+        let mut frontier = Frontier::default();
+        frontier.add(Waiting::new(url("/a"), 1), 10);
+        let mut tries = 0;
+        while let Some(next) = frontier.next() {
+            tries += 1;
+            frontier.again(next);
+        }
+        assert_eq!((tries, frontier.incomplete), (3, true));
+    }
+
+    #[test]
+    fn it_never_grows_beyond_its_page() {
+        let mut frontier = Frontier { site: Some(url("/")), ..Frontier::default() };
+        for number in 0..20_000 {
+            frontier.add(Waiting::new(url(&format!("/{number}?{}", "\"<é".repeat(number % 100))), 9), 1_000);
+            if number % 2 == 0 {
+                let next = frontier.next().expect("a page");
+                frontier.again(next);
+            }
+        }
+        for number in 0..500 {
+            frontier.add_map(Waiting::new(url(&format!("/{number}.xml?{}", "x".repeat(200))), 9));
+        }
+        let bytes = frontier.to_page().expect("a page").len();
+        assert!((50_000..=200_000).contains(&bytes), "{bytes}");
+        assert!(frontier.incomplete);
+    }
+}

@@ -1,0 +1,272 @@
+//! Tags and texts of a page or a sitemap, in one pass whose time grows with its length and nothing else: pages come from
+//! strangers, and this is not behind the wall that parsers are behind.
+
+/// The most attributes of a tag that are looked at.
+const MAX_ATTRIBUTES: usize = 32;
+/// Elements whose content is no markup, and none for people.
+const RAW: [&str; 4] = ["script", "style", "noscript", "template"];
+
+/// What comes next in a text of markup.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Event {
+    /// An element begins; its name is in lower case.
+    Start(Tag),
+    /// An element ends.
+    End(String),
+    /// Text between tags, entities resolved.
+    Text(String),
+}
+
+/// The beginning of an element.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Tag {
+    pub(super) name: String,
+    attributes: Vec<(String, String)>,
+}
+
+impl Tag {
+    /// The value of an attribute.
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
+        self.attributes.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+}
+
+/// Reads markup from its beginning.
+pub(super) struct Markup<'a> {
+    rest: &'a str,
+    /// Whether elements with raw content are elements like others, as in XML.
+    xml: bool,
+}
+
+impl<'a> Markup<'a> {
+    pub(super) fn html(text: &'a str) -> Self {
+        Self { rest: text, xml: false }
+    }
+
+    pub(super) fn xml(text: &'a str) -> Self {
+        Self { rest: text, xml: true }
+    }
+
+    /// Takes what is before `mark`, which goes as well; all of it where there is no mark.
+    fn take_until(&mut self, mark: &str) -> &'a str {
+        match self.rest.split_once(mark) {
+            Some((before, after)) => {
+                self.rest = after;
+                before
+            }
+            None => std::mem::take(&mut self.rest),
+        }
+    }
+
+    fn text(&mut self) -> Event {
+        // A lone `<` is text.
+        let from = usize::from(self.rest.starts_with('<'));
+        let end = self.rest[from..].find('<').map_or(self.rest.len(), |at| at + from);
+        let (text, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        Event::Text(resolved(text))
+    }
+
+    /// What stands between `<` and `>`, with quotes respected.
+    fn tag(&mut self) -> Event {
+        let is_end = self.rest.starts_with("</");
+        self.rest = &self.rest[if is_end { 2 } else { 1 }..];
+        let name = self.word(|c| c.is_whitespace() || matches!(c, '/' | '>')).to_ascii_lowercase();
+        let attributes = self.attributes();
+        if is_end {
+            return Event::End(name);
+        }
+        if !self.xml && RAW.contains(&name.as_str()) {
+            self.skip_raw(&name);
+        }
+        Event::Start(Tag { name, attributes })
+    }
+
+    fn word(&mut self, is_end: impl Fn(char) -> bool) -> &'a str {
+        let end = self.rest.find(is_end).unwrap_or(self.rest.len());
+        let (word, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        word
+    }
+
+    fn attributes(&mut self) -> Vec<(String, String)> {
+        let mut found = Vec::new();
+        loop {
+            self.rest = self.rest.trim_start_matches(|c: char| c.is_whitespace() || c == '/');
+            if self.rest.is_empty() {
+                return found;
+            }
+            if let Some(rest) = self.rest.strip_prefix('>') {
+                self.rest = rest;
+                return found;
+            }
+            let first = self.rest.chars().next().map_or(0, char::len_utf8);
+            // A name has at least one character, whatever that is.
+            let end = self.rest[first..].find(|c: char| c.is_whitespace() || matches!(c, '/' | '>' | '='));
+            let (name, rest) = self.rest.split_at(end.map_or(self.rest.len(), |at| at + first));
+            self.rest = rest;
+            let value = self.value();
+            if found.len() < MAX_ATTRIBUTES {
+                found.push((name.to_ascii_lowercase(), resolved(value)));
+            }
+        }
+    }
+
+    fn value(&mut self) -> &'a str {
+        let Some(rest) = self.rest.trim_start().strip_prefix('=') else {
+            return "";
+        };
+        self.rest = rest.trim_start();
+        for quote in ["\"", "'"] {
+            if let Some(rest) = self.rest.strip_prefix(quote) {
+                self.rest = rest;
+                return self.take_until(quote);
+            }
+        }
+        self.word(|c| c.is_whitespace() || c == '>')
+    }
+
+    /// Leaves out the content of an element up to its end tag.
+    fn skip_raw(&mut self, name: &str) {
+        loop {
+            self.take_until("</");
+            let named = self.rest.get(..name.len()).is_some_and(|end| end.eq_ignore_ascii_case(name));
+            if self.rest.is_empty() || named {
+                self.take_until(">");
+                return;
+            }
+        }
+    }
+}
+
+impl Iterator for Markup<'_> {
+    type Item = Event;
+
+    fn next(&mut self) -> Option<Event> {
+        loop {
+            if self.rest.is_empty() {
+                return None;
+            }
+            if let Some(rest) = self.rest.strip_prefix("<!--") {
+                self.rest = rest;
+                self.take_until("-->");
+            } else if let Some(rest) = self.rest.strip_prefix("<![CDATA[") {
+                self.rest = rest;
+                return Some(Event::Text(self.take_until("]]>").to_owned()));
+            } else if self.rest.starts_with("<!") || self.rest.starts_with("<?") {
+                self.take_until(">");
+            } else {
+                let name = self.rest.strip_prefix("</").or_else(|| self.rest.strip_prefix('<'));
+                let is_tag = name.is_some_and(|name| name.starts_with(|c: char| c.is_ascii_alphabetic()));
+                return Some(if is_tag { self.tag() } else { self.text() });
+            }
+        }
+    }
+}
+
+/// The longest entity that is resolved, without `&` and `;`.
+const LONGEST_ENTITY: usize = 10;
+
+/// A text with its entities resolved: those of XML and numbers, which is what addresses and most titles have.
+fn resolved(text: &str) -> String {
+    let mut parts = text.split('&');
+    let mut resolved = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let name = part.split_once(';').filter(|(name, _)| name.len() <= LONGEST_ENTITY);
+        match name.and_then(|(name, rest)| Some((entity(name)?, rest))) {
+            Some((character, rest)) => {
+                resolved.push(character);
+                resolved.push_str(rest);
+            }
+            None => {
+                resolved.push('&');
+                resolved.push_str(part);
+            }
+        }
+    }
+    resolved
+}
+
+fn entity(name: &str) -> Option<char> {
+    let number = |text: &str| match text.strip_prefix(['x', 'X']) {
+        Some(digits) => u32::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
+    };
+    match name {
+        "amp" => Some('&'),
+        "lt" => Some('<'),
+        "gt" => Some('>'),
+        "quot" => Some('"'),
+        "apos" => Some('\''),
+        "nbsp" => Some('\u{a0}'),
+        "ndash" => Some('–'),
+        "mdash" => Some('—'),
+        _ => name.strip_prefix('#').and_then(number).and_then(char::from_u32),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Events in short: `+a`, `-a` and texts.
+    fn read(markup: Markup<'_>) -> Vec<String> {
+        let show = |event| match event {
+            Event::Start(tag) => {
+                let attributes = tag.attributes.iter().map(|(name, value)| format!(" {name}={value}"));
+                format!("+{}{}", tag.name, attributes.collect::<String>())
+            }
+            Event::End(name) => format!("-{name}"),
+            Event::Text(text) => text,
+        };
+        markup.map(show).collect()
+    }
+
+    #[test]
+    fn markup_is_tags_and_texts() {
+        for (text, wanted) in [
+            ("", vec![]),
+            ("plain &amp; <b>bold</B >", vec!["plain & ", "+b", "bold", "-b"]),
+            (
+                "<A HREF='x>y' rel=\"no follow\" data-x=1 y>t",
+                vec!["+a href=x>y rel=no follow data-x=1 y=", "t"],
+            ),
+            ("<br/><a href=/b/ >", vec!["+br", "+a href=/b/"]),
+            ("a < b <3 </ x", vec!["a ", "< b ", "<3 ", "</ x"]),
+            ("<!doctype html><!-- <a> --><?x y?>t", vec!["t"]),
+            ("<script>if (a < b) '<a href=x>' </scr </SCRIPT >t", vec!["+script", "t"]),
+            ("<style>a</style", vec!["+style"]),
+            ("<!-- never closed <a>", vec![]),
+            ("<a href=\"never closed>", vec!["+a href=never closed>"]),
+            ("<a =x>", vec!["+a =x="]),
+            ("&#65;&#x42;&nope;&#x110000;&copyright; & ;", vec!["AB&nope;&#x110000;&copyright; & ;"]),
+            ("<ä>é&", vec!["<ä>é&"]),
+        ] {
+            assert_eq!(read(Markup::html(text)), wanted, "{text}");
+        }
+        assert_eq!(
+            read(Markup::xml("<loc><![CDATA[a&b]]></loc><script>x")),
+            ["+loc", "a&b", "-loc", "+script", "x"]
+        );
+    }
+
+    #[test]
+    fn the_time_for_hostile_markup_grows_with_its_length() {
+        let long = 400_000;
+        for text in [
+            "<".repeat(long),
+            "<a ".repeat(long),
+            format!("<a {}>", "x ".repeat(long)),
+            "<script>".repeat(long),
+            "<!--".repeat(long),
+            "&".repeat(long),
+            "<a href=\"".repeat(long),
+            format!("<script>{}", "</".repeat(long)),
+            "=".repeat(long),
+        ] {
+            let begun = std::time::Instant::now();
+            assert!(Markup::html(&text).count() <= long * 2);
+            assert!(begun.elapsed().as_secs() < 5, "{}", &text[..20]);
+        }
+    }
+}

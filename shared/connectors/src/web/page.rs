@@ -1,0 +1,217 @@
+//! What a crawler needs of a page: where it leads, what it is called, and a digest of what people read on it.
+
+use encoding_rs::{Encoding, UTF_8};
+use sha2::{Digest, Sha256};
+
+use super::markup::{Event, Markup, Tag};
+
+/// The most of a page that is looked at; reading it for search is another matter.
+const MAX_BYTES: usize = 4 * 1024 * 1024;
+/// The most links that are taken of a page.
+const MAX_LINKS: usize = 5_000;
+/// The longest title.
+const MAX_TITLE: usize = 200;
+/// Where a page may say in which encoding it is.
+const HEAD: usize = 1024;
+
+/// A page as a crawler sees it.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Seen {
+    /// As in `<title>`, else the first heading.
+    pub(super) title: Option<String>,
+    /// What addresses are relative to, when the page says so.
+    pub(super) base: Option<String>,
+    /// The address that the page would rather have.
+    pub(super) canonical: Option<String>,
+    /// Where it leads, but for links that are not to be followed.
+    pub(super) links: Vec<String>,
+    /// Whether it asks not to be found.
+    pub(super) no_index: bool,
+    /// Whether nothing on it is to be followed.
+    pub(super) no_follow: bool,
+    /// SHA-256 of the text on it, in hex: tokens in forms and scripts are another each time. None when there is no text.
+    pub(super) digest: Option<String>,
+}
+
+/// Reads a page; `media_type` is what the server said of it.
+pub(super) fn read(bytes: &[u8], media_type: &str) -> Seen {
+    let bytes = &bytes[..bytes.len().min(MAX_BYTES)];
+    let text = encoding(bytes, media_type).decode(bytes).0;
+    let mut reader = Reader::default();
+    for event in Markup::html(&text) {
+        reader.take(event);
+    }
+    reader.end()
+}
+
+/// The encoding that the server or the page names.
+fn encoding(bytes: &[u8], media_type: &str) -> &'static Encoding {
+    let named = |text: &str| {
+        let text = text.to_ascii_lowercase();
+        let label = text.split_once("charset=")?.1.trim_start_matches(['"', '\'']);
+        let end = label.find(|c: char| !(c.is_ascii_alphanumeric() || "-_:".contains(c)));
+        Encoding::for_label(&label.as_bytes()[..end.unwrap_or(label.len())])
+    };
+    let head = String::from_utf8_lossy(&bytes[..bytes.len().min(HEAD)]);
+    named(media_type).or_else(|| named(&head)).unwrap_or(UTF_8)
+}
+
+#[derive(Default)]
+struct Reader {
+    seen: Seen,
+    heading: String,
+    title: String,
+    /// The element whose text is wanted by itself.
+    within: Option<&'static str>,
+    hash: Sha256,
+    has_text: bool,
+}
+
+impl Reader {
+    fn take(&mut self, event: Event) {
+        match event {
+            Event::Start(tag) => self.start(&tag),
+            Event::End(name) => self.within = self.within.filter(|within| *within != name),
+            Event::Text(text) => self.text(&text),
+        }
+    }
+
+    fn start(&mut self, tag: &Tag) {
+        let has_word = |name: &str, word: &str| {
+            let mut words = tag.get(name).unwrap_or_default().split_ascii_whitespace();
+            words.any(|known| known.eq_ignore_ascii_case(word))
+        };
+        match tag.name.as_str() {
+            "title" if self.title.is_empty() => self.within = Some("title"),
+            "h1" if self.heading.is_empty() => self.within = Some("h1"),
+            "base" if self.seen.base.is_none() => self.seen.base = tag.get("href").map(str::to_owned),
+            "link" if has_word("rel", "canonical") && self.seen.canonical.is_none() => {
+                self.seen.canonical = tag.get("href").map(str::to_owned);
+            }
+            "meta" if is_for_us(tag.get("name").unwrap_or_default()) => {
+                let (no_index, no_follow) = directives(tag.get("content").unwrap_or_default());
+                self.seen.no_index |= no_index;
+                self.seen.no_follow |= no_follow;
+            }
+            "a" | "area" if !has_word("rel", "nofollow") && self.seen.links.len() < MAX_LINKS => {
+                self.seen.links.extend(tag.get("href").map(str::to_owned));
+            }
+            _ => {}
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        for word in text.split_whitespace() {
+            self.has_text = true;
+            self.hash.update(word);
+            self.hash.update([0]);
+        }
+        match self.within {
+            Some("title") => self.title.push_str(text),
+            Some(_) => self.heading.push_str(text),
+            None => {}
+        }
+    }
+
+    fn end(self) -> Seen {
+        let one_line = |text: &str| {
+            let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            Some(line.chars().take(MAX_TITLE).collect::<String>()).filter(|line| !line.is_empty())
+        };
+        let digest = self.hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        Seen {
+            title: one_line(&self.title).or_else(|| one_line(&self.heading)),
+            digest: self.has_text.then_some(digest),
+            ..self.seen
+        }
+    }
+}
+
+/// Whether a `meta` of this name speaks to crawlers of our kind.
+fn is_for_us(name: &str) -> bool {
+    name.eq_ignore_ascii_case("robots") || name.eq_ignore_ascii_case(super::AGENT)
+}
+
+/// Whether a list such as `noindex, nofollow` asks not to be found, and not to be followed. In a header each directive may
+/// be for one crawler alone, as in `other: none`.
+pub(super) fn directives(list: &str) -> (bool, bool) {
+    let mut found = (false, false);
+    let mut ours = true;
+    for part in list.split(',') {
+        let word = match part.split_once(':') {
+            Some((agent, word)) => {
+                ours = is_for_us(agent.trim());
+                word
+            }
+            None => part,
+        };
+        let is = |wanted: &str| ours && word.trim().eq_ignore_ascii_case(wanted);
+        found.0 |= is("noindex") || is("none");
+        found.1 |= is("nofollow") || is("none");
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(html: &str) -> Seen {
+        read(html.as_bytes(), "text/html")
+    }
+
+    #[test]
+    fn a_page_says_where_it_leads_and_what_it_is_called() {
+        let seen = of(r#"<html><head><title> Tides &amp;
+            moons </title><base href="/en/"><link rel="alternate canonical" href="/tides"></head>
+            <body><h1>Other</h1><a href="a?x=1&amp;y=2">A</a><a name=x>no</a><a rel="ugc nofollow" href=b>B</a>
+            <AREA HREF=c><script>document.write('<a href="d">')</script></body></html>"#);
+        assert_eq!(seen.title.as_deref(), Some("Tides & moons"));
+        assert_eq!((seen.base.as_deref(), seen.canonical.as_deref()), (Some("/en/"), Some("/tides")));
+        assert_eq!(seen.links, ["a?x=1&y=2", "c"]);
+        assert!(!seen.no_index && !seen.no_follow);
+        assert_eq!(of("<h1>The <b>tide</b></h1><h1>two</h1>").title.as_deref(), Some("The tide"));
+    }
+
+    #[test]
+    fn only_another_text_is_another_content() {
+        let one = of("<p>High tide</p><form><input name=token value=1></form><script>t=1</script>");
+        let two =
+            of("<p>High\n tide</p><form><input name=token value=2></form><script>t=2</script><!-- 3 -->");
+        assert_eq!(one.digest, two.digest);
+        assert_ne!(one.digest, of("<p>Low tide</p>").digest);
+        assert_eq!(of("<div id=app></div><script>x</script> ").digest, None);
+    }
+
+    #[test]
+    fn pages_say_what_they_allow() {
+        for (html, wanted) in [
+            ("<meta name=robots content='noindex'>", (true, false)),
+            ("<meta name=ROBOTS content='index, NoFollow'>", (false, true)),
+            ("<meta name=recollect content=none>", (true, true)),
+            ("<meta name=other content=none>", (false, false)),
+            ("<meta name=robots content=all>", (false, false)),
+        ] {
+            let seen = of(html);
+            assert_eq!((seen.no_index, seen.no_follow), wanted, "{html}");
+        }
+        for (header, wanted) in [
+            ("", (false, false)),
+            ("noindex,nofollow", (true, true)),
+            ("otherbot: noindex, nofollow,recollect: nofollow", (false, true)),
+            ("otherbot: none", (false, false)),
+            ("unavailable_after: 25 Jun 2030 15:00:00 PST", (false, false)),
+        ] {
+            assert_eq!(directives(header), wanted, "{header}");
+        }
+    }
+
+    #[test]
+    fn a_title_is_read_in_the_encoding_of_its_page() {
+        let latin = b"<title>K\xfcste</title>";
+        assert_eq!(read(latin, "text/html; charset=ISO-8859-1").title.as_deref(), Some("Küste"));
+        let said = [b"<meta charset='windows-1252'>".as_slice(), latin].concat();
+        assert_eq!(read(&said, "text/html").title.as_deref(), Some("Küste"));
+        assert_eq!(read("<title>Küste</title>".as_bytes(), "text/html").title.as_deref(), Some("Küste"));
+    }
+}

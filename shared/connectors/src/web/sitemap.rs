@@ -1,0 +1,130 @@
+//! Sitemaps: lists of a site's pages, and lists of such lists.
+
+use std::io::Read;
+
+use domain::Timestamp;
+use flate2::read::MultiGzDecoder;
+
+use super::markup::{Event, Markup};
+
+/// The most bytes of a sitemap, unpacked. The protocol allows 50 MB; what a crawl takes of one is far less.
+const MAX_BYTES: u64 = 16 * 1024 * 1024;
+/// The most addresses that are taken of one sitemap. The protocol's limit.
+const MAX_ADDRESSES: usize = 50_000;
+
+/// What a sitemap lists.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Sitemap {
+    /// Other sitemaps.
+    pub(super) maps: Vec<String>,
+    /// Pages, and when each last changed where it says so.
+    pub(super) pages: Vec<(String, Option<Timestamp>)>,
+}
+
+/// Reads a sitemap of XML or of plain lines, packed or not; `None` when it is neither.
+pub(super) fn read(bytes: &[u8]) -> Option<Sitemap> {
+    const GZIP: [u8; 2] = [0x1f, 0x8b];
+    if bytes.starts_with(&GZIP) {
+        let mut unpacked = Vec::new();
+        MultiGzDecoder::new(bytes).take(MAX_BYTES).read_to_end(&mut unpacked).ok()?;
+        return Some(of_text(&String::from_utf8_lossy(&unpacked)));
+    }
+    let bytes = &bytes[..bytes.len().min(usize::try_from(MAX_BYTES).unwrap_or(usize::MAX))];
+    Some(of_text(&String::from_utf8_lossy(bytes)))
+}
+
+fn of_text(text: &str) -> Sitemap {
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    if text.starts_with('<') { of_xml(text) } else { of_lines(text) }
+}
+
+fn of_lines(text: &str) -> Sitemap {
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty()).take(MAX_ADDRESSES);
+    Sitemap { maps: Vec::new(), pages: lines.map(|line| (line.to_owned(), None)).collect() }
+}
+
+fn of_xml(text: &str) -> Sitemap {
+    let mut found = Sitemap::default();
+    let (mut address, mut changed) = (String::new(), String::new());
+    let mut within = None;
+    for event in Markup::xml(text) {
+        match event {
+            Event::Start(tag) => match tag.name.as_str() {
+                "url" | "sitemap" => (address, changed) = (String::new(), String::new()),
+                "loc" => within = Some(true),
+                "lastmod" => within = Some(false),
+                _ => {}
+            },
+            Event::Text(text) => match within {
+                Some(true) => address.push_str(&text),
+                Some(false) => changed.push_str(&text),
+                None => {}
+            },
+            Event::End(name) => {
+                within = None;
+                let address = address.trim();
+                let is_full = found.pages.len() + found.maps.len() >= MAX_ADDRESSES;
+                match name.as_str() {
+                    _ if address.is_empty() || is_full => {}
+                    "url" => found.pages.push((address.to_owned(), date(changed.trim()))),
+                    "sitemap" => found.maps.push(address.to_owned()),
+                    _ => {}
+                }
+            }
+        }
+    }
+    found
+}
+
+/// A W3C date: a day, or a time with its offset.
+fn date(text: &str) -> Option<Timestamp> {
+    let day = text.get(..10)?;
+    let whole = if text.len() == 10 { format!("{day}T00:00:00Z") } else { text.to_owned() };
+    let at: jiff::Timestamp = whole.parse().ok()?;
+    Some(Timestamp::from_millis(at.as_millisecond()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    const PAGES: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
+        <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:image="x">
+        <url><loc> https://tides.example/a?x=1&amp;y=2 </loc><lastmod>2026-03-01</lastmod>
+        <image:image><image:loc>https://tides.example/a.png</image:loc></image:image></url>
+        <url><lastmod>2026-03-01T10:00:00+01:00</lastmod><loc><![CDATA[https://tides.example/b]]></loc></url>
+        <url><loc>https://tides.example/c</loc><lastmod>soon</lastmod></url><url></url></urlset>"#;
+
+    #[test]
+    fn sitemaps_list_pages_or_sitemaps() {
+        let at = |millis| Some(Timestamp::from_millis(millis));
+        let pages = vec![
+            ("https://tides.example/a?x=1&y=2".to_owned(), at(1_772_323_200_000)),
+            ("https://tides.example/b".to_owned(), at(1_772_355_600_000)),
+            ("https://tides.example/c".to_owned(), None),
+        ];
+        assert_eq!(read(PAGES.as_bytes()), Some(Sitemap { maps: Vec::new(), pages }));
+        let index =
+            "<sitemapindex><sitemap><loc>https://tides.example/1.xml.gz</loc></sitemap></sitemapindex>";
+        let maps = vec!["https://tides.example/1.xml.gz".to_owned()];
+        assert_eq!(read(index.as_bytes()), Some(Sitemap { maps, pages: Vec::new() }));
+        let lines =
+            read("\u{feff}https://a.example/\r\n\r\nhttps://a.example/b\n".as_bytes()).expect("lines");
+        assert_eq!(lines.pages.len(), 2);
+    }
+
+    #[test]
+    fn a_packed_sitemap_is_unpacked_within_a_limit() {
+        let pack = |bytes: &[u8]| {
+            let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+            packer.write_all(bytes).expect("memory");
+            packer.finish().expect("memory")
+        };
+        assert_eq!(read(&pack(PAGES.as_bytes())), read(PAGES.as_bytes()));
+        let bomb = pack(&vec![b' '; 20 * 1024 * 1024]);
+        assert_eq!(read(&bomb), Some(Sitemap::default()));
+        assert_eq!(read(&[0x1f, 0x8b, 0, 0]), None);
+    }
+}

@@ -1,0 +1,85 @@
+//! A server that claims to be some hosts of the internet.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{Request, Response};
+use remote::{Fetcher, Network};
+
+use crate::web::Crawler;
+
+/// An answer: status, headers, body.
+type Answer = (u16, Vec<(&'static str, String)>, Vec<u8>);
+
+/// Hosts with their pages, which count what is asked of them.
+#[derive(Clone, Default)]
+pub(super) struct Web {
+    pages: Arc<Mutex<BTreeMap<String, Answer>>>,
+    asked: Arc<Mutex<Vec<String>>>,
+}
+
+impl Web {
+    pub(super) fn put(
+        &self,
+        address: &str,
+        status: u16,
+        headers: &[(&'static str, &str)],
+        body: impl Into<Vec<u8>>,
+    ) {
+        let headers = headers.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
+        self.pages.lock().expect("no panic").insert(address.to_owned(), (status, headers, body.into()));
+    }
+
+    pub(super) fn page(&self, address: &str, body: &str) {
+        self.put(address, 200, &[("content-type", "text/html; charset=utf-8")], body);
+    }
+
+    pub(super) fn moved(&self, address: &str, to: &str) {
+        self.put(address, 301, &[("location", to)], "");
+    }
+
+    fn answer(&self, request: &Request<Body>) -> Response<Body> {
+        let host = request.headers().get("host").and_then(|host| host.to_str().ok()).unwrap_or_default();
+        let address = format!("{host}{}", request.uri());
+        let agent = request.headers().get("user-agent").and_then(|agent| agent.to_str().ok());
+        assert!(agent.is_some_and(|agent| agent.to_ascii_lowercase().starts_with("recollect/")));
+        let found = self.pages.lock().expect("no panic").get(&address).cloned();
+        self.asked.lock().expect("no panic").push(address);
+        let (status, headers, body) = found.unwrap_or((404, Vec::new(), b"nothing".to_vec()));
+        let mut response = Response::builder().status(status);
+        for (name, value) in headers {
+            response = response.header(name, value);
+        }
+        response.body(body.into()).expect("an answer")
+    }
+
+    /// How often an address was asked for.
+    pub(super) fn asked(&self, address: &str) -> usize {
+        self.asked.lock().expect("no panic").iter().filter(|asked| *asked == address).count()
+    }
+
+    /// A crawler to which the hosts of these pages are all there is.
+    pub(super) async fn crawler(&self) -> Crawler {
+        let web = self.clone();
+        let answer = move |request: Request<Body>| {
+            let web = web.clone();
+            async move { web.answer(&request) }
+        };
+        let app = axum::Router::new().fallback(answer);
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let server: SocketAddr = listener.local_addr().expect("an address");
+        tokio::spawn(async move { axum::serve(listener, app).await });
+        let known: HashMap<&str, Ipv4Addr> = HashMap::from([
+            ("tides.example", Ipv4Addr::new(93, 184, 216, 34)),
+            ("www.tides.example", Ipv4Addr::new(93, 184, 216, 34)),
+            ("other.example", Ipv4Addr::new(93, 184, 216, 35)),
+            ("inside.example", Ipv4Addr::new(10, 0, 0, 7)),
+        ]);
+        let resolve = move |name: &str| known.get(name).map(|ip| IpAddr::V4(*ip)).into_iter().collect();
+        let fetcher = Fetcher::new(Network::simulated(resolve, move |_, _| Some(server)));
+        Crawler { fetcher, pace: Duration::ZERO, doubt: Duration::ZERO }
+    }
+}

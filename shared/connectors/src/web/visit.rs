@@ -1,0 +1,90 @@
+//! Asking a site for one thing, and what its answers mean.
+
+use std::time::Duration;
+
+use domain::connection::SkipReason;
+use domain::ports::{ConnectorError, ConnectorResult};
+use remote::{FetchError, FetchErrorKind, Page};
+use robotxt::Robots;
+use url::Url;
+
+use super::{AGENT, Crawler};
+use crate::bounds;
+
+/// The longest pause between two requests that a site may ask for.
+const MAX_PAUSE: Duration = Duration::from_secs(5);
+
+/// What is at an address.
+pub(super) enum Visit {
+    /// A page, perhaps at another address.
+    Page(Page),
+    /// Nothing.
+    Gone,
+    /// Something that cannot be had.
+    NoPage(SkipReason),
+}
+
+impl Crawler {
+    /// Asks for an address.
+    pub(super) async fn get(&self, url: &Url) -> ConnectorResult<Visit> {
+        match self.fetcher.fetch(url.as_str()).await {
+            Ok(page) => Ok(Visit::Page(page)),
+            Err(error) => of_error(error),
+        }
+    }
+
+    /// What crawlers may do on the site of an address. One without rules allows everything; one whose rules cannot be had
+    /// just now allows nothing, so it is not crawled now.
+    pub(super) async fn robots(&self, url: &Url) -> ConnectorResult<Robots> {
+        let rules = url.join("/robots.txt").map_err(|error| ConnectorError::Fault(error.to_string()))?;
+        match self.get(&rules).await? {
+            Visit::Page(page) => Ok(Robots::parse(&page.bytes, AGENT)),
+            Visit::Gone | Visit::NoPage(_) => Ok(Robots::allow_all()),
+        }
+    }
+
+    /// How long to wait between two requests.
+    pub(super) fn pause(&self, robots: &Robots) -> Duration {
+        robots.crawl_delay().map_or(self.pace, |delay| delay.clamp(self.pace, MAX_PAUSE))
+    }
+}
+
+fn of_error(error: FetchError) -> ConnectorResult<Visit> {
+    match (error.kind, error.status) {
+        (FetchErrorKind::Blocked, _) => Ok(Visit::NoPage(SkipReason::NotDownloadable)),
+        (FetchErrorKind::TooLarge, _) => Ok(Visit::NoPage(SkipReason::TooLarge)),
+        (FetchErrorKind::Failed, Some(404 | 410)) => Ok(Visit::Gone),
+        (FetchErrorKind::Failed, Some(429)) => Err(ConnectorError::Throttled { retry_after: None }),
+        // Whoever is told that it took too long, or came too early, may come again.
+        (FetchErrorKind::Failed, Some(408 | 425)) => Err(ConnectorError::Unavailable(Box::new(error))),
+        (FetchErrorKind::Failed, Some(400..500)) => Ok(Visit::NoPage(SkipReason::NotDownloadable)),
+        (FetchErrorKind::Failed, _) => Err(ConnectorError::Unavailable(Box::new(error))),
+    }
+}
+
+/// The media type of a page, without parameters.
+pub(super) fn essence(page: &Page) -> String {
+    let declared = page.media_type.as_deref().unwrap_or_default();
+    let essence = declared.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    if !essence.is_empty() {
+        return bounds::media_type(essence);
+    }
+    let begins = page.bytes.trim_ascii_start();
+    let guessed = if begins.starts_with(b"%PDF-") {
+        "application/pdf"
+    } else if begins.starts_with(b"<") {
+        "text/html"
+    } else {
+        "application/octet-stream"
+    };
+    guessed.to_owned()
+}
+
+pub(super) fn is_html(page: &Page) -> bool {
+    matches!(essence(page).as_str(), "text/html" | "application/xhtml+xml")
+}
+
+/// Whether a file of this type is read beside web pages.
+pub(super) fn is_read(essence: &str) -> bool {
+    matches!(essence, "application/pdf" | "text/plain" | "text/markdown" | "text/x-markdown")
+}

@@ -1,0 +1,141 @@
+//! The way through the stand-in's consent.
+
+use domain::Timestamp;
+use domain::connection::Tokens;
+use domain::ports::{ConnectorError, Consent, ConsentError, OAuth, Permission};
+use domain::vault::Secret;
+use fake_drive::{Consent as Answer, Fault};
+use reqwest::redirect::Policy;
+use url::Url;
+
+use crate::{IDA, Stage, access};
+
+fn consent() -> Consent {
+    Consent {
+        state: "a state & more".into(),
+        nonce: "a-nonce".into(),
+        verifier: Secret::new("v".repeat(64)),
+        redirect_uri: "http://127.0.0.1:9/v3/connections/auth/callback".into(),
+    }
+}
+
+/// Opens the consent page as a browser does; what the provider sends the browser back with.
+async fn answer(stage: &Stage, how: Answer) -> Vec<(String, String)> {
+    stage.fake.account(IDA);
+    stage.fake.plan_consent(how);
+    let oauth = stage.drive().oauth().unwrap();
+    let url = oauth.consent_url(&oauth.operator().unwrap(), &consent()).unwrap();
+    let browser = reqwest::Client::builder().redirect(Policy::none()).no_proxy();
+    let config = rustls::ClientConfig::builder_with_provider(rustls::crypto::ring::default_provider().into())
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(rustls::RootCertStore::empty())
+        .with_no_client_auth();
+    let page = browser.tls_backend_preconfigured(config).build().unwrap().get(url).send().await.unwrap();
+    let there = page.headers()["location"].to_str().unwrap().to_owned();
+    Url::parse(&there).unwrap().query_pairs().into_owned().collect()
+}
+
+fn part(answer: &[(String, String)], name: &str) -> String {
+    answer.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone()).unwrap_or_default()
+}
+
+async fn exchange(stage: &Stage, code: &str) -> Result<Permission, ConsentError> {
+    let oauth = stage.drive().oauth().unwrap();
+    let now = Timestamp::from_millis(stage.fake.now());
+    oauth.exchange(&oauth.operator().unwrap(), &consent(), &Secret::new(code), now).await
+}
+
+async fn refresh(stage: &Stage, tokens: &Tokens) -> Result<Tokens, ConnectorError> {
+    let oauth = stage.drive().oauth().unwrap();
+    oauth.refresh(&oauth.operator().unwrap(), tokens, Timestamp::from_millis(stage.fake.now())).await
+}
+
+async fn permitted(stage: &Stage) -> Permission {
+    let answer = answer(stage, Answer::Allow { email: IDA.into() }).await;
+    assert_eq!(part(&answer, "state"), "a state & more");
+    exchange(stage, &part(&answer, "code")).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_user_permits_and_takes_it_back() {
+    let stage = Stage::open().await;
+    let permission = permitted(&stage).await;
+    assert_eq!(permission.account.email.as_deref(), Some(IDA));
+    assert!(!permission.account.subject.is_empty());
+    assert_eq!(permission.tokens.refresh_until, None);
+    let feeds = |tokens: &Tokens| {
+        let access = access(tokens.access.expose());
+        async { stage.drive().feeds(&{ access }).await }
+    };
+    assert_eq!(feeds(&permission.tokens).await.unwrap(), ["user"]);
+
+    stage.fake.expire_access_tokens();
+    let stale = feeds(&permission.tokens).await.unwrap_err();
+    assert!(matches!(&stale, ConnectorError::Reauth(why) if why == "authError"), "{stale:?}");
+    let renewed = refresh(&stage, &permission.tokens).await.unwrap();
+    assert_eq!(renewed.refresh, permission.tokens.refresh);
+    assert_eq!(feeds(&renewed).await.unwrap(), ["user"]);
+
+    let oauth: &dyn OAuth = stage.drive().oauth().unwrap();
+    oauth.revoke(&renewed).await.unwrap();
+    oauth.revoke(&renewed).await.unwrap();
+    let gone = refresh(&stage, &renewed).await.unwrap_err();
+    assert!(matches!(&gone, ConnectorError::Reauth(why) if why == "invalid_grant"), "{gone:?}");
+    assert!(matches!(feeds(&renewed).await, Err(ConnectorError::Reauth(_))));
+}
+
+#[tokio::test]
+async fn a_provider_that_hands_out_new_refresh_tokens_is_followed() {
+    let stage = Stage::open().await;
+    stage.fake.set_quirks(|quirks| {
+        quirks.rotation = true;
+        quirks.refresh_seconds = Some(604_800);
+    });
+    let first = permitted(&stage).await.tokens;
+    let week = Timestamp::from_millis(stage.fake.now()).plus_seconds(604_800);
+    assert!(first.refresh_until.unwrap() <= week);
+    let second = refresh(&stage, &first).await.unwrap();
+    assert!(second.refresh != first.refresh && second.refresh_until.is_some());
+    assert!(refresh(&stage, &second).await.is_ok());
+    assert!(matches!(refresh(&stage, &first).await, Err(ConnectorError::Reauth(_))));
+}
+
+#[tokio::test]
+async fn half_a_permission_is_none() {
+    let stage = Stage::open().await;
+    let denied = answer(&stage, Answer::Deny).await;
+    assert_eq!((part(&denied, "error").as_str(), part(&denied, "code").as_str()), ("access_denied", ""));
+
+    let unticked = answer(&stage, Answer::Untick { email: IDA.into() }).await;
+    let failed = exchange(&stage, &part(&unticked, "code")).await.unwrap_err();
+    assert!(matches!(failed, ConsentError::ScopeDenied), "{failed:?}");
+
+    stage.fake.without_refresh_token(1);
+    let short = answer(&stage, Answer::Allow { email: IDA.into() }).await;
+    let failed = exchange(&stage, &part(&short, "code")).await.unwrap_err();
+    assert!(matches!(failed, ConsentError::MissingRefreshToken), "{failed:?}");
+
+    let used = exchange(&stage, &part(&short, "code")).await.unwrap_err();
+    assert!(matches!(used, ConsentError::Invalid(_)), "{used:?}");
+}
+
+#[tokio::test]
+async fn the_token_endpoints_faults_are_told_apart() {
+    let stage = Stage::open().await;
+    let tokens = permitted(&stage).await.tokens;
+    let cases = [
+        (Fault::html("/token", 502), "Unavailable"),
+        (Fault::html("/token", 200), "Unavailable"),
+        (Fault::oauth("/token", 400, "invalid_grant", Some("invalid_rapt")), "Reauth(\"invalid_rapt\")"),
+        (Fault::oauth("/token", 400, "admin_policy_enforced", None), "Policy("),
+    ];
+    for (fault, wanted) in cases {
+        stage.fake.plan(fault);
+        let failed = format!("{:?}", refresh(&stage, &tokens).await.unwrap_err());
+        assert!(failed.starts_with(wanted), "{failed}");
+    }
+    let id = stage.fake.client().0.to_owned();
+    stage.fake.remove_client(&id);
+    assert!(matches!(refresh(&stage, &tokens).await, Err(ConnectorError::App(_))));
+}
