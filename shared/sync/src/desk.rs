@@ -1,0 +1,154 @@
+//! What the engine needs of the service, so that tests can put a small one in its place.
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use domain::connection::{Claim, Grant, Tokens};
+use domain::ports::{Access, Connections, Connector, ConnectorResult, SyncStore};
+use domain::settings::Settings;
+use domain::usecase::{self, ItemDocument, TicketFor, TicketKind};
+use domain::{
+    BodyForm, Connection, ConnectionId, ContainerTag, Ctx, CustomId, DocumentId, Result, Secret, Tenant,
+    Timestamp,
+};
+
+#[async_trait]
+pub(crate) trait Desk: Send + Sync {
+    fn now(&self) -> Timestamp;
+    fn connections(&self) -> &dyn Connections;
+    fn sync(&self) -> &dyn SyncStore;
+    async fn settings(&self, tenant: &Tenant) -> Result<Settings>;
+    /// What requests of a connection need.
+    async fn access(
+        &self,
+        connector: &dyn Connector,
+        tenant: &Tenant,
+        connection: &Connection,
+    ) -> ConnectorResult<Access>;
+    /// As [`Self::access`], for a provider that has just refused what it gave.
+    async fn renew_access(
+        &self,
+        connector: &dyn Connector,
+        tenant: &Tenant,
+        connection: &Connection,
+    ) -> ConnectorResult<Access>;
+    /// The tokens of a permission, to end it.
+    async fn tokens(&self, tenant: &Tenant, grant: &Grant) -> Result<Option<Tokens>>;
+    async fn forget_tokens(&self, tenant: &Tenant, grant: &Grant) -> Result<()>;
+    /// A ticket that notifications carry.
+    async fn channel_token(&self, tenant: &Tenant, id: &ConnectionId, until: Timestamp) -> Result<Secret>;
+    /// The id of an item's document, whether there is one or not.
+    async fn document(
+        &self,
+        tenant: &Tenant,
+        tag: &ContainerTag,
+        custom_id: &CustomId,
+    ) -> Result<Option<DocumentId>>;
+    async fn file(
+        &self,
+        tenant: &Tenant,
+        item: ItemDocument,
+        bytes: Bytes,
+        form: BodyForm,
+    ) -> Result<DocumentId>;
+    async fn refile(&self, tenant: &Tenant, item: &ItemDocument) -> Result<Option<DocumentId>>;
+    /// Whether a document is a connection's to give up: claimed as given, or filed by that connection, which may have been
+    /// stopped after it had given the claim up.
+    async fn is_ours(&self, tenant: &Tenant, document: &DocumentId, claim: &Claim) -> Result<bool>;
+    async fn release(&self, tenant: &Tenant, document: &DocumentId, claim: &Claim) -> Result<bool>;
+    /// Gives a claim up; the document stays.
+    async fn unclaim(&self, tenant: &Tenant, document: &DocumentId, claim: &Claim) -> Result<()>;
+}
+
+/// The service itself.
+pub(crate) struct Ports<'a>(pub(crate) &'a Ctx);
+
+#[async_trait]
+impl Desk for Ports<'_> {
+    fn now(&self) -> Timestamp {
+        self.0.clock.now()
+    }
+
+    fn connections(&self) -> &dyn Connections {
+        self.0.connections.as_ref()
+    }
+
+    fn sync(&self) -> &dyn SyncStore {
+        self.0.sync.as_ref()
+    }
+
+    async fn settings(&self, tenant: &Tenant) -> Result<Settings> {
+        Ok(self.0.settings.get(tenant).await?)
+    }
+
+    async fn access(
+        &self,
+        connector: &dyn Connector,
+        tenant: &Tenant,
+        connection: &Connection,
+    ) -> ConnectorResult<Access> {
+        usecase::access(self.0, connector, tenant, connection).await
+    }
+
+    async fn renew_access(
+        &self,
+        connector: &dyn Connector,
+        tenant: &Tenant,
+        connection: &Connection,
+    ) -> ConnectorResult<Access> {
+        usecase::renew_access(self.0, connector, tenant, connection).await
+    }
+
+    async fn tokens(&self, tenant: &Tenant, grant: &Grant) -> Result<Option<Tokens>> {
+        let sealed = self.0.vault.get(tenant, &grant.secret).await?;
+        Ok(sealed.as_ref().and_then(Tokens::of_secret))
+    }
+
+    async fn forget_tokens(&self, tenant: &Tenant, grant: &Grant) -> Result<()> {
+        Ok(self.0.vault.delete(tenant, &grant.secret).await?)
+    }
+
+    async fn channel_token(&self, tenant: &Tenant, id: &ConnectionId, until: Timestamp) -> Result<Secret> {
+        let of = TicketFor::new(tenant, id);
+        usecase::issue_ticket(self.0, TicketKind::Channel, &of, until).await
+    }
+
+    async fn document(
+        &self,
+        tenant: &Tenant,
+        tag: &ContainerTag,
+        custom_id: &CustomId,
+    ) -> Result<Option<DocumentId>> {
+        usecase::item_document(self.0, tenant, tag, custom_id).await
+    }
+
+    async fn file(
+        &self,
+        tenant: &Tenant,
+        item: ItemDocument,
+        bytes: Bytes,
+        form: BodyForm,
+    ) -> Result<DocumentId> {
+        Ok(usecase::file_item(self.0, tenant, item, bytes, form).await?.id)
+    }
+
+    async fn refile(&self, tenant: &Tenant, item: &ItemDocument) -> Result<Option<DocumentId>> {
+        usecase::refile_item(self.0, tenant, item).await
+    }
+
+    async fn release(&self, tenant: &Tenant, document: &DocumentId, claim: &Claim) -> Result<bool> {
+        usecase::release_item(self.0, tenant, document, claim).await
+    }
+
+    async fn is_ours(&self, tenant: &Tenant, document: &DocumentId, claim: &Claim) -> Result<bool> {
+        if self.0.connections.claims(tenant, document).await?.contains(claim) {
+            return Ok(true);
+        }
+        let found = self.0.documents.get(tenant, std::slice::from_ref(document)).await?;
+        let origin = found.into_iter().flatten().next().and_then(|document| document.origin);
+        Ok(origin.is_some_and(|origin| origin.connection == claim.connection))
+    }
+
+    async fn unclaim(&self, tenant: &Tenant, document: &DocumentId, claim: &Claim) -> Result<()> {
+        usecase::unclaim_item(self.0, tenant, document, claim).await.map(|_| ())
+    }
+}

@@ -1,0 +1,143 @@
+//! Keys of what waits, and what is written under them.
+
+use domain::Timestamp;
+use domain::connection::{Node, NodeState, SkipReason};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+/// Before all new files, and after all updates, of [`domain::connection::Queue::Fetch`].
+pub(crate) const NEW: &str = "1";
+/// After all new files.
+pub(crate) const NEW_END: &str = "2";
+
+/// What is known of a file that waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Waiting {
+    /// The run that tried it last.
+    pub(crate) run: u64,
+    /// Whether there is no document of it yet.
+    pub(crate) new: bool,
+}
+
+/// The key of a folder whose known children are to be forgotten.
+pub(crate) fn drop_key(folder: &str) -> String {
+    format!("0#{folder}")
+}
+
+/// The key of a folder that is to be walked.
+pub(crate) fn walk_key(folder: &str) -> String {
+    format!("1#{folder}")
+}
+
+/// The id in a key of [`drop_key`] or [`walk_key`], and whether it is of the first.
+pub(crate) fn folder_of(key: &str) -> (bool, &str) {
+    let (class, id) = key.split_once('#').unwrap_or(("1", key));
+    (class == "0", id)
+}
+
+/// Whether a file waits to be fetched.
+pub(crate) fn is_queued(node: &Node) -> bool {
+    matches!(node.state, NodeState::Pending | NodeState::Skipped { reason: SkipReason::Limit })
+}
+
+/// The key under which a file waits: updates first, then new ones, the newest first, then what has failed before.
+pub(crate) fn fetch_key(node: &Node) -> Option<String> {
+    let id = &node.id;
+    let key = if node.attempts > 0 {
+        format!("9#{}#{id}", node.attempts.min(9))
+    } else if node.filed.is_some() {
+        format!("0#{id}")
+    } else {
+        let age = i64::MAX.saturating_sub(node.modified_at.as_millis().max(0));
+        format!("{NEW}#{age:016x}#{id}")
+    };
+    is_queued(node).then_some(key)
+}
+
+/// The id of the file that waits under a key.
+pub(crate) fn file_of(key: &str) -> &str {
+    let (class, rest) = key.split_once('#').unwrap_or(("0", key));
+    let after_second = rest.split_once('#').map_or(rest, |(_, id)| id);
+    if class == "0" { rest } else { after_second }
+}
+
+/// As the text of a queue's entry.
+pub(crate) fn text<T: Serialize>(value: &T) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+/// Reads a text of [`text`]; the default for anything else, which no version of this has written.
+pub(crate) fn read<T: DeserializeOwned + Default>(text: &str) -> T {
+    serde_json::from_str(text).unwrap_or_default()
+}
+
+/// A node of nothing, to be filled.
+pub(crate) fn blank() -> Node {
+    Node {
+        id: String::new(),
+        parent: None,
+        name: String::new(),
+        path: String::new(),
+        folder: false,
+        target: None,
+        drive: None,
+        media_type: String::new(),
+        version: String::new(),
+        mark: String::new(),
+        size: None,
+        modified_at: Timestamp::from_millis(0),
+        url: None,
+        owner: None,
+        kind: None,
+        seen: 0,
+        state: NodeState::Pending,
+        filed: None,
+        attempts: 0,
+        verdict: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domain::DocumentId;
+    use domain::connection::Filed;
+
+    fn node(id: &str, ms: i64, filed: bool, attempts: u32) -> Node {
+        let filed = filed.then(|| Filed {
+            document: DocumentId::random(),
+            mark: String::new(),
+            name: String::new(),
+            path: String::new(),
+        });
+        let (modified_at, state) = (Timestamp::from_millis(ms), NodeState::Pending);
+        Node { id: id.into(), modified_at, filed, attempts, state, ..blank() }
+    }
+
+    #[test]
+    fn updates_come_first_then_the_newest_then_what_has_failed() {
+        let nodes = [
+            node("z#1", 5, true, 0),
+            node("new", 2_000, false, 0),
+            node("old#", 1_000, false, 0),
+            node("odd", -7, false, 0),
+            node("once", 9_000, false, 1),
+            node("twice", 9_000, true, 2),
+        ];
+        let keys: Vec<String> = nodes.iter().filter_map(fetch_key).collect();
+        assert!(keys.is_sorted(), "{keys:?}");
+        let ids: Vec<&str> = keys.iter().map(|key| file_of(key)).collect();
+        assert_eq!(ids, ["z#1", "new", "old#", "odd", "once", "twice"]);
+        assert!(keys[1..4].iter().all(|key| (NEW..NEW_END).contains(&key.as_str())));
+        let filed = Node { state: NodeState::Filed, ..node("a", 1, true, 0) };
+        assert_eq!(fetch_key(&filed), None);
+    }
+
+    #[test]
+    fn folders_are_found_in_their_keys() {
+        assert_eq!(folder_of(&drop_key("a#b")), (true, "a#b"));
+        assert_eq!(folder_of(&walk_key("a#b")), (false, "a#b"));
+        assert!(drop_key("zzz") < walk_key("a"));
+    }
+}

@@ -1,0 +1,236 @@
+//! Files that wait become documents, some at a time. Which ones is written down before, so that whoever comes after a
+//! crash knows what may have been made.
+
+mod one;
+
+use domain::connection::{Filed, Intent, Node, NodeState, Phase, Queue, QueueEntry, SkipReason};
+use futures::stream::{self, StreamExt};
+
+use crate::keys::{self, NEW, NEW_END, Waiting};
+use crate::limits::{AT_ONCE, FILE_ATTEMPTS, JUDGEMENTS, PATIENCE};
+use crate::phases::leave;
+use crate::step::in_time;
+use crate::work::{Halt, Work};
+
+use one::{Hands, Outcome};
+
+pub(crate) async fn tick(work: &mut Work<'_>) -> Result<(), Halt> {
+    let fetching = std::mem::take(&mut work.state.fetching);
+    if !in_time(&work.state, work.now()) {
+        work.state.fetching = fetching;
+        return Ok(());
+    }
+    let halt = fetch(work, &fetching).await?;
+    if let Some(halt) = halt {
+        // What was done is kept; the rest is tried again.
+        work.commit().await?;
+        return Err(halt);
+    }
+    work.state.fetching = choose(work).await?;
+    if work.state.fetching.is_empty() && mark_limited(work).await? {
+        work.left = None;
+        leave::brake(work).await?;
+        work.state.phase = Some(Phase::Leave);
+    }
+    Ok(())
+}
+
+/// Fetches these files. The halt is what stopped some of them, which are still to be fetched.
+async fn fetch(work: &mut Work<'_>, intents: &[Intent]) -> Result<Option<Halt>, Halt> {
+    if intents.is_empty() {
+        return Ok(None);
+    }
+    let ids: Vec<String> = intents.iter().map(|intent| intent.item.clone()).collect();
+    work.load(&ids).await?;
+    let mut todo = Vec::new();
+    for intent in intents {
+        match work.node(&intent.item).await?.filter(keys::is_queued) {
+            Some(node) => todo.push((intent.clone(), node)),
+            None => leave::settle(work, intent).await?,
+        }
+    }
+    let hands = Hands::of(work);
+    let outcomes: Vec<(Intent, Node, Result<Outcome, Halt>)> = stream::iter(todo)
+        .map(|(intent, node)| {
+            let hands = &hands;
+            async move {
+                let outcome = hands.fetch(&node).await;
+                (intent, node, outcome)
+            }
+        })
+        .buffered(AT_ONCE)
+        .collect()
+        .await;
+    let (requests, judged) = hands.counts();
+    work.asked(requests);
+    work.state.judged += judged;
+    record(work, outcomes).await
+}
+
+async fn record(
+    work: &mut Work<'_>,
+    outcomes: Vec<(Intent, Node, Result<Outcome, Halt>)>,
+) -> Result<Option<Halt>, Halt> {
+    let passing = outcomes.iter().filter(|(_, _, outcome)| matches!(outcome, Ok(Outcome::Again(_)))).count();
+    // Once the provider has had its time, it is the files after all.
+    let all_fail = passing >= 3 && passing == outcomes.len() && work.state.attempts < PATIENCE;
+    let mut halt = None;
+    for (intent, node, outcome) in outcomes {
+        match outcome {
+            Ok(Outcome::Again(error)) if all_fail => {
+                // Not these files, the provider.
+                work.state.fetching.push(intent);
+                halt = Some(Halt::Provider(domain::ports::ConnectorError::Unavailable(error.into())));
+            }
+            Ok(outcome) => apply(work, &intent, node, outcome).await?,
+            Err(error) => {
+                work.state.fetching.push(intent);
+                halt = Some(error);
+            }
+        }
+    }
+    Ok(halt)
+}
+
+async fn apply(work: &mut Work<'_>, intent: &Intent, old: Node, outcome: Outcome) -> Result<(), Halt> {
+    let mut node = old.clone();
+    match outcome {
+        Outcome::Filed { document, fresh } => {
+            node = *fresh;
+            work.state.documents += u64::from(old.filed.is_none());
+            let (mark, name, path) = (node.mark.clone(), node.name.clone(), node.path.clone());
+            node.filed = Some(Filed { document, mark, name, path });
+            (node.state, node.attempts) = (NodeState::Filed, 0);
+            work.count(|run| run.processed += 1);
+            let before = old.filed.as_ref().map(|filed| filed.document.clone());
+            let now = node.filed.as_ref().map(|filed| filed.document.clone());
+            work.put(Some(&old), node);
+            // A shortcut that leads elsewhere now.
+            return match before.filter(|before| Some(before) != now.as_ref()) {
+                Some(before) => leave::give_back(work, &before, &intent.item).await,
+                None => Ok(()),
+            };
+        }
+        Outcome::Skip { reason, verdict } => {
+            node.verdict = verdict.or(node.verdict);
+            node.state = NodeState::Skipped { reason };
+            work.count(|run| run.skipped += 1);
+            if reason != SkipReason::PendingFilter {
+                work.let_go(&mut node, reason == SkipReason::FilteredOut);
+            }
+        }
+        Outcome::Gone => {
+            work.remove(&old.id, false).await?;
+            return leave::settle(work, intent).await;
+        }
+        Outcome::Wait => {}
+        Outcome::Again(reason) | Outcome::Failed(reason) if node.attempts + 1 >= FILE_ATTEMPTS => {
+            node.attempts = FILE_ATTEMPTS;
+            node.state = NodeState::Failed { reason };
+            work.count(|run| run.failed += 1);
+        }
+        Outcome::Again(_) => node.attempts += 1,
+        Outcome::Failed(reason) => {
+            node.state = NodeState::Failed { reason };
+            work.count(|run| run.failed += 1);
+        }
+    }
+    let again = (node.attempts > 0).then(|| keys::fetch_key(&node)).flatten();
+    let waiting = Waiting { run: work.run_number(), new: node.filed.is_none() };
+    work.put(Some(&old), node);
+    if let Some(key) = again {
+        work.batch.enqueue(Queue::Fetch, key, keys::text(&waiting));
+    }
+    // Nothing was made of it, unless before a crash.
+    leave::settle(work, intent).await
+}
+
+/// The next files. New ones only as far as there is room for documents and, where a model decides, for questions.
+async fn choose(work: &mut Work<'_>) -> Result<Vec<Intent>, Halt> {
+    let limit = u64::from(work.connection.document_limit);
+    let mut room = limit.saturating_sub(work.state.documents);
+    let mut questions = match work.filter.prompt {
+        Some(_) => JUDGEMENTS.saturating_sub(work.state.judged),
+        None => u64::MAX,
+    };
+    let number = work.run_number();
+    let mut chosen: Vec<Intent> = Vec::new();
+    let mut after: Option<String> = None;
+    let most = work.tools.limits.files;
+    // With no question left nothing may be chosen, however much waits.
+    while questions > 0 {
+        let page = work.first(Queue::Fetch, after.as_deref(), most * 4).await?;
+        let Some(last) = page.last() else {
+            return Ok(chosen);
+        };
+        after = Some(last.key.clone());
+        let ids: Vec<String> = page.iter().map(|entry| keys::file_of(&entry.key).to_owned()).collect();
+        work.load(&ids).await?;
+        for entry in page {
+            let waiting: Waiting = keys::read(&entry.value);
+            let is_new = waiting.new || entry.key.starts_with(NEW);
+            let tried = entry.key.starts_with('9') && waiting.run == number;
+            if tried || (is_new && room == 0) || is_taken(work, &entry) {
+                continue;
+            }
+            let id = keys::file_of(&entry.key);
+            let Some(node) = current(work, &entry.key, id).await? else {
+                work.batch.dequeue(Queue::Fetch, entry.key.clone());
+                continue;
+            };
+            room -= u64::from(is_new);
+            questions -= u64::from(work.filter.verdict(&node).is_none());
+            let of = node.target.clone().unwrap_or_else(|| id.to_owned());
+            chosen.push(Intent { item: id.to_owned(), of });
+            if chosen.len() == most || questions == 0 {
+                return Ok(chosen);
+            }
+        }
+        // New files that have no room need not be read.
+        let skips = room == 0 && after.as_deref().is_some_and(|key| (NEW..NEW_END).contains(&key));
+        if skips {
+            after = Some(NEW_END.to_owned());
+        }
+    }
+    Ok(chosen)
+}
+
+/// Whether this tick has dealt with what is read as waiting.
+fn is_taken(work: &Work<'_>, entry: &QueueEntry) -> bool {
+    work.batch.waits(Queue::Fetch, &entry.key).is_some()
+}
+
+/// The node that waits under a key; `None` when it waits under another one, or no longer.
+async fn current(work: &mut Work<'_>, key: &str, id: &str) -> Result<Option<Node>, Halt> {
+    let node = work.node(id).await?;
+    Ok(node.filter(|node| keys::fetch_key(node).as_deref() == Some(key)))
+}
+
+/// Marks new files that wait as over the limit, a page at a time; whether all that wait are.
+async fn mark_limited(work: &mut Work<'_>) -> Result<bool, Halt> {
+    if !work.is_full() {
+        work.state.limited = None;
+        return Ok(true);
+    }
+    let after = work.state.limited.clone().unwrap_or_else(|| NEW.to_owned());
+    let mut page = work.first(Queue::Fetch, Some(&after), work.tools.limits.rows).await?;
+    page.retain(|entry| entry.key.as_str() < NEW_END);
+    let Some(last) = page.last() else {
+        work.state.limited = Some(after);
+        return Ok(true);
+    };
+    work.state.limited = Some(last.key.clone());
+    let ids: Vec<String> = page.iter().map(|entry| keys::file_of(&entry.key).to_owned()).collect();
+    work.load(&ids).await?;
+    for (entry, id) in page.iter().zip(&ids) {
+        let Some(node) = current(work, &entry.key, id).await? else {
+            continue;
+        };
+        if node.state == NodeState::Pending {
+            let limited = Node { state: NodeState::Skipped { reason: SkipReason::Limit }, ..node.clone() };
+            work.count(|run| run.skipped += 1);
+            work.put(Some(&node), limited);
+        }
+    }
+    Ok(false)
+}

@@ -1,0 +1,82 @@
+//! Whether the selected items are still there, and what lies above them: what happens there is told of no item below.
+
+use domain::connection::{Phase, RootState, Selected};
+
+use crate::phases::feeds::after_roots;
+use crate::scope::is_folder;
+use crate::work::{Halt, Work};
+
+/// Selected items of a tick: each is looked at with all that lies above it.
+const AT_A_TIME: usize = 25;
+
+pub(crate) async fn tick(work: &mut Work<'_>, next: usize) -> Result<(), Halt> {
+    if !work.tools.flags.roots && work.state.scanning_since.is_none() {
+        work.state.phase = Some(after_roots(work));
+        return Ok(());
+    }
+    if next == 0 {
+        work.look_anew();
+        work.state.roots_changed = false;
+        give_up_deselected(work).await?;
+    }
+    let items: Vec<Selected> = work.selection.items.iter().skip(next).take(AT_A_TIME).cloned().collect();
+    let ids: Vec<String> = items.iter().map(|item| item.id.clone()).collect();
+    work.look_at(&ids).await?;
+    work.load(&ids).await?;
+    for item in &items {
+        match check(work, &item.id).await {
+            // It stays as it was; all looks come before the first write.
+            Err(Halt::Withheld) => {}
+            checked => checked?,
+        }
+    }
+    let next = next + items.len();
+    work.state.phase =
+        Some(if next < work.selection.items.len() { Phase::Roots { next } } else { after_roots(work) });
+    Ok(())
+}
+
+/// What was selected once and is no longer goes at once, unless something else that is selected leads to it.
+async fn give_up_deselected(work: &mut Work<'_>) -> Result<(), Halt> {
+    let selected = &work.selected;
+    let gone: Vec<String> = work.state.roots.keys().filter(|id| !selected.contains(*id)).cloned().collect();
+    for id in gone {
+        let item = work.look(&id).await?;
+        if !work.in_scope(item.as_ref()).await? {
+            work.remove(&id, true).await?;
+            work.drop_below(&id, true);
+        }
+        work.state.roots.remove(&id);
+    }
+    Ok(())
+}
+
+/// Looks at a selected item. One that has come (back) is walked, one that is gone takes all below it along.
+async fn check(work: &mut Work<'_>, id: &str) -> Result<(), Halt> {
+    let item = work.look(id).await?;
+    let known = work.state.roots.get(id).cloned().unwrap_or_default();
+    let row = work.node(id).await?;
+    let Some(item) = item.filter(|item| !item.trashed) else {
+        if known.active || row.is_some() || work.tools.flags.remove_unknown {
+            work.remove(id, false).await?;
+            work.drop_below(id, false);
+        }
+        work.state.roots.insert(id.to_owned(), RootState { active: false, ..known });
+        return Ok(());
+    };
+    let (chain, above) = work.above(&item).await?;
+    let state = RootState { active: true, above, chain };
+    let moved = state.above != known.above || row.as_ref().is_some_and(|row| row.name != item.name);
+    work.state.roots.insert(id.to_owned(), state);
+    let path = work.place(&item).await?;
+    let scanning = work.state.feeds.values().any(|feed| feed.pending.is_some());
+    let walks = scanning || moved || !known.active || row.is_none();
+    // Seen means that a walk has been here: this alone is none.
+    let seen = row.filter(|_| !walks).map_or(work.stamp(), |row| row.seen);
+    work.upsert(&item, path, seen).await?;
+    if walks && is_folder(&item) {
+        let stamp = work.state.scanning_since.filter(|_| scanning).unwrap_or(work.stamp());
+        work.walk(id, item.drive.as_deref(), stamp, !scanning).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,78 @@
+//! Notifications: polling stays the truth, they only make it sooner.
+
+use domain::Revision;
+use domain::connection::{Channel, FeedState};
+use domain::ports::ConnectorError;
+use tracing::warn;
+
+use crate::work::{Flow, Halt, Work};
+
+const DAY: i64 = 86_400;
+/// Longer than any provider notifies.
+const TICKET_DAYS: i64 = 31;
+/// Feeds of a tick.
+const AT_A_TIME: usize = 10;
+
+pub(crate) async fn tick(work: &mut Work<'_>) -> Result<Flow, Halt> {
+    let base = work.tools.notifications.filter(|base| base.starts_with("https://"));
+    if let Some(base) = base.filter(|_| work.connector.has_changes()) {
+        let provider = work.connection.provider.as_str();
+        let address = format!("{}/v3/connections/{provider}/notifications", base.trim_end_matches('/'));
+        let ends = work.now().plus_seconds(DAY);
+        let wanting =
+            |feed: &FeedState| feed.channel.as_ref().is_none_or(|channel| channel.expires_at < ends);
+        let is_next = |name: &String| work.watched.as_ref().is_none_or(|last| name > last);
+        let mut feeds: Vec<String> = work
+            .state
+            .feeds
+            .iter()
+            .filter(|(name, feed)| is_next(name) && wanting(feed))
+            .map(|(name, _)| name.clone())
+            .collect();
+        let more = feeds.len() > AT_A_TIME;
+        feeds.truncate(AT_A_TIME);
+        for feed in feeds {
+            work.watched = Some(feed.clone());
+            if let Err(error) = watch(work, &feed, &address).await? {
+                let id = &work.connection.id;
+                warn!(connection.id = %id, error = &error as &dyn std::error::Error, "no notifications");
+                return Ok(Flow::Ended);
+            }
+        }
+        if more {
+            return Ok(Flow::On);
+        }
+    }
+    Ok(Flow::Ended)
+}
+
+/// A new channel of a feed, and then the end of the old one.
+async fn watch(work: &mut Work<'_>, name: &str, address: &str) -> Result<Result<(), ConnectorError>, Halt> {
+    let Some(feed) = work.state.feeds.get(name).cloned() else {
+        return Ok(Ok(()));
+    };
+    let Some(cursor) = feed.cursor else {
+        return Ok(Ok(()));
+    };
+    let until = work.now().plus_seconds(TICKET_DAYS * DAY);
+    let token = work.tools.desk.channel_token(work.tenant, &work.connection.id, until).await?;
+    let id = Revision::random().to_string();
+    work.asked(1);
+    let access = &work.access;
+    let watched = work.connector.watch(access, name, &cursor, &id, address, token.expose()).await;
+    let watched = match watched {
+        Ok(Some(watched)) => watched,
+        Ok(None) => return Ok(Ok(())),
+        Err(error) => return Ok(Err(error)),
+    };
+    if let Some(old) = &feed.channel {
+        // It ends by itself.
+        work.connector.unwatch(access, &old.id, &old.resource).await.ok();
+        work.asked(1);
+    }
+    let channel = Channel { id, resource: watched.resource, expires_at: watched.expires_at };
+    if let Some(feed) = work.state.feeds.get_mut(name) {
+        feed.channel = Some(channel);
+    }
+    Ok(Ok(()))
+}

@@ -1,0 +1,170 @@
+//! A run's beginning and its end, and what the connection shows of it.
+
+use domain::Timestamp;
+use domain::connection::{
+    Connection, ConnectionStatus, ErrorKind, Phase, Problem, Queue, Run, RunState, SyncState, Trigger,
+};
+
+use crate::keys::{self, Waiting};
+use crate::limits::GRACE_SECONDS;
+use crate::step::{self, Next};
+use crate::work::{Halt, Work};
+
+/// Pauses of a queue are at most so long; what is later is due in the record.
+const LONGEST_SECONDS: i64 = 900;
+/// When a removal that was held back is looked at again.
+const CONFIRM_SECONDS: i64 = 3600;
+/// When files that could not be fetched, or wait for a model, are tried again.
+const RETRY_SECONDS: i64 = 900;
+
+/// Takes the lease, and begins a run where none goes on.
+pub(crate) async fn begin(work: &mut Work<'_>) -> Result<(), Halt> {
+    let now = work.now();
+    let fresh = work.state.run.is_none();
+    if fresh {
+        let trigger = work.connection.requested.unwrap_or(Trigger::Cron);
+        start(&mut work.state, trigger, now);
+    }
+    if let Some(run) = work.state.run.clone() {
+        work.batch.record(run);
+    }
+    work.commit().await?;
+    let run = work.state.run.clone();
+    let id = work.connection.id.clone();
+    let taken = step::change(work.tools, work.tenant, &id, |connection| {
+        if !is_live(connection) {
+            return false;
+        }
+        if fresh {
+            connection.requested = None;
+            connection.last_run.clone_from(&run);
+        }
+        step::watch_over(connection, now, 0);
+        true
+    });
+    match taken.await? {
+        Some(connection) if is_live(&connection) => work.connection = connection,
+        // It is being deleted: another step does that.
+        _ => {
+            work.release(None).await?;
+            return Err(Halt::Fenced);
+        }
+    }
+    Ok(())
+}
+
+fn start(state: &mut SyncState, trigger: Trigger, now: Timestamp) {
+    state.runs += 1;
+    state.judged = 0;
+    state.phase = Some(Phase::Feeds);
+    state.run = Some(Run {
+        number: state.runs,
+        trigger,
+        state: RunState::Running,
+        started_at: now,
+        completed_at: None,
+        processed: 0,
+        failed: 0,
+        skipped: 0,
+        removed: 0,
+        requests: 0,
+        error: None,
+    });
+}
+
+/// Whether a connection is one that runs, or would again.
+pub(crate) fn is_live(connection: &Connection) -> bool {
+    use ConnectionStatus as S;
+    matches!(connection.status, S::Active | S::Expired | S::Suspended)
+}
+
+/// The run has come to its end.
+pub(crate) async fn end(work: &mut Work<'_>) -> Result<Next, Halt> {
+    let now = work.now();
+    let pause = pause(work).await?;
+    let held = work.state.held_by_run == Some(work.run_number());
+    let run = close(work, RunState::Completed, None);
+    work.release(None).await?;
+    let problem = held.then(|| problem_of(ErrorKind::RemovalHeld, HELD, now, None));
+    let id = work.connection.id.clone();
+    let saved = step::change(work.tools, work.tenant, &id, |connection| {
+        if !is_live(connection) {
+            return false;
+        }
+        connection.status = ConnectionStatus::Active;
+        connection.problem.clone_from(&problem);
+        connection.last_run.clone_from(&run);
+        let at = if connection.requested.is_some() { now } else { now.plus_seconds(pause) };
+        connection.next_run_at = Some(at);
+        true
+    });
+    let again = saved.await?.is_some_and(|connection| connection.requested.is_some());
+    Ok(match pause {
+        _ if again => Next::Again,
+        pause if pause <= LONGEST_SECONDS => Next::Later(pause),
+        _ => Next::Idle,
+    })
+}
+
+/// What a person reads about a removal that was held back.
+pub(crate) const HELD: &str = "So many items are gone at once that their documents stay until a second look confirms \
+    it; the next run looks again by itself.";
+
+/// Ends the run in the state, which a commit then stores.
+pub(crate) fn close(work: &mut Work<'_>, end: RunState, error: Option<(ErrorKind, String)>) -> Option<Run> {
+    let now = work.now();
+    let mut run = work.state.run.take()?;
+    run.state = end;
+    run.completed_at = Some(now);
+    if work.state.held_by_run == Some(run.number) && error.is_none() {
+        run.error = Some((ErrorKind::RemovalHeld, HELD.into()));
+    }
+    run.error = error.or(run.error);
+    work.batch.record(run.clone());
+    work.state.phase = None;
+    Some(run)
+}
+
+/// The problem, which keeps counting while it is the same one.
+pub(crate) fn problem_of(
+    kind: ErrorKind,
+    message: &str,
+    now: Timestamp,
+    before: Option<&Problem>,
+) -> Problem {
+    let before = before.filter(|before| before.kind == kind);
+    Problem {
+        kind,
+        message: message.to_owned(),
+        since: before.map_or(now, |before| before.since),
+        attempts: before.map_or(0, |before| before.attempts) + 1,
+    }
+}
+
+/// How long until the next run, as far as nobody asks for one: less where something waits.
+async fn pause(work: &mut Work<'_>) -> Result<i64, Halt> {
+    let mut pause = work.connection.provider.pause_seconds();
+    let held = work.state.held_by_run.is_some();
+    if !work.first(Queue::Leave, None, 1).await?.is_empty() {
+        // A removal that waits for its time is looked at soon after; all of them are at most as old as now.
+        pause = pause.min(if held { CONFIRM_SECONDS } else { GRACE_SECONDS + 5 });
+    }
+    let failed = has_failed(work).await?;
+    let unjudged = work.state.judged >= crate::limits::JUDGEMENTS && !work.is_full();
+    if failed || (unjudged && waits_anew(work).await?) {
+        pause = pause.min(RETRY_SECONDS);
+    }
+    Ok(pause)
+}
+
+/// Whether a file waits that could not be fetched, and there is room for it.
+async fn has_failed(work: &Work<'_>) -> Result<bool, Halt> {
+    let page = work.first(Queue::Fetch, Some("9"), work.tools.limits.rows).await?;
+    let is_new = |value: &str| keys::read::<Waiting>(value).new;
+    Ok(page.iter().any(|entry| !work.is_full() || !is_new(&entry.value)))
+}
+
+async fn waits_anew(work: &Work<'_>) -> Result<bool, Halt> {
+    let first = work.first(Queue::Fetch, None, 1).await?;
+    Ok(first.first().is_some_and(|entry| !entry.key.starts_with('9')))
+}

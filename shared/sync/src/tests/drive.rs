@@ -1,0 +1,248 @@
+//! A drive, and what it tells: a change of a folder says nothing of what lies in it, listings are no snapshots, changes
+//! come twice, and what moves to another drive is only gone from the first.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use domain::ports::ConnectorError;
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+
+/// The name of the list of changes of the account's own.
+pub(super) const USER: &str = "user";
+/// An entry that says that the shared drives are others.
+pub(super) const DRIVES: &str = "@drives";
+
+#[derive(Debug, Clone)]
+pub(super) struct Thing {
+    pub(super) parent: Option<String>,
+    pub(super) name: String,
+    pub(super) folder: bool,
+    pub(super) target: Option<String>,
+    pub(super) version: u64,
+    pub(super) content: u64,
+    pub(super) trashed: bool,
+    pub(super) shown: bool,
+}
+
+/// What may happen in a drive.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Life {
+    /// Shared drives come and go, and things move between drives.
+    pub(super) shared: bool,
+    pub(super) shortcuts: bool,
+    pub(super) renames: bool,
+    /// What happens between two pages of a listing moves the rest, so that items are listed twice or never.
+    pub(super) unstable: bool,
+}
+
+pub(super) struct Drive {
+    pub(super) things: BTreeMap<String, Thing>,
+    pub(super) logs: BTreeMap<String, Vec<String>>,
+    /// Shared drives that the user is a member of.
+    pub(super) joined: BTreeSet<String>,
+    count: usize,
+    pub(super) rng: SmallRng,
+    pub(super) life: Life,
+    /// How often something happens while a folder is listed.
+    pub(super) busy: f64,
+    /// What the next requests are answered with, by the name of the request.
+    pub(super) faults: HashMap<&'static str, Vec<ConnectorError>>,
+    /// Items that looks and fetches are always answered with this for.
+    pub(super) broken: HashMap<String, fn() -> ConnectorError>,
+    /// Items and requests that are never answered.
+    pub(super) silent: BTreeSet<String>,
+    /// The bytes of files whose size is not told.
+    pub(super) untold: Option<usize>,
+    pub(super) fetched: usize,
+    pub(super) watched: Vec<(String, String)>,
+}
+
+fn thing(parent: Option<String>, name: &str, folder: bool) -> Thing {
+    let name = name.to_owned();
+    Thing { parent, name, folder, target: None, version: 1, content: 1, trashed: false, shown: true }
+}
+
+impl Drive {
+    pub(super) fn new(seed: u64, life: Life) -> Self {
+        let mut drive = Self {
+            things: BTreeMap::new(),
+            logs: BTreeMap::new(),
+            joined: BTreeSet::new(),
+            count: 0,
+            rng: SmallRng::seed_from_u64(seed),
+            life,
+            busy: 0.0,
+            faults: HashMap::new(),
+            broken: HashMap::new(),
+            silent: BTreeSet::new(),
+            untold: None,
+            fetched: 0,
+            watched: Vec::new(),
+        };
+        drive.things.insert("root".into(), thing(None, "My Drive", true));
+        if life.shared {
+            for name in ["d1", "d2"] {
+                drive.things.insert(name.into(), thing(None, &format!("Shared {name}"), true));
+                drive.joined.insert(name.into());
+            }
+        }
+        drive
+    }
+
+    pub(super) fn random(&mut self) -> f64 {
+        self.rng.random()
+    }
+
+    pub(super) fn pick<T: Clone>(&mut self, from: &[T]) -> T {
+        from[self.rng.random_range(0..from.len())].clone()
+    }
+
+    /// An item and all that lies above it.
+    pub(super) fn line(&self, id: &str) -> Vec<String> {
+        let mut line = Vec::new();
+        let mut next = Some(id.to_owned());
+        while let Some(id) = next {
+            next = self.things.get(&id).and_then(|thing| thing.parent.clone());
+            line.push(id);
+        }
+        line
+    }
+
+    pub(super) fn feed_of(&self, id: &str) -> String {
+        match self.line(id).pop() {
+            Some(top) if top != "root" && self.things.contains_key(&top) => top,
+            _ => USER.to_owned(),
+        }
+    }
+
+    pub(super) fn path(&self, id: &str) -> String {
+        let names = self.line(id).into_iter().rev().filter_map(|id| Some(self.things.get(&id)?.name.clone()));
+        names.map(|name| format!("/{name}")).collect()
+    }
+
+    pub(super) fn trashed(&self, id: &str) -> bool {
+        self.line(id).iter().any(|id| self.things.get(id).is_some_and(|thing| thing.trashed))
+    }
+
+    pub(super) fn visible(&self, id: &str) -> bool {
+        let feed = self.feed_of(id);
+        (feed == USER || self.joined.contains(&feed))
+            && self.line(id).iter().all(|id| self.things.get(id).is_some_and(|thing| thing.shown))
+    }
+
+    pub(super) fn lives(&self, id: &str) -> bool {
+        self.things.contains_key(id) && self.visible(id) && !self.trashed(id)
+    }
+
+    fn log(&mut self, feed: &str, id: &str) {
+        self.logs.entry(feed.to_owned()).or_default().push(id.to_owned());
+    }
+
+    fn touch(&mut self, id: &str) {
+        let feed = self.feed_of(id);
+        self.log(&feed, id);
+        if let Some(thing) = self.things.get_mut(id) {
+            thing.version += 1;
+        }
+    }
+
+    pub(super) fn add(&mut self, parent: &str, folder: bool) -> String {
+        self.count += 1;
+        let id = format!("n{}", self.count);
+        self.things.insert(id.clone(), thing(Some(parent.to_owned()), &id, folder));
+        self.touch(&id);
+        id
+    }
+
+    pub(super) fn link(&mut self, parent: &str, target: &str) -> String {
+        let id = self.add(parent, false);
+        self.change(&id, |thing| thing.target = Some(target.to_owned()));
+        id
+    }
+
+    pub(super) fn change(&mut self, id: &str, change: impl FnOnce(&mut Thing)) {
+        if let Some(thing) = self.things.get_mut(id) {
+            change(thing);
+        }
+        self.touch(id);
+    }
+
+    pub(super) fn edit(&mut self, id: &str) {
+        self.change(id, |thing| thing.content += 1);
+    }
+
+    pub(super) fn rename(&mut self, id: &str, name: &str) {
+        self.change(id, |thing| thing.name = name.to_owned());
+    }
+
+    pub(super) fn shift(&mut self, id: &str, to: &str) {
+        let before = self.feed_of(id);
+        self.change(id, |thing| thing.parent = Some(to.to_owned()));
+        if before != self.feed_of(id) {
+            self.log(&before, id);
+        }
+    }
+
+    pub(super) fn delete(&mut self, id: &str) {
+        let feed = self.feed_of(id);
+        let below: Vec<String> =
+            self.things.keys().filter(|other| self.line(other).iter().any(|up| up == id)).cloned().collect();
+        for id in below {
+            self.things.remove(&id);
+        }
+        self.log(&feed, id);
+    }
+
+    pub(super) fn membership(&mut self, drive: &str) {
+        if !self.joined.remove(drive) {
+            self.joined.insert(drive.to_owned());
+        }
+        self.log(USER, DRIVES);
+    }
+
+    pub(super) fn folders(&self) -> Vec<String> {
+        self.things.iter().filter(|(_, thing)| thing.folder).map(|(id, _)| id.clone()).collect()
+    }
+
+    fn others(&self) -> Vec<String> {
+        self.things.iter().filter(|(_, thing)| thing.parent.is_some()).map(|(id, _)| id.clone()).collect()
+    }
+
+    /// Something happens.
+    pub(super) fn happen(&mut self) {
+        let (folders, all) = (self.folders(), self.others());
+        let chance = self.random();
+        if self.life.shared && chance < 0.02 {
+            let drive = self.pick(&["d1", "d2"]);
+            return self.membership(drive);
+        }
+        if self.life.renames && (0.02..0.06).contains(&chance) && !all.is_empty() {
+            let (id, number) = (self.pick(&all), self.rng.random_range(0..20));
+            return self.rename(&id, &format!("name {number}"));
+        }
+        if self.life.shortcuts && (0.06..0.1).contains(&chance) && !all.is_empty() {
+            let (parent, target) = (self.pick(&folders), self.pick(&all));
+            self.link(&parent, &target);
+            return;
+        }
+        if chance < 0.3 || all.len() < 3 {
+            let parent = self.pick(&folders);
+            let folder = self.random() < 0.35;
+            self.add(&parent, folder);
+            return;
+        }
+        let id = self.pick(&all);
+        match chance {
+            c if c < 0.5 => self.edit(&id),
+            c if c < 0.7 => {
+                let to = self.pick(&folders);
+                if !self.line(&to).contains(&id) {
+                    self.shift(&id, &to);
+                }
+            }
+            c if c < 0.8 => self.change(&id, |thing| thing.trashed = !thing.trashed),
+            c if c < 0.9 => self.change(&id, |thing| thing.shown = !thing.shown),
+            _ => self.delete(&id),
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! What providers do wrong, and what is written down about it. Nothing of it removes a document.
+
+use domain::connection::{ConnectionStatus as Status, NodeState, RunState, SkipReason, SyncScope};
+use domain::ports::ConnectorError;
+
+use super::drive::Life;
+use super::world::World;
+use crate::step::Next;
+
+type Fault = fn() -> ConnectorError;
+
+fn down() -> ConnectorError {
+    ConnectorError::Unavailable("down".into())
+}
+
+pub(super) async fn filled() -> (World, domain::ConnectionId, Vec<String>) {
+    let world = World::new(20, Life::default());
+    let (folder, files) = {
+        let mut drive = world.drive.lock();
+        let folder = drive.add("root", true);
+        let files: Vec<String> = (0..6).map(|_| drive.add(&folder, false)).collect();
+        (folder, files)
+    };
+    let id = world.connect(SyncScope::Selected, &[folder]);
+    world.run(&id).await;
+    assert_eq!(world.faults(&id), [""; 0]);
+    (world, id, files)
+}
+
+pub(super) fn due(world: &World, id: &domain::ConnectionId) {
+    let now = *world.office.now.lock().unwrap();
+    world.change(id, |connection| connection.next_run_at = Some(now));
+}
+
+#[tokio::test]
+async fn each_error_has_its_state_and_its_time() {
+    let cases: [(Fault, Status, &str, Option<i64>); 6] = [
+        (|| ConnectorError::Reauth("invalid_grant".into()), Status::Expired, "reauth_required", Some(3600)),
+        (|| ConnectorError::App("x".into()), Status::Suspended, "app_misconfigured", Some(86_400)),
+        (|| ConnectorError::Policy("x".into()), Status::Suspended, "admin_policy", Some(86_400)),
+        (|| ConnectorError::QuotaExceeded, Status::Active, "quota_exceeded", Some(86_400)),
+        (|| ConnectorError::Fault("x".into()), Status::Active, "internal", Some(1800)),
+        (|| ConnectorError::CursorLost, Status::Active, "", None),
+    ];
+    for (fault, status, kind, after) in cases {
+        let (world, id, _) = filled().await;
+        // An access token is made anew before the permission counts as lost.
+        let times = if status == Status::Expired { 2 } else { 1 };
+        world.drive.lock().faults.insert("changes", (0..times).map(|_| fault()).collect());
+        due(&world, &id);
+        let before = *world.office.now.lock().unwrap();
+        while world.step(&id).await.unwrap() == Next::Again {}
+        let connection = world.connection(&id);
+        assert_eq!(connection.status, status);
+        assert_eq!(connection.problem.map_or("", |problem| problem.kind.as_str()), kind);
+        if let Some(after) = after {
+            assert_eq!(connection.next_run_at, Some(before.plus_seconds(after)), "{kind}");
+            assert_eq!(connection.last_run.unwrap().state, RunState::Failed);
+        }
+        assert_eq!(world.office.docs.lock().unwrap().len(), 6);
+        world.run(&id).await;
+        let connection = world.connection(&id);
+        assert_eq!((connection.status, connection.problem), (Status::Active, None), "{kind}");
+    }
+}
+
+#[tokio::test]
+async fn an_access_token_that_ends_early_is_made_anew_once_a_step() {
+    let refused = || ConnectorError::Reauth("authError".into());
+    for (times, status, filed) in [(1, Status::Active, 7), (2, Status::Expired, 6)] {
+        let (world, id, files) = filled().await;
+        let parent = world.drive.lock().things[&files[0]].parent.clone().unwrap();
+        world.drive.lock().add(&parent, false);
+        world.drive.lock().faults.insert("changes", (0..times).map(|_| refused()).collect());
+        due(&world, &id);
+        while world.step(&id).await.unwrap() == Next::Again {}
+        assert_eq!(*world.office.renewed.lock().unwrap(), 1);
+        assert_eq!(world.connection(&id).status, status);
+        assert_eq!(world.office.docs.lock().unwrap().len(), filed);
+    }
+}
+
+#[tokio::test]
+async fn a_lost_permission_is_tried_three_times() {
+    let (world, id, _) = filled().await;
+    let mut next = Vec::new();
+    for _ in 0..4 {
+        due(&world, &id);
+        world.office.denied.lock().unwrap().push(ConnectorError::Reauth("invalid_grant".into()));
+        let now = *world.office.now.lock().unwrap();
+        assert_eq!(world.step(&id).await.unwrap(), Next::Idle);
+        next.push(world.connection(&id).next_run_at.map(|at| now.seconds_until(at)));
+    }
+    assert_eq!(next, [Some(3600), Some(6 * 3600), Some(86_400), None]);
+    assert_eq!(world.connection(&id).problem.unwrap().attempts, 4);
+    assert_eq!(world.step(&id).await.unwrap(), Next::Idle);
+}
+
+#[tokio::test]
+async fn a_run_outlives_seven_failures_and_goes_on_where_it_was() {
+    let (world, id, _) = filled().await;
+    world.drive.lock().faults.insert("changes", (0..8).map(|_| down()).collect());
+    due(&world, &id);
+    let (mut pauses, mut shown) = (Vec::new(), Vec::new());
+    for _ in 0..7 {
+        let Next::Later(seconds) = world.step(&id).await.unwrap() else { panic!() };
+        assert_eq!(world.step(&id).await.unwrap(), Next::Idle, "nobody works meanwhile");
+        world.pass(seconds);
+        pauses.push(seconds);
+        shown.push(world.connection(&id).problem.is_some());
+    }
+    assert_eq!(pauses, [2, 4, 8, 16, 32, 64, 128]);
+    assert_eq!(shown, [false, false, true, true, true, true, true]);
+    assert_eq!(world.step(&id).await.unwrap(), Next::Idle);
+    let connection = world.connection(&id);
+    assert_eq!(connection.problem.unwrap().kind.as_str(), "provider_unavailable");
+    assert_eq!(connection.status, Status::Active);
+}
+
+#[tokio::test]
+async fn what_was_wrong_is_shown_until_the_provider_answers_again() {
+    let (mut world, id, _) = filled().await;
+    world.limits.items = 0;
+    world.drive.lock().faults.insert("changes", (0..3).map(|_| down()).collect());
+    due(&world, &id);
+    loop {
+        match world.step(&id).await.unwrap() {
+            Next::Later(seconds) => world.pass(seconds),
+            Next::Again if world.drive.lock().faults["changes"].is_empty() => break,
+            Next::Again => {}
+            Next::Idle => panic!("the run is given up"),
+        }
+    }
+    let connection = world.connection(&id);
+    assert_eq!((connection.problem, connection.last_run.unwrap().state), (None, RunState::Running));
+    world.run(&id).await;
+    assert_eq!(world.faults(&id), [""; 0]);
+}
+
+#[tokio::test]
+async fn whoever_is_asked_to_slow_down_does() {
+    let (world, id, files) = filled().await;
+    world.drive.lock().edit(&files[0]);
+    world.drive.lock().faults.insert("fetch", vec![ConnectorError::Throttled { retry_after: Some(77) }]);
+    due(&world, &id);
+    assert_eq!(world.step(&id).await.unwrap(), Next::Later(77));
+    world.pass(76);
+    assert_eq!(world.step(&id).await.unwrap(), Next::Idle);
+    world.pass(2);
+    world.run(&id).await;
+    assert_eq!(world.faults(&id), [""; 0]);
+}
+
+#[tokio::test]
+async fn one_bad_file_does_not_stop_the_others() {
+    let (world, id, files) = filled().await;
+    {
+        let mut drive = world.drive.lock();
+        drive.edit(&files[0]);
+        drive.edit(&files[1]);
+        drive.edit(&files[2]);
+        let reason = SkipReason::NotDownloadable;
+        drive.faults.insert("fetch", vec![down(), ConnectorError::Item(reason)]);
+    }
+    world.run(&id).await;
+    let states: Vec<NodeState> = files[..3].iter().map(|file| world.node(&id, file).unwrap().state).collect();
+    let skipped = NodeState::Skipped { reason: SkipReason::NotDownloadable };
+    assert_eq!(states, [NodeState::Pending, skipped.clone(), NodeState::Filed]);
+    for _ in 0..3 {
+        world.drive.lock().faults.insert("fetch", vec![down()]);
+        world.run(&id).await;
+        assert_eq!(world.node(&id, &files[0]).unwrap().state, NodeState::Pending);
+    }
+    world.drive.lock().faults.insert("fetch", vec![down()]);
+    world.run(&id).await;
+    assert!(matches!(world.node(&id, &files[0]).unwrap().state, NodeState::Failed { .. }));
+    assert!(world.doc(&files[0]).is_some(), "the old content stays");
+    world.drive.lock().edit(&files[0]);
+    world.run(&id).await;
+    assert_eq!(world.node(&id, &files[0]).unwrap().state, NodeState::Filed);
+}
+
+#[tokio::test]
+async fn a_second_worker_finds_the_connection_taken() {
+    let (world, id, _) = filled().await;
+    due(&world, &id);
+    world.office.memory.lock().rows.get_mut(&id).unwrap().state.leased_until =
+        Some(world.office.now.lock().unwrap().plus_seconds(50));
+    assert_eq!(world.step(&id).await.unwrap(), Next::Idle);
+    world.pass(51);
+    assert_ne!(world.step(&id).await.unwrap(), Next::Again);
+    assert_eq!(world.rows(&id).state.runs, 2);
+}
+
+#[tokio::test]
+async fn what_is_asked_for_during_a_run_comes_after_it() {
+    let (mut world, id, files) = filled().await;
+    world.limits.items = 1;
+    world.drive.lock().edit(&files[0]);
+    due(&world, &id);
+    assert_eq!(world.step(&id).await.unwrap(), Next::Again);
+    let now = *world.office.now.lock().unwrap();
+    world.change(&id, |connection| connection.request(domain::connection::Trigger::Event, now));
+    while world.rows(&id).state.runs < 3 {
+        assert_eq!(world.step(&id).await.unwrap(), Next::Again);
+    }
+    let trigger = world.rows(&id).state.run.map(|run| run.trigger);
+    assert_eq!(trigger, Some(domain::connection::Trigger::Event));
+}

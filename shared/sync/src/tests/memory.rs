@@ -1,0 +1,246 @@
+//! Records in memory. A commit may be cut off after any of its writes.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard};
+
+use async_trait::async_trait;
+use domain::connection::{Claim, Connection, Grant, Node, Queue, QueueEntry, Run, Selection, SyncState};
+use domain::ports::{PortResult, SyncStore, SyncWrite};
+use domain::{ConnectionId, DocumentId, GrantId, PortError, Tenant};
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+
+/// What is stored of a connection.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Rows {
+    pub(super) state: SyncState,
+    pub(super) selection: Selection,
+    pub(super) nodes: BTreeMap<String, Node>,
+    pub(super) queues: BTreeMap<(Queue, String), String>,
+    pub(super) runs: BTreeMap<u64, Run>,
+}
+
+#[derive(Default)]
+pub(super) struct Records {
+    pub(super) connections: BTreeMap<ConnectionId, Connection>,
+    pub(super) grants: BTreeMap<GrantId, Grant>,
+    pub(super) claims: BTreeMap<DocumentId, Vec<Claim>>,
+    pub(super) rows: BTreeMap<ConnectionId, Rows>,
+    /// Whether the process has died; nothing works until there is another one.
+    pub(super) dead: bool,
+    /// The largest number of rows that one call has read.
+    pub(super) most_read: usize,
+}
+
+/// Storage that fails as often as `crashes` says.
+pub(super) struct Memory {
+    records: Mutex<Records>,
+    rng: Mutex<SmallRng>,
+    pub(super) crashes: Mutex<f64>,
+}
+
+fn down() -> PortError {
+    PortError::Unavailable("the process has died".into())
+}
+
+impl Memory {
+    pub(super) fn new(seed: u64) -> Self {
+        let rng = Mutex::new(SmallRng::seed_from_u64(seed ^ 0x5eed));
+        Self { records: Mutex::default(), rng, crashes: Mutex::new(0.0) }
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Records> {
+        self.records.lock().unwrap()
+    }
+
+    /// Dies now and then.
+    pub(super) fn risk(&self) -> PortResult<()> {
+        if self.lock().dead {
+            return Err(down());
+        }
+        let rate = *self.crashes.lock().unwrap();
+        if rate > 0.0 && self.rng.lock().unwrap().random_bool(rate) {
+            self.lock().dead = true;
+            return Err(down());
+        }
+        Ok(())
+    }
+
+    pub(super) fn alive(&self) -> PortResult<MutexGuard<'_, Records>> {
+        let records = self.lock();
+        if records.dead { Err(down()) } else { Ok(records) }
+    }
+
+    fn cut(&self, writes: usize) -> usize {
+        self.rng.lock().unwrap().random_range(0..=writes)
+    }
+}
+
+fn apply(rows: &mut Rows, write: &SyncWrite) {
+    match write {
+        SyncWrite::Node(node, _) => {
+            rows.nodes.insert(node.id.clone(), (**node).clone());
+        }
+        SyncWrite::Forget(node) => {
+            rows.nodes.remove(&node.id);
+        }
+        SyncWrite::Enqueue(queue, entry) => {
+            rows.queues.insert((*queue, entry.key.clone()), entry.value.clone());
+        }
+        SyncWrite::Dequeue(queue, key) => {
+            rows.queues.remove(&(*queue, key.clone()));
+        }
+        SyncWrite::Run(run) => {
+            rows.runs.insert(run.number, (**run).clone());
+        }
+    }
+}
+
+#[async_trait]
+impl SyncStore for Memory {
+    async fn state(&self, _: &Tenant, of: &ConnectionId) -> PortResult<SyncState> {
+        Ok(self.alive()?.rows.entry(of.clone()).or_default().state.clone())
+    }
+
+    async fn selection(&self, _: &Tenant, of: &ConnectionId) -> PortResult<Selection> {
+        Ok(self.alive()?.rows.entry(of.clone()).or_default().selection.clone())
+    }
+
+    async fn select(&self, _: &Tenant, of: &ConnectionId, selection: &Selection) -> PortResult<bool> {
+        let mut records = self.alive()?;
+        let rows = records.rows.entry(of.clone()).or_default();
+        let first = rows.selection.rev + 1 == selection.rev;
+        if first {
+            rows.selection = selection.clone();
+        }
+        Ok(first)
+    }
+
+    async fn nodes(&self, _: &Tenant, of: &ConnectionId, ids: &[String]) -> PortResult<Vec<Option<Node>>> {
+        let mut records = self.alive()?;
+        let rows = records.rows.entry(of.clone()).or_default();
+        Ok(ids.iter().map(|id| rows.nodes.get(id).cloned()).collect())
+    }
+
+    async fn page(
+        &self,
+        _: &Tenant,
+        of: &ConnectionId,
+        after: Option<&str>,
+        limit: usize,
+    ) -> PortResult<Vec<Node>> {
+        let mut records = self.alive()?;
+        records.most_read = records.most_read.max(limit);
+        let nodes = &records.rows.entry(of.clone()).or_default().nodes;
+        let after = after.unwrap_or_default().to_owned();
+        Ok(nodes
+            .range(after.clone()..)
+            .filter(|(id, _)| **id > after)
+            .take(limit)
+            .map(|(_, n)| n.clone())
+            .collect())
+    }
+
+    async fn children(
+        &self,
+        _: &Tenant,
+        of: &ConnectionId,
+        folder: &str,
+        after: Option<&str>,
+        limit: usize,
+    ) -> PortResult<(Vec<Node>, Option<String>)> {
+        let mut records = self.alive()?;
+        records.most_read = records.most_read.max(limit);
+        let nodes = &records.rows.entry(of.clone()).or_default().nodes;
+        let inside = nodes.values().filter(|node| node.parent.as_deref() == Some(folder));
+        let found: Vec<Node> =
+            inside.filter(|node| after.is_none_or(|after| *node.id > *after)).take(limit).cloned().collect();
+        let next = found.last().filter(|_| found.len() == limit).map(|node| node.id.clone());
+        Ok((found, next))
+    }
+
+    async fn shortcuts(
+        &self,
+        _: &Tenant,
+        of: &ConnectionId,
+        target: &str,
+        limit: usize,
+    ) -> PortResult<Vec<Node>> {
+        let mut records = self.alive()?;
+        let nodes = &records.rows.entry(of.clone()).or_default().nodes;
+        let found = nodes.values().filter(|node| node.target.as_deref() == Some(target));
+        Ok(found.take(limit).cloned().collect())
+    }
+
+    async fn waiting(
+        &self,
+        _: &Tenant,
+        of: &ConnectionId,
+        queue: Queue,
+        after: Option<&str>,
+        limit: usize,
+    ) -> PortResult<Vec<QueueEntry>> {
+        let mut records = self.alive()?;
+        records.most_read = records.most_read.max(limit);
+        let queues = &records.rows.entry(of.clone()).or_default().queues;
+        let after = after.unwrap_or_default().to_owned();
+        let of_queue = queues.range((queue, after.clone())..).take_while(|((of, _), _)| *of == queue);
+        let entry = |((_, key), value): (&(Queue, String), &String)| QueueEntry {
+            key: key.clone(),
+            value: value.clone(),
+        };
+        Ok(of_queue.filter(|((_, key), _)| *key > after).take(limit).map(entry).collect())
+    }
+
+    async fn waits(
+        &self,
+        _: &Tenant,
+        of: &ConnectionId,
+        queue: Queue,
+        keys: &[String],
+    ) -> PortResult<Vec<Option<QueueEntry>>> {
+        let mut records = self.alive()?;
+        let queues = &records.rows.entry(of.clone()).or_default().queues;
+        let entry = |key: &String| {
+            let value = queues.get(&(queue, key.clone()))?.clone();
+            Some(QueueEntry { key: key.clone(), value })
+        };
+        Ok(keys.iter().map(entry).collect())
+    }
+
+    async fn commit(
+        &self,
+        _: &Tenant,
+        of: &ConnectionId,
+        writes: &[SyncWrite],
+        next: &SyncState,
+    ) -> PortResult<bool> {
+        let died = self.risk().is_err();
+        let mut records = self.lock();
+        let rows = records.rows.entry(of.clone()).or_default();
+        if rows.state.step + 1 != next.step {
+            return if died { Err(down()) } else { Ok(false) };
+        }
+        // One place more than there are writes: everything is stored, and only the answer is lost.
+        let made = if died { self.cut(writes.len() + 1) } else { writes.len() + 1 };
+        for write in writes.iter().take(made) {
+            apply(rows, write);
+        }
+        if made > writes.len() {
+            rows.state = next.clone();
+        }
+        if died { Err(down()) } else { Ok(true) }
+    }
+
+    async fn runs(&self, _: &Tenant, of: &ConnectionId, limit: usize) -> PortResult<Vec<Run>> {
+        let mut records = self.alive()?;
+        let runs = &records.rows.entry(of.clone()).or_default().runs;
+        Ok(runs.values().rev().take(limit).cloned().collect())
+    }
+
+    async fn erase(&self, _: &Tenant, of: &ConnectionId, _: usize) -> PortResult<bool> {
+        self.risk()?;
+        self.lock().rows.remove(of);
+        Ok(false)
+    }
+}

@@ -1,0 +1,181 @@
+//! Documents in memory.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use domain::connection::{Claim, Grant, Tokens};
+use domain::ports::{Access, Connections, Connector, ConnectorError, ConnectorResult, SyncStore};
+use domain::settings::Settings;
+use domain::usecase::ItemDocument;
+use domain::{
+    BodyForm, Connection, ConnectionId, ContainerId, ContainerTag, CustomId, DocumentId, Error, Result,
+    Secret, Tenant, Timestamp,
+};
+
+use super::memory::Memory;
+use crate::desk::Desk;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Doc {
+    pub(super) content: String,
+    pub(super) mark: String,
+    pub(super) title: String,
+    pub(super) path: String,
+    pub(super) claims: BTreeSet<Claim>,
+    /// The connection that filed it last.
+    pub(super) by: ConnectionId,
+}
+
+/// The service, as far as the engine needs it.
+pub(super) struct Office {
+    pub(super) memory: Memory,
+    pub(super) docs: Mutex<BTreeMap<String, Doc>>,
+    pub(super) now: Mutex<Timestamp>,
+    pub(super) settings: Mutex<Settings>,
+    /// What the next requests for access are answered with.
+    pub(super) denied: Mutex<Vec<ConnectorError>>,
+    /// How often access was made anew.
+    pub(super) renewed: Mutex<usize>,
+    /// The name of the tokens of a permission that is given while the next one of these is on its way.
+    pub(super) reconnected: Mutex<Option<String>>,
+    pub(super) refused: Mutex<Vec<Error>>,
+}
+
+fn id_of(custom_id: &CustomId) -> DocumentId {
+    let org = domain::OrgId::parse("acme").unwrap();
+    let container = ContainerId::parse("1111111111111111111111").unwrap();
+    DocumentId::derived(&org, &container, custom_id)
+}
+
+impl Office {
+    fn risk(&self) -> Result<()> {
+        Ok(self.memory.risk()?)
+    }
+}
+
+#[async_trait]
+impl Desk for Office {
+    fn now(&self) -> Timestamp {
+        *self.now.lock().unwrap()
+    }
+
+    fn connections(&self) -> &dyn Connections {
+        &self.memory
+    }
+
+    fn sync(&self) -> &dyn SyncStore {
+        &self.memory
+    }
+
+    async fn settings(&self, _: &Tenant) -> Result<Settings> {
+        Ok(self.settings.lock().unwrap().clone())
+    }
+
+    async fn access(&self, _: &dyn Connector, _: &Tenant, _: &Connection) -> ConnectorResult<Access> {
+        let mut denied = self.denied.lock().unwrap();
+        if !denied.is_empty() {
+            if let Some(secret) = self.reconnected.lock().unwrap().take() {
+                self.memory.lock().grants.values_mut().for_each(|grant| grant.secret.clone_from(&secret));
+            }
+            return Err(denied.remove(0));
+        }
+        Ok(Access { token: None, metadata: domain::Metadata::default() })
+    }
+
+    async fn renew_access(
+        &self,
+        connector: &dyn Connector,
+        tenant: &Tenant,
+        connection: &Connection,
+    ) -> ConnectorResult<Access> {
+        *self.renewed.lock().unwrap() += 1;
+        self.access(connector, tenant, connection).await
+    }
+
+    async fn tokens(&self, _: &Tenant, _: &Grant) -> Result<Option<Tokens>> {
+        Ok(None)
+    }
+
+    async fn forget_tokens(&self, _: &Tenant, _: &Grant) -> Result<()> {
+        Ok(())
+    }
+
+    async fn channel_token(&self, _: &Tenant, _: &ConnectionId, _: Timestamp) -> Result<Secret> {
+        Ok(Secret::new("t"))
+    }
+
+    async fn document(
+        &self,
+        _: &Tenant,
+        _: &ContainerTag,
+        custom_id: &CustomId,
+    ) -> Result<Option<DocumentId>> {
+        Ok(Some(id_of(custom_id)))
+    }
+
+    async fn file(&self, _: &Tenant, item: ItemDocument, bytes: Bytes, _: BodyForm) -> Result<DocumentId> {
+        self.risk()?;
+        let refused = self.refused.lock().unwrap().pop();
+        if let Some(refused) = refused {
+            return Err(refused);
+        }
+        {
+            let mut docs = self.docs.lock().unwrap();
+            let id = id_of(&item.custom_id).to_string();
+            let mut claims = docs.remove(&id).map(|doc| doc.claims).unwrap_or_default();
+            claims.insert(item.claim);
+            let content = String::from_utf8(bytes.to_vec()).unwrap();
+            let (mark, title, path) = (item.origin.mark, item.origin.title, item.filepath);
+            docs.insert(id, Doc { content, mark, title, path, claims, by: item.origin.connection });
+        }
+        self.risk()?;
+        Ok(id_of(&item.custom_id))
+    }
+
+    async fn refile(&self, _: &Tenant, item: &ItemDocument) -> Result<Option<DocumentId>> {
+        self.risk()?;
+        let id = id_of(&item.custom_id);
+        let mut docs = self.docs.lock().unwrap();
+        let Some(doc) = docs.get_mut(id.as_str()).filter(|doc| doc.mark == item.origin.mark) else {
+            return Ok(None);
+        };
+        (doc.title, doc.path) = (item.origin.title.clone(), item.filepath.clone());
+        doc.claims.insert(item.claim.clone());
+        doc.by = item.origin.connection.clone();
+        Ok(Some(id))
+    }
+
+    async fn is_ours(&self, _: &Tenant, document: &DocumentId, claim: &Claim) -> Result<bool> {
+        self.risk()?;
+        let docs = self.docs.lock().unwrap();
+        let doc = docs.get(document.as_str());
+        Ok(doc.is_some_and(|doc| doc.claims.contains(claim) || doc.by == claim.connection))
+    }
+
+    async fn unclaim(&self, _: &Tenant, document: &DocumentId, claim: &Claim) -> Result<()> {
+        if let Some(doc) = self.docs.lock().unwrap().get_mut(document.as_str()) {
+            doc.claims.remove(claim);
+        }
+        Ok(())
+    }
+
+    async fn release(&self, _: &Tenant, document: &DocumentId, claim: &Claim) -> Result<bool> {
+        self.risk()?;
+        let removed = {
+            let mut docs = self.docs.lock().unwrap();
+            let Some(doc) = docs.get_mut(document.as_str()) else {
+                return Ok(false);
+            };
+            doc.claims.remove(claim);
+            let last = doc.claims.is_empty();
+            if last {
+                docs.remove(document.as_str());
+            }
+            last
+        };
+        self.risk()?;
+        Ok(removed)
+    }
+}

@@ -1,0 +1,88 @@
+//! What the drive shows and tells.
+
+use std::collections::BTreeMap;
+
+use domain::Timestamp;
+use domain::connection::SkipReason;
+use domain::ports::{Changed, Changes, Item, ItemKind, Listing};
+use rand::RngExt;
+
+use super::drive::{DRIVES, Drive, Thing, USER};
+
+/// Entries of a page.
+const PAGE: usize = 3;
+
+impl Drive {
+    pub(super) fn item(&self, id: &str) -> Option<Item> {
+        let thing = self.things.get(id).filter(|_| self.visible(id))?;
+        let feed = self.feed_of(id);
+        let kind = match &thing.target {
+            _ if thing.folder => ItemKind::Folder,
+            Some(target) => ItemKind::Shortcut { target: target.clone() },
+            None if thing.name.ends_with(".odd") => ItemKind::Unreadable(SkipReason::UnsupportedType),
+            None => ItemKind::File { document: None },
+        };
+        Some(Item {
+            id: id.to_owned(),
+            parent: thing.parent.clone(),
+            name: thing.name.clone(),
+            kind,
+            drive: (feed != USER).then_some(feed),
+            media_type: "text/plain".into(),
+            version: thing.version.to_string(),
+            mark: thing.content.to_string(),
+            size: self.untold.is_none().then_some(10),
+            modified_at: Timestamp::from_millis(i64::try_from(thing.content).unwrap_or_default()),
+            url: None,
+            owner: None,
+            trashed: self.trashed(id),
+        })
+    }
+
+    /// Everything that is listed, a page of it.
+    pub(super) fn list(&self, is_meant: impl Fn(&str, &Thing) -> bool, page: Option<&str>) -> Listing {
+        let mut meant: Vec<&String> = self
+            .things
+            .iter()
+            .filter(|(id, thing)| is_meant(id, thing) && self.lives(id))
+            .map(|(id, _)| id)
+            .collect();
+        let from = if self.life.unstable {
+            page.map_or(0, |page| page.parse().unwrap_or(0))
+        } else {
+            meant.retain(|id| page.is_none_or(|page| id.as_str() > page));
+            0
+        };
+        let items: Vec<Item> = meant.iter().skip(from).take(PAGE).filter_map(|id| self.item(id)).collect();
+        let place = if self.life.unstable {
+            (from + PAGE).to_string()
+        } else {
+            meant.get(PAGE - 1).map_or("", |id| id).to_owned()
+        };
+        let next = (from + PAGE < meant.len()).then_some(place);
+        Listing { items, next, incomplete: false }
+    }
+
+    pub(super) fn told(&mut self, feed: &str, cursor: usize) -> Changes {
+        let log = self.logs.get(feed).cloned().unwrap_or_default();
+        let mut last = BTreeMap::new();
+        for (at, id) in log.iter().enumerate().skip(cursor) {
+            last.insert(id.clone(), at);
+        }
+        let mut entries: Vec<(usize, String)> = last.into_iter().map(|(id, at)| (at, id)).collect();
+        entries.sort();
+        let more = entries.len() > PAGE;
+        entries.truncate(PAGE);
+        let end = entries.last().filter(|_| more).map_or(log.len(), |(at, _)| at + 1);
+        let feeds_changed = entries.iter().any(|(_, id)| id == DRIVES);
+        let here = |id: &str| feed == self.feed_of(id);
+        let told = entries.iter().filter(|(_, id)| id != DRIVES);
+        let mut changes: Vec<Changed> = told
+            .map(|(_, id)| Changed { id: id.clone(), item: self.item(id).filter(|_| here(id)) })
+            .collect();
+        if self.rng.random_bool(0.2) {
+            changes.extend(changes.first().cloned());
+        }
+        Changes { changes, cursor: end.to_string(), more, feeds_changed }
+    }
+}
