@@ -28,6 +28,7 @@ pub(crate) async fn measure_all(rig: &mut Rig) {
     containers(rig).await;
     organization(rig).await;
     analytics(rig).await;
+    connections(rig).await;
     // Last: what waits for a file is unfinished.
     let form =
         fixed("POST", "/v3/documents/file/uploads", json!({"fileName": "a.txt", "containerTag": "box"}));
@@ -178,6 +179,29 @@ async fn organization(rig: &mut Rig) {
         ("DELETE", format!("/v3/auth/scoped-key/{id}"), Value::Null)
     };
     rig.measure("delete_scoped_key", TIMES, delete).await;
+}
+
+/// A website's connections: those of a drive are the same records.
+async fn connections(rig: &mut Rig) {
+    let site = |number| {
+        let metadata = json!({"startUrl": format!("https://site{number}.example/")});
+        (
+            "POST",
+            "/v3/connections/web-crawler".to_owned(),
+            json!({"containerTag": "box", "metadata": metadata}),
+        )
+    };
+    let made = rig.measure("create_connection", TIMES, site).await;
+    let id = |number: usize| made[number]["id"].as_str().expect("an id").to_owned();
+    let list = fixed("POST", "/v3/connections/list", json!({"containerTags": ["box"]}));
+    rig.measure("list_connections_10", TIMES, list).await;
+    let get = |number| ("GET", format!("/v3/connections/{}", id(number)), Value::Null);
+    rig.measure("get_connection", TIMES, get).await;
+    let import = |number| ("POST", format!("/v3/connections/{}/import", id(number)), json!({}));
+    rig.measure("import_connection", TIMES, import).await;
+    let end = |number| ("DELETE", format!("/v3/connections/{}", id(number)), Value::Null);
+    rig.measure("end_connection", TIMES, end).await;
+    rig.work().await.expect("work");
 }
 
 async fn analytics(rig: &mut Rig) {

@@ -42,8 +42,10 @@ impl Rig {
         let ctx = system.ctx.clone();
         let authenticator = Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
         let authenticator = authenticator.with_local_key(OrgId::parse("local")?);
-        let routes = local::routes(&App::new(ctx, authenticator), CACHE_BYTES);
-        let queues = Queues::open(&system, world.readers()).await?;
+        let outside = world.outside()?;
+        let app = App::new(ctx, authenticator);
+        let routes = local::routes(&app, CACHE_BYTES, outside.connectors.clone(), outside.public_url.clone());
+        let queues = Queues::open(&system, &outside).await?;
         Ok(Self { measured: Vec::new(), system, meter, routes, queues, _world: world })
     }
 

@@ -21,6 +21,7 @@ VARIABLES = {
     "RECOLLECT_PROCESS_QUEUE_URL": "ProcessQueueUrl",
     "RECOLLECT_COMMIT_QUEUE_URL": "CommitQueueUrl",
     "RECOLLECT_KEEPER_QUEUE_URL": "KeeperQueueUrl",
+    "RECOLLECT_SYNC_QUEUE_URL": "SyncQueueUrl",
 }
 
 

@@ -106,7 +106,7 @@ def start(bootstrap, event):
 def environment():
     """The variables that template.yaml sets, with values that lead nowhere."""
     names = ["RECORDS_TABLE", "SECRETS_TABLE", "ACTIVITY_TABLE", "BUCKET"]
-    queues = ["PROCESS_QUEUE_URL", "COMMIT_QUEUE_URL", "KEEPER_QUEUE_URL"]
+    queues = ["PROCESS_QUEUE_URL", "COMMIT_QUEUE_URL", "KEEPER_QUEUE_URL", "SYNC_QUEUE_URL"]
     variables = {f"RECOLLECT_{name}": "nowhere" for name in names}
     variables |= {f"RECOLLECT_{name}": "http://127.0.0.1:9/nowhere" for name in queues}
     aws = {"AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "none", "AWS_SECRET_ACCESS_KEY": "none"}

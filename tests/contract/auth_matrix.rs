@@ -91,6 +91,10 @@ impl Operation {
             _ if below("/v3/settings") || below("/v3/auth") => Need::Admin,
             _ if below("/v3/container-tags/merge") || below("/v3/container-tags/deletions") => Need::Admin,
             "/v3/container-tags/{tag}" if self.method == "DELETE" => Need::Admin,
+            _ if path.ends_with("/hosted-picker") => Need::Admin,
+            // It shows what is not selected.
+            "/v3/connections/{id}/resources" => Need::Write,
+            "/v3/connections/{id}/connection" | "/v3/connections/{id}/documents" => Need::Read,
             _ if reads => Need::Read,
             _ => Need::Write,
         }
@@ -99,6 +103,7 @@ impl Operation {
     /// The operation with a key, on things that are there or not.
     pub(crate) async fn ask(&self, app: &TestApp, key: &str) -> Answer {
         let path = self.path.replace("{tag}", TAG);
+        let path = if self.names_provider() { path.replace("{id}", "web-crawler") } else { path };
         let path = ["{id}", "{memoryId}", "{mergeId}", "{deletionId}"]
             .iter()
             .fold(path, |path, name| path.replace(name, "never-was"));
@@ -109,6 +114,17 @@ impl Operation {
         let request = Request::builder().method(self.method.as_str()).uri(path).header("content-type", kind);
         let request = if key.is_empty() { request } else { request.header("x-api-key", key) };
         app.send(request.body(body.into()).expect("a request")).await
+    }
+
+    /// Whether the path names a provider, whose containers are in the body.
+    fn names_provider(&self) -> bool {
+        let Some(end) = self.path.strip_prefix("/v3/connections/{id}") else {
+            return false;
+        };
+        match end {
+            "" => ["POST", "DELETE"].contains(&self.method.as_str()),
+            _ => ["/connection", "/documents", "/import"].contains(&end),
+        }
     }
 
     /// Whether the request names the tag of the examples, so that a key of another tag is refused.

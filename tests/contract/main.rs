@@ -27,6 +27,8 @@ mod inferred;
 mod interleave;
 mod irrelevant;
 mod isolation;
+mod items;
+mod items_races;
 mod keys;
 mod limits;
 mod list;

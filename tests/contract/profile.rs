@@ -1,6 +1,7 @@
 //! `POST /v4/profile`.
 
 use domain::key::Permission;
+use domain::ports::Connectors;
 use edge::App;
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
@@ -226,7 +227,7 @@ async fn markdown_is_sent_to_those_who_ask_for_it() {
     );
     let ctx = client.app.system.ctx.clone();
     let authenticator = domain::usecase::Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
-    let routes = local::routes(&App::new(ctx, authenticator), 1024 * 1024);
+    let routes = local::routes(&App::new(ctx, authenticator), 1024 * 1024, Connectors::default(), None);
     let response = routes.oneshot(request("text/markdown", &client.key, body.clone())).await.unwrap();
     let text = response.into_body().collect().await.unwrap().to_bytes();
     let wanted =

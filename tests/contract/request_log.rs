@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use domain::activity::{Hour, RequestRecord};
 use domain::key::Permission;
+use domain::ports::Connectors;
 use domain::settings::LogContent;
 use serde_json::{Value, json};
 use testkit::{Answer, TestApp, World};
@@ -147,7 +148,7 @@ async fn when_the_log_cannot_be_written_the_answer_is_the_same() {
     let mut ctx = app.system.ctx.clone();
     ctx.activity = aws::ctx(&app.system.clients, &names, ctx.clock.clone()).activity;
     let authenticator = domain::usecase::Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
-    let routes = local::routes(&edge::App::new(ctx, authenticator), 1024 * 1024);
+    let routes = local::routes(&edge::App::new(ctx, authenticator), 1024 * 1024, Connectors::default(), None);
     let key = app.key("acme").await;
     let request = http::Request::post("/v3/documents").header("x-api-key", key);
     let body = axum::body::Body::from(json!({"content": "Words."}).to_string());

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use aws::Names;
 use aws::layout::{
-    BUCKET, COMMIT, KEEPER, MAX_RECEIVE_COUNT, PROCESS, QUEUES, QueueLayout, TABLES, TableLayout,
+    BUCKET, COMMIT, KEEPER, MAX_RECEIVE_COUNT, PROCESS, QUEUES, QueueLayout, SYNC, TABLES, TableLayout,
 };
 use serde_json::{Value, json};
 
@@ -18,6 +18,7 @@ fn variables() -> Vec<(&'static str, String)> {
         process_queue: PROCESS.name.into(),
         commit_queue: COMMIT.name.into(),
         keeper_queue: KEEPER.name.into(),
+        sync_queue: SYNC.name.into(),
         ..Names::embedded()
     };
     names.to_environment()
@@ -46,9 +47,33 @@ fn functions_get_exactly_the_variables_that_are_read() {
     for (id, function) in resources(&template, "AWS::Serverless::Function") {
         let own = function["Environment"]["Variables"].as_object();
         let own: BTreeSet<&str> = own.into_iter().flatten().map(|(name, _)| name.as_str()).collect();
-        let wanted = if id == "ProcessorFunction" { model_variables() } else { BTreeSet::new() };
+        let wanted = match id {
+            "ProcessorFunction" => model_variables(),
+            "ConnectionsFunction" => drive_variables(),
+            // It asks a model whether an item is wanted, and neither shows it pictures nor plays it recordings.
+            "ImporterFunction" => {
+                let mut wanted = model_variables();
+                wanted.retain(|name| !name.contains("VISION") && !name.contains("TRANSCRIPTION"));
+                wanted.extend(drive_variables());
+                wanted
+            }
+            _ => BTreeSet::new(),
+        };
         assert_eq!(own, wanted.iter().map(String::as_str).collect(), "{id}");
     }
+}
+
+/// What connections ask the environment about: the OAuth app, and where the API is reached. The addresses of the drive
+/// are asked for as well, and are never another's in a deployment.
+fn drive_variables() -> BTreeSet<String> {
+    let asked = RefCell::new(BTreeSet::from(["RECOLLECT_PUBLIC_URL".to_owned()]));
+    connectors::Settings::from_environment(|name| {
+        if !name.ends_with("_URL") {
+            asked.borrow_mut().insert(name.to_owned());
+        }
+        None
+    });
+    asked.into_inner()
 }
 
 /// What the processor asks the environment about models.
@@ -171,11 +196,12 @@ fn every_queue_is_read_by_its_function_within_the_visibility_timeout() {
             assert_eq!(before, None, "{queue} has two readers");
         }
     }
-    // What the keeper itself gave up is for a person.
+    // What the keeper itself gave up is for a person. A connection that is due is sent again by the sweep.
     let wanted = BTreeMap::from([
         (id_of(&template, PROCESS.name), "functions/processor"),
         (id_of(&template, COMMIT.name), "functions/processor"),
         (id_of(&template, KEEPER.name), "functions/keeper"),
+        (id_of(&template, SYNC.name), "functions/importer"),
         (dead_of(&template, &PROCESS), "functions/keeper"),
         (dead_of(&template, &COMMIT), "functions/keeper"),
     ]);

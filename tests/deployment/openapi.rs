@@ -3,18 +3,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use domain::ports::Connectors;
 use domain::usecase::Authenticator;
 use edge::App;
+use fake_drive::FakeDrive;
 use lambda_http::Body;
 use lambda_http::tower::ServiceExt;
 use serde_json::{Value, json};
-use testkit::{Answer, TestApp, multipart};
+use testkit::{Answer, DRIVE_ACCOUNT, TestApp, World, is_for_browsers, multipart};
 
 use crate::routes::{OPEN, filled};
 use crate::template::{events, resources, template};
 use crate::tree::{folders, read};
 
 const JSON: &str = "application/json";
+/// A folder of a drive, as examples name it.
+const FOLDER: &str = "1aBcPlans";
 const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
 fn document() -> Value {
@@ -68,7 +72,8 @@ fn its_routes_are_those_of_the_template() {
     let functions = resources(&template, "AWS::Serverless::Function");
     let events = functions.iter().flat_map(|(_, function)| events(function, "HttpApi"));
     let text = |value: &Value| value.as_str().expect("a text").to_owned();
-    let deployed: BTreeSet<_> = events.map(|event| (text(&event["Method"]), text(&event["Path"]))).collect();
+    let deployed = events.map(|event| (text(&event["Method"]), text(&event["Path"])));
+    let deployed: BTreeSet<_> = deployed.filter(|(_, path)| !is_for_browsers(path)).collect();
     assert_eq!(routes(&document()), deployed);
 }
 
@@ -80,6 +85,7 @@ fn its_paths_are_those_of_the_routers() {
         let routes = text.split(".route(").skip(1);
         paths.extend(routes.map(|rest| rest.split('"').nth(1).expect("a path").to_owned()));
     }
+    paths.retain(|path| !is_for_browsers(path));
     let documented = routes(&document()).into_iter().map(|(_, path)| path).collect();
     assert_eq!(paths, documented);
 }
@@ -87,7 +93,8 @@ fn its_paths_are_those_of_the_routers() {
 /// Whether any route of one machine takes this method on this path.
 async fn is_taken(app: &App, method: &str, path: &str) -> bool {
     let request = http::Request::builder().method(method).uri(filled(path));
-    let response = local::routes(app, 1024 * 1024).oneshot(request.body(Body::Empty).unwrap()).await.unwrap();
+    let response = local::routes(app, 1024 * 1024, Connectors::default(), None);
+    let response = response.oneshot(request.body(Body::Empty).unwrap()).await.unwrap();
     let status = response.status().as_u16();
     // Without a key a route answers 401, and no route 404 or 405.
     assert!([200, 401, 404, 405].contains(&status), "{method} {path} is answered with {status}");
@@ -155,7 +162,13 @@ fn aliases_are_what_they_stand_for() {
 }
 
 /// What the examples of operations are about.
-async fn prepare(test: &TestApp, key: &str, document: &Value) -> BTreeMap<&'static str, String> {
+async fn prepare(
+    test: &TestApp,
+    drive: &FakeDrive,
+    key: &str,
+    document: &Value,
+) -> BTreeMap<&'static str, String> {
+    let folder = drive.add_folder(drive.account(DRIVE_ACCOUNT).root(), "Plans").expect("a folder");
     let note = &document["components"]["requestBodies"]["AddDocument"]["content"][JSON]["example"];
     test.upload(key, "notes.txt", b"The mill stands still.", &[("customId", "file-1")]).await;
     test.upload(key, "notes.pdf", b"%PDF-1.7 and no more", &[("customId", "broken-1")]).await;
@@ -178,6 +191,8 @@ async fn prepare(test: &TestApp, key: &str, document: &Value) -> BTreeMap<&'stat
     test.settle().await.expect("work that ends");
     let prompt = json!({"shouldLLMFilter": true, "filterPrompt": "Only what concerns customers."});
     test.call("PATCH", "/v3/settings", key, &prompt).await;
+    let drive = json!({"containerTag": "user_42"});
+    let (connection, ..) = test.connect_drive(key, &drive).await.expect("permission");
     let other = test.post("/v3/auth/scoped-key", key, &json!({"containerTag": "user_42"})).await.body;
     BTreeMap::from([
         ("{memoryId}", text(&inferred["memories"][0]["id"])),
@@ -185,6 +200,8 @@ async fn prepare(test: &TestApp, key: &str, document: &Value) -> BTreeMap<&'stat
         ("{deletionId}", text(&deletion["deletionId"])),
         ("{keyId}", text(&other["id"])),
         ("{tag}", "user_42".to_owned()),
+        ("{connection}", connection),
+        (FOLDER, folder),
     ])
 }
 
@@ -206,6 +223,10 @@ async fn try_out(
     }
     let id = match path.rsplit('/').next() {
         _ if path.starts_with("/v3/auth/") => &known["{keyId}"],
+        // Where the operation is about a provider.
+        Some("connection" | "documents" | "import") if path.starts_with("/v3/connections/") => "cloud-drive",
+        Some("{id}") if path.starts_with("/v3/connections/") && method == "POST" => "cloud-drive",
+        _ if path.starts_with("/v3/connections/") => &known["{connection}"],
         Some("file-url") => "file-1",
         Some("retry") => "broken-1",
         _ => "note-17",
@@ -215,15 +236,19 @@ async fn try_out(
     // Only a session can be ended.
     let ends_session = method == "DELETE" && path == "/v3/session";
     let key = session["token"].as_str().filter(|_| ends_session).unwrap_or(key);
-    test.call(method, &path, key, &content[JSON]["example"]).await
+    // The folder that the examples select.
+    let example = content[JSON]["example"].to_string().replace(FOLDER, &known[FOLDER]);
+    let example = serde_json::from_str(&example).expect("an example");
+    test.call(method, &path, key, &example).await
 }
 
 #[tokio::test]
 async fn every_operation_takes_its_example_and_answers_as_it_says() {
-    let test = TestApp::new().await;
+    let (world, drive) = World::with_drive().await.expect("a world with a drive");
+    let test = TestApp::start(&world, 0).await.expect("an app");
     let key = test.key("acme").await;
     let document = document();
-    let mut known = prepare(&test, &key, &document).await;
+    let mut known = prepare(&test, &drive, &key, &document).await;
     for (method, path, operation) in operations(&document) {
         let answer = try_out(&test, &key, &known, &document, (&method, path, operation)).await;
         // A merge that is under way would refuse what comes next.
@@ -232,7 +257,7 @@ async fn every_operation_takes_its_example_and_answers_as_it_says() {
         if ["DELETE", "PATCH"].contains(&method.as_str())
             || ["reset", "merge"].iter().any(|end| path.ends_with(end))
         {
-            known = prepare(&test, &key, &document).await;
+            known = prepare(&test, &drive, &key, &document).await;
         }
         // The crate `testkit` has compared the rest with the document.
         assert!(answer.status.is_success(), "{method} {path}: {} {}", answer.status, answer.body);

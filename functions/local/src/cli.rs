@@ -91,6 +91,9 @@ pub struct Serve {
     /// Who describes pictures, transcribes recordings and proposes memories.
     #[command(flatten)]
     pub models: ModelOptions,
+    /// The cloud drive.
+    #[command(flatten)]
+    pub drive: DriveOptions,
 }
 
 /// An endpoint that speaks OpenAI's protocol. Without it pictures, audio and video are stored and end as `failed`.
@@ -139,12 +142,45 @@ impl ModelOptions {
     }
 }
 
+/// The OAuth app by which users permit access to their cloud drive. Organizations may set one of their own.
+#[derive(Debug, Default, Clone, Args)]
+#[command(next_help_heading = "Cloud drive (an OAuth app of yours; infra/README.md says how to make one)")]
+pub struct DriveOptions {
+    /// The app's client id; its secret is read from `CLOUD_DRIVE_CLIENT_SECRET`
+    #[arg(long, env = "CLOUD_DRIVE_CLIENT_ID", value_name = "ID")]
+    pub drive_client_id: Option<String>,
+    /// Its secret, by the environment only: what stands on a command line, others can see
+    #[arg(long, env = "CLOUD_DRIVE_CLIENT_SECRET", hide = true, hide_env_values = true)]
+    pub drive_client_secret: Option<String>,
+    /// Where a stand-in for the drive listens on this machine, as `recollect demo --drive` starts one
+    #[arg(long, env = "CLOUD_DRIVE_URL", value_name = "URL")]
+    pub drive_url: Option<String>,
+}
+
+impl DriveOptions {
+    /// What the drive's adapter has to know.
+    pub fn settings(&self) -> connectors::Settings {
+        connectors::Settings::from_environment(|name| match name {
+            "CLOUD_DRIVE_CLIENT_ID" => self.drive_client_id.clone(),
+            "CLOUD_DRIVE_CLIENT_SECRET" => self.drive_client_secret.clone(),
+            "CLOUD_DRIVE_URL" => self.drive_url.clone(),
+            _ => None,
+        })
+    }
+}
+
 /// `recollect demo`.
 #[derive(Debug, Clone, Args)]
 pub struct Demo {
     /// Keep the demo's data in this folder instead of a temporary one
     #[arg(long, value_name = "FOLDER")]
     pub data: Option<PathBuf>,
+    /// Connect a made-up company's cloud drive, and stay in step with it until Ctrl-C
+    #[arg(long)]
+    pub drive: bool,
+    /// The port for browsers, with `--drive`
+    #[arg(long, default_value_t = 8787, requires = "drive")]
+    pub port: u16,
     /// What to log, as in `info` or `processor=debug,warn`; to standard error
     #[arg(long, env = "RECOLLECT_LOG", default_value = "warn", value_name = "FILTER")]
     pub log: String,
@@ -258,4 +294,7 @@ pub struct Work {
     /// Who describes pictures, transcribes recordings and proposes memories.
     #[command(flatten)]
     pub models: ModelOptions,
+    /// The cloud drive.
+    #[command(flatten)]
+    pub drive: DriveOptions,
 }

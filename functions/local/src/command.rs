@@ -11,7 +11,8 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 
-use crate::cli::{Cli, Command};
+use crate::cli::{Cli, Command, DriveOptions, ModelOptions};
+use crate::outside::Outside;
 
 /// Runs what the command line asks for.
 #[expect(clippy::print_stderr, reason = "a program's last words go to standard error")]
@@ -41,6 +42,17 @@ pub fn run(cli: Cli) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// What this process reaches, as its options say.
+fn outside(
+    models: &ModelOptions,
+    drive: &DriveOptions,
+    public_url: Option<String>,
+) -> anyhow::Result<Outside> {
+    let readers = models.readers()?;
+    let connectors = connectors::all(&drive.settings(), readers.fetcher.clone())?;
+    Ok(Outside { readers, connectors, public_url })
 }
 
 /// Sends the log to standard error.

@@ -3,12 +3,14 @@
 
 pub mod cli;
 mod command;
+mod outside;
 mod routes;
 mod system;
 pub mod transfer;
 mod workers;
 
 pub use command::run;
+pub use outside::Outside;
 pub use routes::{bucket_routes, routes};
 pub use system::System;
 pub use workers::{Queues, Workers};

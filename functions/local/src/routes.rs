@@ -6,13 +6,15 @@ use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::any;
+use domain::ports::Connectors;
 use edge::App;
 use embedded::Services;
 use http::StatusCode;
 use http_body_util::{BodyExt, Limited};
 
-/// All routes, keeping up to `cache_bytes` of search indexes and memories warm.
-pub fn routes(app: &App, cache_bytes: usize) -> Router {
+/// All routes, keeping up to `cache_bytes` of search indexes and memories warm. Connections reach their providers by
+/// `connectors`, and users' browsers come to `public_url`.
+pub fn routes(app: &App, cache_bytes: usize, connectors: Connectors, public_url: Option<String>) -> Router {
     let documents = documents::router(app.clone(), documents::MAX_FILE_BYTES);
     let of_memories = cache_bytes / 4;
     let memories = memories::router(app.clone(), of_memories);
@@ -20,8 +22,9 @@ pub fn routes(app: &App, cache_bytes: usize) -> Router {
     let settings = settings::router(app.clone());
     let tags = container_tags::router(app.clone());
     let analytics = analytics::router(app.clone());
+    let connections = connections::router(app.clone(), connectors, public_url);
     let routes = documents.merge(memories).merge(recall).merge(settings).merge(tags).merge(analytics);
-    edge::finish(routes, app)
+    edge::finish(routes.merge(connections), app)
 }
 
 /// A file of the largest size, and the fields of its form.

@@ -7,12 +7,14 @@ use anyhow::Result;
 use aws::{Message, Receiver};
 use domain::ports::Overdue;
 use domain::{Delivery, Outcome, Timestamp, Worker};
+use importer::Importer;
 use keeper::Keeper;
-use processor::{Processor, Readers};
+use processor::Processor;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tracing::warn;
 
+use crate::outside::Outside;
 use crate::system::System;
 
 /// How long a poll waits for a message; the longest that SQS allows, so that an idle machine does next to nothing.
@@ -43,13 +45,13 @@ impl Workers {
     ///
     /// # Errors
     /// When a queue does not exist.
-    pub async fn start(system: &System, readers: Readers) -> Result<Self> {
+    pub async fn start(system: &System, outside: &Outside) -> Result<Self> {
         // A process that was killed in the middle of a commit holds the container's messages back.
         system.services.release_groups()?;
         let (stop, stopped) = watch::channel(false);
         let (swept, ready) = watch::channel(false);
         let mut tasks = JoinSet::new();
-        for source in sources(system, readers).await? {
+        for source in sources(system, outside).await? {
             let mut ready = ready.clone();
             let stopped = stopped.clone();
             tasks.spawn(async move {
@@ -68,9 +70,10 @@ impl Workers {
     }
 }
 
-async fn sources(system: &System, readers: Readers) -> Result<Vec<Source>> {
-    let processor: Arc<dyn Worker> = Arc::new(Processor::new(system.ctx.clone(), readers));
+async fn sources(system: &System, outside: &Outside) -> Result<Vec<Source>> {
+    let processor: Arc<dyn Worker> = Arc::new(Processor::new(system.ctx.clone(), outside.readers.clone()));
     let keeper: Arc<dyn Worker> = Arc::new(Keeper::new(system.ctx.clone()));
+    let importer: Arc<dyn Worker> = Arc::new(Importer::new(outside.engine(&system.ctx)));
     let names = &system.names;
     let source = |queue: &str, worker: &Arc<dyn Worker>, dead| Source {
         receiver: Receiver::new(system.clients.sqs.clone(), queue.to_owned()),
@@ -83,9 +86,12 @@ async fn sources(system: &System, readers: Readers) -> Result<Vec<Source>> {
         source(&names.process_queue, &processor, false),
         source(&names.commit_queue, &processor, false),
         source(&names.keeper_queue, &keeper, false),
+        // Two connections are synchronized at a time.
+        source(&names.sync_queue, &importer, false),
+        source(&names.sync_queue, &importer, false),
     ];
     let dead = aws::queue_urls(&system.clients).await?;
-    // The keeper's own dead letters are for a person, as on AWS.
+    // The keeper's own dead letters are for a person, as on AWS, and connections that are due are sent again anyway.
     sources.extend(dead.iter().take(2).map(|queue| source(queue, &keeper, true)));
     Ok(sources)
 }
@@ -159,8 +165,8 @@ impl Queues {
     ///
     /// # Errors
     /// When a queue does not exist.
-    pub async fn open(system: &System, readers: Readers) -> Result<Self> {
-        Ok(Self { sources: sources(system, readers).await? })
+    pub async fn open(system: &System, outside: &Outside) -> Result<Self> {
+        Ok(Self { sources: sources(system, outside).await? })
     }
 
     /// Handles one batch of each queue; the number of messages.
@@ -182,10 +188,10 @@ impl Queues {
 ///
 /// # Errors
 /// When a queue does not answer.
-pub(crate) async fn work_until_idle(system: &System, readers: Readers) -> Result<()> {
+pub(crate) async fn work_until_idle(system: &System, outside: &Outside) -> Result<()> {
     /// The pause of a turn that found nothing while something is unfinished: it waits for its retry.
     const PAUSE: Duration = Duration::from_millis(200);
-    let queues = Queues::open(system, readers).await?;
+    let queues = Queues::open(system, outside).await?;
     keeper::sweep(&system.ctx, Timestamp::from_millis(i64::MAX)).await?;
     loop {
         if queues.turn().await? > 0 {

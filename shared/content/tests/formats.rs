@@ -34,7 +34,7 @@ fn presentation_keeps_slides_and_speaker_notes() {
     let read = read(&make::pptx(), "tides.pptx");
     assert_eq!(read.format, Format::Pptx);
     assert_eq!(read.properties["slideCount"], "1");
-    for part in ["# How tides work", "The moon pulls", "Notes: Show the gauge."] {
+    for part in ["# How tides work", "The moon pulls", "Notes: Show the gauge.", "Then ask."] {
         assert!(read.text.contains(part), "{part:?} is missing in {}", read.text);
     }
 }
@@ -53,6 +53,13 @@ fn workbook_is_a_heading_and_a_table_for_each_sheet() {
     assert_eq!(read.text, table);
     assert_eq!(read.title.as_deref(), Some("Harbour rules"));
     assert_eq!(read.properties["sheetCount"], "2");
+}
+
+#[test]
+fn each_sheet_of_a_workbook_is_a_table() {
+    let row = |text: &str| format!("<row r=\"1\">{}</row>", make::cell("A1", text));
+    let read = read(&make::workbook(&row("High"), &row("Low")), "tides.xlsx");
+    assert_eq!(read.text, "# Tide table\n\n| High |\n| --- |\n\n# Empty\n\n| Low |\n| --- |");
 }
 
 #[test]

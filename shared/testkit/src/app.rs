@@ -7,6 +7,7 @@ use aws::Clients;
 use aws_smithy_async::rt::sleep::SharedAsyncSleep;
 use axum::Router;
 use axum::body::Body;
+use axum::response::Response;
 use bytes::Bytes;
 use domain::key::{KeyKind, KeyPlan, NewKey, Permission};
 use domain::usecase::{Authenticator, Backlog, create_key};
@@ -14,8 +15,7 @@ use domain::{ContainerTag, OrgId, Tenant, Timestamp};
 use edge::App;
 use embedded::{ACCESS_KEY, REGION, SECRET_KEY, Services};
 use http::{HeaderMap, Request, StatusCode};
-use http_body_util::BodyExt;
-use local::{Queues, System};
+use local::{Outside, Queues, System};
 use processor::Readers;
 use remote::{Fetcher, ModelSettings, Models};
 use sandbox::Sandbox;
@@ -40,6 +40,8 @@ pub struct World {
     pub internet: Internet,
     /// Who describes pictures and transcribes recordings: nobody, unless a test says so before it starts an app.
     pub models: ModelSettings,
+    /// Where the cloud drive is: nowhere, unless a test starts one and says so before it starts an app.
+    pub drive: connectors::Settings,
     /// How many unfinished documents an organization may have, where a test says so before it starts an app.
     pub max_unfinished: Option<usize>,
     _folder: Arc<TempDir>,
@@ -54,8 +56,15 @@ impl World {
         let folder = tempfile::tempdir()?;
         let clock = TestClock::default();
         let services = Services::open_with_clock(folder.path(), clock.for_services())?;
-        let (internet, models) = (Internet::default(), ModelSettings::default());
-        Ok(Self { services, clock, internet, models, max_unfinished: None, _folder: Arc::new(folder) })
+        Ok(Self {
+            services,
+            clock,
+            internet: Internet::default(),
+            models: ModelSettings::default(),
+            drive: connectors::Settings::default(),
+            max_unfinished: None,
+            _folder: Arc::new(folder),
+        })
     }
 }
 
@@ -111,10 +120,11 @@ impl TestApp {
         if let Some(max) = world.max_unfinished {
             system.ctx.backlog = Backlog::new(max);
         }
-        let readers = world.readers();
-        let queues = Queues::open(&system, readers).await?;
+        let outside = world.outside()?;
+        let queues = Queues::open(&system, &outside).await?;
         let authenticator = Authenticator::new(system.ctx.keys.clone(), system.ctx.clock.clone());
-        let routes = local::routes(&App::new(system.ctx.clone(), authenticator), CACHE_BYTES);
+        let app = App::new(system.ctx.clone(), authenticator);
+        let routes = local::routes(&app, CACHE_BYTES, outside.connectors, outside.public_url);
         let router = openapi::checked(routes);
         let router = router.merge(local::bucket_routes(world.services.clone()));
         Ok(Self { world: world.clone(), faults, system, router, queues })
@@ -153,11 +163,13 @@ impl TestApp {
     /// # Panics
     /// When the request cannot be built.
     pub async fn send(&self, request: Request<Body>) -> Answer {
-        let response = self.router.clone().oneshot(request).await.expect("routes never fail");
-        let (parts, body) = response.into_parts();
-        let bytes = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+        let (parts, bytes) = self.raw(request).await;
         let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
         Answer { status: parts.status, headers: parts.headers, body }
+    }
+
+    pub(crate) async fn routed(&self, request: Request<Body>) -> Response {
+        self.router.clone().oneshot(request).await.expect("routes never fail")
     }
 
     /// Sends a request with a JSON body.
@@ -237,6 +249,16 @@ impl World {
             fetcher: Fetcher::new(self.internet.network()),
             models: Models::new(self.models.clone()),
         }
+    }
+
+    /// What an app in this world reaches: its internet, its models, its drive.
+    ///
+    /// # Errors
+    /// When the address of the drive is not one.
+    pub fn outside(&self) -> Result<Outside> {
+        let readers = self.readers();
+        let connectors = connectors::all(&self.drive, readers.fetcher.clone())?;
+        Ok(Outside { readers, connectors, public_url: Some(PUBLIC_URL.to_owned()) })
     }
 
     fn clock_now(&self) -> Timestamp {

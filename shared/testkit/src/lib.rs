@@ -3,6 +3,7 @@
 
 mod app;
 mod clock;
+mod drive;
 mod faults;
 mod internet;
 mod openapi;
@@ -10,5 +11,7 @@ mod sleep;
 
 pub use app::{Answer, PUBLIC_URL, TestApp, World, multipart};
 pub use clock::TestClock;
+pub use drive::{Browser, DRIVE_ACCOUNT, JSON, Shown};
 pub use faults::{Faults, Rates};
 pub use internet::Internet;
+pub use openapi::is_for_browsers;

@@ -8,12 +8,14 @@
 //! cargo run --release -p bench -- quality LOCOMO EXTRACTION   both of the above, of two folders
 //! cargo run --release -p bench -- formats FOLDER        extraction of the files that tests/bench/fixtures.py fetched
 //! cargo run --release -p bench -- batch                 ingest rate of full batches
+//! cargo run --release -p bench -- drive                 synchronization of a large cloud drive
 //! cargo run --release -p bench -- organization          deletion, merge, analytics, request log
 //! cargo run --release -p bench -- reuse                 what one changed paragraph of a long document costs
 //! ```
 
 mod batch;
 mod cost;
+mod drive;
 mod extraction;
 mod formats;
 mod organization;
@@ -94,6 +96,18 @@ enum What {
         #[arg(long, default_value_t = 100_000)]
         requests: usize,
     },
+    /// Synchronization of a large cloud drive
+    Drive {
+        /// Files of the drive
+        #[arg(long, default_value_t = 10_000)]
+        files: usize,
+    },
+    /// Serves the drive of that benchmark
+    #[command(hide = true)]
+    DriveServer {
+        /// Files of the drive
+        files: usize,
+    },
     /// Ingest rate of full batches
     Batch,
     /// Embeddings and time that one changed paragraph of a long document costs
@@ -128,6 +142,8 @@ async fn run(what: What) -> Result<()> {
             recall::run(&conversations, 10).await
         }
         What::Organization { documents, requests } => organization::run(documents, requests).await,
+        What::Drive { files } => drive::run(files).await,
+        What::DriveServer { files } => drive::serve(files).await,
         What::Batch => batch::run().await,
         What::Reuse => reuse::run().await,
     }

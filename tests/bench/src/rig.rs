@@ -8,13 +8,14 @@ use aws::{Clients, SystemClock};
 use axum::Router;
 use axum::body::Body;
 use domain::OrgId;
+use domain::ports::Connectors;
 use domain::ports::Overdue;
 use domain::usecase::Authenticator;
 use edge::{App, LoopbackPeer};
 use embedded::{ACCESS_KEY, Meter, REGION, SECRET_KEY, Services, Transport};
 use http::Request;
 use http_body_util::BodyExt;
-use local::{System, Workers};
+use local::{Outside, System, Workers};
 use processor::Readers;
 use remote::{Fetcher, ModelSettings, Models, Network};
 use sandbox::Sandbox;
@@ -45,13 +46,13 @@ impl Rig {
         let ctx = system.ctx.clone();
         let authenticator = Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
         let authenticator = authenticator.with_local_key(OrgId::parse("local")?);
-        let routes = local::routes(&App::new(ctx, authenticator), CACHE_BYTES);
+        let routes = local::routes(&App::new(ctx, authenticator), CACHE_BYTES, Connectors::default(), None);
         Ok(Self { system, meter, routes, workers: None, _folder: folder })
     }
 
     /// Starts the workers.
     pub(crate) async fn work(&mut self) -> Result<()> {
-        self.workers = Some(Workers::start(&self.system, readers()).await?);
+        self.workers = Some(Workers::start(&self.system, &outside()).await?);
         Ok(())
     }
 
@@ -140,12 +141,13 @@ pub(crate) fn percentiles(times: &mut [Duration]) -> (f64, f64, f64) {
     (at(0.5), at(0.99), at(1.0))
 }
 
-/// Parsers in this process; nothing is fetched, and there is no model.
-fn readers() -> Readers {
+/// Parsers in this process; nothing is fetched, and there is neither a model nor a provider of items.
+fn outside() -> Outside {
     let nowhere = Network::simulated(|_| Vec::new(), |_, _| None);
-    Readers {
+    let readers = Readers {
         sandbox: Sandbox::in_process(),
         fetcher: Fetcher::new(nowhere),
         models: Models::new(ModelSettings::default()),
-    }
+    };
+    Outside { readers, connectors: Connectors::default(), public_url: None }
 }

@@ -18,6 +18,7 @@ pub(super) enum Names {
     Merge,
     Deletion,
     Request,
+    Connection,
 }
 
 /// Where a parameter stands in a request.
@@ -112,6 +113,7 @@ fn names(path: &str, parameter: &str) -> Option<Names> {
         "id" | "ids" if path.starts_with("/v4/memories") => Names::Memory,
         "id" | "ids" if path.starts_with("/v3/auth") => Names::Key,
         "id" | "ids" if path.starts_with("/v3/analytics") => Names::Request,
+        "id" | "ids" if path.starts_with("/v3/connections") => Names::Connection,
         "id" | "ids" => Names::Document,
         _ => return None,
     })
@@ -138,6 +140,13 @@ fn entries(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
 }
 
 impl Target {
+    /// Whether the path names a provider, whose containers are in the body.
+    fn names_provider(&self) -> bool {
+        let end = self.path.strip_prefix("/v3/connections/{id}");
+        let by_method = end == Some("") && ["POST", "DELETE"].contains(&self.method.as_str());
+        by_method || ["/connection", "/documents", "/import"].iter().any(|known| end == Some(known))
+    }
+
     /// A request that names `value` there, and `own` as its container everywhere else.
     pub(super) fn ask(&self, value: &str, own: &str) -> Asked {
         let mut body = match &self.example {
@@ -179,7 +188,8 @@ impl Target {
             }
         }
         // Parameters of the path beside the one that is looked at.
-        let path = path.replace("{memoryId}", UNKNOWN).replace("{id}", UNKNOWN);
+        let id = if self.names_provider() { "web-crawler" } else { UNKNOWN };
+        let path = path.replace("{memoryId}", UNKNOWN).replace("{id}", id);
         let is_form = self.path.ends_with("/file");
         let sends = !body.is_empty();
         Asked {

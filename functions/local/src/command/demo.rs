@@ -1,5 +1,7 @@
 //! `recollect demo`: the whole job in one command.
 
+mod drive;
+
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -13,9 +15,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
-use super::log_to_stderr;
 use super::serve::service;
-use crate::cli::{Demo, ModelOptions};
+use super::{log_to_stderr, outside};
+use crate::cli::{Demo, DriveOptions, ModelOptions};
 use crate::system::System;
 use crate::workers::Workers;
 
@@ -44,9 +46,13 @@ pub(super) async fn demo(options: Demo) -> Result<()> {
     let temporary = std::env::temp_dir().join(format!("recollect-demo-{}", std::process::id()));
     let folder = options.data.clone().unwrap_or_else(|| temporary.clone());
     let cleanup = Cleanup(options.data.is_none().then_some(temporary));
+    if options.drive {
+        return drive::run(&options, &folder, cleanup).await;
+    }
     let system = System::open(&folder, None).await?;
-    let workers = Workers::start(&system, ModelOptions::default().readers()?).await?;
-    let routes = service(&system, CACHE_BYTES, true)?;
+    let outside = outside(&ModelOptions::default(), &DriveOptions::default(), None)?;
+    let workers = Workers::start(&system, &outside).await?;
+    let routes = service(&system, &outside, CACHE_BYTES, true)?;
 
     println!("Sending {} files and a conversation to the container {TAG}:", FILES.len());
     let begun = Instant::now();

@@ -14,8 +14,9 @@ use edge::{App, LoopbackPeer};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-use super::{interrupted, log_to_stderr};
+use super::{interrupted, log_to_stderr, outside};
 use crate::cli::Serve;
+use crate::outside::Outside;
 use crate::routes::{bucket_routes, routes};
 use crate::system::System;
 use crate::workers::Workers;
@@ -33,8 +34,10 @@ pub(super) async fn serve(options: Serve) -> Result<()> {
     })?;
     let public = options.public_url.clone().unwrap_or_else(|| own_address(&listener, options.port));
     let system = System::open(&options.data.data, Some(public.trim_end_matches('/'))).await?;
-    let workers = Workers::start(&system, options.models.readers()?).await?;
-    let service = service(&system, options.cache_mb * 1024 * 1024, is_loopback(options.bind))?;
+    let public = public.trim_end_matches('/').to_owned();
+    let outside = outside(&options.models, &options.drive, Some(public))?;
+    let workers = Workers::start(&system, &outside).await?;
+    let service = service(&system, &outside, options.cache_mb * 1024 * 1024, is_loopback(options.bind))?;
     greet(listener.local_addr()?, &options);
     let service = service.into_make_service_with_connect_info::<SocketAddr>();
     let (ask, mut asked) = watch::channel(false);
@@ -63,13 +66,20 @@ fn own_address(listener: &TcpListener, port: u16) -> String {
 
 /// All routes, with `local_key` also for the key `local` of peers on this machine: only where nobody else can connect,
 /// or a proxy on this machine would let everybody in.
-pub(super) fn service(system: &System, cache_bytes: usize, local_key: bool) -> Result<Router> {
+pub(super) fn service(
+    system: &System,
+    outside: &Outside,
+    cache_bytes: usize,
+    local_key: bool,
+) -> Result<Router> {
     let ctx = system.ctx.clone();
     let authenticator = Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
     let authenticator =
         if local_key { authenticator.with_local_key(OrgId::parse(LOCAL_ORG)?) } else { authenticator };
     let bucket = bucket_routes(system.services.clone());
-    Ok(routes(&App::new(ctx, authenticator), cache_bytes).merge(bucket).layer(from_fn(mark_loopback)))
+    let app = App::new(ctx, authenticator);
+    let routes = routes(&app, cache_bytes, outside.connectors.clone(), outside.public_url.clone());
+    Ok(routes.merge(bucket).layer(from_fn(mark_loopback)))
 }
 
 /// Marks requests from this machine to this machine. The name that the client used counts as well: a web page whose

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{interrupted, log_to_stderr};
+use super::{interrupted, log_to_stderr, outside};
 use crate::cli::Work;
 use crate::system::System;
 use crate::workers::{Workers, work_until_idle};
@@ -10,11 +10,11 @@ use crate::workers::{Workers, work_until_idle};
 pub(super) async fn work(options: Work) -> Result<()> {
     log_to_stderr(&options.log)?;
     let system = System::open(&options.data.data, None).await?;
-    let readers = options.models.readers()?;
+    let outside = outside(&options.models, &options.drive, None)?;
     if options.until_idle {
-        return work_until_idle(&system, readers).await;
+        return work_until_idle(&system, &outside).await;
     }
-    let workers = Workers::start(&system, readers).await?;
+    let workers = Workers::start(&system, &outside).await?;
     interrupted().await;
     workers.stop().await;
     Ok(())

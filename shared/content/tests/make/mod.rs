@@ -77,7 +77,7 @@ pub(crate) fn docx_body() -> String {
     )
 }
 
-/// A presentation of one slide with speaker notes.
+/// A presentation of one slide with speaker notes of two paragraphs, and with the number that notes pages have.
 pub(crate) fn pptx() -> Vec<u8> {
     let spaces = format!(
         r#"xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main" xmlns:r="{OFFICE}" xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main""#
@@ -91,7 +91,8 @@ pub(crate) fn pptx() -> Vec<u8> {
         format!(r#"<p:cSld><p:spTree><p:nvGrpSpPr/><p:grpSpPr/>{shapes}</p:spTree></p:cSld>"#)
     };
     let slide = tree(shape("title", "How tides work") + &shape("body", "The moon pulls"));
-    let notes = tree(shape("body", "Show the gauge."));
+    let second = "</a:t></a:r></a:p><a:p><a:r><a:t>";
+    let notes = tree(shape("body", &format!("Show the gauge.{second}Then ask.")) + &shape("sldNum", "1"));
     package(
         "ppt/presentation.xml",
         &[
@@ -114,6 +115,11 @@ pub(crate) fn pptx() -> Vec<u8> {
 
 /// A workbook of a named sheet with the given rows as XML, and an empty sheet.
 pub(crate) fn xlsx(rows: &str) -> Vec<u8> {
+    workbook(rows, "")
+}
+
+/// A workbook of two named sheets with the given rows as XML.
+pub(crate) fn workbook(rows: &str, second: &str) -> Vec<u8> {
     let space = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
     let sheet =
         |rows: &str| format!(r#"<worksheet xmlns="{space}"><sheetData>{rows}</sheetData></worksheet>"#);
@@ -135,7 +141,7 @@ pub(crate) fn xlsx(rows: &str) -> Vec<u8> {
                 ]),
             ),
             ("xl/worksheets/sheet1.xml", &sheet(rows)),
-            ("xl/worksheets/sheet2.xml", &sheet("")),
+            ("xl/worksheets/sheet2.xml", &sheet(second)),
             (
                 "xl/styles.xml",
                 &format!(

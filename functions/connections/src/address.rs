@@ -1,0 +1,158 @@
+//! Addresses: our own, as browsers see it, and those that callers send browsers to.
+
+use axum::extract::FromRequestParts;
+use domain::{Error, Result};
+use edge::ApiError;
+use http::header::HOST;
+use http::request::Parts;
+use url::{Host, Url};
+
+use crate::Connecting;
+
+/// The most characters of an address that a browser is sent to. Contract.
+const MAX_URL: usize = 2048;
+
+/// Our own address as browsers see it, without a slash at its end.
+#[derive(Debug, Clone)]
+pub(crate) struct Base(String);
+
+impl FromRequestParts<Connecting> for Base {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &Connecting) -> Result<Self, ApiError> {
+        if let Some(url) = &state.public_url {
+            return Ok(Self(url.clone()));
+        }
+        let named = parts.headers.get(HOST).and_then(|host| host.to_str().ok());
+        let host = named.or_else(|| parts.uri.authority().map(http::uri::Authority::as_str));
+        let base = host.and_then(base_of);
+        Ok(Self(base.ok_or_else(|| Error::invalid("the request names no host"))?))
+    }
+}
+
+/// The address that a host's name stands for: nobody but this machine is spoken to without encryption.
+fn base_of(host: &str) -> Option<String> {
+    let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"-.:[]".contains(&b);
+    if host.is_empty() || !host.bytes().all(is_plain) {
+        return None;
+    }
+    let url = Url::parse(&format!("https://{host}")).ok()?;
+    let scheme = if is_loopback(&url) { "http" } else { "https" };
+    Some(format!("{scheme}://{host}"))
+}
+
+fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
+}
+
+impl Base {
+    /// The address of a path of ours.
+    pub(crate) fn path(&self, path: &str) -> String {
+        format!("{}{path}", self.0)
+    }
+
+    /// Whether browsers come encrypted.
+    pub(crate) fn is_secure(&self) -> bool {
+        self.0.starts_with("https://")
+    }
+
+    /// Whether `origin` is that of our own pages.
+    pub(crate) fn is_own(&self, origin: &str) -> bool {
+        Url::parse(&self.0).is_ok_and(|url| url.origin().ascii_serialization() == origin)
+    }
+}
+
+/// Checks an address that a browser is to be sent to in the end.
+///
+/// # Errors
+/// [`Error::Invalid`] about `field`.
+pub(crate) fn checked_redirect(field: &str, text: Option<String>) -> Result<Option<String>> {
+    let Some(text) = text else { return Ok(None) };
+    let rule = "an absolute https address of at most 2048 characters, without user and fragment; http for this machine only";
+    let wrong = || Error::invalid_field(field, rule);
+    if text.len() > MAX_URL || text.chars().any(|c| c.is_control() || c.is_whitespace() || c == '\\') {
+        return Err(wrong());
+    }
+    let url = Url::parse(&text).map_err(|_| wrong())?;
+    let safe = url.scheme() == "https" || url.scheme() == "http" && is_loopback(&url);
+    // What has no two slashes is an address to lenient readers only.
+    let absolute = text.get(url.scheme().len()..).is_some_and(|rest| rest.starts_with("://"));
+    let plain = url.username().is_empty() && url.password().is_none() && url.fragment().is_none();
+    if safe && absolute && plain && url.has_host() { Ok(Some(text)) } else { Err(wrong()) }
+}
+
+/// An address with more parameters behind those that it has.
+pub(crate) fn with_parameters(address: &str, parameters: &[(&str, &str)]) -> Option<String> {
+    let mut url = Url::parse(address).ok()?;
+    url.query_pairs_mut().extend_pairs(parameters);
+    Some(url.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_is_spoken_to_encrypted_unless_it_is_this_machine() {
+        for (host, base) in [
+            ("api.example.com", Some("https://api.example.com")),
+            ("10.1.2.3:8080", Some("https://10.1.2.3:8080")),
+            ("localhost:8787", Some("http://localhost:8787")),
+            ("127.0.0.1:8787", Some("http://127.0.0.1:8787")),
+            ("[::1]:8787", Some("http://[::1]:8787")),
+            ("localhost.example.com", Some("https://localhost.example.com")),
+            ("a.example/evil", None),
+            ("a@b.example", None),
+            ("", None),
+        ] {
+            assert_eq!(base_of(host).as_deref(), base, "{host}");
+        }
+        let base = Base("https://api.example.com/stage".into());
+        assert!(base.is_own("https://api.example.com"));
+        assert!(!base.is_own("https://api.example.com.evil.example") && !base.is_own("null"));
+    }
+
+    #[test]
+    fn browsers_are_sent_to_safe_addresses_only() {
+        let check = |text: &str| checked_redirect("redirectUrl", Some(text.to_owned())).is_ok();
+        for good in [
+            "https://app.example.com/done?x=1",
+            "https://app.example.com:8443",
+            "http://localhost:3000/callback",
+            "http://127.0.0.1:5555/callback",
+        ] {
+            assert!(check(good), "{good}");
+        }
+        for bad in [
+            "",
+            "/done",
+            "//app.example.com",
+            "app.example.com",
+            "http://app.example.com",
+            "http://localhost.example.com",
+            "javascript:alert(1)",
+            "data:text/html,x",
+            "https:app.example.com",
+            "https://user@app.example.com",
+            "https://user:secret@app.example.com",
+            "https://app.example.com/#part",
+            "https://app.example.com/\r\nset-cookie: a=b",
+            "https:\\\\app.example.com",
+            " https://app.example.com",
+            &format!("https://app.example.com/{}", "x".repeat(MAX_URL)),
+        ] {
+            assert!(!check(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn parameters_come_behind_those_that_are_there() {
+        let address = with_parameters("https://a.example/done?x=1", &[("status", "a b&c=d")]).unwrap();
+        assert_eq!(address, "https://a.example/done?x=1&status=a+b%26c%3Dd");
+    }
+}

@@ -1,0 +1,254 @@
+//! The way of a user's browser: `/v3/connections/auth/start/{ticket}` to the provider, and the callback from there.
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use domain::connection::{Connection, ErrorKind, SyncScope};
+use domain::usecase::{
+    ConsentAnswer, Consented, Invitation, Refusal, SESSION_SECONDS, ask_for_consent, derived_token,
+    open_link, random_token, session_after_consent, take_consent,
+};
+use domain::{Secret, Tenant};
+use edge::{ApiResult, Json, Path, Query};
+use http::header::SET_COOKIE;
+use http::{HeaderMap, StatusCode};
+use serde::Deserialize;
+
+use crate::Connecting;
+use crate::address::{Base, with_parameters};
+use crate::cookie::{self, CONSENT, CONSENT_SECONDS, PICKER};
+use crate::overview::shown;
+use crate::page::{escaped, guarded, refusal, see_other, sheet, wants_json};
+use crate::wire::{provider, waits_for_selection};
+
+/// What proves that a user has seen who asks: derived from the browser's secret, so nobody can send them past the page.
+const SEEN: &str = "seen";
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct StartQuery {
+    seen: Option<String>,
+}
+
+/// Without the proof.
+impl std::fmt::Debug for StartQuery {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("StartQuery(…)")
+    }
+}
+
+/// Shows who asks, where the app that asks belongs to the service, and goes on to the provider.
+pub(crate) async fn start(
+    State(state): State<Connecting>,
+    base: Base,
+    headers: HeaderMap,
+    Path(ticket): Path<String>,
+    Query(query): Query<StartQuery>,
+) -> Response {
+    match begin(&state, &base, &headers, &ticket, query.seen.as_deref()).await {
+        Ok(response) => response,
+        Err(error) => refusal(&base, &headers, error),
+    }
+}
+
+async fn begin(
+    state: &Connecting,
+    base: &Base,
+    headers: &HeaderMap,
+    ticket: &str,
+    seen: Option<&str>,
+) -> ApiResult<Response> {
+    let ctx = &state.app.ctx;
+    let invitation = open_link(ctx, &state.connectors, ticket).await?;
+    // Several questions may be open in one browser: they share its secret.
+    let browser = cookie::read(headers, base, CONSENT).unwrap_or_else(random_token);
+    let proof = derived_token(&browser, SEEN, ticket);
+    let mut response = if invitation.is_own_app || seen == Some(proof.expose()) {
+        let name = invitation.connection.provider.as_str();
+        let callback = base.path(&format!("/v3/connections/auth/callback/{name}"));
+        see_other(&ask_for_consent(ctx, &state.connectors, &invitation, &browser, callback).await?)
+    } else {
+        interstitial(base, &invitation, ticket, &proof, seen.is_some())
+    };
+    let kept = cookie::keep(base, CONSENT, &browser, CONSENT_SECONDS);
+    response.headers_mut().extend(kept.map(|kept| (SET_COOKIE, kept)));
+    Ok(response)
+}
+
+/// Says who asks for what before the provider does: the provider names only whoever runs the service.
+fn interstitial(base: &Base, of: &Invitation, ticket: &str, proof: &Secret, was_seen: bool) -> Response {
+    let connection = &of.connection;
+    let next = base.path(&format!("/v3/connections/auth/start/{ticket}?seen={}", proof.expose()));
+    let what = match connection.scope {
+        SyncScope::Selected => {
+            "<p>Next, the provider asks whether this service may read your drive. After that you choose the folders and \
+             files; only those are copied, and kept up to date. Nothing in your drive is changed.</p>"
+        }
+        SyncScope::Full => {
+            "<p>Next, the provider asks whether this service may read your drive. <strong>Everything</strong> in it is \
+             then copied and kept up to date. Nothing in your drive is changed.</p>"
+        }
+    };
+    let lost = "<p role=\"alert\">Your browser did not keep a cookie that is needed here. Allow cookies for this \
+                site, then try again.</p>";
+    let body = format!(
+        "{lost}<dl><dt>Asked by the organization</dt><dd>{org}</dd><dt>For the space</dt><dd>{tag}</dd></dl>\n\
+         {what}\n<p>If you do not know this organization, or did not expect this, close the page.</p>\n\
+         <p><a class=\"button primary\" href=\"{next}\">Continue to the provider</a></p>",
+        lost = if was_seen { lost } else { "" },
+        org = escaped(of.tenant.org().as_str()),
+        tag = escaped(connection.tag.as_str()),
+        next = escaped(&next),
+    );
+    sheet(base, StatusCode::OK, "Connect your cloud drive", &body)
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct CallbackQuery {
+    state: Option<String>,
+    code: Option<String>,
+    error: Option<String>,
+}
+
+/// Without the code and the state.
+impl std::fmt::Debug for CallbackQuery {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("CallbackQuery(…)")
+    }
+}
+
+/// Takes the provider's answer. Nothing else of what it sends is looked at.
+pub(crate) async fn callback(
+    State(state): State<Connecting>,
+    base: Base,
+    headers: HeaderMap,
+    Path(name): Path<String>,
+    Query(query): Query<CallbackQuery>,
+) -> Response {
+    let ended = async {
+        let answer = ConsentAnswer {
+            state: query.state.unwrap_or_default(),
+            code: query.code.filter(|code| !code.is_empty()).map(Secret::new),
+            error: query.error,
+        };
+        let browser = cookie::read(&headers, &base, CONSENT);
+        let of = provider(&name)?;
+        let consented = take_consent(&state.app.ctx, &state.connectors, of, browser.as_ref(), answer).await?;
+        go_on(&state, &base, &headers, consented).await
+    };
+    match ended.await {
+        Ok(response) => response,
+        Err(error) => refusal(&base, &headers, error),
+    }
+}
+
+/// Where the browser goes from here.
+async fn go_on(
+    state: &Connecting,
+    base: &Base,
+    headers: &HeaderMap,
+    consented: Consented,
+) -> ApiResult<Response> {
+    let Consented { tenant, connection, refusal } = consented;
+    if let Some(refusal) = refusal {
+        return Ok(refused(base, headers, &connection, &refusal));
+    }
+    if waits_for_selection(&connection) {
+        let session = session_after_consent(&state.app.ctx, &tenant, &connection).await?;
+        let mut response = see_other(&base.path("/picker"));
+        let kept = cookie::keep(base, PICKER, &session, SESSION_SECONDS);
+        response.headers_mut().extend(kept.map(|kept| (SET_COOKIE, kept)));
+        return Ok(response);
+    }
+    if let Some(address) = ended(connection.redirect_url.as_deref(), &connection, None) {
+        return Ok(see_other(&address));
+    }
+    connected(state, base, headers, &tenant, connection).await
+}
+
+/// The caller's address with how it ended; none where the caller gave none. Only an address that was stored when an
+/// authenticated request named it is ever taken.
+pub(crate) fn ended(address: Option<&str>, connection: &Connection, error: Option<&str>) -> Option<String> {
+    let status = if error.is_some() { "error" } else { "success" };
+    let mut parameters = vec![
+        ("connectionId", connection.id.as_str()),
+        ("provider", connection.provider.as_str()),
+        ("status", status),
+    ];
+    parameters.extend(error.map(|error| ("error", error)));
+    with_parameters(address?, &parameters)
+}
+
+fn refused(base: &Base, headers: &HeaderMap, connection: &Connection, refusal: &Refusal) -> Response {
+    if let Some(address) = ended(connection.redirect_url.as_deref(), connection, Some(refusal.code())) {
+        return see_other(&address);
+    }
+    let status = match refusal.kind {
+        None => StatusCode::CONFLICT,
+        Some(ErrorKind::AccessDenied | ErrorKind::ScopeDenied | ErrorKind::AdminPolicy) => {
+            StatusCode::FORBIDDEN
+        }
+        Some(ErrorKind::ProviderUnavailable | ErrorKind::RateLimited | ErrorKind::QuotaExceeded) => {
+            StatusCode::SERVICE_UNAVAILABLE
+        }
+        Some(_) => StatusCode::BAD_REQUEST,
+    };
+    if wants_json(headers) {
+        let body = serde_json::json!({
+            "error": refusal.message, "type": "ConnectionError", "errorKind": refusal.code(),
+            "id": connection.id, "provider": connection.provider,
+        });
+        return guarded((status, Json(body)).into_response());
+    }
+    let title = match refusal.kind {
+        Some(ErrorKind::AccessDenied) => "Not connected",
+        None => "This is another account",
+        Some(_) => "Your drive could not be connected",
+    };
+    sheet(base, status, title, &format!("<p>{}</p>", escaped(&refusal.message)))
+}
+
+/// What was connected, for whoever has no page of their own to show it.
+async fn connected(
+    state: &Connecting,
+    base: &Base,
+    headers: &HeaderMap,
+    tenant: &Tenant,
+    connection: Connection,
+) -> ApiResult<Response> {
+    if wants_json(headers) {
+        let details = shown(&state.app.ctx, tenant, connection).await?;
+        return Ok(guarded(Json(details).into_response()));
+    }
+    let email = connection.account.as_ref().and_then(|account| account.email.as_deref());
+    let body = format!(
+        "<p>Your drive is being synced now. You can close this page.</p>\n<dl><dt>Account</dt><dd>{}</dd>\
+         <dt>Organization</dt><dd>{}</dd><dt>Space</dt><dd>{}</dd><dt>Connection</dt><dd>{}</dd></dl>",
+        escaped(email.unwrap_or("not told")),
+        escaped(tenant.org().as_str()),
+        escaped(connection.tag.as_str()),
+        escaped(connection.id.as_str()),
+    );
+    Ok(sheet(base, StatusCode::OK, "Your drive is connected", &body))
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::ports::Consent;
+
+    use super::*;
+
+    #[test]
+    fn what_a_browser_carries_is_not_shown() {
+        let sent =
+            serde_json::json!({"seen": "s3cret", "state": "s3cret", "code": "s3cret", "error": "s3cret"});
+        let start: StartQuery = serde_json::from_value(sent.clone()).unwrap();
+        let callback: CallbackQuery = serde_json::from_value(sent).unwrap();
+        let text = || "s3cret".to_owned();
+        let answer = ConsentAnswer { state: text(), code: Some(Secret::new(text())), error: Some(text()) };
+        let verifier = Secret::new(text());
+        let consent = Consent { state: text(), nonce: text(), verifier, redirect_uri: text() };
+        let shown = format!("{start:?} {callback:?} {answer:?} {consent:?}");
+        assert!(!shown.contains("s3cret"), "{shown}");
+    }
+}

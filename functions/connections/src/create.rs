@@ -1,0 +1,110 @@
+//! `POST /v3/connections/{provider}` and `/{id}/reconnect`: links by which users give permission.
+
+use axum::extract::State;
+use domain::usecase::{self, Created, NewConnection, find_connection};
+use domain::{ConnectionId, Error, Metadata, Result};
+use edge::{ApiResult, Auth, Json, Path, Write, count, scope};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::Connecting;
+use crate::address::{Base, checked_redirect};
+use crate::wire::provider;
+
+/// How long the link works, in the contract's words.
+const LINK_LIFE: &str = "1 hour";
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct CreateRequest {
+    redirect_url: Option<String>,
+    container_tag: Option<String>,
+    container_tags: Option<Vec<String>>,
+    #[serde(deserialize_with = "count")]
+    document_limit: Option<usize>,
+    metadata: Option<Map<String, Value>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct ReconnectRequest {
+    redirect_url: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct CreateResponse {
+    id: ConnectionId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    auth_link: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expires_in: Option<&'static str>,
+    /// Where the user's browser goes in the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    redirects_to: Option<String>,
+}
+
+impl CreateResponse {
+    fn new(base: &Base, created: Created) -> Self {
+        let link =
+            created.link.map(|ticket| base.path(&format!("/v3/connections/auth/start/{}", ticket.expose())));
+        Self {
+            id: created.connection.id,
+            expires_in: link.is_some().then_some(LINK_LIFE),
+            redirects_to: created.connection.redirect_url.filter(|_| link.is_some()),
+            auth_link: link,
+        }
+    }
+}
+
+pub(crate) async fn create(
+    State(state): State<Connecting>,
+    Auth { tenant, .. }: Auth<Write>,
+    Path(name): Path<String>,
+    base: Base,
+    Json(sent): Json<CreateRequest>,
+) -> ApiResult<Json<CreateResponse>> {
+    let provider = provider(&name)?;
+    let connector = state.connector(provider)?;
+    let mut tags = scope(sent.container_tag.as_deref(), sent.container_tags.as_deref())?.tags;
+    if tags.len() > 1 {
+        return Err(
+            Error::invalid_field("containerTags", "a connection fills one container; send one tag").into()
+        );
+    }
+    let new = NewConnection {
+        provider,
+        tag: tags.pop(),
+        redirect_url: checked_redirect("redirectUrl", sent.redirect_url)?,
+        document_limit: sent.document_limit,
+        metadata: Metadata::parse(sent.metadata.unwrap_or_default())?,
+    };
+    let created = usecase::create_connection(&state.app.ctx, connector, &tenant, new).await?;
+    Ok(Json(CreateResponse::new(&base, created)))
+}
+
+pub(crate) async fn reconnect(
+    State(state): State<Connecting>,
+    Auth { tenant, .. }: Auth<Write>,
+    Path(id): Path<String>,
+    base: Base,
+    Json(sent): Json<ReconnectRequest>,
+) -> ApiResult<Json<CreateResponse>> {
+    let redirect = checked_redirect("redirectUrl", sent.redirect_url)?;
+    let connection = find_connection(&state.app.ctx, &tenant, &id).await?;
+    let connector = state.connector(connection.provider)?;
+    let created = usecase::reconnect(&state.app.ctx, connector, &tenant, &connection, redirect).await?;
+    Ok(Json(CreateResponse::new(&base, created)))
+}
+
+/// The containers of a request that has to name some: those that it names, or else those that its key reaches.
+///
+/// # Errors
+/// [`Error::Invalid`] where neither names any.
+pub(crate) fn named_scope(tenant: &domain::Tenant, sent: Option<&[String]>) -> Result<usecase::Scope> {
+    let named = scope(None, sent)?;
+    if named.tags.is_empty() && tenant.confined_to().is_none() {
+        return Err(Error::invalid_field("containerTags", "at least one tag"));
+    }
+    Ok(named)
+}

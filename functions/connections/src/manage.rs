@@ -1,0 +1,189 @@
+//! What callers do with connections: import, limit, end; and the provider's notifications.
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use domain::connection::{Connection, Provider};
+use domain::usecase::{
+    self, Import, delete_connection, delete_connections, find_connection, find_connections, import_now,
+    limit_documents,
+};
+use domain::{ConnectionId, Error};
+use edge::{ApiResult, App, Auth, Json, Path, Query, Write, count, flexible_bool, scope};
+use futures::stream::{self, StreamExt, TryStreamExt};
+use http::{HeaderMap, StatusCode};
+use serde::{Deserialize, Serialize};
+
+use crate::create::named_scope;
+use crate::overview::shown;
+use crate::page::wants_text;
+use crate::wire::{WireConnection, provider};
+
+/// How many connections are asked to run at the same time.
+const PARALLEL: usize = 8;
+/// The header with the token of a channel.
+const CHANNEL_TOKEN: &str = "x-goog-channel-token";
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct ChangeRequest {
+    #[serde(deserialize_with = "count")]
+    document_limit: Option<usize>,
+}
+
+pub(crate) async fn change(
+    State(app): State<App>,
+    Auth { tenant, .. }: Auth<Write>,
+    Path(id): Path<String>,
+    Json(sent): Json<ChangeRequest>,
+) -> ApiResult<Json<WireConnection>> {
+    let connection = find_connection(&app.ctx, &tenant, &id).await?;
+    let limit = sent.document_limit.ok_or_else(|| Error::invalid_field("documentLimit", "a number"))?;
+    let connection = limit_documents(&app.ctx, &tenant, &connection, limit).await?;
+    Ok(Json(shown(&app.ctx, &tenant, connection).await?))
+}
+
+/// In the query string or in the body.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct DeleteRequest {
+    #[serde(deserialize_with = "flexible_bool")]
+    delete_documents: bool,
+    container_tags: Option<Vec<String>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct DeleteQuery {
+    #[serde(deserialize_with = "flexible_bool")]
+    delete_documents: bool,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct DeleteResponse {
+    id: ConnectionId,
+    provider: &'static str,
+    /// All that were ended, where a provider was named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ids: Option<Vec<ConnectionId>>,
+}
+
+/// One by its id, or those to a provider in some containers.
+pub(crate) async fn delete(
+    State(app): State<App>,
+    Auth { tenant, .. }: Auth<Write>,
+    Path(id): Path<String>,
+    Query(query): Query<DeleteQuery>,
+    Json(sent): Json<DeleteRequest>,
+) -> ApiResult<Json<DeleteResponse>> {
+    let with_documents = query.delete_documents || sent.delete_documents;
+    if ConnectionId::parse(&id).is_some() {
+        let ended = delete_connection(&app.ctx, &tenant, &id, with_documents).await?;
+        let provider = ended.provider.as_str();
+        return Ok(Json(DeleteResponse { id: ended.id, provider, ids: None }));
+    }
+    let of = provider(&id)?;
+    let scope = named_scope(&tenant, sent.container_tags.as_deref())?;
+    let ended = delete_connections(&app.ctx, &tenant, of, &scope, with_documents).await?;
+    let ids: Vec<ConnectionId> = ended.into_iter().map(|connection| connection.id).collect();
+    let newest = ids.last().cloned().ok_or(Error::NotFound("Connection"))?;
+    Ok(Json(DeleteResponse { id: newest, provider: of.as_str(), ids: Some(ids) }))
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct ImportRequest {
+    container_tag: Option<String>,
+    container_tags: Option<Vec<String>>,
+}
+
+#[derive(Debug, Serialize)]
+struct ImportResponse {
+    message: String,
+    provider: &'static str,
+}
+
+pub(crate) async fn import(
+    State(app): State<App>,
+    Auth { tenant, .. }: Auth<Write>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    Json(sent): Json<ImportRequest>,
+) -> ApiResult<Response> {
+    let ctx = &app.ctx;
+    let connections = if ConnectionId::parse(&id).is_some() {
+        vec![find_connection(ctx, &tenant, &id).await?]
+    } else {
+        let scope = scope(sent.container_tag.as_deref(), sent.container_tags.as_deref())?;
+        find_connections(ctx, &tenant, Some(provider(&id)?), &scope).await?
+    };
+    // What did nothing must not look as if it had.
+    let of = connections.first().ok_or(Error::NotFound("Connection"))?.provider;
+    let tenant = &tenant;
+    let ask = |connection: Connection| async move { import_now(ctx, tenant, &connection).await };
+    let asked = stream::iter(connections.into_iter().map(ask)).buffer_unordered(PARALLEL);
+    let asked: Vec<Import> = asked.try_collect().await?;
+    let message = told(of, &asked);
+    let answer = if wants_text(&headers) {
+        (StatusCode::ACCEPTED, message).into_response()
+    } else {
+        (StatusCode::ACCEPTED, Json(ImportResponse { message, provider: of.as_str() })).into_response()
+    };
+    Ok(answer)
+}
+
+/// What became of a wish to import, in a sentence or a few.
+fn told(of: Provider, asked: &[Import]) -> String {
+    let count = |of: Import| asked.iter().filter(|import| **import == of).count();
+    let connections = |count: usize| match count {
+        1 => "1 connection".to_owned(),
+        count => format!("{count} connections"),
+    };
+    let name = of.as_str();
+    let mut message = match count(Import::Requested) {
+        0 => format!("Nothing to import from {name} now."),
+        count => format!("Importing {name}: {} asked to sync.", connections(count)),
+    };
+    for (import, why) in [
+        (Import::NoSelection, "nothing is selected yet"),
+        (Import::NoPermission, "the user has not given permission yet"),
+        (Import::Expired, "the permission has ended, and the user has to connect again"),
+    ] {
+        if count(import) > 0 {
+            message.push_str(&format!(" Skipped {}: {why}.", connections(count(import))));
+        }
+    }
+    message
+}
+
+/// A provider tells of a change. Its token says of which connection; what else it sends is not read.
+pub(crate) async fn notified(State(app): State<App>, headers: HeaderMap) -> ApiResult<StatusCode> {
+    let token = headers.get(CHANNEL_TOKEN).and_then(|token| token.to_str().ok());
+    let known = match token {
+        Some(token) => usecase::notified(&app.ctx, token).await?,
+        None => false,
+    };
+    Ok(if known { StatusCode::OK } else { StatusCode::NOT_FOUND })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_import_says_what_it_did_and_what_not() {
+        use Import::{Expired, NoPermission, NoSelection, Requested};
+        let told = |asked: &[Import]| told(Provider::CloudDrive, asked);
+        assert_eq!(told(&[Requested]), "Importing cloud-drive: 1 connection asked to sync.");
+        assert_eq!(
+            told(&[Requested, NoSelection, Requested]),
+            "Importing cloud-drive: 2 connections asked to sync. Skipped 1 connection: nothing is selected yet."
+        );
+        let none = told(&[NoSelection, NoPermission, Expired, Expired]);
+        assert!(none.starts_with(
+            "Nothing to import from cloud-drive now. Skipped 1 connection: nothing is selected"
+        ));
+        assert!(none.ends_with(
+            "Skipped 2 connections: the permission has ended, and the user has to connect again."
+        ));
+    }
+}

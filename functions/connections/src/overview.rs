@@ -1,0 +1,163 @@
+//! What there is: connections, their documents, their runs, and what became of items.
+
+use axum::extract::State;
+use domain::connection::{Connection, RunState};
+use domain::usecase::{self, find_connection, find_connections, left_out_by_limit};
+use domain::{Ctx, Error, Result, Tenant};
+use edge::{ApiResult, App, Auth, Json, Path, Query, Read, count, scope};
+use futures::stream::{self, StreamExt, TryStreamExt};
+use serde::{Deserialize, Serialize};
+
+use crate::create::named_scope;
+use crate::wire::{SyncedDocument, WireConnection, WireItem, WireRun, provider};
+
+/// How many states are read at the same time.
+const PARALLEL: usize = 16;
+/// Runs and items of an answer, when the request does not say.
+const DEFAULT_RUNS: usize = 20;
+const DEFAULT_ITEMS: usize = 50;
+/// The most of them.
+const MAX_LISTED: usize = 100;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct ListRequest {
+    container_tag: Option<String>,
+    container_tags: Option<Vec<String>>,
+    provider: Option<String>,
+}
+
+pub(crate) async fn list_connections(
+    State(app): State<App>,
+    Auth { tenant, .. }: Auth<Read>,
+    Json(sent): Json<ListRequest>,
+) -> ApiResult<Json<Vec<WireConnection>>> {
+    let of = sent.provider.as_deref().map(provider).transpose()?;
+    let scope = scope(sent.container_tag.as_deref(), sent.container_tags.as_deref())?;
+    let found = find_connections(&app.ctx, &tenant, of, &scope).await?;
+    let (ctx, tenant) = (&app.ctx, &tenant);
+    let show = |connection: Connection| async move {
+        let state = ctx.sync.state(tenant, &connection.id).await?;
+        Ok::<_, Error>(WireConnection::new(connection, &state, None))
+    };
+    Ok(Json(stream::iter(found.into_iter().map(show)).buffered(PARALLEL).try_collect().await?))
+}
+
+pub(crate) async fn get_connection(
+    State(app): State<App>,
+    Auth { tenant, .. }: Auth<Read>,
+    Path(id): Path<String>,
+) -> ApiResult<Json<WireConnection>> {
+    let connection = find_connection(&app.ctx, &tenant, &id).await?;
+    Ok(Json(shown(&app.ctx, &tenant, connection).await?))
+}
+
+/// A connection by itself.
+pub(crate) async fn shown(ctx: &Ctx, tenant: &Tenant, connection: Connection) -> Result<WireConnection> {
+    let state = ctx.sync.state(tenant, &connection.id).await?;
+    let left_out = left_out_by_limit(ctx, tenant, &connection, &state).await?;
+    Ok(WireConnection::new(connection, &state, Some(left_out)))
+}
+
+/// The newest connection to a provider in some containers.
+pub(crate) async fn find_by_tag(
+    State(app): State<App>,
+    Auth { tenant, .. }: Auth<Read>,
+    Path(name): Path<String>,
+    Json(sent): Json<ListRequest>,
+) -> ApiResult<Json<WireConnection>> {
+    let of = provider(&name)?;
+    let scope = named_scope(&tenant, sent.tags().as_deref())?;
+    let newest = find_connections(&app.ctx, &tenant, Some(of), &scope).await?.pop();
+    let connection = newest.ok_or(Error::NotFound("Connection"))?;
+    Ok(Json(shown(&app.ctx, &tenant, connection).await?))
+}
+
+impl ListRequest {
+    fn tags(&self) -> Option<Vec<String>> {
+        let all = self.container_tag.iter().chain(self.container_tags.iter().flatten());
+        Some(all.cloned().collect())
+    }
+}
+
+pub(crate) async fn list_documents(
+    State(app): State<App>,
+    Auth { tenant, .. }: Auth<Read>,
+    Path(name): Path<String>,
+    Json(sent): Json<ListRequest>,
+) -> ApiResult<Json<Vec<SyncedDocument>>> {
+    let of = provider(&name)?;
+    let scope = scope(None, sent.tags().as_deref())?;
+    let documents = usecase::list_synced(&app.ctx, &tenant, of, scope).await?;
+    Ok(Json(documents.into_iter().map(SyncedDocument::from).collect()))
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct RunsQuery {
+    #[serde(deserialize_with = "count")]
+    limit: Option<usize>,
+}
+
+pub(crate) async fn list_runs(
+    State(app): State<App>,
+    Auth { tenant, .. }: Auth<Read>,
+    Path(id): Path<String>,
+    Query(query): Query<RunsQuery>,
+) -> ApiResult<Json<Vec<WireRun>>> {
+    let limit = listed(query.limit, DEFAULT_RUNS)?;
+    let connection = find_connection(&app.ctx, &tenant, &id).await?;
+    let mut runs = app.ctx.sync.runs(&tenant, &connection.id, limit).await?;
+    let state = app.ctx.sync.state(&tenant, &connection.id).await?;
+    if let Some(present) = state.run.filter(|run| run.state == RunState::Running) {
+        runs.retain(|run| run.number != present.number);
+        runs.insert(0, present);
+        runs.truncate(limit);
+    }
+    Ok(Json(runs.into_iter().map(|run| WireRun::new(&connection.id, run)).collect()))
+}
+
+/// How many of something are asked for.
+fn listed(sent: Option<usize>, default: usize) -> Result<usize> {
+    let limit = sent.unwrap_or(default);
+    if !(1..=MAX_LISTED).contains(&limit) {
+        return Err(Error::invalid_field("limit", format!("1 to {MAX_LISTED}")));
+    }
+    Ok(limit)
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct ItemsQuery {
+    state: Option<String>,
+    #[serde(deserialize_with = "count")]
+    limit: Option<usize>,
+    after: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct ItemsResponse {
+    items: Vec<WireItem>,
+    /// What to send as `after` for more.
+    next: Option<String>,
+}
+
+/// The states that may be asked for.
+const STATES: [&str; 5] = ["pending", "filed", "skipped", "failed", "folder"];
+
+pub(crate) async fn list_items(
+    State(app): State<App>,
+    Auth { tenant, .. }: Auth<Read>,
+    Path(id): Path<String>,
+    Query(query): Query<ItemsQuery>,
+) -> ApiResult<Json<ItemsResponse>> {
+    let limit = listed(query.limit, DEFAULT_ITEMS)?;
+    if query.state.as_deref().is_some_and(|state| !STATES.contains(&state)) {
+        return Err(Error::invalid_field("state", format!("one of {}", STATES.join(", "))).into());
+    }
+    let connection = find_connection(&app.ctx, &tenant, &id).await?;
+    let (nodes, next) =
+        usecase::list_items(&app.ctx, &tenant, &connection, query.state.as_deref(), query.after, limit)
+            .await?;
+    Ok(Json(ItemsResponse { items: nodes.into_iter().map(WireItem::from).collect(), next }))
+}

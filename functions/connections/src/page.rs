@@ -1,0 +1,152 @@
+//! Pages that people see between our service, its provider and where they came from.
+
+use axum::response::{IntoResponse, Response};
+use domain::Error;
+use edge::ApiError;
+use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, LOCATION};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+
+use crate::address::Base;
+
+/// What our pages may do: nothing but what comes from our own files.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
+                      form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
+
+/// The headers of everything that a browser shows.
+const HEADERS: [(&str, &str); 6] = [
+    ("content-security-policy", POLICY),
+    ("referrer-policy", "no-referrer"),
+    ("x-content-type-options", "nosniff"),
+    ("x-frame-options", "DENY"),
+    ("cross-origin-opener-policy", "same-origin"),
+    ("permissions-policy", "camera=(), geolocation=(), microphone=()"),
+];
+
+/// Text as it may stand in a page.
+pub(crate) fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            '\'' => safe.push_str("&#39;"),
+            c => safe.push(c),
+        }
+    }
+    safe
+}
+
+/// Adds the headers of what a browser shows.
+pub(crate) fn guarded(mut response: Response) -> Response {
+    for (name, value) in HEADERS {
+        let name = HeaderName::from_static(name);
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response.headers_mut().entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    response
+}
+
+/// A page of plain words. `body` is HTML: what is not ours in it has been escaped.
+pub(crate) fn sheet(base: &Base, status: StatusCode, title: &str, body: &str) -> Response {
+    let html = format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"robots\" content=\"noindex\">\n\
+         <title>{title}</title>\n<link rel=\"stylesheet\" href=\"{style}\">\n\
+         <link rel=\"icon\" href=\"{icon}\">\n</head>\n\
+         <body class=\"sheet\">\n<main>\n<h1>{title}</h1>\n{body}\n</main>\n</body>\n</html>\n",
+        title = escaped(title),
+        style = escaped(&base.path("/picker/app.css")),
+        icon = escaped(&base.path("/picker/icon.svg")),
+    );
+    guarded((status, [(CONTENT_TYPE, "text/html; charset=utf-8")], html).into_response())
+}
+
+/// Sends the browser elsewhere, by GET.
+pub(crate) fn see_other(location: &str) -> Response {
+    let mut response = guarded(StatusCode::SEE_OTHER.into_response());
+    if let Ok(location) = HeaderValue::try_from(location) {
+        response.headers_mut().insert(LOCATION, location);
+    }
+    response
+}
+
+/// Whether whoever asks is a program rather than a person.
+pub(crate) fn wants_json(headers: &HeaderMap) -> bool {
+    accepts(headers, "application/json") && !accepts(headers, "text/html")
+}
+
+/// Whether whoever asks wants a line of text.
+pub(crate) fn wants_text(headers: &HeaderMap) -> bool {
+    accepts(headers, "text/plain") && !accepts(headers, "application/json")
+}
+
+fn accepts(headers: &HeaderMap, kind: &str) -> bool {
+    let all = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    all.flat_map(|line| line.split(','))
+        .any(|part| part.split(';').next().is_some_and(|name| name.trim().eq_ignore_ascii_case(kind)))
+}
+
+/// A refusal as a page, or in the usual shape for programs.
+pub(crate) fn refusal(base: &Base, headers: &HeaderMap, error: ApiError) -> Response {
+    let (title, words) = match &error.0 {
+        Error::NotFound("Link" | "Ticket") => (
+            "This link no longer works",
+            "Links work for a short time only, and some of them once. Ask whoever sent it to you for a new one."
+                .to_owned(),
+        ),
+        Error::NotFound(_) => (
+            "This connection no longer exists",
+            "It was deleted in the meantime. You can close this page.".to_owned(),
+        ),
+        Error::Unauthenticated(_) => (
+            "This session has ended",
+            "For your safety it lasts half an hour. Open the link again, or ask for a new one.".to_owned(),
+        ),
+        Error::Unavailable(_) | Error::RateLimited { .. } => (
+            "Please try again in a moment",
+            "Something that is needed does not answer right now. Nothing was changed.".to_owned(),
+        ),
+        Error::Internal(_) => ("Something went wrong", "The fault is ours. Please try again later.".to_owned()),
+        error => ("This did not work", sentence(&error.to_string())),
+    };
+    let response = error.into_response();
+    if wants_json(headers) {
+        return guarded(response);
+    }
+    sheet(base, response.status(), title, &format!("<p>{}</p>", escaped(&words)))
+}
+
+/// A message of ours as a sentence.
+fn sentence(message: &str) -> String {
+    let mut chars = message.chars();
+    let first = chars.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
+    let end = if message.ends_with('.') { "" } else { "." };
+    format!("{first}{}{end}", chars.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_asks_is_told_by_what_is_accepted() {
+        let with = |accept: &'static str| {
+            let headers = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static(accept))]);
+            (wants_json(&headers), wants_text(&headers))
+        };
+        assert_eq!(with("text/html,application/xhtml+xml,*/*;q=0.8"), (false, false));
+        assert_eq!(with("application/json"), (true, false));
+        assert_eq!(with("text/html, application/json"), (false, false));
+        assert_eq!(with("text/plain"), (false, true));
+        assert_eq!(with("*/*"), (false, false));
+    }
+
+    #[test]
+    fn what_is_not_ours_stays_text() {
+        assert_eq!(escaped("<a href='x'>&\"</a>"), "&lt;a href=&#39;x&#39;&gt;&amp;&quot;&lt;/a&gt;");
+        assert_eq!(sentence("an answer; try again"), "An answer; try again.");
+    }
+}

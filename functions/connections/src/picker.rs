@@ -1,0 +1,226 @@
+//! The hosted picker: our own page, on which a user chooses folders and files. The browser never sees a provider's token,
+//! and everything it may do is bound to one connection by the session in its cookie.
+
+use axum::extract::{FromRequestParts, State};
+use axum::response::{IntoResponse, Response};
+use domain::connection::{MAX_SELECTED, Selected};
+use domain::usecase::{
+    PickerSession, Place, SESSION_SECONDS, browse, derived_token, end_picker, enter_picker, picker_session,
+    save_selection,
+};
+use domain::{Error, Result, Secret};
+use edge::{ApiError, ApiResult, Json, Path, Query};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, ORIGIN, SET_COOKIE};
+use http::request::Parts;
+use http::{HeaderMap, Method};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::Connecting;
+use crate::address::Base;
+use crate::consent::ended;
+use crate::cookie::{self, PICKER};
+use crate::page::{escaped, guarded, refusal, see_other};
+use crate::resources::view;
+use crate::wire::WireChoice;
+
+const PAGE: &str = include_str!("picker/page.html");
+const SCRIPT: &str = include_str!("picker/app.js");
+const STYLE: &str = include_str!("picker/app.css");
+const ICON: &str = include_str!("picker/icon.svg");
+/// The header that a page of another site cannot send.
+const CSRF: &str = "x-csrf-token";
+/// The most characters of what is searched for.
+const MAX_QUERY: usize = 200;
+
+pub(crate) async fn script() -> Response {
+    file("text/javascript; charset=utf-8", SCRIPT)
+}
+
+pub(crate) async fn style() -> Response {
+    file("text/css; charset=utf-8", STYLE)
+}
+
+pub(crate) async fn icon() -> Response {
+    file("image/svg+xml", ICON)
+}
+
+fn file(kind: &'static str, text: &'static str) -> Response {
+    // Always asked for anew: the page and its files come from one version of the service.
+    guarded(([(CONTENT_TYPE, kind), (CACHE_CONTROL, "no-cache")], text).into_response())
+}
+
+/// Opens a session for the first who comes with the ticket.
+pub(crate) async fn enter(
+    State(state): State<Connecting>,
+    base: Base,
+    headers: HeaderMap,
+    Path(ticket): Path<String>,
+) -> Response {
+    match enter_picker(&state.app.ctx, &ticket).await {
+        Ok(session) => {
+            let mut response = see_other(&base.path("/picker"));
+            let kept = cookie::keep(&base, PICKER, &session, SESSION_SECONDS);
+            response.headers_mut().extend(kept.map(|kept| (SET_COOKIE, kept)));
+            response
+        }
+        Err(error) => refusal(&base, &headers, error.into()),
+    }
+}
+
+/// What the page's script has to send along.
+fn csrf_of(session: &Secret) -> Secret {
+    derived_token(session, "csrf", "picker")
+}
+
+pub(crate) async fn page(State(state): State<Connecting>, base: Base, headers: HeaderMap) -> Response {
+    let cookie = cookie::read(&headers, &base, PICKER);
+    match picker_session(&state.app.ctx, cookie.as_ref().map(Secret::expose)).await {
+        Ok(_) => {
+            let csrf = cookie.as_ref().map(csrf_of).unwrap_or_else(|| Secret::new(""));
+            let html = PAGE
+                .replace("{{base}}", &escaped(&base.path("/picker")))
+                .replace("{{csrf}}", &escaped(csrf.expose()));
+            guarded(([(CONTENT_TYPE, "text/html; charset=utf-8")], html).into_response())
+        }
+        Err(error) => refusal(&base, &headers, error.into()),
+    }
+}
+
+/// A request of the picker's own page: it has the cookie, the page's token, and comes from nowhere else.
+pub(crate) struct Picking {
+    session: PickerSession,
+    cookie: Secret,
+    base: Base,
+}
+
+impl FromRequestParts<Connecting> for Picking {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &Connecting) -> Result<Self, ApiError> {
+        let base = Base::from_request_parts(parts, state).await?;
+        let cookie = cookie::read(&parts.headers, &base, PICKER);
+        let session = picker_session(&state.app.ctx, cookie.as_ref().map(Secret::expose)).await?;
+        let cookie = cookie.ok_or(Error::Unauthenticated("no session"))?;
+        if !is_own_page(&parts.headers, &parts.method, &base, &cookie) {
+            return Err(Error::Forbidden("this request does not come from the picker's page".into()).into());
+        }
+        Ok(Self { session, cookie, base })
+    }
+}
+
+fn is_own_page(headers: &HeaderMap, method: &Method, base: &Base, cookie: &Secret) -> bool {
+    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let origin = header(ORIGIN.as_str());
+    let site = header("sec-fetch-site");
+    let same_origin = origin.is_none_or(|origin| base.is_own(origin));
+    let same_site = site.is_none_or(|site| site == "same-origin");
+    // Browsers name the origin of every change.
+    let is_told = *method == Method::GET || origin.is_some() || site.is_some();
+    same_origin && same_site && is_told && header(CSRF) == Some(csrf_of(cookie).expose())
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct ItemsQuery {
+    view: Option<String>,
+    parent: Option<String>,
+    q: Option<String>,
+    page_token: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ItemsResponse {
+    items: Vec<WireChoice>,
+    next_page_token: Option<String>,
+    /// Whether the provider says that items are missing.
+    incomplete: bool,
+}
+
+pub(crate) async fn items(
+    State(state): State<Connecting>,
+    picking: Picking,
+    Query(query): Query<ItemsQuery>,
+) -> ApiResult<Response> {
+    let PickerSession { tenant, connection, .. } = &picking.session;
+    let view = view(query.view.as_deref())?;
+    let words = query.q.as_deref().map(str::trim).filter(|words| !words.is_empty());
+    if words.is_some_and(|words| words.chars().count() > MAX_QUERY) {
+        return Err(Error::invalid_field("q", format!("at most {MAX_QUERY} characters")).into());
+    }
+    let filled = |text: &'_ Option<String>| text.clone().filter(|text| !text.is_empty());
+    let (parent, page) = (filled(&query.parent), filled(&query.page_token));
+    let place = Place { view: &view, parent: parent.as_deref(), query: words, page: page.as_deref() };
+    let connector = state.connector(connection.provider)?;
+    let listing = browse(&state.app.ctx, connector, tenant, connection, place).await?;
+    let items = listing.items.into_iter().map(WireChoice::from).collect();
+    let answer = ItemsResponse { items, next_page_token: listing.next, incomplete: listing.incomplete };
+    Ok(guarded(Json(answer).into_response()))
+}
+
+/// What the page has to know of the connection.
+fn outline(picking: &Picking) -> Value {
+    let PickerSession { tenant, connection, .. } = &picking.session;
+    json!({
+        "id": connection.id,
+        "provider": connection.provider,
+        "email": connection.account.as_ref().and_then(|account| account.email.as_deref()),
+        "organization": tenant.org(),
+        "containerTag": connection.tag,
+        "documentLimit": connection.document_limit,
+        "status": connection.status,
+    })
+}
+
+pub(crate) async fn selection(State(state): State<Connecting>, picking: Picking) -> ApiResult<Response> {
+    let PickerSession { tenant, connection, .. } = &picking.session;
+    let selection = state.app.ctx.sync.selection(tenant, &connection.id).await?;
+    let answer = json!({
+        "connection": outline(&picking), "items": selection.items, "limit": MAX_SELECTED,
+    });
+    Ok(guarded(Json(answer).into_response()))
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct SelectRequest {
+    items: Vec<Selected>,
+}
+
+pub(crate) async fn select(
+    State(state): State<Connecting>,
+    picking: Picking,
+    Json(sent): Json<SelectRequest>,
+) -> ApiResult<Response> {
+    let PickerSession { tenant, connection, .. } = &picking.session;
+    save_selection(&state.app.ctx, tenant, connection, sent.items).await?;
+    let saved = state.app.ctx.sync.selection(tenant, &connection.id).await?;
+    let answer = json!({"count": saved.items.len(), "items": saved.items});
+    Ok(guarded(Json(answer).into_response()))
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct CompleteRequest {
+    cancelled: bool,
+}
+
+/// Ends the session, and says where the browser goes.
+pub(crate) async fn complete(
+    State(state): State<Connecting>,
+    picking: Picking,
+    Json(sent): Json<CompleteRequest>,
+) -> ApiResult<Response> {
+    let PickerSession { connection, return_url, .. } = &picking.session;
+    if !sent.cancelled && connection.selection == 0 {
+        return Err(Error::Conflict("nothing is selected yet".into()).into());
+    }
+    end_picker(&state.app.ctx, picking.cookie.expose()).await?;
+    let error = sent.cancelled.then_some("selection_cancelled");
+    let address = ended(return_url.as_deref(), connection, error);
+    let answer = json!({"redirectTo": address, "connection": outline(&picking)});
+    let mut response = guarded(Json(answer).into_response());
+    let forgotten = cookie::forget(&picking.base, PICKER);
+    response.headers_mut().extend(forgotten.map(|forgotten| (SET_COOKIE, forgotten)));
+    Ok(response)
+}

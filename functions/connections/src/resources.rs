@@ -1,0 +1,197 @@
+//! What may be selected, for callers who build a picker of their own; and the address of ours.
+
+use std::collections::HashSet;
+
+use axum::extract::State;
+use domain::connection::Connection;
+use domain::ports::{Connector, View};
+use domain::usecase::{Place, browse, complete_choices, find_connection, open_picker, save_selection};
+use domain::{Error, Result, Tenant, Timestamp};
+use edge::{Admin, ApiResult, Auth, Json, Path, Query, Write, count};
+use serde::{Deserialize, Serialize};
+
+use crate::Connecting;
+use crate::address::{Base, checked_redirect};
+use crate::wire::WireChoice;
+
+/// Resources a page, when the request does not say. Contract.
+const DEFAULT_PER_PAGE: usize = 30;
+/// The most resources a page.
+const MAX_PER_PAGE: usize = 100;
+/// So many pages of the provider are read for one answer: ours are numbered, and the provider's are not.
+const MAX_PAGES: usize = 20;
+/// How long the picker's address works, in words.
+const PICKER_LIFE: &str = "5 minutes";
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct ResourcesQuery {
+    #[serde(deserialize_with = "count")]
+    page: Option<usize>,
+    #[serde(deserialize_with = "count")]
+    per_page: Option<usize>,
+    parent_id: Option<String>,
+    view: Option<String>,
+    q: Option<String>,
+}
+
+/// A resource, and whether it is selected now.
+#[derive(Debug, Serialize)]
+struct Resource {
+    #[serde(flatten)]
+    item: WireChoice,
+    selected: bool,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct ResourcesResponse {
+    resources: Vec<Resource>,
+    /// Known where the listing came to its end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total_count: Option<usize>,
+    has_more: bool,
+}
+
+/// Where users look, by its name on the wire.
+///
+/// # Errors
+/// [`Error::Invalid`] naming the field.
+pub(crate) fn view(name: Option<&str>) -> Result<View> {
+    match name {
+        None | Some("my") => Ok(View::My),
+        Some("shared") => Ok(View::Shared),
+        Some("drives") => Ok(View::Drives),
+        Some(_) => Err(Error::invalid_field("view", "my, shared or drives")),
+    }
+}
+
+pub(crate) async fn list(
+    State(state): State<Connecting>,
+    Auth { tenant, .. }: Auth<Write>,
+    Path(id): Path<String>,
+    Query(query): Query<ResourcesQuery>,
+) -> ApiResult<Json<ResourcesResponse>> {
+    let ctx = &state.app.ctx;
+    let (page, per_page) = (query.page.unwrap_or(1), query.per_page.unwrap_or(DEFAULT_PER_PAGE));
+    if page == 0 {
+        return Err(Error::invalid_field("page", "1 or more").into());
+    }
+    if !(1..=MAX_PER_PAGE).contains(&per_page) {
+        return Err(Error::invalid_field("per_page", format!("1 to {MAX_PER_PAGE}")).into());
+    }
+    let view = view(query.view.as_deref())?;
+    let connection = find_connection(ctx, &tenant, &id).await?;
+    let connector = state.connector(connection.provider)?;
+    let last = page.saturating_mul(per_page);
+    let (items, ended) = read(&state, connector, &tenant, &connection, &view, &query, last).await?;
+    let selection = ctx.sync.selection(&tenant, &connection.id).await?;
+    let selected: HashSet<&str> = selection.items.iter().map(|item| item.id.as_str()).collect();
+    let total = items.len();
+    let first = last - per_page;
+    let shown = items.into_iter().skip(first).take(per_page);
+    let resource = |item: WireChoice| Resource { selected: selected.contains(item.id.as_str()), item };
+    Ok(Json(ResourcesResponse {
+        resources: shown.map(resource).collect(),
+        total_count: ended.then_some(total),
+        has_more: !ended || total > last,
+    }))
+}
+
+/// The first resources, at least `wanted` of them or all; and whether these are all.
+async fn read(
+    state: &Connecting,
+    connector: &dyn Connector,
+    tenant: &Tenant,
+    connection: &Connection,
+    view: &View,
+    query: &ResourcesQuery,
+    wanted: usize,
+) -> Result<(Vec<WireChoice>, bool)> {
+    let (mut items, mut next) = (Vec::new(), None::<String>);
+    for _ in 0..MAX_PAGES {
+        let (parent, words) = (query.parent_id.as_deref(), query.q.as_deref());
+        let place = Place { view, parent, query: words, page: next.as_deref() };
+        let listing = browse(&state.app.ctx, connector, tenant, connection, place).await?;
+        items.extend(listing.items.into_iter().map(WireChoice::from));
+        next = listing.next;
+        if next.is_none() || items.len() >= wanted {
+            return Ok((items, next.is_none()));
+        }
+    }
+    Err(Error::invalid_field("page", "too far back; look into a folder with `parent_id`, or search with `q`"))
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct ConfigureRequest {
+    resources: Vec<SentResource>,
+}
+
+/// A resource as [`list`] has shown it. Only its id is taken, and the rest looked up.
+#[derive(Debug, Deserialize)]
+struct SentResource {
+    id: String,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ConfigureResponse {
+    success: bool,
+    message: String,
+    /// Notifications are asked for when a run ends, not here.
+    webhooks_registered: usize,
+}
+
+pub(crate) async fn configure(
+    State(state): State<Connecting>,
+    Auth { tenant, .. }: Auth<Write>,
+    Path(id): Path<String>,
+    Json(sent): Json<ConfigureRequest>,
+) -> ApiResult<Json<ConfigureResponse>> {
+    let ctx = &state.app.ctx;
+    if sent.resources.is_empty() {
+        let rule = "at least one; to take nothing any more, delete the connection";
+        return Err(Error::invalid_field("resources", rule).into());
+    }
+    let connection = find_connection(ctx, &tenant, &id).await?;
+    let connector = state.connector(connection.provider)?;
+    let choices = sent.resources.into_iter().map(|resource| resource.id).collect();
+    let items = complete_choices(ctx, connector, &tenant, &connection, choices).await?;
+    let count = items.len();
+    save_selection(ctx, &tenant, &connection, items).await?;
+    let things = if count == 1 { "1 item is".to_owned() } else { format!("{count} items are") };
+    let message = format!("{things} selected; a sync has been asked for.");
+    Ok(Json(ConfigureResponse { success: true, message, webhooks_registered: 0 }))
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct PickerRequest {
+    return_url: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PickerResponse {
+    url: String,
+    expires_in: &'static str,
+    expires_at: Timestamp,
+}
+
+pub(crate) async fn hosted_picker(
+    State(state): State<Connecting>,
+    Auth { tenant, .. }: Auth<Admin>,
+    Path(id): Path<String>,
+    base: Base,
+    Json(sent): Json<PickerRequest>,
+) -> ApiResult<Json<PickerResponse>> {
+    let ctx = &state.app.ctx;
+    let return_url = checked_redirect("returnUrl", sent.return_url)?;
+    let connection = find_connection(ctx, &tenant, &id).await?;
+    if state.connector(connection.provider)?.oauth().is_none() {
+        let name = connection.provider.as_str();
+        return Err(Error::Unsupported(format!("there is nothing to pick for a connection to {name}")).into());
+    }
+    let (ticket, expires_at) = open_picker(ctx, &tenant, &connection, return_url).await?;
+    let url = base.path(&format!("/picker/s/{}", ticket.expose()));
+    Ok(Json(PickerResponse { url, expires_in: PICKER_LIFE, expires_at }))
+}

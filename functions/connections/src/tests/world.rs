@@ -1,0 +1,249 @@
+//! The routes over embedded services, a browser, and a clock that a test turns.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use aws::{Clients, Names};
+use axum::Router;
+use axum::body::Body;
+use domain::connection::Connection;
+use domain::key::{KeyKind, KeyPlan, Permission};
+use domain::ports::{Clock, Connectors};
+use domain::usecase::{Authenticator, create_key};
+use domain::{ConnectionId, ContainerTag, Ctx, OrgId, Tenant, Timestamp};
+use edge::App;
+use embedded::{ACCESS_KEY, REGION, SECRET_KEY, Services, Transport};
+use http::header::{COOKIE, LOCATION, SET_COOKIE};
+use http::{HeaderMap, Request, StatusCode};
+use http_body_util::BodyExt;
+use serde_json::Value;
+use tempfile::TempDir;
+use tower::ServiceExt;
+
+use super::provider::Drive;
+
+pub(super) const BASE: &str = "https://api.recollect.test";
+pub(super) const DRIVE: &str = "/v3/connections/cloud-drive";
+
+#[derive(Clone)]
+pub(super) struct Time(Arc<AtomicI64>);
+
+impl Time {
+    pub(super) fn advance_seconds(&self, seconds: i64) {
+        self.0.fetch_add(seconds * 1000, Ordering::SeqCst);
+    }
+}
+
+impl Clock for Time {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_millis(self.0.fetch_add(1, Ordering::SeqCst))
+    }
+}
+
+pub(super) struct World {
+    pub(super) ctx: Ctx,
+    pub(super) drive: Drive,
+    pub(super) time: Time,
+    pub(super) tenant: Tenant,
+    pub(super) key: String,
+    router: Router,
+    _folder: TempDir,
+}
+
+pub(super) struct Answer {
+    pub(super) status: StatusCode,
+    pub(super) headers: HeaderMap,
+    pub(super) text: String,
+}
+
+impl Answer {
+    pub(super) fn json(&self) -> Value {
+        serde_json::from_str(&self.text).unwrap_or(Value::Null)
+    }
+
+    pub(super) fn location(&self) -> String {
+        self.headers.get(LOCATION).map(|value| value.to_str().unwrap().to_owned()).unwrap_or_default()
+    }
+}
+
+impl World {
+    pub(super) async fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let time = Time(Arc::new(AtomicI64::new(1_767_225_600_000)));
+        let millis = time.0.clone();
+        let now: embedded::Clock = Arc::new(move || millis.load(Ordering::SeqCst).unsigned_abs());
+        let services = Services::open_with_clock(folder.path(), now).unwrap();
+        let clients = Clients::new(&aws::through(Transport::new(services), ACCESS_KEY, SECRET_KEY, REGION));
+        let names = aws::create_missing(&clients, Names::embedded()).await.unwrap();
+        let ctx = aws::ctx(&clients, &names, Arc::new(time.clone()));
+        let drive = Drive::default();
+        let app = App::new(ctx.clone(), Authenticator::new(ctx.keys.clone(), ctx.clock.clone()));
+        let connectors = Connectors::new(vec![Arc::new(drive.clone())]);
+        let routes = crate::router(app.clone(), connectors, Some(BASE.into()));
+        let tenant = Tenant::of_operator(OrgId::parse("acme").unwrap());
+        let mut world = Self {
+            ctx,
+            drive,
+            time,
+            tenant,
+            key: String::new(),
+            router: edge::finish(routes, &app),
+            _folder: folder,
+        };
+        world.key = world.key_with(KeyKind::Full, Permission::Write, None).await;
+        world
+    }
+
+    pub(super) async fn key_with(
+        &self,
+        kind: KeyKind,
+        permission: Permission,
+        tags: Option<&[&str]>,
+    ) -> String {
+        let tags = tags.map(|tags| tags.iter().map(|tag| ContainerTag::parse(tag).unwrap()).collect());
+        let plan = KeyPlan { name: "test".into(), kind, permission, tags, expires_at: None, rate: None };
+        create_key(&self.ctx, &self.tenant, plan).await.unwrap().text
+    }
+
+    pub(super) async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Value,
+    ) -> Answer {
+        let mut request = Request::builder().method(method).uri(path);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let body = if body.is_null() { Body::empty() } else { Body::from(body.to_string()) };
+        let response = self.router.clone().oneshot(request.body(body).unwrap()).await.unwrap();
+        let (parts, body) = response.into_parts();
+        let bytes = body.collect().await.unwrap().to_bytes();
+        let text = String::from_utf8(bytes.to_vec()).unwrap();
+        Answer { status: parts.status, headers: parts.headers, text }
+    }
+
+    pub(super) async fn call_as(&self, key: &str, method: &str, path: &str, body: Value) -> Answer {
+        self.send(method, path, &[("authorization", &format!("Bearer {key}"))], body).await
+    }
+
+    pub(super) async fn call(&self, method: &str, path: &str, body: Value) -> Answer {
+        self.call_as(&self.key, method, path, body).await
+    }
+
+    /// Makes a connection: its id and its link.
+    pub(super) async fn connect(&self, body: Value) -> (String, String) {
+        let answer = self.call("POST", DRIVE, body).await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
+        let made = answer.json();
+        (made["id"].as_str().unwrap().into(), made["authLink"].as_str().unwrap().into())
+    }
+
+    pub(super) async fn stored(&self, id: &str) -> Connection {
+        let id = ConnectionId::parse(id).unwrap();
+        self.ctx.connections.get(&self.tenant, &id).await.unwrap().unwrap()
+    }
+
+    /// Whether a connection's record is still there.
+    pub(super) async fn has(&self, id: &str) -> bool {
+        let id = ConnectionId::parse(id).unwrap();
+        self.ctx.connections.get(&self.tenant, &id).await.unwrap().is_some()
+    }
+
+    /// Changes a connection's record as the engine does.
+    pub(super) async fn change(&self, id: &str, change: impl Fn(&mut Connection) + Send + Sync) {
+        let id = ConnectionId::parse(id).unwrap();
+        let change = |connection: &mut Connection| {
+            change(connection);
+            Ok(true)
+        };
+        domain::usecase::change_connection(&self.ctx, &self.tenant, &id, change).await.unwrap();
+    }
+
+    /// A connection whose user has given permission, in a browser of its own.
+    pub(super) async fn connected(&self, body: Value) -> (String, Browser) {
+        let (id, link) = self.connect(body).await;
+        let mut browser = Browser::default();
+        let answer = browser.consent(self, &link).await;
+        assert_eq!(answer.status, 303, "{}", answer.text);
+        (id, browser)
+    }
+
+    /// As [`World::connected`], with something selected.
+    pub(super) async fn active(&self, body: Value) -> String {
+        let (id, _) = self.connected(body).await;
+        let resources = serde_json::json!({"resources": [{"id": "f1"}]});
+        let answer = self.call("POST", &format!("/v3/connections/{id}/configure"), resources).await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
+        id
+    }
+}
+
+/// A browser with its cookies.
+#[derive(Default, Clone)]
+pub(super) struct Browser {
+    pub(super) cookies: BTreeMap<String, String>,
+}
+
+impl Browser {
+    pub(super) async fn send(
+        &mut self,
+        world: &World,
+        method: &str,
+        address: &str,
+        headers: &[(&str, &str)],
+        body: Value,
+    ) -> Answer {
+        let path = address.strip_prefix(BASE).unwrap_or(address);
+        let jar: Vec<String> = self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let jar = jar.join("; ");
+        let mut all = vec![(COOKIE.as_str(), jar.as_str())];
+        all.extend_from_slice(headers);
+        let answer = world.send(method, path, &all, body).await;
+        for line in answer.headers.get_all(SET_COOKIE) {
+            let line = line.to_str().unwrap();
+            let (pair, rules) = line.split_once(';').unwrap();
+            assert!(pair.starts_with("__Host-"), "{line}");
+            for rule in ["Path=/;", "Secure;", "HttpOnly;", "SameSite=Lax"] {
+                assert!(rules.contains(rule), "{line}");
+            }
+            let (name, value) = pair.split_once('=').unwrap();
+            if rules.contains("Max-Age=0;") {
+                self.cookies.remove(name);
+            } else {
+                self.cookies.insert(name.into(), value.into());
+            }
+        }
+        answer
+    }
+
+    pub(super) async fn get(&mut self, world: &World, address: &str) -> Answer {
+        self.send(world, "GET", address, &[("accept", "text/html")], Value::Null).await
+    }
+
+    /// Opens a link and goes on to the provider; the state that it was sent there with.
+    pub(super) async fn go_to_provider(&mut self, world: &World, link: &str) -> String {
+        let page = self.get(world, link).await;
+        assert_eq!(page.status, 200, "{}", page.text);
+        let next = page.text.split("class=\"button primary\" href=\"").nth(1).unwrap();
+        let answer = self.get(world, next.split('"').next().unwrap()).await;
+        assert_eq!(answer.status, 303, "{}", answer.text);
+        let location = answer.location();
+        assert!(location.starts_with("https://drive.test/auth?"), "{location}");
+        location.split("state=").nth(1).unwrap().to_owned()
+    }
+
+    /// Comes back from the provider.
+    pub(super) async fn come_back(&mut self, world: &World, state: &str, rest: &str) -> Answer {
+        let path = format!("/v3/connections/auth/callback/cloud-drive?state={state}&{rest}");
+        self.get(world, &path).await
+    }
+
+    /// The whole way.
+    pub(super) async fn consent(&mut self, world: &World, link: &str) -> Answer {
+        let state = self.go_to_provider(world, link).await;
+        self.come_back(world, &state, "code=code&scope=x").await
+    }
+}

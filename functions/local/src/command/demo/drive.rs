@@ -1,0 +1,168 @@
+//! `recollect demo --drive`: a made-up company's cloud drive, and a server that stays in step with it until it is stopped.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use aws::SystemClock;
+use axum::Router;
+use connectors::Settings;
+use domain::ports::Clock;
+use fake_drive::{Config, FakeDrive};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+use super::{Cleanup, TAG, ask, call, id};
+use crate::cli::{Demo, ModelOptions};
+use crate::command::interrupted;
+use crate::command::serve::service;
+use crate::outside::Outside;
+use crate::system::System;
+use crate::workers::Workers;
+
+const CACHE_BYTES: usize = 256 * 1024 * 1024;
+/// How often the connection is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// Looks between two synchronizations: the real drive would tell of changes, or be asked every four hours.
+const SYNC_EVERY: u32 = 6;
+const QUESTION: &str = "How much does it cost to rent a bike for a week?";
+
+/// Runs until it is interrupted.
+#[expect(clippy::print_stdout, reason = "a demo is there to be read")]
+pub(super) async fn run(options: &Demo, folder: &std::path::Path, cleanup: Cleanup) -> Result<()> {
+    let drive = FakeDrive::start_with(Config { now: Some(Arc::new(now)), ..Config::default() }).await?;
+    let made = drive.demo().map_err(|refused| anyhow::anyhow!("the drive cannot be filled: {refused:?}"))?;
+    let address = SocketAddr::from(([127, 0, 0, 1], options.port));
+    let listener = TcpListener::bind(address)
+        .await
+        .with_context(|| format!("listen on {address}; choose another with --port"))?;
+    let public = format!("http://{}", listener.local_addr()?);
+    let system = System::open(folder, Some(&public)).await?;
+    let outside = outside(&drive, &public)?;
+    let workers = Workers::start(&system, &outside).await?;
+    let routes = service(&system, &outside, CACHE_BYTES, true)?;
+    let served = routes.clone().into_make_service_with_connect_info::<SocketAddr>();
+    let server = tokio::spawn(async move { axum::serve(listener, served).await });
+
+    let body = json!({"containerTag": TAG});
+    let connection = call(&routes, "POST", "/v3/connections/cloud-drive", &body).await?;
+    println!("A made-up company's drive is on this machine, and a server that has never seen it.\n");
+    println!(
+        "Open this link in a browser, permit access as {}, and select a folder, say Harbour Bikes:",
+        made.account
+    );
+    println!("  {}\n", connection["authLink"].as_str().context("no link")?);
+    let id = id(&connection)?;
+    tokio::select! {
+        followed = follow(&routes, &id, &drive, &made.folder) => followed?,
+        () = interrupted() => {}
+    }
+    server.abort();
+    workers.stop().await;
+    drop(cleanup);
+    Ok(())
+}
+
+fn outside(drive: &FakeDrive, public: &str) -> Result<Outside> {
+    let (client_id, client_secret) = drive.client();
+    let settings = Settings::stand_in(drive.url(), client_id, client_secret);
+    let readers = ModelOptions::default().readers()?;
+    let connectors = connectors::all(&settings, readers.fetcher.clone())?;
+    Ok(Outside { readers, connectors, public_url: Some(public.to_owned()) })
+}
+
+fn now() -> i64 {
+    SystemClock.now().as_millis()
+}
+
+/// Tells whatever changes.
+#[expect(clippy::print_stdout, reason = "a demo is there to be read")]
+async fn follow(routes: &Router, id: &str, drive: &FakeDrive, folder: &str) -> Result<()> {
+    let (mut status, mut shown, mut asked) = (String::new(), BTreeMap::new(), false);
+    for look in 0u32.. {
+        let body = json!({"containerTags": [TAG]});
+        let connections = call(routes, "POST", "/v3/connections/list", &body).await?;
+        let all = connections.as_array().into_iter().flatten();
+        let Some(connection) = all.into_iter().find(|connection| connection["id"] == id) else {
+            println!("The connection is ended.");
+            return Ok(());
+        };
+        if connection["status"] != status.as_str() {
+            status = connection["status"].as_str().unwrap_or_default().to_owned();
+            println!("The connection is {}.", words(&status));
+        }
+        let documents = documents(routes).await?;
+        tell(&shown, &documents);
+        let is_final = |document: &Line| ["done", "failed"].contains(&document.status.as_str());
+        let synced = connection["lastSyncRun"]["status"] == "completed";
+        let settled = synced && !documents.is_empty() && documents.values().all(is_final);
+        if settled && !asked {
+            asked = true;
+            println!();
+            // What was selected need not tell of it.
+            if let Err(error) = ask(routes, QUESTION).await {
+                println!("  {error}\n");
+            }
+            println!("It stays in step. Change something in the drive, in another terminal, and watch:");
+            let command = json!({"do": "rename", "id": folder, "name": "Harbour Bikes & Boats"});
+            println!("  curl {}/admin --json '{command}'", drive.url());
+            let command = json!({"do": "trash", "id": folder});
+            println!("  curl {}/admin --json '{command}'", drive.url());
+            println!("What is in the bin goes after ten minutes. Ctrl-C ends the demo.\n");
+        }
+        shown = documents;
+        if status == "active" && look.is_multiple_of(SYNC_EVERY) {
+            let path = format!("/v3/connections/{id}/import");
+            call(routes, "POST", &path, &json!({})).await?;
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+    Ok(())
+}
+
+fn words(status: &str) -> &str {
+    match status {
+        "pending_oauth" => "waiting for permission",
+        "awaiting_selection" => "permitted, and waiting for a selection",
+        "active" => "active",
+        other => other,
+    }
+}
+
+/// A document as the demo shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Line {
+    path: String,
+    kind: String,
+    status: String,
+}
+
+async fn documents(routes: &Router) -> Result<BTreeMap<String, Line>> {
+    let body = json!({"containerTags": [TAG], "source": "cloud-drive", "limit": 200});
+    let listed = call(routes, "POST", "/v3/documents/list", &body).await?;
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let all = listed["memories"].as_array().into_iter().flatten();
+    Ok(all
+        .map(|document| {
+            let (path, kind, status) = (&document["filepath"], &document["type"], &document["status"]);
+            (text(&document["id"]), Line { path: text(path), kind: text(kind), status: text(status) })
+        })
+        .collect())
+}
+
+/// Tells what has changed.
+#[expect(clippy::print_stdout, reason = "a demo is there to be read")]
+fn tell(before: &BTreeMap<String, Line>, now: &BTreeMap<String, Line>) {
+    for (id, line) in now {
+        let was = before.get(id);
+        let is_news = ["done", "failed"].contains(&line.status.as_str()) && was != Some(line);
+        if is_news {
+            println!("  {:<7} {:<12} {}", line.status, line.kind, line.path);
+        }
+    }
+    for line in before.iter().filter(|(id, _)| !now.contains_key(*id)).map(|(_, line)| line) {
+        println!("  {:<7} {:<12} {}", "gone", line.kind, line.path);
+    }
+}

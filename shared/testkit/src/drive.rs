@@ -1,0 +1,227 @@
+//! A cloud drive in the world of a test, and the browser of somebody who connects it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use axum::body::Body;
+use bytes::Bytes;
+use connectors::Settings;
+use domain::ports::Clock;
+use fake_drive::{Config, Consent, FakeDrive};
+use http::header::{COOKIE, HOST, LOCATION, SET_COOKIE};
+use http::{HeaderMap, Request, StatusCode, Uri};
+use http_body_util::{BodyExt, Empty};
+use hyper_util::rt::TokioIo;
+use serde_json::Value;
+use tokio::net::TcpStream;
+
+use crate::app::{PUBLIC_URL, TestApp, World};
+
+/// Whose drive it is.
+pub const DRIVE_ACCOUNT: &str = "ada@drive.example";
+
+impl World {
+    /// A fresh world with an empty drive in it, whose account [`DRIVE_ACCOUNT`] permits what it is asked.
+    ///
+    /// # Errors
+    /// When there is no room for a temporary folder, or no port.
+    pub async fn with_drive() -> Result<(Self, FakeDrive)> {
+        let mut world = Self::new()?;
+        let clock = world.clock.clone();
+        let config = Config {
+            now: Some(Arc::new(move || clock.now().as_millis())),
+            redirects: vec![format!("{PUBLIC_URL}/v3/connections/auth/callback/cloud-drive")],
+            ..Config::default()
+        };
+        let drive = FakeDrive::start_with(config).await?;
+        drive.account(DRIVE_ACCOUNT);
+        drive.always_consent(Some(Consent::Allow { email: DRIVE_ACCOUNT.to_owned() }));
+        let (id, secret) = drive.client();
+        world.drive = Settings::stand_in(drive.url(), id, secret);
+        Ok((world, drive))
+    }
+}
+
+/// A browser: it keeps the cookies of the app, and goes where it is sent.
+#[derive(Debug, Default)]
+pub struct Browser {
+    cookies: BTreeMap<String, String>,
+}
+
+/// What a browser was shown.
+#[derive(Debug)]
+pub struct Shown {
+    /// The address.
+    pub url: String,
+    /// The status.
+    pub status: StatusCode,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The body as text.
+    pub text: String,
+}
+
+impl Browser {
+    /// Asks for one address, of the app or of a server on loopback, and goes no further.
+    ///
+    /// # Errors
+    /// When the address is none, or its server does not answer.
+    pub async fn get(&mut self, app: &TestApp, url: &str) -> Result<Shown> {
+        self.send(app, "GET", url, &[], Bytes::new()).await
+    }
+
+    /// Sends a request with headers of its own.
+    ///
+    /// # Errors
+    /// As [`Browser::get`].
+    pub async fn send(
+        &mut self,
+        app: &TestApp,
+        method: &str,
+        url: &str,
+        headers: &[(&str, &str)],
+        body: Bytes,
+    ) -> Result<Shown> {
+        let Some(path) = url.strip_prefix(PUBLIC_URL) else {
+            return get_outside(url).await;
+        };
+        let mut request = Request::builder().method(method).uri(path).header(HOST, "recollect.test");
+        if !self.cookies.is_empty() {
+            let pairs: Vec<_> = self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            request = request.header(COOKIE, pairs.join("; "));
+        }
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let (parts, bytes) = app.raw(request.body(Body::from(body))?).await;
+        for cookie in parts.headers.get_all(SET_COOKIE) {
+            let pair = cookie.to_str()?.split(';').next().unwrap_or_default();
+            let (name, value) = pair.split_once('=').context("a cookie without a value")?;
+            self.cookies.insert(name.to_owned(), value.to_owned());
+        }
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        Ok(Shown { url: url.to_owned(), status: parts.status, headers: parts.headers, text })
+    }
+
+    /// Asks for an address and follows where that leads, as far as the app and the drive go; pages that only say who asks
+    /// are passed by their button.
+    ///
+    /// # Errors
+    /// As [`Browser::get`], and when that never ends.
+    pub async fn open(&mut self, app: &TestApp, url: &str) -> Result<Shown> {
+        let mut url = url.to_owned();
+        for _ in 0..12 {
+            let shown = self.get(app, &url).await?;
+            let next = shown.location().or_else(|| shown.button());
+            match next {
+                Some(next) if is_ours(app, &next) => url = next,
+                _ => return Ok(shown),
+            }
+        }
+        bail!("a browser is sent in circles at {url}")
+    }
+}
+
+/// Whether the app or its drive is behind an address.
+fn is_ours(app: &TestApp, url: &str) -> bool {
+    url.starts_with(PUBLIC_URL) || app.world.drive.url.as_deref().is_some_and(|drive| url.starts_with(drive))
+}
+
+impl Shown {
+    /// Where it sends the browser.
+    pub fn location(&self) -> Option<String> {
+        self.headers.get(LOCATION).and_then(|value| value.to_str().ok()).map(str::to_owned)
+    }
+
+    /// Where the button of the page that says who asks leads.
+    fn button(&self) -> Option<String> {
+        let link = self.text.split("class=\"button primary\" href=\"").nth(1)?.split('"').next()?;
+        Some(link.replace("&amp;", "&"))
+    }
+}
+
+/// A request to a server on loopback.
+async fn get_outside(url: &str) -> Result<Shown> {
+    let uri: Uri = url.parse()?;
+    let authority = uri.authority().context("an address without a server")?.clone();
+    let stream = TcpStream::connect(authority.as_str()).await?;
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
+    let driver = tokio::spawn(connection);
+    let path = uri.path_and_query().map_or("/", |path| path.as_str());
+    let request = Request::get(path).header(HOST, authority.as_str()).body(Empty::<Bytes>::new())?;
+    let (parts, body) = sender.send_request(request).await?.into_parts();
+    let text = String::from_utf8_lossy(&body.collect().await?.to_bytes()).into_owned();
+    driver.abort();
+    Ok(Shown { url: url.to_owned(), status: parts.status, headers: parts.headers, text })
+}
+
+impl TestApp {
+    /// Makes a connection as `body` says and has its user permit it; its id, and what the user was shown in the end.
+    ///
+    /// # Errors
+    /// When that does not work.
+    pub async fn connect_drive(&self, key: &str, body: &Value) -> Result<(String, Browser, Shown)> {
+        let made = self.post("/v3/connections/cloud-drive", key, body).await;
+        let link = made.body["authLink"].as_str().with_context(|| format!("no link: {}", made.body))?;
+        let mut browser = Browser::default();
+        let shown = browser.open(self, link).await?;
+        let id = made.body["id"].as_str().context("an id")?.to_owned();
+        Ok((id, browser, shown))
+    }
+
+    /// Selects what is taken.
+    ///
+    /// # Panics
+    /// When that is refused.
+    pub async fn select(&self, key: &str, connection: &str, ids: &[&str]) {
+        let resources: Vec<Value> = ids.iter().map(|id| serde_json::json!({"id": id})).collect();
+        let body = serde_json::json!({"resources": resources});
+        let answer = self.post(&format!("/v3/connections/{connection}/configure"), key, &body).await;
+        assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+    }
+
+    /// Lets a connection synchronize until its run has ended and all its documents are processed.
+    ///
+    /// # Panics
+    /// When that never happens.
+    pub async fn settle_connection(&self, key: &str, connection: &str) -> Value {
+        const ROUNDS: usize = 200;
+        let path = format!("/v3/connections/{connection}");
+        for _ in 0..ROUNDS {
+            self.settle().await.expect("work that ends");
+            let now = self.get(&path, key).await.body;
+            let waits = now["nextSyncAt"].as_str().and_then(|text| text.parse::<jiff::Timestamp>().ok());
+            let left = waits.map(|at| at.as_millisecond() - self.world.clock.now().as_millis());
+            let runs = now["lastSyncRun"]["status"] == "running";
+            if !runs && left.is_none_or(|left| left > 0) {
+                return now;
+            }
+            self.world.clock.advance_seconds(5);
+            keeper::sweep(&self.system.ctx, self.world.clock.now()).await.ok();
+        }
+        panic!("a run that never ends: {}", self.get(&path, key).await.body)
+    }
+
+    /// Asks for a run and lets it end.
+    ///
+    /// # Panics
+    /// When that never happens.
+    pub async fn import(&self, key: &str, connection: &str) -> Value {
+        let path = format!("/v3/connections/{connection}/import");
+        let answer = self.post(&path, key, &Value::Null).await;
+        assert_eq!(answer.status, StatusCode::ACCEPTED, "{}", answer.body);
+        self.settle_connection(key, connection).await
+    }
+
+    /// Sends a request and gives its answer as it is.
+    pub(crate) async fn raw(&self, request: Request<Body>) -> (http::response::Parts, Bytes) {
+        let response = self.routed(request).await;
+        let (parts, body) = response.into_parts();
+        let bytes = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+        (parts, bytes)
+    }
+}
+
+/// The header of a body of JSON.
+pub const JSON: (&str, &str) = ("content-type", "application/json");

@@ -1,0 +1,199 @@
+//! A large cloud drive: how long the first synchronization takes and what it asks for, what a poll costs that finds
+//! nothing, how soon a change is in its document, and how much memory all that takes.
+
+#![expect(clippy::print_stdout, reason = "figures are what it is for")]
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use aws::SystemClock;
+use connectors::Settings;
+use domain::connection::{
+    Account, AppRef, Connection, ConnectionStatus, Grant, Provider, SyncScope, Tokens, Trigger,
+};
+use domain::ports::Clock;
+use domain::usecase::change_connection;
+use domain::{ConnectionId, ContainerTag, GrantId, OrgId, Secret, Tenant};
+use fake_drive::{Config, FakeDrive};
+use remote::{Fetcher, ModelSettings, Models, Network};
+use serde_json::{Value, json};
+use sync::{Engine, ModelJudge, Next};
+
+use crate::rig::{Rig, resident_mb};
+
+const EMAIL: &str = "ada@drive.example";
+/// Files of a folder.
+const IN_FOLDER: usize = 100;
+/// Longer than this and something is wrong.
+const PATIENCE: Duration = Duration::from_secs(3600);
+
+/// Serves a drive of so many documents until its standard input ends, so that its memory is not the product's.
+pub(crate) async fn serve(files: usize) -> Result<()> {
+    let now = || SystemClock.now().as_millis();
+    let drive = FakeDrive::start_with(Config { now: Some(Arc::new(now)), ..Config::default() }).await?;
+    let root = drive.account(EMAIL).root().to_owned();
+    let wrong = |refused| anyhow::anyhow!("the drive refuses: {refused:?}");
+    let mut last = String::new();
+    for folder in 0..files.div_ceil(IN_FOLDER) {
+        let parent = drive.add_folder(&root, &format!("Folder {folder}")).map_err(wrong)?;
+        for file in 0..IN_FOLDER.min(files - folder * IN_FOLDER) {
+            let text = format!("Note {file} of folder {folder} tells of berth {}.", folder * 7 + file);
+            last = drive.add_doc(&parent, &format!("Note {file}"), &text).map_err(wrong)?;
+        }
+    }
+    let (id, secret) = drive.client();
+    let about = json!({
+        "url": drive.url(), "id": id, "secret": secret, "token": drive.access_token(EMAIL), "last": last,
+    });
+    println!("{about}");
+    tokio::task::spawn_blocking(|| std::io::stdin().read_line(&mut String::new())).await??;
+    Ok(())
+}
+
+/// The drive's process; it ends with this.
+struct Server {
+    child: Child,
+    about: Value,
+}
+
+impl Server {
+    fn start(files: usize) -> Result<Self> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.args(["drive-server", &files.to_string()]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn()?;
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().context("a pipe")?).read_line(&mut line)?;
+        Ok(Self { child, about: serde_json::from_str(&line)? })
+    }
+
+    fn text(&self, name: &str) -> &str {
+        self.about[name].as_str().unwrap_or_default()
+    }
+
+    /// Does something to the drive.
+    async fn admin(&self, command: &Value) -> Result<Value> {
+        let client = plain_client()?;
+        let answer = client.post(format!("{}/admin", self.text("url"))).json(command).send().await?;
+        Ok(answer.json().await?)
+    }
+
+    async fn requests(&self) -> Result<usize> {
+        let seen = self.admin(&json!({"do": "requests"})).await?;
+        Ok(seen.to_string().matches("\"path\"").count())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+/// A client that speaks to loopback only, so its TLS trusts nobody.
+fn plain_client() -> Result<reqwest::Client> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let tls = rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
+    let tls = tls.with_root_certificates(rustls::RootCertStore::empty()).with_no_client_auth();
+    Ok(reqwest::Client::builder().tls_backend_preconfigured(tls).no_proxy().build()?)
+}
+
+pub(crate) async fn run(files: usize) -> Result<()> {
+    let server = Server::start(files)?;
+    let rig = Rig::new().await?;
+    let tenant = Tenant::of_operator(OrgId::parse("local")?);
+    let settings = Settings::stand_in(server.text("url"), server.text("id"), server.text("secret"));
+    let fetcher = Fetcher::new(Network::simulated(|_| Vec::new(), |_, _| None));
+    let engine = Engine {
+        ctx: rig.system.ctx.clone(),
+        connectors: connectors::all(&settings, fetcher)?,
+        judge: Arc::new(ModelJudge(Models::new(ModelSettings::default()))),
+        notifications: None,
+    };
+    let id = connect(&rig, &tenant, &server).await?;
+    let before = resident_mb();
+    server.admin(&json!({"do": "clearRequests"})).await?;
+    let (took, steps, largest) = settle(&engine, &tenant, &id).await?;
+    let state = rig.system.ctx.sync.state(&tenant, &id).await?;
+    let units = server.admin(&json!({"do": "quotaUnits"})).await?;
+    println!("{files} files: {:.1} s in {steps} steps, {} documents", took.as_secs_f64(), state.documents);
+    println!("  requests {}, quota units {units}", server.requests().await?);
+    println!("  memory {before} MB before, {largest} MB at most");
+
+    poll(&engine, &tenant, &id).await?;
+    server.admin(&json!({"do": "clearRequests"})).await?;
+    let took = poll(&engine, &tenant, &id).await?;
+    println!("no change: {:.0} ms, {} requests", took.as_secs_f64() * 1000.0, server.requests().await?);
+    let edit = json!({"do": "editDoc", "id": server.text("last"), "markdown": "Berth 9 is free now."});
+    server.admin(&edit).await?;
+    let took = poll(&engine, &tenant, &id).await?;
+    println!("one change: {:.0} ms until it is filed", took.as_secs_f64() * 1000.0);
+    Ok(())
+}
+
+/// A connection to everything, whose permission is there already.
+async fn connect(rig: &Rig, tenant: &Tenant, server: &Server) -> Result<ConnectionId> {
+    let ctx = &rig.system.ctx;
+    let now = ctx.clock.now();
+    let mut connection = Connection::new(Provider::CloudDrive, ContainerTag::parse("drive")?, now);
+    let app = AppRef::Operator { client_id: server.text("id").to_owned() };
+    let account = Account { subject: "1".to_owned(), email: Some(EMAIL.to_owned()) };
+    let grant = Grant {
+        id: GrantId::derived("cloud-drive", app.client_id(), &account.subject),
+        provider: Provider::CloudDrive,
+        account: account.clone(),
+        app,
+        connections: [connection.id.clone()].into(),
+        secret: "grant/bench".to_owned(),
+        refreshing_until: None,
+        throttled_until: None,
+        rev: 0,
+    };
+    let tokens = Tokens {
+        access: Secret::new(server.text("token")),
+        access_until: now.plus_seconds(3600),
+        refresh: Secret::new("none"),
+        refresh_until: None,
+    };
+    ctx.vault.put(tenant, &grant.secret, &tokens.to_secret()).await?;
+    ctx.connections.save_grant(tenant, &grant).await?;
+    connection.scope = SyncScope::Full;
+    connection.status = ConnectionStatus::Active;
+    connection.account = Some(account);
+    connection.grant = Some(grant.id);
+    connection.request(Trigger::Manual, now);
+    ctx.connections.save(tenant, &connection).await?;
+    Ok(connection.id)
+}
+
+/// Steps until there is nothing to do; how long that took, in how many steps, and the most memory between them.
+async fn settle(engine: &Engine, tenant: &Tenant, id: &ConnectionId) -> Result<(Duration, u32, u64)> {
+    let (begun, mut steps, mut largest) = (Instant::now(), 0, 0);
+    loop {
+        steps += 1;
+        let next = sync::step(engine, tenant, id).await?;
+        largest = largest.max(resident_mb());
+        match next {
+            Next::Again => {}
+            Next::Later(seconds) if seconds < 60 => tokio::time::sleep(Duration::from_secs(1)).await,
+            Next::Later(_) | Next::Idle => return Ok((begun.elapsed(), steps, largest)),
+        }
+        if begun.elapsed() > PATIENCE {
+            bail!("the synchronization does not end");
+        }
+    }
+}
+
+/// Asks for a run and lets it end.
+async fn poll(engine: &Engine, tenant: &Tenant, id: &ConnectionId) -> Result<Duration> {
+    let now = engine.ctx.clock.now();
+    let ask = |connection: &mut Connection| {
+        connection.request(Trigger::Manual, now);
+        Ok(true)
+    };
+    change_connection(&engine.ctx, tenant, id, ask).await?;
+    Ok(settle(engine, tenant, id).await?.0)
+}

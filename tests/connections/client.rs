@@ -1,0 +1,111 @@
+//! Somebody who has connected a drive.
+
+use std::collections::BTreeMap;
+
+use fake_drive::FakeDrive;
+use serde_json::{Value, json};
+use testkit::{Answer, DRIVE_ACCOUNT, TestApp, World};
+
+pub(crate) const TAG: &str = "team";
+
+/// An organization's key, an app, and a drive.
+pub(crate) struct Client {
+    pub(crate) app: TestApp,
+    pub(crate) drive: FakeDrive,
+    pub(crate) key: String,
+}
+
+/// A document as tests compare it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Seen {
+    pub(crate) id: String,
+    pub(crate) title: String,
+    pub(crate) kind: String,
+    pub(crate) revision: u64,
+}
+
+impl Client {
+    pub(crate) async fn new() -> Self {
+        let (world, drive) = World::with_drive().await.expect("a world");
+        let app = TestApp::start(&world, 0).await.expect("an app");
+        let key = app.key("acme").await;
+        Self { app, drive, key }
+    }
+
+    /// The root folder of the user's drive.
+    pub(crate) fn root(&self) -> String {
+        self.drive.account(DRIVE_ACCOUNT).root().to_owned()
+    }
+
+    pub(crate) fn doc(&self, parent: &str, name: &str, text: &str) -> String {
+        self.drive.add_doc(parent, name, text).expect("room")
+    }
+
+    pub(crate) fn folder(&self, parent: &str, name: &str) -> String {
+        self.drive.add_folder(parent, name).expect("room")
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: Value) -> Answer {
+        self.app.post(path, &self.key, &body).await
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        self.app.get(path, &self.key).await
+    }
+
+    /// A connection to everything, synchronized once.
+    pub(crate) async fn connect_all(&self) -> String {
+        let body = json!({"containerTag": TAG, "metadata": {"syncScope": "full"}});
+        let (id, ..) = self.app.connect_drive(&self.key, &body).await.expect("permission");
+        self.app.settle_connection(&self.key, &id).await;
+        id
+    }
+
+    /// A connection to what is selected, synchronized once.
+    pub(crate) async fn connect(&self, selected: &[&str]) -> String {
+        let body = json!({"containerTag": TAG});
+        let (id, ..) = self.app.connect_drive(&self.key, &body).await.expect("permission");
+        self.app.select(&self.key, &id, selected).await;
+        self.app.settle_connection(&self.key, &id).await;
+        id
+    }
+
+    /// Lets the connection synchronize again; what is told of it then.
+    pub(crate) async fn import(&self, id: &str) -> Value {
+        self.app.import(&self.key, id).await
+    }
+
+    /// The same, and once more after what waits before it is removed.
+    pub(crate) async fn import_patiently(&self, id: &str) -> Value {
+        self.import(id).await;
+        self.app.world.clock.advance_seconds(660);
+        self.import(id).await
+    }
+
+    /// The documents that came from the drive, by path.
+    pub(crate) async fn documents(&self) -> BTreeMap<String, Seen> {
+        let body = json!({"containerTags": [TAG], "source": "cloud-drive", "limit": 200});
+        let listed = self.post("/v3/documents/list", body).await.body;
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let mut seen = BTreeMap::new();
+        for document in listed["memories"].as_array().expect("a list") {
+            assert_eq!(document["status"], "done", "{document}");
+            let id = text(&document["id"]);
+            let full = self.get(&format!("/v3/documents/{id}")).await.body;
+            let revision = full["latestRevision"].as_u64().expect("a number");
+            let one = Seen { id, title: text(&document["title"]), kind: text(&document["type"]), revision };
+            assert_eq!(seen.insert(text(&document["filepath"]), one), None, "twice: {document}");
+        }
+        seen
+    }
+
+    pub(crate) async fn paths(&self) -> Vec<String> {
+        self.documents().await.into_keys().collect()
+    }
+
+    /// Whether search finds a text.
+    pub(crate) async fn finds(&self, text: &str) -> bool {
+        let body = json!({"q": text, "containerTag": TAG, "searchMode": "hybrid", "limit": 3});
+        self.post("/v4/search", body).await.body["results"].to_string().contains(text)
+    }
+}

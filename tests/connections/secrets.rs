@@ -1,0 +1,78 @@
+//! No token, code or secret is ever told: not in answers, not in errors, not in logs.
+
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+
+use fake_drive::Fault;
+use serde_json::json;
+use testkit::{DRIVE_ACCOUNT, TestApp, World};
+use tracing_subscriber::fmt::MakeWriter;
+
+use crate::client::{Client, TAG};
+
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().expect("a log").extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<'a> MakeWriter<'a> for Lines {
+    type Writer = Self;
+
+    fn make_writer(&'a self) -> Self {
+        self.clone()
+    }
+}
+
+/// What must not be told: everything that the drive hands out or is given begins with one of these.
+const SECRETS: [&str; 4] = ["ya29.", "1//", "4/0", "fake-client-secret"];
+
+fn assert_silent(what: &str, text: &str) {
+    for secret in SECRETS {
+        assert!(!text.contains(secret), "{what} has {secret}");
+    }
+}
+
+#[tokio::test]
+async fn tokens_are_nowhere_but_in_the_vault() {
+    let lines = Lines::default();
+    let subscriber = tracing_subscriber::fmt().with_env_filter("trace").with_writer(lines.clone()).finish();
+    let guard = tracing::subscriber::set_default(subscriber);
+    let (world, drive) = World::with_drive().await.expect("a world");
+    let app = TestApp::start(&world, 0).await.expect("an app");
+    let key = app.key("acme").await;
+    let client = Client { app, drive, key };
+    client.doc(&client.root(), "Ferry", "Quay seven.");
+    client.drive.plan(Fault::html("/token", 502).times(1));
+    let body = json!({"containerTag": TAG, "metadata": {"syncScope": "full"}});
+    client.app.connect_drive(&client.key, &body).await.expect("a page");
+    let id = client.connect_all().await;
+    client.drive.plan(Fault::html("/drive/v3", 500).times(3));
+    client.app.world.clock.advance_seconds(3700);
+    client.import(&id).await;
+    client.drive.revoke(DRIVE_ACCOUNT);
+    client.app.world.clock.advance_seconds(3700);
+    client.import(&id).await;
+    for path in ["", "/sync-runs", "/items"] {
+        let answer = client.get(&format!("/v3/connections/{id}{path}")).await;
+        assert_silent(path, &answer.body.to_string());
+    }
+    let settings = client.get("/v3/settings").await.body;
+    assert_silent("settings", &settings.to_string());
+    let logs = client.get("/v3/analytics/logs?limit=100").await.body;
+    assert_silent("the request log", &logs.to_string());
+    drop(guard);
+    let text = String::from_utf8_lossy(&lines.0.lock().expect("a log")).into_owned();
+    assert!(text.contains("/v3/connections"), "something was logged");
+    let ours: Vec<&str> =
+        text.lines().filter(|line| !line.contains("hyper") && !line.contains("aws_")).collect();
+    assert_silent("the log", &ours.join("\n"));
+}

@@ -1,0 +1,90 @@
+//! What is taken: the selection, rules, the limit.
+
+use serde_json::json;
+
+use crate::client::{Client, TAG};
+
+#[tokio::test]
+async fn another_selection_takes_and_leaves_at_once() {
+    let client = Client::new().await;
+    let (a, b) = (client.folder(&client.root(), "A"), client.folder(&client.root(), "B"));
+    client.doc(&a, "One", "First.");
+    client.doc(&b, "Two", "Second.");
+    let id = client.connect(&[&a]).await;
+    assert_eq!(client.paths().await, ["/My Drive/A/One"]);
+    client.app.select(&client.key, &id, &[&b]).await;
+    client.app.settle_connection(&client.key, &id).await;
+    assert_eq!(client.paths().await, ["/My Drive/B/Two"]);
+}
+
+#[tokio::test]
+async fn the_newest_files_fill_the_limit_and_room_is_filled_up() {
+    let client = Client::new().await;
+    let folder = client.folder(&client.root(), "Many");
+    let files: Vec<String> =
+        (0..5).map(|n| client.doc(&folder, &format!("Note {n}"), &format!("Number {n}."))).collect();
+    for (n, file) in files.iter().enumerate() {
+        client.drive.date(file, 1_700_000_000_000 + n as i64 * 1000).expect("a file");
+    }
+    let body = json!({"containerTag": TAG, "documentLimit": 2});
+    let (id, ..) = client.app.connect_drive(&client.key, &body).await.expect("permission");
+    client.app.select(&client.key, &id, &[&folder]).await;
+    let told = client.app.settle_connection(&client.key, &id).await;
+    assert_eq!(client.paths().await, ["/My Drive/Many/Note 3", "/My Drive/Many/Note 4"]);
+    assert_eq!((&told["documentCount"], &told["skippedByLimit"]), (&json!(2), &json!(3)), "{told}");
+    client.drive.trash(&files[4]).expect("a file");
+    client.import_patiently(&id).await;
+    client.import(&id).await;
+    assert_eq!(client.paths().await, ["/My Drive/Many/Note 2", "/My Drive/Many/Note 3"]);
+    let change = client
+        .app
+        .call("PATCH", &format!("/v3/connections/{id}"), &client.key, &json!({"documentLimit": 4}))
+        .await;
+    assert_eq!(change.status, 200, "{}", change.body);
+    client.import(&id).await;
+    assert_eq!(client.documents().await.len(), 4);
+}
+
+#[tokio::test]
+async fn rules_leave_out_and_take_back() {
+    let client = Client::new().await;
+    let folder = client.folder(&client.root(), "Plans");
+    let archive = client.folder(&folder, "Archive");
+    client.doc(&folder, "Ferry", "Quay seven.");
+    client.doc(&archive, "Crane", "Yellow.");
+    let rules = json!({"shouldLLMFilter": true, "excludeItems": {"folders": ["Archive"]}});
+    let set = client.app.call("PATCH", "/v3/settings", &client.key, &rules).await;
+    assert_eq!(set.status, 200, "{}", set.body);
+    let id = client.connect(&[&folder]).await;
+    assert_eq!(client.paths().await, ["/My Drive/Plans/Ferry"]);
+    let left = client.get(&format!("/v3/connections/{id}/items?state=skipped")).await.body;
+    assert_eq!(left["items"][0]["reason"], "excluded", "{left}");
+    let none = json!({"excludeItems": null, "shouldLLMFilter": false});
+    client.app.call("PATCH", "/v3/settings", &client.key, &none).await;
+    client.import(&id).await;
+    assert_eq!(client.documents().await.len(), 2);
+}
+
+#[tokio::test]
+async fn rules_that_cannot_be_understood_are_refused() {
+    let client = Client::new().await;
+    let rules = json!({"shouldLLMFilter": true, "includeItems": {"patterns": ["*.md", "[abc"]}});
+    let set = client.app.call("PATCH", "/v3/settings", &client.key, &rules).await;
+    assert_eq!(set.status, 400, "{}", set.body);
+    assert!(set.body["error"].as_str().is_some_and(|error| error.contains("[abc")), "{}", set.body);
+}
+
+#[tokio::test]
+async fn without_a_selection_nothing_is_synchronized() {
+    let client = Client::new().await;
+    client.doc(&client.root(), "Ferry", "Quay seven.");
+    let (id, ..) =
+        client.app.connect_drive(&client.key, &json!({"containerTag": TAG})).await.expect("permission");
+    let told = client.get(&format!("/v3/connections/{id}")).await.body;
+    assert_eq!(told["status"], "awaiting_selection", "{told}");
+    let import = client.post("/v3/connections/cloud-drive/import", json!({})).await;
+    assert_eq!(import.status, 202, "{}", import.body);
+    assert!(import.body["message"].as_str().is_some_and(|text| text.contains("select")), "{}", import.body);
+    client.app.settle().await.expect("work that ends");
+    assert_eq!(client.paths().await, [""; 0]);
+}
