@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Runs `recollect demo --drive` and does in a real browser what it asks a person to do: permits access, selects in the
+# picker by mouse and by keyboard, saves, and looks whether the documents are there. Screenshots go to RECOLLECT_SHOTS.
+#   RECOLLECT_BIN     the binary recollect (otherwise it is built)
+#   RECOLLECT_SHOTS   a folder for screenshots (default: target/shots)
+#   CHROMIUM          the browser (default: chromium)
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+# The driver of the browser comes with the package; the browser is the system's.
+client=(playwright==1.65.2)
+environment=$tools/browser
+stamp=$environment/.installed
+want=$(printf '%s\n' "${client[@]}")
+if [[ ! -f $stamp || $(<"$stamp") != "$want" ]]; then
+  say "installing the browser's driver into $environment"
+  python3 -m venv "$environment" >&2
+  "$environment/bin/pip" install --quiet --disable-pip-version-check "${client[@]}" >&2
+  printf '%s\n' "$want" >"$stamp"
+fi
+chromium=$(command -v "${CHROMIUM:-chromium}") || fail "there is no ${CHROMIUM:-chromium}; install it"
+recollect=$(recollect_binary)
+shots=${RECOLLECT_SHOTS:-target/shots}
+mkdir -p "$shots"
+port=$(free_port)
+say "starting recollect demo --drive on port $port"
+start demo "$recollect" demo --drive --port "$port"
+wait_while_running 60 "the demo's link" grep -q auth/start "$work/demo.log"
+link=$(grep -o 'http://[^ ]*auth/start[^ ]*' "$work/demo.log")
+"$environment/bin/python" tests/clients/picker.py --link "$link" --chromium "$chromium" --shots "$shots"
+wait_while_running 30 "the demo to tell that all is searchable" grep -q 'It stays in step' "$work/demo.log"
+say "passed"
