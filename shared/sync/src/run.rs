@@ -57,19 +57,7 @@ fn start(state: &mut SyncState, trigger: Trigger, now: Timestamp) {
     state.runs += 1;
     state.judged = 0;
     state.phase = Some(Phase::Feeds);
-    state.run = Some(Run {
-        number: state.runs,
-        trigger,
-        state: RunState::Running,
-        started_at: now,
-        completed_at: None,
-        processed: 0,
-        failed: 0,
-        skipped: 0,
-        removed: 0,
-        requests: 0,
-        error: None,
-    });
+    state.run = Some(Run::begin(state.runs, trigger, now));
 }
 
 /// Whether a connection is one that runs, or would again.

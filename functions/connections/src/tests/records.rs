@@ -39,19 +39,8 @@ fn node(id: &str, state: NodeState) -> Node {
 }
 
 fn run(number: u64, state: RunState) -> Run {
-    Run {
-        number,
-        trigger: Trigger::Event,
-        state,
-        started_at: NOW.plus_seconds(number as i64),
-        completed_at: None,
-        processed: 3,
-        failed: 1,
-        skipped: 2,
-        removed: 0,
-        requests: 9,
-        error: None,
-    }
+    let begun = Run::begin(number, Trigger::Event, NOW.plus_seconds(number as i64));
+    Run { state, processed: 3, failed: 1, skipped: 2, requests: 9, ..begun }
 }
 
 #[tokio::test]

@@ -71,6 +71,25 @@ pub struct Run {
     pub error: Option<(ErrorKind, String)>,
 }
 
+impl Run {
+    /// A run that begins.
+    pub const fn begin(number: u64, trigger: Trigger, now: Timestamp) -> Self {
+        Self {
+            number,
+            trigger,
+            state: RunState::Running,
+            started_at: now,
+            completed_at: None,
+            processed: 0,
+            failed: 0,
+            skipped: 0,
+            removed: 0,
+            requests: 0,
+            error: None,
+        }
+    }
+}
+
 /// What a run is at. They come in this order; which of them have anything to do depends.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "phase", rename_all = "snake_case")]

@@ -1,7 +1,7 @@
 //! A connection's end: its documents are given up or go, its permission ends with the last connection that uses it, and
 //! nothing that was known is left.
 
-use domain::connection::{Claim, Grant, Intent, Leaving, Node, Queue, Run, RunState, Trigger};
+use domain::connection::{Claim, Grant, Intent, Leaving, Node, Queue, Run, Trigger};
 use domain::usecase::custom_id_of;
 use domain::{DocumentId, Timestamp};
 use futures::stream::{self, TryStreamExt};
@@ -60,19 +60,7 @@ async fn erase_record(work: &Work<'_>) -> Result<(), Halt> {
 /// Notes when the end began.
 pub(crate) fn began(work: &mut Work<'_>) -> Timestamp {
     let now = work.now();
-    let end = || Run {
-        number: 0,
-        trigger: Trigger::Manual,
-        state: RunState::Running,
-        started_at: now,
-        completed_at: None,
-        processed: 0,
-        failed: 0,
-        skipped: 0,
-        removed: 0,
-        requests: 0,
-        error: None,
-    };
+    let end = || Run::begin(0, Trigger::Manual, now);
     let run = work.state.run.take().filter(|run| run.number == 0).unwrap_or_else(end);
     let since = run.started_at;
     work.state.run = Some(run);

@@ -104,6 +104,28 @@ pub async fn change_connection(
     Err(PortError::Conflict.into())
 }
 
+/// As [`change_connection`], and then a connection that may run does: at once when something has changed.
+pub(super) async fn change_and_run(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    id: &ConnectionId,
+    mut change: impl FnMut(&mut Connection) -> Result<bool> + Send,
+) -> Result<Connection> {
+    let now = ctx.clock.now();
+    let changed = change_connection(ctx, tenant, id, |connection| {
+        let changes = change(connection)?;
+        if changes && connection.may_run() {
+            request_at(connection, Trigger::Manual, now);
+        }
+        Ok(changes)
+    })
+    .await?;
+    if changed.may_run() {
+        wake(ctx, tenant, &changed.id).await;
+    }
+    Ok(changed)
+}
+
 /// Sends the message that a connection has something to do. One that is lost is sent by the sweeper.
 pub(super) async fn wake(ctx: &Ctx, tenant: &Tenant, id: &ConnectionId) {
     announce(ctx, &[to_sync(tenant, id)]).await;

@@ -1,6 +1,8 @@
 //! What callers do with connections: import, limit, end.
 
-use super::change::{begin_end, change_connection, find_all, find_any, missing, request_at, wake};
+use super::change::{
+    begin_end, change_and_run, change_connection, find_all, find_any, missing, request_at, wake,
+};
 use super::create::checked_limit;
 use crate::connection::{Connection, ConnectionStatus, Provider, Trigger};
 use crate::ctx::Ctx;
@@ -57,23 +59,15 @@ pub async fn limit_documents(
     limit: usize,
 ) -> Result<Connection> {
     let limit = checked_limit(limit)?;
-    let now = ctx.clock.now();
-    let changed = change_connection(ctx, tenant, &connection.id, |connection| {
+    change_and_run(ctx, tenant, &connection.id, |connection| {
         if !connection.status.is_visible() {
             return Err(missing());
         }
         let changes = connection.document_limit != limit;
         connection.document_limit = limit;
-        if changes && connection.may_run() {
-            request_at(connection, Trigger::Manual, now);
-        }
         Ok(changes)
     })
-    .await?;
-    if changed.may_run() {
-        wake(ctx, tenant, &changed.id).await;
-    }
-    Ok(changed)
+    .await
 }
 
 /// Ends a connection: from the answer on nothing of it syncs; what it takes up goes in the background. While it goes, the

@@ -62,19 +62,8 @@ mod tests {
     }
 
     fn run_started(seconds_ago: i64) -> Run {
-        Run {
-            number: 1,
-            trigger: Trigger::Cron,
-            state: RunState::Completed,
-            started_at: NOW.plus_seconds(-seconds_ago),
-            completed_at: None,
-            processed: 0,
-            failed: 0,
-            skipped: 0,
-            removed: 0,
-            requests: 0,
-            error: None,
-        }
+        let began = NOW.plus_seconds(-seconds_ago);
+        Run { state: RunState::Completed, ..Run::begin(1, Trigger::Cron, began) }
     }
 
     #[test]

@@ -5,10 +5,8 @@ use std::collections::HashSet;
 use futures::stream::{self, StreamExt, TryStreamExt};
 
 use super::access::access;
-use super::change::{change_connection, missing, request_at, wake};
-use crate::connection::{
-    Connection, ConnectionStatus, MAX_SELECTED, Selected, Selection, SyncScope, Trigger,
-};
+use super::change::{change_and_run, missing};
+use crate::connection::{Connection, ConnectionStatus, MAX_SELECTED, Selected, Selection, SyncScope};
 use crate::ctx::Ctx;
 use crate::error::{Error, PortError, Result};
 use crate::ports::{Connector, Item, ItemKind, Listing, View};
@@ -126,24 +124,16 @@ pub async fn save_selection(
 ) -> Result<Connection> {
     check_state(connection)?;
     let selection = store(ctx, tenant, connection, checked(items)?).await?;
-    let now = ctx.clock.now();
-    let changed = change_connection(ctx, tenant, &connection.id, |connection| {
+    change_and_run(ctx, tenant, &connection.id, |connection| {
         check_state(connection)?;
         if connection.status == ConnectionStatus::AwaitingSelection {
             connection.status = ConnectionStatus::Active;
             connection.problem = None;
         }
         connection.selection = connection.selection.max(selection.rev);
-        if connection.may_run() {
-            request_at(connection, Trigger::Manual, now);
-        }
         Ok(true)
     })
-    .await?;
-    if changed.may_run() {
-        wake(ctx, tenant, &changed.id).await;
-    }
-    Ok(changed)
+    .await
 }
 
 fn check_state(connection: &Connection) -> Result<()> {

@@ -1,10 +1,10 @@
 //! A permission that was given becomes a connection's.
 
-use super::change::{change_connection, missing, request_at, wake};
+use super::change::{change_and_run, change_connection, missing};
 use super::consent::Refusal;
 use super::grants::{discard, grant_id, leave_grant, permitted, revive_others, store_grant};
 use super::tickets::Asked;
-use crate::connection::{Connection, Grant, SyncScope, Trigger};
+use crate::connection::{Connection, Grant, SyncScope};
 use crate::ctx::Ctx;
 use crate::error::{Error, Result};
 use crate::ports::{OAuth, Permission};
@@ -65,8 +65,7 @@ async fn activate(
     grant: &Grant,
     permission: &Permission,
 ) -> Result<Connection> {
-    let now = ctx.clock.now();
-    let changed = change_connection(ctx, tenant, &connection.id, |connection| {
+    change_and_run(ctx, tenant, &connection.id, |connection| {
         if !connection.status.is_visible() {
             return Err(missing());
         }
@@ -74,14 +73,7 @@ async fn activate(
         connection.account = Some(permission.account.clone());
         connection.expires_at = permission.tokens.refresh_until;
         permitted(connection);
-        if connection.may_run() {
-            request_at(connection, Trigger::Manual, now);
-        }
         Ok(true)
     })
-    .await?;
-    if changed.may_run() {
-        wake(ctx, tenant, &changed.id).await;
-    }
-    Ok(changed)
+    .await
 }
