@@ -11,10 +11,11 @@ use crate::tenant::Tenant;
 /// # Errors
 /// [`Error::RateLimited`] with the seconds to wait, and those of the ports.
 pub async fn admit(ctx: &Ctx, tenant: &Tenant, what: &str, limit: RateLimit, request: &str) -> Result<()> {
-    let now = ctx.clock.now();
-    let Err(room) = ctx.rates.admit(tenant, what, limit, request, now).await? else {
+    let Err(room) = ctx.rates.admit(tenant, what, limit, request, ctx.clock.now()).await? else {
         return Ok(());
     };
+    // Others may have been admitted since it was asked: the wait begins now.
+    let now = ctx.clock.now();
     let RateLimit { max, window_ms } = limit;
     // A key's limit has its id in its name, which tells its user nothing.
     let what = what.split_once('#').map_or(what, |(kind, _)| kind);
