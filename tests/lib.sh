@@ -99,7 +99,7 @@ recollect_binary() {
     return
   fi
   say "building the binary recollect"
-  cargo build --quiet --locked --package local >&2
+  cargo build --quiet --locked --bin recollect >&2
   cargo metadata --no-deps --format-version 1 | "$python" -c \
     'import json, os, sys; print(os.path.join(json.load(sys.stdin)["target_directory"], os.environ.get("CARGO_BUILD_TARGET", ""), "debug", "recollect"))'
 }

@@ -9,7 +9,7 @@ use aws::layout::{
 };
 use serde_json::{Value, json};
 
-use crate::template::{events, resources, target, template};
+use crate::template::{built_from, events, resources, target, template};
 use crate::tree::{folders, read};
 
 /// Which variable carries which part of the layout.
@@ -192,18 +192,18 @@ fn every_queue_is_read_by_its_function_within_the_visibility_timeout() {
             assert_eq!(event["FunctionResponseTypes"], json!(["ReportBatchItemFailures"]), "{id}: {queue}");
             let visible_after = properties(&template, queue)["VisibilityTimeout"].as_u64().unwrap();
             assert_eq!(6 * function["Timeout"].as_u64().unwrap(), visible_after, "{id}: {queue}");
-            let before = readers.insert(queue, function["CodeUri"].as_str().unwrap());
+            let before = readers.insert(queue, built_from(&template, id));
             assert_eq!(before, None, "{queue} has two readers");
         }
     }
     // What the keeper itself gave up is for a person. A connection that is due is sent again by the sweep.
     let wanted = BTreeMap::from([
-        (id_of(&template, PROCESS.name), "functions/processor"),
-        (id_of(&template, COMMIT.name), "functions/processor"),
-        (id_of(&template, KEEPER.name), "functions/keeper"),
-        (id_of(&template, SYNC.name), "functions/importer"),
-        (dead_of(&template, &PROCESS), "functions/keeper"),
-        (dead_of(&template, &COMMIT), "functions/keeper"),
+        (id_of(&template, PROCESS.name), "processor"),
+        (id_of(&template, COMMIT.name), "processor"),
+        (id_of(&template, KEEPER.name), "keeper"),
+        (id_of(&template, SYNC.name), "importer"),
+        (dead_of(&template, &PROCESS), "keeper"),
+        (dead_of(&template, &COMMIT), "keeper"),
     ]);
     assert_eq!(readers, wanted);
 }
@@ -217,15 +217,15 @@ fn the_schedule_sweeps_as_often_as_one_machine_does() {
     let functions = resources(&template, "AWS::Serverless::Function");
     let schedules: Vec<(&str, &Value)> = functions
         .iter()
-        .flat_map(|(_, function)| {
-            let code = function["CodeUri"].as_str().unwrap();
-            events(function, "ScheduleV2").into_iter().map(move |event| (code, event))
+        .flat_map(|(id, function)| {
+            let name = built_from(&template, id);
+            events(function, "ScheduleV2").into_iter().map(move |event| (name, event))
         })
         .collect();
-    let [(code, schedule)] = schedules.as_slice() else {
+    let [(name, schedule)] = schedules.as_slice() else {
         panic!("one schedule, not {schedules:?}");
     };
-    assert_eq!(*code, "functions/keeper");
+    assert_eq!(*name, "keeper");
     assert_eq!(pace % 60, 0);
     let unit = if pace == 60 { "minute" } else { "minutes" };
     assert_eq!(schedule["ScheduleExpression"], format!("rate({} {unit})", pace / 60));
@@ -234,18 +234,18 @@ fn the_schedule_sweeps_as_often_as_one_machine_does() {
 #[test]
 fn every_function_is_a_package_with_one_binary_of_its_name() {
     let template = template();
+    assert_eq!(template["Globals"]["Function"]["CodeUri"], ".");
     let mut deployed = BTreeSet::new();
     for (id, function) in resources(&template, "AWS::Serverless::Function") {
-        let code = function["CodeUri"].as_str().unwrap();
-        let name = code.strip_prefix("functions/").unwrap();
+        assert!(function["CodeUri"].is_null(), "{id} is not built from the workspace's root");
+        let name = built_from(&template, id);
+        let code = format!("functions/{name}");
         let manifest = read(&format!("{code}/Cargo.toml"));
         assert!(manifest.contains(&format!("name = \"{name}\"")), "{id}");
         assert!(!manifest.contains("[[bin]]"), "{code} has a binary of another name");
-        assert!(!crate::tree::root().join(code).join("src/bin").exists(), "{code} has more binaries");
+        assert!(!crate::tree::root().join(&code).join("src/bin").exists(), "{code} has more binaries");
         assert!(read(&format!("{code}/src/main.rs")).contains("fn main()"), "{code}");
-        let metadata = &template["Resources"][id]["Metadata"];
-        assert_eq!(metadata["BuildMethod"], "rust-cargolambda", "{id}");
-        assert_eq!(metadata["BuildProperties"]["Binary"], name, "{id}");
+        assert_eq!(template["Resources"][id]["Metadata"]["BuildMethod"], "rust-cargolambda", "{id}");
         deployed.insert(name.to_owned());
     }
     let mut all: BTreeSet<String> = folders("functions").into_iter().collect();

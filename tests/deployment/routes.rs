@@ -10,7 +10,7 @@ use lambda_http::tower::ServiceExt;
 use serde_json::Value;
 use testkit::{TestApp, is_for_browsers};
 
-use crate::template::{events, resources, target, template};
+use crate::template::{built_from, events, resources, target, template};
 use crate::tree::read;
 
 /// Every route: function, method, path.
@@ -151,7 +151,7 @@ fn the_template_has_every_route_and_no_other() {
     let template = template();
     let mut found = BTreeSet::new();
     for (id, function) in resources(&template, "AWS::Serverless::Function") {
-        let name = function["CodeUri"].as_str().unwrap().trim_start_matches("functions/").to_owned();
+        let name = built_from(&template, id).to_owned();
         for event in events(function, "HttpApi") {
             assert_eq!(target(&event["ApiId"]), "Api", "{id}");
             let text = |field: &str| event[field].as_str().unwrap().to_owned();

@@ -41,6 +41,12 @@ pub(crate) fn resources<'a>(template: &'a Value, kind: &str) -> Vec<(&'a str, &'
         .collect()
 }
 
+/// The crate that a function is built from, by the function's logical id.
+pub(crate) fn built_from<'a>(template: &'a Value, id: &str) -> &'a str {
+    let binary = template["Resources"][id]["Metadata"]["BuildProperties"]["Binary"].as_str();
+    binary.unwrap_or_else(|| panic!("{id} names no binary"))
+}
+
 /// The logical id in `!Ref X`, `!GetAtt X.Arn` or `!Sub "${X.Arn}/…"`.
 pub(crate) fn target(value: &Value) -> &str {
     let named = value["Ref"].as_str().or_else(|| value["Fn::GetAtt"].as_str());
