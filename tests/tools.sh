@@ -31,9 +31,11 @@ want=$(printf '%s\n' "${main[@]}" "${ministack[@]}" "${schemathesis[@]}")
 if [[ ! -f $stamp || $(<"$stamp") != "$want" ]]; then
   echo "installing the tools into $tools" >&2
   python3 -m venv "$tools" "$tools/ministack" "$tools/schemathesis" >&2
-  "$tools/bin/pip" install --quiet --disable-pip-version-check "${main[@]}" >&2
-  "$tools/ministack/bin/pip" install --quiet --disable-pip-version-check "${ministack[@]}" >&2
-  "$tools/schemathesis/bin/pip" install --quiet --disable-pip-version-check "${schemathesis[@]}" >&2
+  # They wait for the network most of the time.
+  "$tools/bin/pip" install --quiet --disable-pip-version-check "${main[@]}" >&2 &
+  "$tools/ministack/bin/pip" install --quiet --disable-pip-version-check "${ministack[@]}" >&2 &
+  "$tools/schemathesis/bin/pip" install --quiet --disable-pip-version-check "${schemathesis[@]}" >&2 &
+  for _ in 1 2 3; do wait -n; done
   ln -sf ../ministack/bin/ministack "$tools/bin/ministack"
   ln -sf ../schemathesis/bin/schemathesis "$tools/bin/schemathesis"
   printf '%s\n' "$want" >"$stamp"
