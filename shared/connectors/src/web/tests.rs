@@ -1,6 +1,7 @@
 //! The crawler against a server that claims to be a site of the internet.
 
 mod server;
+mod strangers;
 
 use domain::Metadata;
 use domain::connection::SkipReason;
