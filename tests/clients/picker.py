@@ -97,11 +97,26 @@ def check_page(page, context, failures):
     assert page.locator("html").get_attribute("lang") == "en"
     assert page.locator("[aria-live=polite]").count() >= 1
     assert page.evaluate("document.cookie") == "", "scripts can read a cookie"
-    tokens = page.evaluate("document.documentElement.outerHTML + JSON.stringify(Object.entries(localStorage))")
+    tokens = page.evaluate("document.documentElement.outerHTML + JSON.stringify([Object.entries(localStorage), Object.entries(sessionStorage)])")
     assert "ya29" not in tokens, "the provider's token is in the page"
     kept = {cookie["name"]: cookie for cookie in context.cookies()}
     assert all(cookie["httpOnly"] and cookie["sameSite"] == "Lax" for cookie in kept.values()), kept
     assert not failures, failures
+
+
+def session_ends(page, context, failures):
+    """What was selected outlives a session, and whoever works by the keyboard is told where they are."""
+    cookies = context.cookies()
+    context.clear_cookies()
+    page.get_by_role("button", name="Save and sync").click()
+    expect(page.locator("#problem")).to_contain_text("Your session has ended")
+    assert page.evaluate("document.activeElement.id") == "save", "the focus is lost"
+    context.add_cookies(cookies)
+    page.reload()
+    expect(row(page, "Harbour Bikes")).to_be_checked()
+    expect(page.locator("#count")).to_have_text("1")
+    told = [failure for failure in failures if "401" not in failure]
+    assert not told, told
 
 
 def wait_for_documents(base):
@@ -145,6 +160,7 @@ def main():
         select(page, shot)
         keyboard(page)
         check_page(page, context, failures)
+        session_ends(page, context, failures)
         page.set_viewport_size({"width": 380, "height": 740})
         shot("6-narrow")
         page.emulate_media(color_scheme="dark")
@@ -154,6 +170,7 @@ def main():
         page.get_by_role("button", name="Save and sync").click()
         expect(page.get_by_role("button", name="Save and sync")).to_be_hidden()
         shot("8-done")
+        assert page.evaluate("sessionStorage.length") == 0, "what was selected is kept after it was saved"
         context.close()
     documents = wait_for_documents(base)
     kinds = {document["type"] for document in documents}

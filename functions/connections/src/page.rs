@@ -103,7 +103,8 @@ pub(crate) fn refusal(base: &Base, headers: &HeaderMap, error: ApiError) -> Resp
         ),
         Error::Unauthenticated(_) => (
             "This session has ended",
-            "For your safety it lasts half an hour. Open the link again, or ask for a new one.".to_owned(),
+            "For your safety it lasts half an hour, and its link works once. Ask whoever sent it to you for a new one."
+                .to_owned(),
         ),
         Error::Unavailable(_) | Error::RateLimited { .. } => (
             "Please try again in a moment",

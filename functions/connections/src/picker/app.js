@@ -33,6 +33,27 @@
   // Answers to older questions are dropped.
   let asked = 0;
   let busy = false;
+  // What was chosen and not saved, for a session that ends before: it belongs to one connection, and stays in this tab.
+  let draft = "";
+
+  function keep() {
+    const items = toSend();
+    const changed = JSON.stringify(items) !== saved;
+    try {
+      if (changed) sessionStorage.setItem(draft, JSON.stringify([...chosen.values()]));
+      else sessionStorage.removeItem(draft);
+    } catch {
+      // A browser that keeps nothing.
+    }
+  }
+
+  function kept() {
+    try {
+      return JSON.parse(sessionStorage.getItem(draft));
+    } catch {
+      return null;
+    }
+  }
 
   function make(tag, fields, ...children) {
     const element = Object.assign(document.createElement(tag), fields);
@@ -66,11 +87,15 @@
     }
     const content = await answer.json().catch(() => ({}));
     if (answer.ok) return content;
+    // Links work once: only whoever sent this one can make another.
     if (answer.status === 401) {
-      throw Object.assign(new Error("Your session has ended. Open the link again to go on."), { over: true });
+      throw Object.assign(new Error("Your session has ended. Ask for a new link; what you selected is kept in this tab."), { over: true });
+    }
+    if (answer.status === 403) {
+      throw Object.assign(new Error("Another picker was opened in this browser since. Go on there, or ask for a new link."), { over: true });
     }
     if (answer.status === 429 || answer.status >= 500) throw new Error("The drive does not answer right now. Try again in a moment.");
-    throw new Error(content.error || "This did not work.");
+    throw Object.assign(new Error(content.error || "This did not work."), { status: answer.status });
   }
 
   function plural(count, one, many) {
@@ -165,6 +190,7 @@
         make("span", { className: "about", textContent: item.folder ? "With everything below it" : "One file" }));
       return make("li", {}, icon(iconOf(item)), words, remove);
     }));
+    keep();
     at("count").textContent = entries.length.toLocaleString();
     at("nothing").hidden = entries.length > 0;
     at("save").disabled = busy || (entries.length === 0 && !hadSelection);
@@ -212,7 +238,16 @@
     at("problem").textContent = text;
   }
 
-  async function load(moveFocus, more) {
+  // Pages without anything to show after which a person decides whether to go on.
+  const MOST_EMPTY = 5;
+
+  function focusRow(index) {
+    const row = list.children[index];
+    const there = row && row.querySelector("input:not(:disabled), button");
+    (there || list).focus();
+  }
+
+  async function load(moveFocus, more, empty = 0) {
     asked += 1;
     const mine = asked;
     const parent = place.path[place.path.length - 1];
@@ -244,13 +279,18 @@
       if (more) list.append(...shown.slice(before).map(row));
       else showItems();
       at("empty").hidden = shown.length > 0;
-      at("empty").textContent = place.query ? "Nothing has these words in its name." : areDrives ? "There are no shared drives." : "There is nothing here.";
+      at("empty").textContent = next ? "Nothing so far that can be read." : place.query ? "Nothing has these words in its name." : areDrives ? "There are no shared drives." : "There is nothing here.";
       say(`${plural(shown.length, "item", "items")}${next ? ", and more" : ""}.${answer.incomplete ? " Some may be missing." : ""}`);
       if (moveFocus && at("here")) at("here").focus();
-      if (more && list.children[before]) list.children[before].querySelector("input, button").focus();
+      if (more && !empty) focusRow(before);
+      // What is left out may fill a page.
+      if (shown.length === 0 && next && empty < MOST_EMPTY) return load(false, true, empty + 1);
     } catch (error) {
       if (mine !== asked) return;
+      // A listing that has changed meanwhile begins again.
+      if (error.status === 400 && more) next = null;
       notice(error.message, !error.over);
+      if (more) at("retry").focus();
     } finally {
       if (mine === asked) {
         list.setAttribute("aria-busy", "false");
@@ -293,10 +333,12 @@
       if (!hadSelection || JSON.stringify(items) !== saved) await call("PUT", "/api/selection", { items });
       saved = JSON.stringify(items);
       hadSelection = true;
+      keep();
       leave(await call("POST", "/api/complete", {}), "Saved", "What you selected is being synced now. You can close this page.");
     } catch (error) {
       problem(error.message);
       lock(false);
+      at("save").focus();
     }
   }
 
@@ -305,10 +347,15 @@
     if (changed && !window.confirm("Leave without saving what you selected?")) return;
     lock(true);
     try {
-      leave(await call("POST", "/api/complete", { cancelled: true }), "Nothing was changed", "You can close this page.");
+      const answer = await call("POST", "/api/complete", { cancelled: true });
+      chosen.clear();
+      saved = "[]";
+      keep();
+      leave(answer, "Nothing was changed", "You can close this page.");
     } catch (error) {
       problem(error.message);
       lock(false);
+      at("cancel").focus();
     }
   }
 
@@ -345,7 +392,7 @@
     load(false);
   });
   at("more").addEventListener("click", () => load(false, true));
-  at("retry").addEventListener("click", () => load(false, shown.length > 0 && next !== null));
+  at("retry").addEventListener("click", () => load(true, shown.length > 0 && next !== null));
   at("save").addEventListener("click", save);
   at("cancel").addEventListener("click", cancel);
 
@@ -355,6 +402,12 @@
       for (const item of items) chosen.set(item.id, item);
       saved = JSON.stringify(toSend());
       hadSelection = items.length > 0;
+      draft = `selection of ${connection.id}`;
+      const before = kept();
+      if (before) {
+        chosen.clear();
+        for (const item of before) chosen.set(item.id, item);
+      }
       most = limit;
       const whose = connection.email ? `Account: ${connection.email}. ` : "";
       at("about").textContent = `${whose}Organization: ${connection.organization}. Space: ${connection.containerTag}. Only what you choose here is copied and kept up to date; nothing in your drive is changed.`;

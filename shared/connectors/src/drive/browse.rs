@@ -12,6 +12,11 @@ const PAGE: &str = "100";
 /// Folders first, then by name as people sort.
 const ORDER: &str = "folder,name_natural";
 
+/// What may be offered at all. Pictures and recordings become no documents, and a folder may have thousands of them before
+/// the first file that does.
+const OFFERED: &str = "trashed=false and not mimeType contains 'image/' and not mimeType contains 'video/' and not \
+                       mimeType contains 'audio/'";
+
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Place {
@@ -72,7 +77,7 @@ fn terms(view: &View, parent: Option<&str>, query: Option<&str>) -> String {
         (None, None, View::Shared) => "sharedWithMe=true".to_owned(),
         (None, None, _) => "'root' in parents".to_owned(),
     };
-    format!("{place} and trashed=false")
+    format!("{place} and {OFFERED}")
 }
 
 /// Folders, and files of which documents can be made. Shortcuts are not: what they lead to is found elsewhere.
@@ -87,16 +92,16 @@ mod tests {
     #[test]
     fn each_view_asks_for_its_own() {
         let cases = [
-            (View::My, None, None, "'root' in parents and trashed=false"),
-            (View::My, Some("f'1"), None, r"'f\'1' in parents and trashed=false"),
-            (View::My, Some("f1"), Some("o'hara"), r"name contains 'o\'hara' and trashed=false"),
-            (View::Shared, None, None, "sharedWithMe=true and trashed=false"),
-            (View::Shared, Some("f1"), None, "'f1' in parents and trashed=false"),
-            (View::Shared, None, Some("x"), "name contains 'x' and sharedWithMe=true and trashed=false"),
-            (View::Drives, Some("d1"), None, "'d1' in parents and trashed=false"),
+            (View::My, None, None, "'root' in parents"),
+            (View::My, Some("f'1"), None, r"'f\'1' in parents"),
+            (View::My, Some("f1"), Some("o'hara"), r"name contains 'o\'hara'"),
+            (View::Shared, None, None, "sharedWithMe=true"),
+            (View::Shared, Some("f1"), None, "'f1' in parents"),
+            (View::Shared, None, Some("x"), "name contains 'x' and sharedWithMe=true"),
+            (View::Drives, Some("d1"), None, "'d1' in parents"),
         ];
         for (view, parent, query, wanted) in cases {
-            assert_eq!(terms(&view, parent, query), wanted);
+            assert_eq!(terms(&view, parent, query), format!("{wanted} and {OFFERED}"));
         }
     }
 }

@@ -158,7 +158,11 @@ async fn the_picker_looks_through_all_views() {
     stage.fake.add_doc(&root, "Ida's plan", "Words").unwrap();
     let folder = stage.fake.add_folder(&root, "z folder").unwrap();
     stage.fake.add_file(&folder, "in.pdf", "application/pdf", "%PDF").unwrap();
-    stage.fake.add_file(&root, "x.png", "image/png", "png").unwrap();
+    // More than a page of what is never offered, before the first that is.
+    for number in 0..101 {
+        stage.fake.add_file(&root, &format!("a{number}.png"), "image/png", "png").unwrap();
+    }
+    stage.fake.add_file(&root, "a.mp4", "video/mp4", "mp4").unwrap();
     let ole = stage.fake.account(OLE).root().to_owned();
     let given = stage.fake.add_folder(&ole, "Given").unwrap();
     stage.fake.add_doc(&given, "Gift", "Words").unwrap();

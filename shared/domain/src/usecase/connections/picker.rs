@@ -76,7 +76,7 @@ async fn begin_session(ctx: &Ctx, of: &TicketFor) -> Result<Secret> {
 /// # Errors
 /// [`Error::Unauthenticated`] when it has ended, [`Error::NotFound`] when its connection has, and those of the ports.
 pub async fn picker_session(ctx: &Ctx, cookie: Option<&str>) -> Result<PickerSession> {
-    let ended = Error::Unauthenticated("the session has ended; open the link again");
+    let ended = Error::Unauthenticated("the session has ended; ask for a new link");
     let Some(cookie) = cookie else { return Err(ended) };
     let of = look_at(ctx, TicketKind::Session, cookie).await?.ok_or(ended)?;
     let tenant = of.tenant();
