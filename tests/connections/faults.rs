@@ -102,7 +102,7 @@ async fn one_bad_file_stops_no_other_and_throttling_only_waits() {
     client.drive.plan(too_large.times(1));
     client.drive.plan(Fault::reason("/drive/v3/files", 403, "userRateLimitExceeded").times(2).retry_after(3));
     let id = client.connect_all().await;
-    for _ in 0..8 {
+    for _ in 0..20 {
         client.import(&id).await;
     }
     assert_eq!(client.paths().await, ["/My Drive/Good", "/My Drive/Large"]);
@@ -152,6 +152,15 @@ async fn what_is_not_supported_says_what_is() {
             "{}",
             answer.body
         );
+    }
+    let site = json!({"containerTag": TAG, "metadata": {"startUrl": "https://site.example/"}});
+    let site = client.post("/v3/connections/web-crawler", site).await.body;
+    let id = site["id"].as_str().expect("a site's connection");
+    let picker = client.post(&format!("/v3/connections/{id}/cloud-drive/hosted-picker"), json!({})).await;
+    assert_eq!(picker.status, 501, "{}", picker.body);
+    for state in ["pending", "filed", "skipped", "failed", "folder"] {
+        let listed = client.get(&format!("/v3/connections/{id}/items?state={state}")).await;
+        assert_eq!(listed.body["items"], json!([]), "{state}");
     }
     for bad in [
         "http://app.example/x",

@@ -109,11 +109,12 @@ impl Connector for Crawler {
     }
 
     async fn fetch(&self, _: &Access, item: &Item, limit: usize) -> ConnectorResult<Fetched> {
-        let moved = || ConnectorError::Unavailable("the page is not where it was a moment ago".into());
+        let moved = || ConnectorError::Unavailable("the page cannot be had as it was a moment ago".into());
         let url = Url::parse(&item.id).map_err(|_| ConnectorError::Item(SkipReason::NotDownloadable))?;
         let page = match self.get(&url).await? {
             Visit::Page(page) => page,
-            Visit::Gone => return Err(moved()),
+            // A site may be in a mood: it has listed the page, and what was read before stays.
+            Visit::Gone | Visit::NoPage(SkipReason::NotDownloadable) => return Err(moved()),
             Visit::NoPage(reason) => return Err(ConnectorError::Item(reason)),
         };
         if page.bytes.len() > limit {

@@ -16,6 +16,8 @@ pub(crate) const NEW_END: &str = "2";
 pub(crate) struct Waiting {
     /// The run that tried it last.
     pub(crate) run: u64,
+    /// When it is worth another try.
+    pub(crate) from: Option<Timestamp>,
     /// Whether there is no document of it yet.
     pub(crate) new: bool,
 }

@@ -53,8 +53,13 @@ pub(crate) const UNKNOWN_MB: usize = 16;
 pub(crate) const AT_ONCE: usize = 8;
 /// Failures in a row that are taken for the provider's, not for those of the items at hand.
 pub(crate) const PATIENCE: u32 = 3;
-/// How often a file is tried.
-pub(crate) const FILE_ATTEMPTS: u32 = 5;
+/// How often a file is tried before it counts as failed: with the pauses between, for a day and a half.
+pub(crate) const FILE_ATTEMPTS: u32 = 20;
+/// How long a file that could not be fetched waits, when nobody asks for a run: so long at first, then twice as long each
+/// time, up to two hours.
+pub(crate) const FILE_WAITS_SECONDS: i64 = 900;
+/// How often that is doubled.
+pub(crate) const FILE_WAITS_DOUBLED: u32 = 3;
 /// How long a document stays after its item has gone: a move from one list of changes to another looks like an end and a
 /// beginning.
 pub(crate) const GRACE_SECONDS: i64 = 600;

@@ -14,7 +14,7 @@ use crate::work::{Halt, Work};
 const LONGEST_SECONDS: i64 = 900;
 /// When a removal that was held back is looked at again.
 const CONFIRM_SECONDS: i64 = 3600;
-/// When files that could not be fetched, or wait for a model, are tried again.
+/// When files that wait for a model are tried again.
 const RETRY_SECONDS: i64 = 900;
 
 /// Takes the lease, and begins a run where none goes on.
@@ -137,19 +137,25 @@ async fn pause(work: &mut Work<'_>) -> Result<i64, Halt> {
         // A removal that waits for its time is looked at soon after; all of them are at most as old as now.
         pause = pause.min(if held { CONFIRM_SECONDS } else { GRACE_SECONDS + 5 });
     }
-    let failed = has_failed(work).await?;
+    if let Some(seconds) = retry(work).await? {
+        pause = pause.min(seconds);
+    }
     let unjudged = work.state.judged >= crate::limits::JUDGEMENTS && !work.is_full();
-    if failed || (unjudged && waits_anew(work).await?) {
+    if unjudged && waits_anew(work).await? {
         pause = pause.min(RETRY_SECONDS);
     }
     Ok(pause)
 }
 
-/// Whether a file waits that could not be fetched, and there is room for it.
-async fn has_failed(work: &Work<'_>) -> Result<bool, Halt> {
+/// In how many seconds a file that could not be fetched is worth another try, if there is one with room for it.
+async fn retry(work: &Work<'_>) -> Result<Option<i64>, Halt> {
     let page = work.first(Queue::Fetch, Some("9"), work.tools.limits.rows).await?;
-    let is_new = |value: &str| keys::read::<Waiting>(value).new;
-    Ok(page.iter().any(|entry| !work.is_full() || !is_new(&entry.value)))
+    let waiting = page.iter().map(|entry| keys::read::<Waiting>(&entry.value));
+    let with_room = waiting.filter(|waiting| !work.is_full() || !waiting.new);
+    let now = work.now();
+    let seconds =
+        |waiting: Waiting| waiting.from.map_or(RETRY_SECONDS, |from| now.seconds_until(from).max(1));
+    Ok(with_room.map(seconds).min())
 }
 
 async fn waits_anew(work: &Work<'_>) -> Result<bool, Halt> {

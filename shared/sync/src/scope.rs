@@ -48,7 +48,9 @@ impl Work<'_> {
                 Ok(item) => drop(self.looks.insert(id, item)),
                 Err(error) => {
                     alone += usize::from(!matches!(error, ConnectorError::Item(_)));
-                    if !self.is_of_one(&error) || alone >= MANY {
+                    // A site may have lost a section for good. Whether it answers at all, the crawl has told.
+                    let many = alone >= MANY && self.connector.has_changes();
+                    if !self.is_of_one(&error) || many {
                         return Err(error.into());
                     }
                     self.withheld.insert(id);

@@ -8,6 +8,7 @@ mod failures;
 mod history;
 mod memory;
 mod office;
+mod patience;
 mod provider;
 mod records;
 mod tables;

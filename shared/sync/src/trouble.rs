@@ -121,10 +121,12 @@ async fn slow_down(work: &Work<'_>, seconds: i64) -> Result<(), Halt> {
     let Some(id) = &work.connection.grant else {
         return Ok(());
     };
-    // Whoever is first may write: the others asked a moment ago as well.
+    // Whoever is first may write: the others asked a moment ago as well, or only waited for this. If each put off the
+    // end by what is left of it, rounded up, many connections would keep each other waiting.
     if let Some(mut grant) = connections.grant(work.tenant, id).await? {
-        let until = work.now().plus_seconds(seconds);
-        if grant.throttled_until.is_none_or(|known| known < until) {
+        let now = work.now();
+        let until = now.plus_seconds(seconds);
+        if grant.throttled_until.is_none_or(|known| known <= now) {
             grant.throttled_until = Some(until);
             grant.rev += 1;
             connections.save_grant(work.tenant, &grant).await?;

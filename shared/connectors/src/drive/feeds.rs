@@ -153,8 +153,8 @@ impl Drive {
         let query = format!("'{}' in parents and trashed=false", escaped(folder));
         let search = |corpus| Search { query: &query, corpus, order: None, size: FULL_PAGE, page };
         let mut listed = self.list(access, search(drive.map_or(Corpus::Own, Corpus::Drive))).await;
-        // A folder may be shared out of a drive that the account is not in.
-        if drive.is_some() && page.is_none() && matches!(listed, Err(Failure::Gone)) {
+        // A folder may be shared out of a drive that the account is not in, with its later pages as well.
+        if drive.is_some() && matches!(listed, Err(Failure::Gone)) {
             listed = self.list(access, search(Corpus::Own)).await;
         }
         match listed {

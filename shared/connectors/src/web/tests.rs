@@ -289,6 +289,7 @@ async fn a_page_is_fetched_as_it_was_listed() {
     web.page("tides.example/a", "<title>A</title>words");
     web.put("tides.example/b", 200, &[("content-type", "application/pdf")], "%PDF-1.7 words");
     web.moved("tides.example/moved", "/a");
+    web.put("tides.example/denied", 403, &[], "");
     let crawler = web.crawler().await;
     let access = access(&json!({"startUrl": "http://tides.example/a"}));
     let item = crawler.stat(&access, "http://tides.example/a").await.expect("an answer").expect("an item");
@@ -304,10 +305,8 @@ async fn a_page_is_fetched_as_it_was_listed() {
     assert_eq!(fetched.form, form("file.pdf", "application/pdf"));
     let large = crawler.fetch(&access, &item, 5).await;
     assert!(matches!(large, Err(ConnectorError::Item(SkipReason::TooLarge))));
-    for path in ["http://tides.example/moved", "http://tides.example/gone"] {
-        assert!(matches!(
-            crawler.fetch(&access, &other(path), 100).await,
-            Err(ConnectorError::Unavailable(_))
-        ));
+    for path in ["moved", "gone", "denied"] {
+        let fetched = crawler.fetch(&access, &other(&format!("http://tides.example/{path}")), 100).await;
+        assert!(matches!(fetched, Err(ConnectorError::Unavailable(_))), "{path}");
     }
 }

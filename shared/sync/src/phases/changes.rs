@@ -85,7 +85,11 @@ async fn apply(work: &mut Work<'_>, changes: &[Changed]) -> Result<(), Halt> {
         work.state.roots.values().flat_map(|root| root.chain.iter().cloned()).collect();
     for change in changes {
         work.state.roots_changed |= work.selected.contains(&change.id) || above.contains(&change.id);
-        one(work, change).await?;
+        match one(work, change).await {
+            // It stays as it is known until everything is looked at: the others go on.
+            Err(Halt::Withheld) => {}
+            done => done?,
+        }
     }
     Ok(())
 }

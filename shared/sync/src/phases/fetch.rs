@@ -3,11 +3,11 @@
 
 mod one;
 
-use domain::connection::{Filed, Intent, Node, NodeState, Phase, Queue, QueueEntry, SkipReason};
+use domain::connection::{Filed, Intent, Node, NodeState, Phase, Queue, QueueEntry, SkipReason, Trigger};
 use futures::stream::{self, StreamExt};
 
 use crate::keys::{self, NEW, NEW_END, Waiting};
-use crate::limits::{AT_ONCE, FILE_ATTEMPTS, JUDGEMENTS, PATIENCE};
+use crate::limits::{AT_ONCE, FILE_ATTEMPTS, FILE_WAITS_DOUBLED, FILE_WAITS_SECONDS, JUDGEMENTS, PATIENCE};
 use crate::phases::leave;
 use crate::step::in_time;
 use crate::work::{Halt, Work};
@@ -135,8 +135,10 @@ async fn apply(work: &mut Work<'_>, intent: &Intent, old: Node, outcome: Outcome
             work.count(|run| run.failed += 1);
         }
     }
-    let again = (node.attempts > 0).then(|| keys::fetch_key(&node)).flatten();
-    let waiting = Waiting { run: work.run_number(), new: node.filed.is_none() };
+    let again = (node.attempts > old.attempts).then(|| keys::fetch_key(&node)).flatten();
+    let wait = FILE_WAITS_SECONDS << node.attempts.saturating_sub(1).min(FILE_WAITS_DOUBLED);
+    let from = Some(work.now().plus_seconds(wait));
+    let waiting = Waiting { run: work.run_number(), from, new: node.filed.is_none() };
     work.put(Some(&old), node);
     if let Some(key) = again {
         work.batch.enqueue(Queue::Fetch, key, keys::text(&waiting));
@@ -153,24 +155,31 @@ async fn choose(work: &mut Work<'_>) -> Result<Vec<Intent>, Halt> {
         Some(_) => JUDGEMENTS.saturating_sub(work.state.judged),
         None => u64::MAX,
     };
-    let number = work.run_number();
+    let (number, now) = (work.run_number(), work.now());
+    // Whoever asks for a run has perhaps removed what was wrong.
+    let asked_for = work.state.run.as_ref().is_some_and(|run| run.trigger == Trigger::Manual);
+    let rests = |entry: &QueueEntry| {
+        let waiting: Waiting = keys::read(&entry.value);
+        let is_early = !asked_for && waiting.from.is_some_and(|from| from > now);
+        entry.key.starts_with('9') && (waiting.run == number || is_early)
+    };
     let mut chosen: Vec<Intent> = Vec::new();
     let mut after: Option<String> = None;
     let most = work.tools.limits.files;
     // With no question left nothing may be chosen, however much waits.
     while questions > 0 {
-        let page = work.first(Queue::Fetch, after.as_deref(), most * 4).await?;
+        let mut page = work.first(Queue::Fetch, after.as_deref(), most * 4).await?;
         let Some(last) = page.last() else {
             return Ok(chosen);
         };
         after = Some(last.key.clone());
+        page.retain(|entry| !rests(entry));
         let ids: Vec<String> = page.iter().map(|entry| keys::file_of(&entry.key).to_owned()).collect();
         work.load(&ids).await?;
         for entry in page {
             let waiting: Waiting = keys::read(&entry.value);
             let is_new = waiting.new || entry.key.starts_with(NEW);
-            let tried = entry.key.starts_with('9') && waiting.run == number;
-            if tried || (is_new && room == 0) || is_taken(work, &entry) {
+            if (is_new && room == 0) || is_taken(work, &entry) {
                 continue;
             }
             let id = keys::file_of(&entry.key);

@@ -78,6 +78,9 @@ impl Work<'_> {
             Some(state) => state,
             None => {
                 self.restore(&mut node).await?;
+                if old.is_some_and(|old| matches!(old.state, NodeState::Failed { .. })) {
+                    node.attempts = 0;
+                }
                 self.wanted(&node)
             }
         };
@@ -100,6 +103,10 @@ impl Work<'_> {
         let same = old.filter(|old| old.version == node.version && old.target == node.target);
         // What a shortcut leads to changes without it.
         let same = same.filter(|old| old.target.is_none() || self.state.scanning_since.is_none());
+        // What has failed is tried anew by whoever looks at everything: what was wrong may be over.
+        let same = same.filter(|old| {
+            !matches!(old.state, NodeState::Failed { .. }) || self.state.scanning_since.is_none()
+        });
         Ok(same.and_then(|old| settled(&old.state)))
     }
 
@@ -157,7 +164,7 @@ impl Work<'_> {
                 self.batch.dequeue(Queue::Fetch, key);
             }
             if let Some(key) = after {
-                let waiting = Waiting { run: 0, new: node.filed.is_none() };
+                let waiting = Waiting { new: node.filed.is_none(), ..Waiting::default() };
                 self.batch.enqueue(Queue::Fetch, key, keys::text(&waiting));
             }
         }

@@ -17,7 +17,9 @@ pub(crate) async fn tick(work: &mut Work<'_>, next: usize) -> Result<(), Halt> {
     if next == 0 {
         work.look_anew();
         work.state.roots_changed = false;
-        give_up_deselected(work).await?;
+        if !give_up_deselected(work).await? {
+            return Ok(());
+        }
     }
     let items: Vec<Selected> = work.selection.items.iter().skip(next).take(AT_A_TIME).cloned().collect();
     let ids: Vec<String> = items.iter().map(|item| item.id.clone()).collect();
@@ -36,17 +38,31 @@ pub(crate) async fn tick(work: &mut Work<'_>, next: usize) -> Result<(), Halt> {
     Ok(())
 }
 
-/// What was selected once and is no longer goes at once, unless something else that is selected leads to it.
-async fn give_up_deselected(work: &mut Work<'_>) -> Result<(), Halt> {
+/// What was selected once and is no longer goes at once, unless something else that is selected leads to it. A tick takes
+/// some of them: whether these are all.
+async fn give_up_deselected(work: &mut Work<'_>) -> Result<bool, Halt> {
     let selected = &work.selected;
-    let gone: Vec<String> = work.state.roots.keys().filter(|id| !selected.contains(*id)).cloned().collect();
-    for id in gone {
-        let item = work.look(&id).await?;
-        if !work.in_scope(item.as_ref()).await? {
-            work.remove(&id, true).await?;
-            work.drop_below(&id, true);
+    let gone = work.state.roots.keys().filter(|id| !selected.contains(*id));
+    let gone: Vec<String> = gone.take(AT_A_TIME + 1).cloned().collect();
+    let now = &gone[..gone.len().min(AT_A_TIME)];
+    work.look_at(now).await?;
+    work.load(now).await?;
+    for id in now {
+        match give_up(work, id).await {
+            // The sweep of the scan that follows another selection looks at it once more.
+            Err(Halt::Withheld) => {}
+            done => done?,
         }
-        work.state.roots.remove(&id);
+        work.state.roots.remove(id);
+    }
+    Ok(gone.len() == now.len())
+}
+
+async fn give_up(work: &mut Work<'_>, id: &str) -> Result<(), Halt> {
+    let item = work.look(id).await?;
+    if !work.in_scope(item.as_ref()).await? {
+        work.remove(id, true).await?;
+        work.drop_below(id, true);
     }
     Ok(())
 }

@@ -23,7 +23,11 @@ pub(crate) async fn tick(work: &mut Work<'_>) -> Result<(), Halt> {
         let (_, folder) = keys::folder_of(&entry.key);
         // A folder that was dropped or asked for anew in this tick waits for its turn.
         if work.batch.waits(Queue::Walk, &entry.key).is_none() {
-            visit(work, folder, keys::read(&entry.value), &entry.key).await?;
+            match visit(work, folder, keys::read(&entry.value), &entry.key).await {
+                // What lies in it stays as it is known.
+                Err(Halt::Withheld) => work.batch.go_on(Queue::Walk, entry.key.clone(), None),
+                visited => visited?,
+            }
         }
     }
     Ok(())

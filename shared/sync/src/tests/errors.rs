@@ -9,7 +9,7 @@ use crate::step::Next;
 
 type Fault = fn() -> ConnectorError;
 
-fn down() -> ConnectorError {
+pub(super) fn down() -> ConnectorError {
     ConnectorError::Unavailable("down".into())
 }
 
@@ -166,7 +166,7 @@ async fn one_bad_file_does_not_stop_the_others() {
     let states: Vec<NodeState> = files[..3].iter().map(|file| world.node(&id, file).unwrap().state).collect();
     let skipped = NodeState::Skipped { reason: SkipReason::NotDownloadable };
     assert_eq!(states, [NodeState::Pending, skipped.clone(), NodeState::Filed]);
-    for _ in 0..3 {
+    for _ in 0..18 {
         world.drive.lock().faults.insert("fetch", vec![down()]);
         world.run(&id).await;
         assert_eq!(world.node(&id, &files[0]).unwrap().state, NodeState::Pending);

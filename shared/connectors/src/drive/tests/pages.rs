@@ -106,9 +106,12 @@ async fn the_feeds_are_the_accounts_own_and_its_shared_drives() {
 async fn a_folder_out_of_a_foreign_drive_is_listed_as_the_accounts_own() {
     let stage = Stage::open().await;
     let lost = error(403, "teamDriveMembershipRequired");
-    stage.json(LIST, 403, &lost).json(LIST, 200, &json!({"files": [{"id": "a"}]}));
-    let listed = stage.drive().children(&access(), "it's", Some("d9"), None).await.unwrap();
-    assert_eq!(listed.items.len(), 1);
+    for page in [None, Some("p2")] {
+        stage.json(LIST, 403, &lost).json(LIST, 200, &json!({"files": [{"id": "a"}], "nextPageToken": "p2"}));
+        let listed = stage.drive().children(&access(), "it's", Some("d9"), page).await.unwrap();
+        assert_eq!((listed.items.len(), listed.next.as_deref()), (1, Some("p2")));
+        assert_eq!(stage.last().contains("pageToken=p2"), page.is_some());
+    }
     assert!(stage.last().contains("corpora=user") && stage.last().contains("q=%27it%5C%27s%27+in+parents"));
     stage.json(LIST, 404, &error(404, "notFound"));
     assert!(stage.drive().children(&access(), "f", None, None).await.unwrap().items.is_empty());

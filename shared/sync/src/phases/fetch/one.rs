@@ -124,7 +124,13 @@ impl<'a> Hands<'a> {
 
     async fn look(&self, id: &str) -> Way<Option<Item>> {
         self.requests.fetch_add(1, Ordering::Relaxed);
-        self.in_time(self.connector.stat(self.access, id)).await?.map_err(theirs)
+        match self.in_time(self.connector.stat(self.access, id)).await? {
+            // It is there, and another time it may be shown.
+            Err(error @ ConnectorError::Item(SkipReason::NotDownloadable)) => {
+                Err(Ok(Outcome::Again(error.to_string())))
+            }
+            looked => looked.map_err(theirs),
+        }
     }
 
     /// The content, with the room in memory that it takes. A file that has more than was to be expected of it gets the most
