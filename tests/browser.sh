@@ -7,16 +7,7 @@
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 # The driver of the browser comes with the package; the browser is the system's.
-client=(playwright==1.65.2)
-environment=$tools/browser
-stamp=$environment/.installed
-want=$(printf '%s\n' "${client[@]}")
-if [[ ! -f $stamp || $(<"$stamp") != "$want" ]]; then
-  say "installing the browser's driver into $environment"
-  python3 -m venv "$environment" >&2
-  "$environment/bin/pip" install --quiet --disable-pip-version-check "${client[@]}" >&2
-  printf '%s\n' "$want" >"$stamp"
-fi
+environment_of browser playwright==1.65.2
 chromium=$(command -v "${CHROMIUM:-chromium}") || fail "there is no ${CHROMIUM:-chromium}; install it"
 recollect=$(recollect_binary)
 shots=${RECOLLECT_SHOTS:-target/shots}

@@ -9,15 +9,7 @@ client=(
   google-api-python-client==2.202.0 # ships the description of the API
   google-auth-oauthlib==1.5.0       # its consent with PKCE
 )
-environment=$tools/drive
-stamp=$environment/.installed
-want=$(printf '%s\n' "${client[@]}")
-if [[ ! -f $stamp || $(<"$stamp") != "$want" ]]; then
-  say "installing the client into $environment"
-  python3 -m venv "$environment" >&2
-  "$environment/bin/pip" install --quiet --disable-pip-version-check "${client[@]}" >&2
-  printf '%s\n' "$want" >"$stamp"
-fi
+environment_of drive "${client[@]}"
 
 serve=${RECOLLECT_FAKE_DRIVE:-}
 if [[ -z $serve ]]; then

@@ -84,6 +84,20 @@ free_port() {
   "$python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
 }
 
+# environment_of NAME PACKAGE==VERSION…: a Python environment with these packages alone, made unless it is there. Its
+# folder is in $environment afterwards.
+environment_of() {
+  environment=$tools/$1
+  shift
+  local stamp=$environment/.installed want
+  want=$(printf '%s\n' "$@")
+  [[ -f $stamp && $(<"$stamp") == "$want" ]] && return
+  say "installing $* into $environment"
+  python3 -m venv "$environment" >&2
+  "$environment/bin/pip" install --quiet --disable-pip-version-check "$@" >&2
+  printf '%s\n' "$want" >"$stamp"
+}
+
 # The processor of this machine as the template's parameter Arch names it.
 host_arch() {
   case $(uname -m) in
