@@ -36,11 +36,9 @@
   // What was chosen and not saved, for a session that ends before: it belongs to one connection, and stays in this tab.
   let draft = "";
 
-  function keep() {
-    const items = toSend();
-    const changed = JSON.stringify(items) !== saved;
+  function keep(items) {
     try {
-      if (changed) sessionStorage.setItem(draft, JSON.stringify([...chosen.values()]));
+      if (items) sessionStorage.setItem(draft, JSON.stringify(items));
       else sessionStorage.removeItem(draft);
     } catch {
       // A browser that keeps nothing.
@@ -172,6 +170,10 @@
     return [...chosen.values()].map(({ id, name, folder, drive }) => ({ id, name, folder, drive }));
   }
 
+  function isChanged() {
+    return JSON.stringify(toSend()) !== saved;
+  }
+
   function showChosen() {
     const entries = [...chosen.values()];
     at("chosen").replaceChildren(...entries.map((item, index) => {
@@ -190,7 +192,7 @@
         make("span", { className: "about", textContent: item.folder ? "With everything below it" : "One file" }));
       return make("li", {}, icon(iconOf(item)), words, remove);
     }));
-    keep();
+    keep(isChanged() && entries);
     at("count").textContent = entries.length.toLocaleString();
     at("nothing").hidden = entries.length > 0;
     at("save").disabled = busy || (entries.length === 0 && !hadSelection);
@@ -238,6 +240,12 @@
     at("problem").textContent = text;
   }
 
+  function whyEmpty(areDrives) {
+    if (next) return "Nothing so far that can be read.";
+    if (place.query) return "Nothing has these words in its name.";
+    return areDrives ? "There are no shared drives." : "There is nothing here.";
+  }
+
   // Pages without anything to show after which a person decides whether to go on.
   const MOST_EMPTY = 5;
 
@@ -279,7 +287,7 @@
       if (more) list.append(...shown.slice(before).map(row));
       else showItems();
       at("empty").hidden = shown.length > 0;
-      at("empty").textContent = next ? "Nothing so far that can be read." : place.query ? "Nothing has these words in its name." : areDrives ? "There are no shared drives." : "There is nothing here.";
+      at("empty").textContent = whyEmpty(areDrives);
       say(`${plural(shown.length, "item", "items")}${next ? ", and more" : ""}.${answer.incomplete ? " Some may be missing." : ""}`);
       if (moveFocus && at("here")) at("here").focus();
       if (more && !empty) focusRow(before);
@@ -307,6 +315,7 @@
   }
 
   function leave(answer, title, text) {
+    keep(null);
     if (answer.redirectTo) {
       window.location.assign(answer.redirectTo);
       return;
@@ -330,10 +339,9 @@
     say("Saving");
     try {
       const items = toSend();
-      if (!hadSelection || JSON.stringify(items) !== saved) await call("PUT", "/api/selection", { items });
+      if (!hadSelection || isChanged()) await call("PUT", "/api/selection", { items });
       saved = JSON.stringify(items);
       hadSelection = true;
-      keep();
       leave(await call("POST", "/api/complete", {}), "Saved", "What you selected is being synced now. You can close this page.");
     } catch (error) {
       problem(error.message);
@@ -343,15 +351,10 @@
   }
 
   async function cancel() {
-    const changed = JSON.stringify(toSend()) !== saved;
-    if (changed && !window.confirm("Leave without saving what you selected?")) return;
+    if (isChanged() && !window.confirm("Leave without saving what you selected?")) return;
     lock(true);
     try {
-      const answer = await call("POST", "/api/complete", { cancelled: true });
-      chosen.clear();
-      saved = "[]";
-      keep();
-      leave(answer, "Nothing was changed", "You can close this page.");
+      leave(await call("POST", "/api/complete", { cancelled: true }), "Nothing was changed", "You can close this page.");
     } catch (error) {
       problem(error.message);
       lock(false);
