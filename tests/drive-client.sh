@@ -15,8 +15,7 @@ serve=${RECOLLECT_FAKE_DRIVE:-}
 if [[ -z $serve ]]; then
   say "building the fake drive"
   cargo build --quiet --locked --example serve >&2
-  serve=$(cargo metadata --no-deps --format-version 1 | "$python" -c \
-    'import json, os, sys; print(os.path.join(json.load(sys.stdin)["target_directory"], os.environ.get("CARGO_BUILD_TARGET", ""), "debug", "examples", "serve"))')
+  serve=$(built examples serve)
 fi
 port=$(free_port)
 say "starting the fake drive on port $port"

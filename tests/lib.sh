@@ -106,6 +106,12 @@ host_arch() {
   esac
 }
 
+# Prints the path of a file in the folder of debug builds: built examples serve
+built() {
+  cargo metadata --no-deps --format-version 1 | "$python" -c \
+    'import json, os, sys; print(os.path.join(json.load(sys.stdin)["target_directory"], os.environ.get("CARGO_BUILD_TARGET", ""), "debug", *sys.argv[1:]))' "$@"
+}
+
 # Prints the path of the binary `recollect`: RECOLLECT_BIN, or a debug build of it.
 recollect_binary() {
   if [[ -n ${RECOLLECT_BIN:-} ]]; then
@@ -114,8 +120,7 @@ recollect_binary() {
   fi
   say "building the binary recollect"
   cargo build --quiet --locked --bin recollect >&2
-  cargo metadata --no-deps --format-version 1 | "$python" -c \
-    'import json, os, sys; print(os.path.join(json.load(sys.stdin)["target_directory"], os.environ.get("CARGO_BUILD_TARGET", ""), "debug", "recollect"))'
+  built recollect
 }
 
 # Sets $build to a folder with the built template of this machine's architecture, building it unless RECOLLECT_SAM_BUILD
