@@ -100,8 +100,10 @@ mod tests {
             (View::Shared, None, Some("x"), "name contains 'x' and sharedWithMe=true"),
             (View::Drives, Some("d1"), None, "'d1' in parents"),
         ];
+        let readable = "trashed=false and not mimeType contains 'image/' and not mimeType contains 'video/' \
+                        and not mimeType contains 'audio/'";
         for (view, parent, query, wanted) in cases {
-            assert_eq!(terms(&view, parent, query), format!("{wanted} and {OFFERED}"));
+            assert_eq!(terms(&view, parent, query), format!("{wanted} and {readable}"));
         }
     }
 }

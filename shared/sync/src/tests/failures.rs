@@ -10,14 +10,10 @@ use domain::ports::ConnectorError;
 use domain::{Error, GrantId};
 
 use super::drive::Life;
-use super::errors::{due, filled};
+use super::errors::{down, due, filled};
 use super::tables;
 use super::world::{DAY, World};
 use crate::step::Next;
-
-fn down() -> ConnectorError {
-    ConnectorError::Unavailable("down".into())
-}
 
 async fn delete(world: &World, id: &domain::ConnectionId, with_documents: bool) {
     world.change(id, |connection| {

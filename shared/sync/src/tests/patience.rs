@@ -5,11 +5,10 @@ use domain::ports::ConnectorError;
 
 use super::errors::{down, due, filled};
 use super::failures::permit;
-use super::world::World;
+use super::world::{DAY, World};
 use crate::step::Next;
 
 const HOUR: i64 = 3600;
-const DAY: i64 = 24 * HOUR;
 
 /// A run that nobody asked for, and in how many seconds the next one comes.
 async fn by_itself(world: &World, id: &domain::ConnectionId) -> i64 {
