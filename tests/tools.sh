@@ -31,7 +31,7 @@ want=$(printf '%s\n' "${main[@]}" "${ministack[@]}" "${schemathesis[@]}")
 if [[ ! -f $stamp || $(<"$stamp") != "$want" ]]; then
   echo "installing the tools into $tools" >&2
   python3 -m venv "$tools" "$tools/ministack" "$tools/schemathesis" >&2
-  # They wait for the network most of the time.
+  # Each keeps one processor busy.
   "$tools/bin/pip" install --quiet --disable-pip-version-check "${main[@]}" >&2 &
   "$tools/ministack/bin/pip" install --quiet --disable-pip-version-check "${ministack[@]}" >&2 &
   "$tools/schemathesis/bin/pip" install --quiet --disable-pip-version-check "${schemathesis[@]}" >&2 &
