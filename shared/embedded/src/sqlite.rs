@@ -28,3 +28,22 @@ pub(crate) fn open(file: &Path, schema: &str) -> anyhow::Result<Connection> {
 pub(crate) fn write(connection: &mut Connection) -> rusqlite::Result<Transaction<'_>> {
     connection.transaction_with_behavior(TransactionBehavior::Immediate)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Several processes may open one folder, which SQLite before 3.51.3 can answer with a corrupt database.
+    #[test]
+    fn sqlite_is_free_of_the_bug_with_several_writers() {
+        assert!(rusqlite::version_number() >= 3_051_003, "{}", rusqlite::version());
+    }
+
+    /// The embedded DynamoDB opens its own connection, so the default has to be compiled in.
+    #[test]
+    fn every_connection_overwrites_what_it_deletes() {
+        let connection = Connection::open_in_memory().unwrap();
+        let secure: i64 = connection.query_row("PRAGMA secure_delete", [], |row| row.get(0)).unwrap();
+        assert_eq!(secure, 1);
+    }
+}
