@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Deploys the built template with `sam deploy` to ministack, which plays AWS on the loopback interface: CloudFormation
-# makes tables, bucket, queues and functions, and queue messages start the functions. Then drives the API with the
-# unmodified Python client, and sends a message that cannot be read, which must end in the dead-letter queue and stay.
+# makes tables, bucket, queues, functions, alarms and the dashboard, and queue messages start the functions. Then drives
+# the API with the unmodified Python client, and sends a message that cannot be read, which must end in the dead-letter
+# queue and stay.
 #   RECOLLECT_BIN        the binary recollect (otherwise it is built)
 #   RECOLLECT_SAM_BUILD  folder of a built template (otherwise tests/sam-build.sh makes one, RECOLLECT_SAM_PROFILE)
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -18,13 +19,12 @@ unset AWS_PROFILE AWS_SESSION_TOKEN
 say "starting ministack on $AWS_ENDPOINT_URL"
 # Without these it listens on every interface and on a second port. The functions inherit its AWS_ENDPOINT_URL.
 start ministack env TMPDIR="$work" BIND_HOST=127.0.0.1 GATEWAY_PORT="$port" IOT_MTLS_PORT=0 PERSIST_STATE=0 \
-  STATE_DIR="$work/state" S3_DATA_DIR="$work/s3" ministack
+  STATE_DIR="$work/state" S3_DATA_DIR="$work/s3" "$tools/ministack/bin/python" tests/clients/start_ministack.py
 wait_while_running 60 ministack curl --silent --output /dev/null "$AWS_ENDPOINT_URL/"
 
-# Monitoring is left out: ministack knows no alarm over several metrics.
 say "deploying"
 sam deploy --template-file "$build/template.yaml" --stack-name "$stack" --resolve-s3 --capabilities CAPABILITY_IAM \
-  --no-confirm-changeset --no-progressbar --parameter-overrides "Arch=$(host_arch) Monitoring=off" \
+  --no-confirm-changeset --no-progressbar --parameter-overrides "Arch=$(host_arch)" \
   >"$work/deploy.log" 2>&1 || { grep FAILED "$work/deploy.log" >&2; fail "sam deploy"; }
 
 "$python" tests/clients/after_deploy.py "$build/template.yaml" "$stack" >"$work/settings"

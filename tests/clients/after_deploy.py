@@ -1,4 +1,4 @@
-"""Finishes a deployment to ministack where it differs from AWS, and prints the stack's settings as shell assignments.
+"""Checks the alarms of a deployment to ministack, finishes it where it differs from AWS, and prints the stack's settings as shell assignments.
 
 - It ignores the OpenAPI body in which SAM describes the routes of an HTTP API: they are made from the template's events.
 - It takes the number of a parameter as text and then fails to poll: MaximumConcurrency is set again as a number.
@@ -30,6 +30,7 @@ def main():
     cloudformation = boto3.client("cloudformation")
     [found] = cloudformation.describe_stacks(StackName=stack)["Stacks"]
     outputs = {output["OutputKey"]: output["OutputValue"] for output in found["Outputs"]}
+    check_alarms(stack)
     add_routes(template, stack, outputs["ApiId"])
     set_concurrency()
     for queue in ("ProcessQueueUrl", "ProcessDeadUrl"):
@@ -38,6 +39,18 @@ def main():
         print(f"export {variable}='{outputs[output]}'")
     print(f"dead='{outputs['ProcessDeadUrl']}'")
     print(f"api='{cloudformation.meta.endpoint_url}/_aws/execute-api/{outputs['ApiId']}/$default'")
+
+
+def check_alarms(stack):
+    declared = parse_yaml_file("infra/monitoring.yaml")["Resources"].values()
+    names = [one["Properties"]["AlarmName"] for one in declared if one["Type"] == "AWS::CloudWatch::Alarm"]
+    wanted = {name["Fn::Sub"].replace("${Name}", stack) for name in names}
+    cloudwatch = boto3.client("cloudwatch")
+    found = {alarm["AlarmName"] for alarm in cloudwatch.describe_alarms()["MetricAlarms"]}
+    if found != wanted:
+        sys.exit(f"alarms that are not as declared: {sorted(found ^ wanted)}")
+    if [one["DashboardName"] for one in cloudwatch.list_dashboards()["DashboardEntries"]] != [stack]:
+        sys.exit("the dashboard is not there")
 
 
 def add_routes(template, stack, api):

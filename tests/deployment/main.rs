@@ -6,6 +6,7 @@
 mod http_events;
 mod invariants;
 mod layout;
+mod limits;
 mod manifests;
 mod openapi;
 mod queue_events;

@@ -8,7 +8,12 @@ use crate::tree::read;
 
 /// The whole template.
 pub(crate) fn template() -> Value {
-    let yaml = serde_norway::from_str(&read("template.yaml")).expect("template.yaml is YAML");
+    parse("template.yaml")
+}
+
+/// A template by its path.
+pub(crate) fn parse(path: &str) -> Value {
+    let yaml = serde_norway::from_str(&read(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
     plain(yaml)
 }
 
