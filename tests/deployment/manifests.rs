@@ -118,7 +118,9 @@ fn every_crate_takes_versions_and_lints_from_the_workspace() {
             let manifest = read(&path);
             assert!(manifest.contains("[lints]\nworkspace = true"), "{path}");
             assert!(manifest.contains("license.workspace = true"), "{path}");
-            assert!(!manifest.contains("version = \""), "{path} has a version of its own");
+            // This one stands in for a crate of another version.
+            let stands_in = name == "sqlite-sys";
+            assert!(stands_in || !manifest.contains("version = \""), "{path} has a version of its own");
         }
     }
     for line in read("Cargo.lock").lines().filter(|line| line.starts_with("source = ")) {
