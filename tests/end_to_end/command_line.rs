@@ -49,6 +49,20 @@ fn every_help_names_its_options() {
 }
 
 #[test]
+fn the_demo_prints_an_answer_to_each_of_its_questions() {
+    let output = run(&["demo"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let printed = stdout(&output);
+    let questions: Vec<&str> = printed.split("\n? ").skip(1).collect();
+    let answers = ["300 euro", "storm", "hazelnuts"];
+    assert_eq!(questions.len(), answers.len(), "{printed}");
+    for (question, answer) in questions.iter().zip(answers) {
+        let mut lines = question.lines().skip(1).filter(|line| line.starts_with("  | "));
+        assert!(lines.any(|line| line.contains(answer)), "no answer with `{answer}` to: {question}");
+    }
+}
+
+#[test]
 fn values_that_cannot_be_read_are_clear_errors() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data").display().to_string();

@@ -181,7 +181,8 @@ async fn ask(routes: &Router, question: &str) -> Result<()> {
     let Some(best) = answer["results"].get(0) else {
         bail!("nothing was found");
     };
-    let text = best["chunk"].as_str().unwrap_or_default();
+    // A result is a chunk of a document or a memory.
+    let text = best["chunk"].as_str().or(best["memory"].as_str()).context("a result without a text")?;
     for line in text.lines().filter(|line| !line.trim().is_empty()).take(8) {
         println!("  | {line}");
     }
