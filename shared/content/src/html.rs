@@ -6,6 +6,7 @@
 mod detect;
 mod render;
 mod table;
+mod tags;
 mod tree;
 mod visible;
 mod writer;

@@ -1,22 +1,36 @@
-//! HTML to a tree that is never deep.
+//! HTML to a tree that is never deep, in time that grows with the length of the page.
 //!
-//! The parser of the HTML standard walks its stack of open elements for most tags, so the time for n nested
-//! ones grows with n², and a deep tree overflows the stack of whoever walks it. Browsers stop nesting at 512.
+//! The parser of the HTML standard walks its stack of open elements and its list of formatting elements for most tags, so
+//! the time for n nested ones grows with n², and a deep tree overflows the stack of whoever walks it. Browsers stop
+//! nesting at 512. What it compares attribute by attribute is bounded as well: those of a tag, and those that the tags
+//! of `html` and `body` add to the first of them.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use dom_query::{Document, NodeId};
 use html5ever::tendril::StrTendril;
 use html5ever::tokenizer::{
     BufferQueue, Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts,
 };
-use html5ever::tree_builder::{TreeBuilder, TreeBuilderOpts};
+use html5ever::tree_builder::{Tracer, TreeBuilder, TreeBuilderOpts};
 use html5ever::{LocalName, TokenizerResult};
+
+use super::tags::{self, Markup};
 
 /// The deepest element that still becomes one. Deeper tags are dropped, their text is kept.
 const MAX_DEPTH: usize = 200;
 /// How far up an end tag looks for its start tag.
 const LOOK_UP: usize = 64;
+/// The most elements that the tree builder holds, open or to be opened again, before further tags are dropped. More than
+/// [`MAX_DEPTH`], which counts what is open without asking the builder: only a page that means to deceive it comes here.
+const MAX_HELD: usize = 400;
+/// How many it holds before formatting elements lose their attributes. The builder opens formatting elements again in
+/// each block until they are closed; of those that look alike it keeps three.
+const MANY_HELD: usize = 64;
+/// After how many start tags is counted again what the builder holds.
+const COUNT_EVERY: usize = 8;
+/// How many tags of `html` and `body` may add attributes.
+const MAX_ROOT_TAGS: usize = 16;
 
 /// Elements without an end tag.
 const VOID: &[&str] = &[
@@ -27,6 +41,9 @@ const VOID: &[&str] = &[
 const RAW: &[&str] = &["script", "style", "textarea", "title", "iframe", "xmp", "noframes", "noembed"];
 /// Elements whose end tag may be missing when the next one of them starts.
 const OPTIONAL_END: &[&str] = &["p", "li", "dd", "dt", "td", "th", "tr", "option", "tbody", "thead", "tfoot"];
+/// Elements that are opened again in the next block; a link is not, once the next one begins.
+const FORMATTING: &[&str] =
+    &["b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u"];
 /// Elements that nothing inside can close.
 const WALLS: &[&str] = &[
     "table", "ul", "ol", "dl", "button", "object", "marquee", "applet", "caption", "template", "svg", "math",
@@ -35,22 +52,57 @@ const WALLS: &[&str] = &[
 /// Parses a page or a fragment.
 pub(super) fn parse(html: &str) -> Document {
     let options = TreeBuilderOpts { scripting_enabled: false, ..TreeBuilderOpts::default() };
-    let guard =
-        DepthGuard { builder: TreeBuilder::new(Document::default(), options), open: RefCell::default() };
-    let tokenizer = Tokenizer::new(guard, TokenizerOpts::default());
-    let input = BufferQueue::default();
-    input.push_back(StrTendril::from(html));
-    // A script or an encoding declaration only pauses the tokenizer.
-    while !matches!(tokenizer.feed(&input), TokenizerResult::Done) {}
+    let tokenizer =
+        Tokenizer::new(Guard::new(TreeBuilder::new(Document::default(), options)), TokenizerOpts::default());
+    feed(html, &tokenizer);
     tokenizer.end();
     tokenizer.sink.builder.sink
 }
 
+/// Hands a page to the tokenizer without the attributes that a tag has too many of.
+fn feed(html: &str, tokenizer: &Tokenizer<Guard>) {
+    let input = BufferQueue::default();
+    let pass = |text: &str| {
+        input.push_back(StrTendril::from(text));
+        // A script or an encoding declaration only pauses the tokenizer.
+        while !matches!(tokenizer.feed(&input), TokenizerResult::Done) {}
+    };
+    let guard = &tokenizer.sink;
+    let (mut passed, mut at) = (0, 0);
+    while let Some(start) = guard.next_markup(html, at) {
+        at = match tags::markup(html, start) {
+            Markup::Other(end) => end,
+            Markup::Section => {
+                pass(&html[passed..start]);
+                passed = start;
+                let is_foreign = guard.adjusted_current_node_present_but_not_in_html_namespace();
+                tags::end_of(html, start, if is_foreign { "]]>" } else { ">" })
+            }
+            Markup::Tag(tag) => {
+                // Whether raw text follows is known when the tree builder has seen the tag.
+                if tag.is_cut() || tag.may_hold_raw_text(html) {
+                    pass(&html[passed..tag.kept]);
+                    pass(tag.ending);
+                    passed = tag.end;
+                }
+                tag.end
+            }
+        };
+    }
+    pass(&html[passed..]);
+}
+
 /// Stands between tokenizer and tree builder, and drops the tags that would nest too deeply.
-struct DepthGuard {
+struct Guard {
     builder: TreeBuilder<NodeId, Document>,
     /// The elements that are probably open, outermost first.
     open: RefCell<Vec<Open>>,
+    /// The element whose raw text the tokenizer reads, if it does.
+    raw: RefCell<Option<LocalName>>,
+    /// How many elements the builder held when they were last counted.
+    held: Cell<usize>,
+    start_tags: Cell<usize>,
+    root_tags: Cell<usize>,
 }
 
 struct Open {
@@ -58,13 +110,32 @@ struct Open {
     is_dropped: bool,
 }
 
-impl DepthGuard {
+impl Guard {
+    fn new(builder: TreeBuilder<NodeId, Document>) -> Self {
+        Self {
+            builder,
+            open: RefCell::default(),
+            raw: RefCell::default(),
+            held: Cell::default(),
+            start_tags: Cell::default(),
+            root_tags: Cell::default(),
+        }
+    }
+
+    /// Returns where the next tag or comment may begin.
+    fn next_markup(&self, html: &str, at: usize) -> Option<usize> {
+        match &*self.raw.borrow() {
+            Some(name) => tags::end_tag_of(html, at, name),
+            None => html[at..].find('<').map(|offset| at + offset),
+        }
+    }
+
     /// Whether the tag is passed on.
     fn admits(&self, tag: &Tag) -> bool {
         let name = &*tag.name;
         let mut open = self.open.borrow_mut();
         // Only drawings and formulas know raw text as a usual element, and elements that close themselves.
-        let is_foreign = position(&open, |entry| matches!(&*entry.name, "svg" | "math")).is_some();
+        let is_foreign = self.builder.adjusted_current_node_present_but_not_in_html_namespace();
         let is_leaf = if is_foreign { tag.self_closing } else { RAW.contains(&name) };
         if VOID.contains(&name) || is_leaf {
             return true;
@@ -72,7 +143,7 @@ impl DepthGuard {
         match tag.kind {
             TagKind::StartTag => {
                 close_implied(&mut open, name);
-                let is_dropped = open.len() >= MAX_DEPTH;
+                let is_dropped = open.len() >= MAX_DEPTH || self.held.get() >= MAX_HELD;
                 open.push(Open { name: tag.name.clone(), is_dropped });
                 !is_dropped
             }
@@ -85,6 +156,38 @@ impl DepthGuard {
                 None => open.len() < MAX_DEPTH,
             },
         }
+    }
+
+    /// Counts what the builder holds, if that is due.
+    fn count(&self) {
+        self.start_tags.set(self.start_tags.get() + 1);
+        if self.start_tags.get() % COUNT_EVERY == 0 || self.held.get() >= MAX_HELD {
+            let counter = Counter::default();
+            self.builder.trace_handles(&counter);
+            self.held.set(counter.0.get());
+        }
+    }
+
+    /// Drops the attributes of a start tag that the builder would have to compare with too many.
+    fn bound_attributes(&self, tag: &mut Tag) {
+        let is_root = matches!(&*tag.name, "html" | "body");
+        self.root_tags.set(self.root_tags.get() + usize::from(is_root));
+        let adds_too_many = is_root && self.root_tags.get() > MAX_ROOT_TAGS;
+        if adds_too_many || FORMATTING.contains(&&*tag.name) && self.held.get() >= MANY_HELD {
+            tag.attrs.clear();
+        }
+    }
+}
+
+/// Counts the elements that the tree builder holds.
+#[derive(Default)]
+struct Counter(Cell<usize>);
+
+impl Tracer for Counter {
+    type Handle = NodeId;
+
+    fn trace_handle(&self, _: &NodeId) {
+        self.0.set(self.0.get() + 1);
     }
 }
 
@@ -105,14 +208,27 @@ fn position(open: &[Open], matches: impl Fn(&Open) -> bool) -> Option<usize> {
     open[first..].iter().rposition(matches).map(|at| first + at)
 }
 
-impl TokenSink for DepthGuard {
+impl TokenSink for Guard {
     type Handle = NodeId;
 
-    fn process_token(&self, token: Token, line: u64) -> TokenSinkResult<NodeId> {
-        match &token {
-            Token::TagToken(tag) if !self.admits(tag) => TokenSinkResult::Continue,
-            _ => self.builder.process_token(token, line),
+    fn process_token(&self, mut token: Token, line: u64) -> TokenSinkResult<NodeId> {
+        let Token::TagToken(tag) = &mut token else {
+            return self.builder.process_token(token, line);
+        };
+        self.raw.replace(None);
+        if tag.kind == TagKind::StartTag {
+            self.count();
+            self.bound_attributes(tag);
         }
+        if !self.admits(tag) {
+            return TokenSinkResult::Continue;
+        }
+        let name = tag.name.clone();
+        let result = self.builder.process_token(token, line);
+        if matches!(result, TokenSinkResult::RawData(_) | TokenSinkResult::Plaintext) {
+            self.raw.replace(Some(name));
+        }
+        result
     }
 
     fn end(&self) {
@@ -152,6 +268,76 @@ mod tests {
             assert!(depth(&page) < 3 * MAX_DEPTH, "{tag}: {}", depth(&page));
             assert!(page.root().text().contains("deep"), "{tag}");
         }
+    }
+
+    #[test]
+    fn tags_that_deceive_about_what_is_open_do_not_nest_deeper() {
+        for (before, after) in [
+            ("<span><div>", "</span>"),
+            ("<div><table><tr><td>", "</div>"),
+            ("<b><select>", "</b></select>"),
+            ("<ul><li><object>", "</li></ul>"),
+            ("<svg><foreignObject><div>", "</svg>"),
+        ] {
+            let page = parse(&format!("{}deep", format!("{before}x{after}").repeat(20_000)));
+            assert!(depth(&page) < 3 * MAX_HELD, "{before}: {}", depth(&page));
+            assert!(page.root().text().contains("deep"), "{before}");
+        }
+    }
+
+    #[test]
+    fn attributes_of_a_tag_are_bounded_and_no_text_is_lost() {
+        let many = |from: usize| -> String {
+            (from..from + 5000).map(|n| format!(" a{n}=\"> < {n}\" b{n} c{n}=x/")).collect()
+        };
+        for tag in ["p", "x-y", "textarea", "svg"] {
+            let page = parse(&format!("<{tag} id=it{} />one</{tag}{}>two", many(0), many(9)));
+            let elements: Vec<_> = page.root().descendants_it().filter(|node| node.is_element()).collect();
+            let most = elements.iter().map(|node| node.attrs().len()).max();
+            assert_eq!(most, Some(tags::MAX_ATTRIBUTES), "{tag}");
+            assert!(elements.iter().any(|node| node.attr("id").as_deref() == Some("it")), "{tag}");
+            assert_eq!(page.root().text().trim(), "onetwo", "{tag}");
+        }
+    }
+
+    #[test]
+    fn what_only_looks_like_a_long_tag_stays_whole() {
+        let words = "word ".repeat(400);
+        for (before, after) in [
+            ("<script>if (a <b ", "</script>"),
+            ("<script><!-- <script> <b ", "</script> --></script>"),
+            ("<style>a <b ", "</style>"),
+            ("<textarea></textare></textareas <b ", "</TEXTAREA >"),
+            ("<title><b ", "</title>"),
+            ("<xmp><b ", "</xmp>"),
+            ("<svg><![CDATA[ > <b ", "]]></svg>"),
+            ("<p>1 < 2 ", "</p>"),
+        ] {
+            let page = parse(&format!("{before}{words}{after}<p id=next>next</p>"));
+            let text = page.root().text();
+            assert_eq!(text.matches("word ").count(), 400, "{before}");
+            assert!(page.select_single("#next").exists(), "{before}");
+        }
+        for comment in ["<!-- <b ", "<!doctype <b ", "<?x <b ", "</ <b "] {
+            let close = if comment.starts_with("<!--") { "-->" } else { ">" };
+            let page = parse(&format!("one{comment}{words}{close}two<!--><p>three"));
+            assert_eq!(page.root().text().trim(), "onetwothree", "{comment}");
+        }
+    }
+
+    #[test]
+    fn attributes_that_pile_up_over_many_tags_are_bounded() {
+        let roots: String = (0..5000).map(|n| format!("<html a{n}><body b{n}>")).collect();
+        let page = parse(&format!("{roots}text"));
+        let most = page.root().descendants_it().map(|node| node.attrs().len()).max();
+        assert!(most.is_some_and(|most| most <= MAX_ROOT_TAGS), "{most:?}");
+
+        let count = 2000;
+        let blocks: String = (0..count).map(|n| format!("<p><b a={n}>x</p>")).collect();
+        let page = parse(&blocks);
+        let nodes = page.root().descendants_it().count();
+        assert!(nodes < 2 * MANY_HELD * count, "{nodes}");
+        assert_eq!(page.root().text().matches('x').count(), count);
     }
 
     #[test]

@@ -1,0 +1,157 @@
+//! Finds the tags of a page where the tokenizer of the HTML standard finds them, and how many attributes they have.
+//!
+//! That tokenizer compares each attribute of a tag with all before it, so the time for n attributes grows with n². Here a
+//! tag is read once, and what it has too many of is never shown to the tokenizer.
+
+use std::ops::Range;
+
+/// The most attributes of a tag. Pages have a few dozen at most.
+pub(super) const MAX_ATTRIBUTES: usize = 256;
+
+/// Elements after whose start tag the tokenizer may read text instead of tags.
+const MAY_HOLD_RAW_TEXT: &[&str] = &[
+    "script",
+    "style",
+    "textarea",
+    "title",
+    "iframe",
+    "xmp",
+    "noframes",
+    "noembed",
+    "noscript",
+    "plaintext",
+];
+
+/// What stands at a `<`.
+pub(super) enum Markup {
+    /// A start tag or an end tag.
+    Tag(Tag),
+    /// The start of a character section, which only drawings and formulas have; elsewhere it is a comment.
+    Section,
+    /// A comment, a declaration or a mere character, which ends here.
+    Other(usize),
+}
+
+/// A tag and what is kept of it.
+pub(super) struct Tag {
+    pub(super) name: Range<usize>,
+    /// Where the part that is kept ends.
+    pub(super) kept: usize,
+    /// What has to follow that part to end the tag.
+    pub(super) ending: &'static str,
+    /// Where the tag ends on the page.
+    pub(super) end: usize,
+}
+
+impl Tag {
+    /// Whether attributes are left out.
+    pub(super) fn is_cut(&self) -> bool {
+        self.kept < self.end
+    }
+
+    /// Whether the tokenizer may read text instead of tags after it.
+    pub(super) fn may_hold_raw_text(&self, html: &str) -> bool {
+        let name = &html[self.name.clone()];
+        MAY_HOLD_RAW_TEXT.iter().any(|raw| raw.eq_ignore_ascii_case(name))
+    }
+}
+
+/// Returns what stands at the `<` at `start`.
+pub(super) fn markup(html: &str, start: usize) -> Markup {
+    let rest = &html[start..];
+    let name = if rest.starts_with("</") { 2 } else { 1 };
+    if rest.as_bytes().get(name).is_some_and(u8::is_ascii_alphabetic) {
+        return Markup::Tag(tag(html, start + name));
+    }
+    if rest.starts_with("<![CDATA[") {
+        return Markup::Section;
+    }
+    if let Some(comment) = rest.strip_prefix("<!--") {
+        return Markup::Other(start + 4 + comment_length(comment));
+    }
+    if rest.starts_with("<!") || rest.starts_with("<?") || rest.starts_with("</") {
+        return Markup::Other(end_of(html, start, ">"));
+    }
+    Markup::Other(start + 1)
+}
+
+/// Returns where the next `close` after `start` ends, or else the text.
+pub(super) fn end_of(html: &str, start: usize, close: &str) -> usize {
+    html[start..].find(close).map_or(html.len(), |at| start + at + close.len())
+}
+
+/// Returns where the next end tag of an element begins that holds raw text.
+pub(super) fn end_tag_of(html: &str, start: usize, name: &str) -> Option<usize> {
+    let mut ends = html[start..].match_indices("</").map(|(at, _)| start + at);
+    ends.find(|at| {
+        let after = &html.as_bytes()[at + 2..];
+        let is_named =
+            after.get(..name.len()).is_some_and(|found| found.eq_ignore_ascii_case(name.as_bytes()));
+        is_named && after.get(name.len()).is_none_or(|byte| is_blank(*byte) || b"/>".contains(byte))
+    })
+}
+
+/// Returns the length of a comment after its opening.
+fn comment_length(comment: &str) -> usize {
+    let early = [">", "->"].into_iter().find(|close| comment.starts_with(close));
+    let late = ["-->", "--!>"].into_iter().filter_map(|close| Some(comment.find(close)? + close.len()));
+    early.map(str::len).or_else(|| late.min()).unwrap_or(comment.len())
+}
+
+/// Reads the tag whose name begins at `start`.
+fn tag(html: &str, start: usize) -> Tag {
+    let bytes = html.as_bytes();
+    let mut at = skip(bytes, start, |byte| !is_blank(byte) && byte != b'/' && byte != b'>');
+    let name = start..at;
+    let (mut count, mut kept) = (0, at);
+    loop {
+        let before = at;
+        at = skip(bytes, at, |byte| is_blank(byte) || byte == b'/');
+        match bytes.get(at) {
+            None => break,
+            Some(b'>') => {
+                at += 1;
+                if count <= MAX_ATTRIBUTES {
+                    return Tag { name, kept: at, ending: "", end: at };
+                }
+                let closes_itself = at >= before + 2 && bytes[at - 2] == b'/';
+                return Tag { name, kept, ending: if closes_itself { "/>" } else { ">" }, end: at };
+            }
+            Some(_) => at = attribute(bytes, at),
+        }
+        count += 1;
+        if count <= MAX_ATTRIBUTES {
+            kept = at;
+        }
+    }
+    // A tag without an end is dropped by the tokenizer.
+    Tag { name, kept, ending: "", end: html.len() }
+}
+
+/// Returns where the attribute ends that begins at `start`.
+fn attribute(bytes: &[u8], start: usize) -> usize {
+    // Its first character may be anything, also an equals sign.
+    let name_end = skip(bytes, start + 1, |byte| !is_blank(byte) && !b"/>=".contains(&byte));
+    let equals = skip(bytes, name_end, is_blank);
+    if bytes.get(equals) != Some(&b'=') {
+        return name_end;
+    }
+    let value = skip(bytes, equals + 1, is_blank);
+    match bytes.get(value) {
+        Some(quote @ (b'"' | b'\'')) => {
+            let end = skip(bytes, value + 1, |byte| byte != *quote);
+            (end + 1).min(bytes.len())
+        }
+        _ => skip(bytes, value, |byte| !is_blank(byte) && byte != b'>'),
+    }
+}
+
+fn is_blank(byte: u8) -> bool {
+    matches!(byte, b'\t' | b'\n' | b'\x0C' | b'\r' | b' ')
+}
+
+/// Returns the first place from `start` on whose byte does not match.
+fn skip(bytes: &[u8], start: usize, matches: impl Fn(u8) -> bool) -> usize {
+    let rest = bytes.get(start..).unwrap_or_default();
+    rest.iter().position(|byte| !matches(*byte)).map_or(bytes.len(), |length| start + length)
+}
