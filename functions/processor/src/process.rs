@@ -20,6 +20,7 @@ use crate::read::{ReadError, Readers, Text};
 /// How long a worker has a document for itself: longer than the 120 seconds after which its function is ended, so that a
 /// slow page and a slow parser are not begun twice.
 const LEASE_SECONDS: i64 = 150;
+const _: () = assert!(sandbox::WALL_TIME.as_secs() < LEASE_SECONDS as u64, "a parser outlives its lease");
 /// The most chunks of a document: far more than any book, and few enough for the memory of a function.
 const MAX_CHUNKS: usize = 100_000;
 /// Stages that would last less than a few milliseconds are not written: each write costs, and nobody could see them.

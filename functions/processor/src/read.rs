@@ -71,7 +71,7 @@ impl Readers {
         let name = page.url.split(['?', '#']).next().and_then(|path| path.rsplit('/').next());
         let name = name.filter(|name| !name.is_empty());
         let mut text = self.read_bytes(&page.bytes, name, page.media_type.as_deref()).await?;
-        if text.format == Format::Html || text.format.is_plain() {
+        if text.format.is_plain() || matches!(text.format, Format::Html | Format::Csv) {
             text.kind = DocumentType::Webpage;
         }
         if text.title.as_deref() == name {
@@ -88,14 +88,12 @@ impl Readers {
         declared: Option<&str>,
     ) -> Result<Text, ReadError> {
         let source = Source { bytes, name, declared };
-        let format = content::sniff(&source).map_err(of_content)?;
-        let media_type = content::media_type(&source).unwrap_or("application/octet-stream");
+        let Some((format, media_type)) = content::media(&source) else {
+            return self.extract(bytes, name, declared).await;
+        };
         let said = match format {
             Format::Image => self.models.describe_image(bytes, media_type).await,
-            Format::Audio | Format::Video => {
-                self.models.transcribe(bytes.clone(), name.unwrap_or("recording"), media_type).await
-            }
-            _ => return self.extract(bytes, name, declared).await,
+            _ => self.models.transcribe(bytes.clone(), name.unwrap_or("recording"), media_type).await,
         };
         // What a model says is content from outside as well.
         let said = marked(said.map_err(of_model)?.as_bytes());

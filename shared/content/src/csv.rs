@@ -10,6 +10,10 @@ use crate::table::Tables;
 
 /// How many records are looked at to find the delimiter.
 const LOOK_RECORDS: usize = 50;
+/// How much of a text is looked at for that, in bytes: its lines may be records of any length.
+const LOOK_BYTES: usize = 256 * 1024;
+/// The most columns of a table, as in the widest sheets.
+const MAX_COLUMNS: usize = 16_384;
 /// The earlier wins a tie: where numbers have decimal commas, they are as regular as the delimiters.
 const DELIMITERS: [u8; 4] = *b"\t;|,";
 
@@ -21,21 +25,68 @@ pub(crate) fn read(text: String, name: Option<&str>) -> Result<Extracted, Failur
     let mut tables = Tables::default();
     let file = name.and_then(|name| name.rsplit(['/', '\\']).next()).unwrap_or_default();
     tables.begin(file.rsplit_once('.').map_or(file, |(stem, _)| stem));
-    let mut cells = 0;
+    check(measure(&text, delimiter))?;
     let width = width(&text, delimiter);
     // Text cannot be malformed to this reader.
     for record in reader(&text, delimiter).records().map_while(Result::ok) {
-        cells += record.len();
-        if cells > MAX_CELLS {
-            let message = format!("The table has more than {MAX_CELLS} cells.");
-            return Err(Failure::new(FailureCode::ContentLimit, message));
-        }
         let row: Vec<&str> = record.iter().collect();
         if row.iter().any(|cell| !cell.trim().is_empty()) {
             tables.row(&row, width)?;
         }
     }
     Ok(Extracted::new(Format::Csv, tables.finish()))
+}
+
+/// How large a table is.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Size {
+    columns: usize,
+    cells: usize,
+}
+
+/// Refuses a table that is too large to be read record by record: each cell of a record takes memory, also an empty one.
+fn check(size: Size) -> Result<(), Failure> {
+    let message = if size.columns > MAX_COLUMNS {
+        format!("The table has a row of more than {MAX_COLUMNS} cells; send fewer columns.")
+    } else if size.cells > MAX_CELLS {
+        format!("The table has more than {MAX_CELLS} cells; send it in parts.")
+    } else {
+        return Ok(());
+    };
+    Err(Failure::new(FailureCode::ContentLimit, message))
+}
+
+/// Measures a table without keeping anything of it. Cells are told apart as the reader does it: a quote means something
+/// only at the start of a cell, and two of them within a quoted one are a character.
+fn measure(text: &str, delimiter: u8) -> Size {
+    let mut size = Size::default();
+    let (mut columns, mut at_start, mut in_quotes, mut is_blank) = (1, true, false, true);
+    for byte in text.bytes() {
+        // The second of two quotes begins the quoted part again, as if the first had ended it.
+        let opens = byte == b'"' && (at_start || in_quotes);
+        match byte {
+            b'"' if opens => in_quotes = !in_quotes,
+            b'\n' | b'\r' if !in_quotes => {
+                if !is_blank {
+                    size = Size { columns: size.columns.max(columns), cells: size.cells + columns };
+                }
+                (columns, at_start, is_blank) = (1, true, true);
+                continue;
+            }
+            _ if byte == delimiter && !in_quotes => {
+                (columns, at_start, is_blank) = (columns + 1, true, false);
+                continue;
+            }
+            _ => {}
+        }
+        // After a quoted part the next quote belongs to it.
+        at_start = opens && !in_quotes;
+        is_blank = false;
+    }
+    if !is_blank {
+        size = Size { columns: size.columns.max(columns), cells: size.cells + columns };
+    }
+    size
 }
 
 fn reader(text: &str, delimiter: u8) -> csv::Reader<&[u8]> {
@@ -49,8 +100,9 @@ fn width(text: &str, delimiter: u8) -> usize {
 
 /// Returns the delimiter that cuts most of the first records into the same number of cells, more than one.
 fn delimiter(text: &str) -> Option<u8> {
+    let sample = &text[..text.floor_char_boundary(LOOK_BYTES)];
     let alike = |delimiter: u8| {
-        let records = reader(text, delimiter).into_records().take(LOOK_RECORDS).map_while(Result::ok);
+        let records = reader(sample, delimiter).into_records().take(LOOK_RECORDS).map_while(Result::ok);
         let mut widths: Vec<usize> = records.map(|record| record.len()).collect();
         widths.sort_unstable();
         let runs = widths.chunk_by(|left, right| left == right).filter(|run| run[0] > 1);
@@ -58,4 +110,39 @@ fn delimiter(text: &str) -> Option<u8> {
     };
     let best = DELIMITERS.into_iter().rev().max_by_key(|delimiter| alike(*delimiter))?;
     (alike(best) > 0).then_some(best)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_are_measured_as_the_reader_cuts_them() {
+        for text in [
+            "a,b\nc,d,e\n\n\nf",
+            "\"a,\nb\",c\r\nd",
+            "\"a \"\"quoted\"\", comma\",b",
+            "a\"b,c\"d,e",
+            "\"a\"b,c\n\"\",\"\"\n",
+            ",,,\n,,,,,",
+            "",
+            "\n",
+        ] {
+            let records = reader(text, b',').into_records().map_while(Result::ok);
+            let widths: Vec<usize> = records.map(|record| record.len()).collect();
+            let columns = widths.iter().copied().max().unwrap_or_default();
+            assert_eq!(measure(text, b','), Size { columns, cells: widths.iter().sum() }, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_table_of_endless_rows_or_columns_is_refused() {
+        let wide = ",".repeat(29 << 20);
+        let long = ",a,,,,,,,\n".repeat(MAX_CELLS / 9 + 1);
+        for (text, word) in [(wide, "columns"), (long, "parts")] {
+            let failure = read(text, None).expect_err("it is refused");
+            assert_eq!(failure.code, FailureCode::ContentLimit);
+            assert!(failure.message.contains(word), "{}", failure.message);
+        }
+    }
 }

@@ -68,7 +68,7 @@ pub fn extract(source: &Source) -> Result<Extracted, Failure> {
 /// # Errors
 /// As [`extract`].
 pub fn extract_as(format: Format, bytes: &[u8]) -> Result<Extracted, Failure> {
-    let is_text = format.is_plain() || matches!(format, Format::Html | Format::Notebook);
+    let is_text = format.is_plain() || matches!(format, Format::Csv | Format::Html | Format::Notebook);
     let text = || Sniffed::Text { text: decode(bytes, None), format };
     let sniffed = if is_text { text() } else { Sniffed::Binary(format) };
     guarded(|| read(sniffed, &Source { bytes, ..Source::default() }))

@@ -68,9 +68,10 @@ impl Format {
         }
     }
 
-    /// Whether reading it is cheap and cannot harm the process: no parser of a complex format is involved.
+    /// Whether reading it is cheap and cannot harm the process: its text is its bytes, so no parser is involved, and the
+    /// memory that it takes is a few times its size.
     pub fn is_plain(self) -> bool {
-        matches!(self, Self::Text | Self::Markdown | Self::Code | Self::Data | Self::Csv)
+        matches!(self, Self::Text | Self::Markdown | Self::Code | Self::Data)
     }
 
     /// Whether it is a picture or a recording, which has no text to extract.
@@ -80,7 +81,9 @@ impl Format {
 
     /// Whether its bytes are never text, so that unknown bytes under its name are a damaged file.
     pub(crate) fn is_binary(self) -> bool {
-        !self.is_plain() && !self.is_media() && !matches!(self, Self::Html | Self::Email | Self::Notebook)
+        !self.is_plain()
+            && !self.is_media()
+            && !matches!(self, Self::Csv | Self::Html | Self::Email | Self::Notebook)
     }
 
     /// Returns the format that the extension of a file name promises. `.txt` promises nothing: it may well hold

@@ -33,4 +33,4 @@ pub use failure::{Failure, FailureCode};
 pub use format::Format;
 pub use pdf::MAX_PAGES;
 pub use sheets::MAX_CELLS;
-pub use sniff::{Source, media_type, sniff};
+pub use sniff::{Source, is_plain, media, sniff};

@@ -11,6 +11,8 @@ use crate::{compound, data, mail, notebook, package};
 const SAMPLE_BYTES: usize = 64 * 1024;
 /// How far from the start a PDF may begin: readers accept a kilobyte of anything before it.
 const PDF_HEADER_BYTES: usize = 1024;
+/// The first bytes of rich text.
+const RTF: &[u8] = b"{\\rtf";
 
 /// Bytes as they arrived, with what was said about them.
 #[derive(Debug, Clone, Copy, Default)]
@@ -41,10 +43,15 @@ pub fn sniff(source: &Source) -> Result<Format, Failure> {
     })
 }
 
-/// Returns the media type of a picture or a recording, as its bytes say.
-pub fn media_type(source: &Source) -> Option<&'static str> {
+/// Returns the kind and the media type of a picture or a recording, as its bytes say. Nothing is opened to tell.
+pub fn media(source: &Source) -> Option<(Format, &'static str)> {
     // A text may begin like a picture: `BM`.
-    if is_text(source.bytes) { None } else { media(source).map(|(_, media_type)| media_type) }
+    if is_document(source.bytes) || is_text(source.bytes) { None } else { media_of(source) }
+}
+
+/// Whether a document is read without any parser: text, markdown, code or data. Nothing is opened to tell.
+pub fn is_plain(source: &Source) -> bool {
+    !is_document(source.bytes) && is_text(source.bytes) && sniff(source).is_ok_and(Format::is_plain)
 }
 
 /// The format, with the decoded text where it had to be decoded to tell.
@@ -60,7 +67,7 @@ pub(crate) fn sniff_text(source: &Source) -> Result<Sniffed, Failure> {
         return Ok(Sniffed::Binary(format));
     }
     if !is_text(bytes) {
-        if let Some((format, _)) = media(source) {
+        if let Some((format, _)) = media_of(source) {
             return Ok(Sniffed::Binary(format));
         }
         let promised = hints.into_iter().flatten().find(|hint| hint.is_binary());
@@ -79,12 +86,17 @@ pub(crate) fn sniff_text(source: &Source) -> Result<Sniffed, Failure> {
     Ok(Sniffed::Text { text, format })
 }
 
+/// Whether the first bytes are those of a format that has a parser.
+fn is_document(bytes: &[u8]) -> bool {
+    is_pdf(bytes) || bytes.starts_with(RTF) || package::is_package(bytes) || compound::is_compound(bytes)
+}
+
 /// Recognizes the formats whose first bytes say enough.
 fn binary_format(bytes: &[u8], hints: [Option<Format>; 2]) -> Result<Option<Format>, Failure> {
     if is_pdf(bytes) {
         return Ok(Some(Format::Pdf));
     }
-    if bytes.starts_with(b"{\\rtf") {
+    if bytes.starts_with(RTF) {
         return Ok(Some(Format::Rtf));
     }
     if package::is_package(bytes) {
@@ -126,7 +138,7 @@ fn is_pdf(bytes: &[u8]) -> bool {
 
 /// Recognizes pictures and recordings. Some containers hold sound or pictures: there the name and the declared type
 /// decide.
-fn media(source: &Source) -> Option<(Format, &'static str)> {
+fn media_of(source: &Source) -> Option<(Format, &'static str)> {
     let found = binary_type(source.bytes)?;
     let is_sound = source.declared.is_some_and(|declared| declared.trim().starts_with("audio/"))
         || source

@@ -2,7 +2,7 @@
 
 mod make;
 
-use content::{Extracted, FailureCode, Format, Source, extract, media_type, sniff};
+use content::{Extracted, FailureCode, Format, Source, extract, media, sniff};
 
 fn read(bytes: &[u8], name: &str) -> Extracted {
     extract(&Source { bytes, name: Some(name), declared: None })
@@ -305,9 +305,9 @@ fn pictures_and_recordings_are_told_apart_and_left_to_others() {
     ];
     for (bytes, declared, format, kind) in cases {
         let source = Source { bytes, name: Some("x.pdf"), declared };
-        assert_eq!((sniff(&source).unwrap(), media_type(&source)), (format, Some(kind)));
+        assert_eq!((sniff(&source).unwrap(), media(&source)), (format, Some((format, kind))));
         assert_eq!(extract(&source).unwrap_err().code, FailureCode::UnsupportedType);
     }
     let text = Source { bytes: b"BMW builds cars.", ..Source::default() };
-    assert_eq!((sniff(&text).unwrap(), media_type(&text)), (Format::Text, None));
+    assert_eq!((sniff(&text).unwrap(), media(&text)), (Format::Text, None));
 }

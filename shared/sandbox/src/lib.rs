@@ -2,20 +2,25 @@
 //! in a child process of the same executable, with limits on memory, processor time and wall time.
 //!
 //! The parent writes a header and the bytes to the child's standard input and reads one JSON result from its
-//! standard output. The child sees no environment variables, so no credentials, and dies with the call.
+//! standard output. The child sees no environment variables, so no credentials, and dies with the call. It runs at a low
+//! priority, and where the kernel offers it, it can neither open a file nor a connection nor start a program.
 
 mod child;
 mod parent;
+mod walls;
 
 use std::io;
 
 pub use child::child_main;
-pub use parent::Sandbox;
+pub use parent::{Sandbox, WALL_TIME};
+pub use walls::{Walls, confine};
 
 use content::Failure;
 
 /// The first argument that makes an executable call [`child_main`].
 pub const CHILD_ARGUMENT: &str = "extract-child";
+/// The argument after it that makes the child tell its walls instead of reading a document.
+const WALLS_ARGUMENT: &str = "walls";
 
 /// Why there is no text.
 #[derive(Debug, thiserror::Error)]

@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use content::{Extracted, Failure, FailureCode, Source, extract, sniff};
+use content::{Extracted, Failure, FailureCode, Source, extract, is_plain};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::time::timeout;
 
-use crate::{CHILD_ARGUMENT, Header, SandboxError};
+use crate::{CHILD_ARGUMENT, Header, SandboxError, WALLS_ARGUMENT, Walls};
 
 /// How long a document may take, start of the process included.
-const WALL_TIME: Duration = Duration::from_secs(60);
+pub const WALL_TIME: Duration = Duration::from_secs(60);
 /// The most that is read from a child: the largest text, as JSON with every character escaped, and more.
 const MAX_RESULT_BYTES: u64 = 3 * content::MAX_TEXT_BYTES as u64;
 
@@ -26,29 +26,48 @@ const SIGXCPU: i32 = 24;
 /// One thread, one heap: each further one reserves address space that the limit counts.
 const CHILD_ENVIRONMENT: [(&str, &str); 2] = [("RAYON_NUM_THREADS", "1"), ("MALLOC_ARENA_MAX", "1")];
 
+/// What starts a program at a lower priority, where it is installed: requests and small documents come before parsers.
+const NICE: [&str; 2] = ["/usr/bin/nice", "/bin/nice"];
+/// How much lower: a tenth of the processor while others need it.
+const NICENESS: &str = "10";
+
 /// Extracts documents, where necessary in a child process.
 #[derive(Debug, Clone)]
 pub struct Sandbox {
     /// The executable to start; `None` extracts everything in this process.
     executable: Option<PathBuf>,
+    /// What lowers the priority of a child.
+    nice: Option<&'static Path>,
     wall_time: Duration,
 }
 
 impl Sandbox {
     /// A sandbox without walls, for tests: everything runs in the calling process.
     pub fn in_process() -> Self {
-        Self { executable: None, wall_time: WALL_TIME }
+        Self { executable: None, nice: None, wall_time: WALL_TIME }
     }
 
     /// A sandbox that starts `executable` with [`CHILD_ARGUMENT`], usually the running one
     /// (`std::env::current_exe`).
     pub fn child(executable: PathBuf) -> Self {
-        Self { executable: Some(executable), wall_time: WALL_TIME }
+        let nice = NICE.map(Path::new).into_iter().find(|path| path.exists());
+        Self { executable: Some(executable), nice, wall_time: WALL_TIME }
     }
 
     /// The same sandbox with another limit on the wall time of one document.
     pub fn with_wall_time(self, wall_time: Duration) -> Self {
         Self { wall_time, ..self }
+    }
+
+    /// Starts a child that reads nothing, and returns which walls the kernel offers; `None` if no child is used.
+    ///
+    /// # Errors
+    /// When no child can be started or understood.
+    pub async fn walls(&self) -> io::Result<Option<Walls>> {
+        let Some(executable) = &self.executable else { return Ok(None) };
+        let mut command = self.command(executable);
+        let answer = timeout(self.wall_time, command.arg(WALLS_ARGUMENT).output()).await??;
+        Ok(Some(serde_json::from_slice(&answer.stdout)?))
     }
 
     /// Extracts one document: plain text, markdown, code and data in this process, where no parser is involved, the rest
@@ -83,7 +102,7 @@ impl Sandbox {
             declared: declared.map(str::to_owned),
             size: bytes.len(),
         };
-        let mut child = start(executable).map_err(SandboxError::Unavailable)?;
+        let mut child = self.command(executable).spawn().map_err(SandboxError::Unavailable)?;
         match timeout(self.wall_time, talk(&mut child, &header, bytes)).await {
             Ok(answer) => answer,
             Err(_) => {
@@ -92,6 +111,27 @@ impl Sandbox {
                 Err(too_long(self.wall_time).into())
             }
         }
+    }
+
+    fn command(&self, executable: &Path) -> Command {
+        let mut command = match self.nice {
+            Some(nice) => {
+                let mut command = Command::new(nice);
+                command.args(["-n", NICENESS]).arg(executable);
+                command
+            }
+            None => Command::new(executable),
+        };
+        command
+            .arg(CHILD_ARGUMENT)
+            .env_clear()
+            .envs(CHILD_ENVIRONMENT)
+            .current_dir("/")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        command
     }
 }
 
@@ -106,24 +146,11 @@ async fn extract_here(
     let (bytes, name, declared) = (bytes.to_vec(), name.map(str::to_owned), declared.map(str::to_owned));
     let extraction = tokio::task::spawn_blocking(move || {
         let source = Source { bytes: &bytes, name: name.as_deref(), declared: declared.as_deref() };
-        let is_allowed = parsers_too || sniff(&source)?.is_plain();
+        let is_allowed = parsers_too || is_plain(&source);
         if is_allowed { extract(&source).map(Some) } else { Ok(None) }
     });
     // Only a runtime that shuts down cancels it: the extraction itself catches panics.
     Ok(extraction.await.map_err(|error| SandboxError::Unavailable(io::Error::other(error)))??)
-}
-
-fn start(executable: &Path) -> io::Result<Child> {
-    Command::new(executable)
-        .arg(CHILD_ARGUMENT)
-        .env_clear()
-        .envs(CHILD_ENVIRONMENT)
-        .current_dir("/")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()
 }
 
 /// Sends the document and waits for the result.

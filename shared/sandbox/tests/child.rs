@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use content::{Extracted, FailureCode, Format};
-use sandbox::{CHILD_ARGUMENT, Sandbox, SandboxError, child_main};
+use sandbox::{CHILD_ARGUMENT, Sandbox, SandboxError, child_main, confine};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().collect();
@@ -46,15 +46,73 @@ fn play(fate: &str) -> ExitCode {
             let _ = std::io::stdin().read_to_end(&mut Vec::new());
             let mut names: Vec<String> = std::env::vars().map(|(name, _)| name).collect();
             names.sort();
-            let text = names.join(" ");
-            let (title, properties) = (None, Default::default());
-            let answer: Result<_, content::Failure> =
-                Ok(Extracted { format: Format::Pdf, text, title, properties });
-            let _ = serde_json::to_writer(std::io::stdout(), &answer);
+            tell(names.join(" "));
+        }
+        "descriptors" => {
+            let _ = std::io::stdin().read_to_end(&mut Vec::new());
+            tell(descriptors().join(" "));
+        }
+        "escape" => {
+            confine().expect("the limits can be set");
+            let mut secret = Vec::new();
+            let _ = std::io::stdin().read_to_end(&mut secret);
+            tell(escape());
         }
         _ => return child_main(),
     }
     ExitCode::SUCCESS
+}
+
+/// Answers as a child does that has read a document.
+fn tell(text: String) {
+    let (title, properties) = (None, Default::default());
+    let answer: Result<_, content::Failure> = Ok(Extracted { format: Format::Pdf, text, title, properties });
+    let _ = serde_json::to_writer(std::io::stdout(), &answer);
+}
+
+/// What the open descriptors of this process lead to.
+fn descriptors() -> Vec<String> {
+    let open = std::fs::read_dir("/proc/self/fd").expect("the folder of descriptors");
+    let targets = open.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok());
+    targets.map(|target| target.display().to_string()).collect()
+}
+
+/// Tries whatever a hijacked parser would try, and returns what succeeded.
+fn escape() -> String {
+    let executable = own_executable_by_argument();
+    let folder = executable.parent().expect("it is in a folder").to_owned();
+    let attempts: [(&str, bool); 9] = [
+        ("read a file of the system", std::fs::read("/etc/passwd").is_ok()),
+        ("read the data folder", std::fs::read(folder.join("secret.key")).is_ok()),
+        ("list the data folder", std::fs::read_dir(&folder).is_ok()),
+        ("read the environment of its parent", std::fs::read(parent_environment()).is_ok()),
+        ("write a file", std::fs::write(folder.join("left"), "x").is_ok()),
+        ("open a connection", std::net::TcpStream::connect(("127.0.0.1", 9)).is_ok_or_refused()),
+        ("listen", std::net::TcpListener::bind("127.0.0.1:0").is_ok()),
+        ("send a datagram", std::net::UdpSocket::bind("127.0.0.1:0").is_ok()),
+        ("start a program", std::process::Command::new("/bin/true").spawn().is_ok()),
+    ];
+    attempts.into_iter().filter(|(_, worked)| *worked).map(|(what, _)| what).collect::<Vec<_>>().join(", ")
+}
+
+/// The path under which this child was started, a link in a folder with a secret.
+fn own_executable_by_argument() -> PathBuf {
+    std::env::args().next().expect("it has a name").into()
+}
+
+fn parent_environment() -> String {
+    format!("/proc/{}/environ", std::os::unix::process::parent_id())
+}
+
+trait OrRefused {
+    /// Whether a connection was made, or tried and refused by the other side.
+    fn is_ok_or_refused(&self) -> bool;
+}
+
+impl<T> OrRefused for std::io::Result<T> {
+    fn is_ok_or_refused(&self) -> bool {
+        self.as_ref().map_or_else(|error| error.kind() == std::io::ErrorKind::ConnectionRefused, |_| true)
+    }
 }
 
 /// Recurses until the stack is used up.
@@ -74,6 +132,9 @@ fn run() -> ExitCode {
         the_fate_of_the_child_is_told().await;
         a_document_that_takes_too_long_is_given_up().await;
         a_child_sees_no_environment().await;
+        a_child_has_no_file_of_its_parent_open().await;
+        a_child_reaches_nothing_but_its_document().await;
+        tables_are_read_in_a_child_within_its_memory().await;
         a_large_document_fits_through_the_pipes().await;
         office_files_and_mail_are_read_in_a_child().await;
         a_bomb_ends_with_a_limit_and_the_next_document_is_read().await;
@@ -160,6 +221,43 @@ async fn a_child_sees_no_environment() {
     let (sandbox, _folder) = fated("environment");
     let seen = sandbox.extract(&fixture("two-pages.pdf"), None, None).await.expect("it answers");
     assert_eq!(seen.text, "MALLOC_ARENA_MAX RAYON_NUM_THREADS");
+}
+
+async fn a_child_has_no_file_of_its_parent_open() {
+    let (sandbox, folder) = fated("descriptors");
+    let before = descriptors();
+    let _file = std::fs::File::create(folder.path().join("database")).expect("a file is made");
+    let _socket = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    // Whoever started this process may have left it something without a mark to close it.
+    let own: Vec<String> = descriptors().into_iter().filter(|target| !before.contains(target)).collect();
+    assert!(own.len() >= 2, "{own:?}");
+    let seen = sandbox.extract(&fixture("two-pages.pdf"), None, None).await.expect("it answers");
+    assert!(seen.text.contains("pipe:"), "{}", seen.text);
+    let leaked = own.iter().find(|target| seen.text.split(' ').any(|open| open == *target));
+    assert_eq!(leaked, None);
+}
+
+async fn a_child_reaches_nothing_but_its_document() {
+    let (sandbox, folder) = fated("escape");
+    std::fs::write(folder.path().join("secret.key"), "secret").expect("a file is made");
+    let walls =
+        Sandbox::child(own_executable()).walls().await.expect("a child tells").expect("there is a child");
+    let reached = sandbox.extract(&fixture("two-pages.pdf"), None, None).await.expect("it answers");
+    // Where the kernel lacks the filter, files and connections are out of reach all the same, by the limit on open files.
+    let possible = if walls.seccomp { "" } else { "start a program" };
+    assert_eq!(reached.text, possible, "{walls}");
+    assert!(!folder.path().join("left").exists());
+}
+
+async fn tables_are_read_in_a_child_within_its_memory() {
+    let nowhere = Sandbox::child("/nonexistent".into()).extract(b"a,b\n1,2", Some("a.csv"), None).await;
+    assert!(matches!(nowhere, Err(SandboxError::Unavailable(_))), "{nowhere:?}");
+    let sandbox = Sandbox::child(own_executable());
+    let table = sandbox.extract(b"a,b\n1,2", Some("a.csv"), None).await.expect("it is read");
+    assert_eq!(table.text, "# a\n\n| a | b |\n| --- | --- |\n| 1 | 2 |");
+    let commas = sandbox.extract(&vec![b','; 29 << 20], Some("a.csv"), None).await;
+    let said = "The table has a row of more than 16384 cells; send fewer columns.";
+    assert!(matches!(&commas, Err(SandboxError::Content(failure)) if failure.message == said), "{commas:?}");
 }
 
 async fn a_large_document_fits_through_the_pipes() {

@@ -1,0 +1,161 @@
+//! What a child gives up before it reads a document, and can never get back.
+
+use std::fmt;
+use std::io;
+
+use rlimit::Resource;
+
+/// What a child may allocate, in bytes, the stack of its parser included: with the pages of the program itself it stays
+/// below 512 MiB resident. Parsers of hostile files took 2 to 6 GiB.
+const MEMORY_BYTES: u64 = 480 * 1024 * 1024;
+/// The address space of a child, in bytes, for systems that do not count what is allocated.
+const ADDRESS_SPACE_BYTES: u64 = 1024 * 1024 * 1024;
+/// The processor time of a child, in seconds. More threads than one cannot stretch it.
+const CPU_SECONDS: u64 = 60;
+/// Standard input, output and error: with these open, a child can open nothing more, neither a file nor a socket.
+const OPEN_FILES: u64 = 3;
+
+/// Which of the walls that depend on the kernel stand around a child. Limits on memory, time and open files always do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Walls {
+    /// Landlock: no file, no network, whatever the user of the process may do.
+    pub landlock: bool,
+    /// Seccomp: no system call but those that a computation needs, so no program is started and nothing is opened.
+    pub seccomp: bool,
+}
+
+impl fmt::Display for Walls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = |is_up: bool| if is_up { "in force" } else { "not offered by this kernel" };
+        let (landlock, seccomp) = (state(self.landlock), state(self.seccomp));
+        write!(f, "limits in force, landlock {landlock}, seccomp {seccomp}")
+    }
+}
+
+/// Confines this process for good: a document is all that it can reach, and a result all that it can write. To be called
+/// before a second thread runs.
+///
+/// # Errors
+/// When a limit cannot be set. A kernel that lacks a wall is no error: what is in force is returned.
+pub fn confine() -> io::Result<Walls> {
+    // Where memory runs short, the system ends a child and not the server. It is a favour, so it may fail.
+    let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
+    let landlock = kernel::close_files();
+    limit(&[
+        (Resource::DATA, MEMORY_BYTES),
+        (Resource::AS, ADDRESS_SPACE_BYTES),
+        (Resource::CPU, CPU_SECONDS),
+        (Resource::CORE, 0),
+        (Resource::FSIZE, 0),
+        (Resource::NOFILE, OPEN_FILES),
+    ])?;
+    Ok(Walls { landlock, seccomp: kernel::filter_calls() })
+}
+
+/// Sets limits that the process cannot lift again.
+fn limit(limits: &[(Resource, u64)]) -> io::Result<()> {
+    for (resource, limit) in limits {
+        // A lower limit of the surroundings stays.
+        let (_, hard) = resource.get()?;
+        let limit = (*limit).min(hard);
+        resource.set(limit, limit)?;
+    }
+    Ok(())
+}
+
+#[cfg(target_os = "linux")]
+mod kernel {
+    use std::collections::BTreeMap;
+
+    use landlock::{ABI, Access, AccessFs, AccessNet, Ruleset, RulesetAttr, RulesetStatus, Scope};
+    use seccompiler::{
+        BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition,
+        SeccompFilter, SeccompRule, apply_filter,
+    };
+
+    /// What a computation needs that reads and writes open pipes, allocates, and runs threads.
+    const CALLS: &[i64] = &[
+        libc::SYS_brk,
+        libc::SYS_clock_gettime,
+        libc::SYS_clock_nanosleep,
+        libc::SYS_close,
+        libc::SYS_exit,
+        libc::SYS_exit_group,
+        libc::SYS_fcntl,
+        libc::SYS_fstat,
+        libc::SYS_futex,
+        libc::SYS_getpid,
+        libc::SYS_getrandom,
+        libc::SYS_gettid,
+        libc::SYS_lseek,
+        libc::SYS_madvise,
+        libc::SYS_mmap,
+        libc::SYS_mprotect,
+        libc::SYS_mremap,
+        libc::SYS_munmap,
+        libc::SYS_nanosleep,
+        libc::SYS_ppoll,
+        libc::SYS_read,
+        libc::SYS_restart_syscall,
+        libc::SYS_rseq,
+        libc::SYS_rt_sigaction,
+        libc::SYS_rt_sigprocmask,
+        libc::SYS_rt_sigreturn,
+        libc::SYS_sched_getaffinity,
+        libc::SYS_sched_yield,
+        libc::SYS_set_robust_list,
+        libc::SYS_sigaltstack,
+        libc::SYS_write,
+        libc::SYS_writev,
+    ];
+
+    /// Forbids every file and every connection; whether the kernel does so.
+    pub(super) fn close_files() -> bool {
+        // What an older kernel lacks of this version is left out by the crate.
+        const VERSION: ABI = ABI::V6;
+        let ruleset = Ruleset::default()
+            .handle_access(AccessFs::from_all(VERSION))
+            .and_then(|ruleset| ruleset.handle_access(AccessNet::from_all(VERSION)))
+            .and_then(|ruleset| ruleset.scope(Scope::from_all(VERSION)))
+            .and_then(Ruleset::create)
+            .and_then(|ruleset| ruleset.restrict_self());
+        ruleset.is_ok_and(|status| status.ruleset != RulesetStatus::NotEnforced)
+    }
+
+    /// Forbids every other system call; whether the kernel does so.
+    pub(super) fn filter_calls() -> bool {
+        program().is_ok_and(|program| apply_filter(&program).is_ok())
+    }
+
+    fn program() -> Result<BpfProgram, BackendError> {
+        let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
+            CALLS.iter().map(|call| (*call, Vec::new())).collect();
+        // A thread, but no process.
+        let thread = libc::CLONE_THREAD as u64;
+        rules.insert(libc::SYS_clone, vec![argument(0, SeccompCmpOp::MaskedEq(thread), thread)?]);
+        // Signals and limits of this process only.
+        let own = u64::from(std::process::id());
+        rules.insert(libc::SYS_tgkill, vec![argument(0, SeccompCmpOp::Eq, own)?]);
+        rules.insert(libc::SYS_prlimit64, vec![argument(0, SeccompCmpOp::Eq, 0)?]);
+        // As on a kernel without the call: the C library then takes an older one, such as `clone` for `clone3`.
+        let refused = SeccompAction::Errno(libc::ENOSYS as u32);
+        let machine = std::env::consts::ARCH.try_into()?;
+        SeccompFilter::new(rules, refused, SeccompAction::Allow, machine)?.try_into()
+    }
+
+    fn argument(place: u8, operator: SeccompCmpOp, value: u64) -> Result<SeccompRule, BackendError> {
+        let condition = SeccompCondition::new(place, SeccompCmpArgLen::Dword, operator, value)?;
+        SeccompRule::new(vec![condition])
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod kernel {
+    pub(super) fn close_files() -> bool {
+        false
+    }
+
+    pub(super) fn filter_calls() -> bool {
+        false
+    }
+}
