@@ -20,6 +20,7 @@ mod conversations_grow;
 mod delete;
 mod delete_container;
 mod delete_container_log;
+mod fairness;
 mod files;
 mod filters;
 mod freshness;

@@ -183,7 +183,7 @@ fn queues_are_those_of_the_layout() {
 }
 
 #[test]
-fn every_queue_is_read_by_its_function_within_the_visibility_timeout() {
+fn every_queue_is_read_by_its_function_in_batches_of_the_layout_within_the_visibility_timeout() {
     let template = template();
     let mut readers = BTreeMap::new();
     for (id, function) in resources(&template, "AWS::Serverless::Function") {
@@ -192,6 +192,9 @@ fn every_queue_is_read_by_its_function_within_the_visibility_timeout() {
             assert_eq!(event["FunctionResponseTypes"], json!(["ReportBatchItemFailures"]), "{id}: {queue}");
             let visible_after = properties(&template, queue)["VisibilityTimeout"].as_u64().unwrap();
             assert_eq!(6 * function["Timeout"].as_u64().unwrap(), visible_after, "{id}: {queue}");
+            let own = QUEUES.iter().find(|layout| id_of(&template, layout.name) == queue);
+            let batch_size = own.map_or(10, |layout| layout.batch_size);
+            assert_eq!(event["BatchSize"], batch_size, "{id}: {queue}");
             let before = readers.insert(queue, built_from(&template, id));
             assert_eq!(before, None, "{queue} has two readers");
         }

@@ -4,6 +4,7 @@
 pub mod cli;
 mod command;
 mod outside;
+mod places;
 mod routes;
 mod system;
 pub mod transfer;

@@ -1,15 +1,20 @@
 //! What event source mappings and the schedule do on AWS: polls the queues and hands batches to the same workers.
+//! Documents are processed fairly among organizations (`documents`).
+
+mod documents;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
-use aws::{Message, Receiver};
+use aws::layout::QueueLayout;
+use aws::{Message, Receiver, layout};
 use domain::ports::Overdue;
 use domain::{Delivery, Outcome, Timestamp, Worker};
 use importer::Importer;
 use keeper::Keeper;
 use processor::Processor;
+use tokio::runtime::Runtime;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tracing::warn;
@@ -30,12 +35,16 @@ const EXPIRE_EVERY_SWEEPS: u32 = 60;
 pub struct Workers {
     tasks: JoinSet<()>,
     stop: watch::Sender<bool>,
+    /// Threads of their own for documents, which compute for seconds: those of the server answer requests meanwhile.
+    threads: Option<Runtime>,
 }
 
+/// A queue and who works it off.
 #[derive(Clone)]
 struct Source {
     receiver: Receiver,
     worker: Arc<dyn Worker>,
+    layout: QueueLayout,
     dead: bool,
 }
 
@@ -51,16 +60,25 @@ impl Workers {
         let (stop, stopped) = watch::channel(false);
         let (swept, ready) = watch::channel(false);
         let mut tasks = JoinSet::new();
-        for source in sources(system, outside).await? {
+        let threads = documents::threads()?;
+        for mut source in sources(system, outside).await? {
             let mut ready = ready.clone();
             let stopped = stopped.clone();
+            let (jobs, threads) = (system.ctx.jobs.clone(), threads.handle().clone());
+            if source.layout.batch_size == 1 && !source.dead {
+                source.receiver = source.receiver.one_at_a_time();
+            }
             tasks.spawn(async move {
                 ready.wait_for(|swept| *swept).await.ok();
-                poll(source, stopped).await;
+                if source.layout == layout::PROCESS && !source.dead {
+                    documents::poll(source, jobs, threads, stopped).await;
+                } else {
+                    poll(source, stopped).await;
+                }
             });
         }
         tasks.spawn(sweep_often(system.clone(), stopped, swept));
-        Ok(Self { tasks, stop })
+        Ok(Self { tasks, stop, threads: Some(threads) })
     }
 
     /// Lets the batches at hand end, and stops.
@@ -70,29 +88,38 @@ impl Workers {
     }
 }
 
+impl Drop for Workers {
+    fn drop(&mut self) {
+        if let Some(threads) = self.threads.take() {
+            // What is still at work may block, and this must not.
+            threads.shutdown_background();
+        }
+    }
+}
+
 async fn sources(system: &System, outside: &Outside) -> Result<Vec<Source>> {
     let processor: Arc<dyn Worker> = Arc::new(Processor::new(system.ctx.clone(), outside.readers.clone()));
     let keeper: Arc<dyn Worker> = Arc::new(Keeper::new(system.ctx.clone()));
     let importer: Arc<dyn Worker> = Arc::new(Importer::new(outside.engine(&system.ctx)));
     let names = &system.names;
-    let source = |queue: &str, worker: &Arc<dyn Worker>, dead| Source {
+    let source = |queue: &str, worker: &Arc<dyn Worker>, layout, dead| Source {
         receiver: Receiver::new(system.clients.sqs.clone(), queue.to_owned()),
         worker: worker.clone(),
+        layout,
         dead,
     };
-    // Two pollers process: while one batch waits for a parser, the other computes.
     let mut sources = vec![
-        source(&names.process_queue, &processor, false),
-        source(&names.process_queue, &processor, false),
-        source(&names.commit_queue, &processor, false),
-        source(&names.keeper_queue, &keeper, false),
+        source(&names.process_queue, &processor, layout::PROCESS, false),
+        source(&names.commit_queue, &processor, layout::COMMIT, false),
+        source(&names.keeper_queue, &keeper, layout::KEEPER, false),
         // Two connections are synchronized at a time.
-        source(&names.sync_queue, &importer, false),
-        source(&names.sync_queue, &importer, false),
+        source(&names.sync_queue, &importer, layout::SYNC, false),
+        source(&names.sync_queue, &importer, layout::SYNC, false),
     ];
     let dead = aws::queue_urls(&system.clients).await?;
     // The keeper's own dead letters are for a person, as on AWS, and connections that are due are sent again anyway.
-    sources.extend(dead.iter().take(2).map(|queue| source(queue, &keeper, true)));
+    let with_layout = dead.iter().zip([layout::PROCESS, layout::COMMIT]);
+    sources.extend(with_layout.map(|(queue, layout)| source(queue, &keeper, layout, true)));
     Ok(sources)
 }
 

@@ -34,6 +34,8 @@ pub struct QueueLayout {
     pub dead: &'static str,
     /// The time-out of the function that reads it. A received message stays hidden six times as long, as AWS advises.
     pub function_timeout_seconds: u32,
+    /// How many messages its function takes at a time.
+    pub batch_size: u32,
 }
 
 impl QueueLayout {
@@ -78,14 +80,19 @@ pub const UPLOAD_SUFFIX: &str = "/upload";
 
 /// Documents to process, read by the processor.
 pub const PROCESS: QueueLayout =
-    QueueLayout { name: "process", dead: "process-dead", function_timeout_seconds: 120 };
+    QueueLayout { name: "process", dead: "process-dead", function_timeout_seconds: 120, batch_size: 1 };
 /// Processed documents to commit, one batch at a time per container, read by the processor.
-pub const COMMIT: QueueLayout =
-    QueueLayout { name: "commit.fifo", dead: "commit-dead.fifo", function_timeout_seconds: 120 };
+pub const COMMIT: QueueLayout = QueueLayout {
+    name: "commit.fifo",
+    dead: "commit-dead.fifo",
+    function_timeout_seconds: 120,
+    batch_size: 10,
+};
 /// Purges and compactions, read by the keeper.
 pub const KEEPER: QueueLayout =
-    QueueLayout { name: "keeper", dead: "keeper-dead", function_timeout_seconds: 120 };
+    QueueLayout { name: "keeper", dead: "keeper-dead", function_timeout_seconds: 120, batch_size: 1 };
 /// Connections to move on, read by the importer.
-pub const SYNC: QueueLayout = QueueLayout { name: "sync", dead: "sync-dead", function_timeout_seconds: 120 };
+pub const SYNC: QueueLayout =
+    QueueLayout { name: "sync", dead: "sync-dead", function_timeout_seconds: 120, batch_size: 1 };
 /// All queues.
 pub const QUEUES: [QueueLayout; 4] = [PROCESS, COMMIT, KEEPER, SYNC];

@@ -23,12 +23,20 @@ pub struct Message {
 pub struct Receiver {
     client: aws_sdk_sqs::Client,
     queue: String,
+    /// How many messages are taken at a time.
+    most: i32,
 }
 
 impl Receiver {
     /// Reads the queue at this address.
     pub fn new(client: aws_sdk_sqs::Client, queue: String) -> Self {
-        Self { client, queue }
+        Self { client, queue, most: 10 }
+    }
+
+    /// The same queue, one message at a time: none waits for the work that another one makes.
+    #[must_use]
+    pub fn one_at_a_time(self) -> Self {
+        Self { most: 1, ..self }
     }
 
     /// Up to ten messages, waiting up to `wait` (at most 20 s) for the first.
@@ -37,7 +45,7 @@ impl Receiver {
     /// When the queue does not answer.
     pub async fn receive(&self, wait: Duration) -> PortResult<Vec<Message>> {
         let seconds = i32::try_from(wait.as_secs().min(20)).unwrap_or(20);
-        let request = self.client.receive_message().queue_url(&self.queue).max_number_of_messages(10);
+        let request = self.client.receive_message().queue_url(&self.queue).max_number_of_messages(self.most);
         let request =
             request.message_system_attribute_names(MessageSystemAttributeName::ApproximateReceiveCount);
         let answer = request.wait_time_seconds(seconds).send().await.map_err(port_error)?;

@@ -1,0 +1,117 @@
+//! The places in which documents are processed at the same time, and who may have the next one.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use domain::OrgId;
+use tokio::sync::Notify;
+use tokio::time::{Instant, timeout_at};
+
+/// A number of places shared among organizations.
+///
+/// An organization gets another place only while it has fewer than are free (a dynamic threshold, as switches share their
+/// buffer among ports): alone it gets half of them, the next one half of the rest. So whoever floods leaves places to
+/// others, without a number being set aside for anybody.
+pub(crate) struct Places {
+    all: usize,
+    taken: Mutex<HashMap<OrgId, usize>>,
+    left: Notify,
+}
+
+/// A place, until it is dropped.
+pub(crate) struct Place {
+    places: Arc<Places>,
+    org: OrgId,
+}
+
+impl Places {
+    pub(crate) fn new(all: usize) -> Arc<Self> {
+        Arc::new(Self { all, taken: Mutex::default(), left: Notify::new() })
+    }
+
+    /// Takes a place for an organization; `None` if it may not have another within `patience`. One task at a time may
+    /// wait.
+    pub(crate) async fn take(self: &Arc<Self>, org: &OrgId, patience: Duration) -> Option<Place> {
+        let end = Instant::now() + patience;
+        loop {
+            if let Some(place) = self.try_take(org) {
+                return Some(place);
+            }
+            timeout_at(end, self.left.notified()).await.ok()?;
+        }
+    }
+
+    /// Waits until a place is free. One task at a time may wait.
+    pub(crate) async fn one_is_free(&self) {
+        while self.free(&self.taken()) == 0 {
+            self.left.notified().await;
+        }
+    }
+
+    fn try_take(self: &Arc<Self>, org: &OrgId) -> Option<Place> {
+        let mut taken = self.taken();
+        let own = taken.get(org).copied().unwrap_or_default();
+        if own >= self.free(&taken) {
+            return None;
+        }
+        taken.insert(org.clone(), own + 1);
+        Some(Place { places: self.clone(), org: org.clone() })
+    }
+
+    fn free(&self, taken: &HashMap<OrgId, usize>) -> usize {
+        self.all.saturating_sub(taken.values().sum())
+    }
+
+    fn taken(&self) -> MutexGuard<'_, HashMap<OrgId, usize>> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut taken = self.places.taken();
+        let left = taken.get(&self.org).map_or(0, |own| own.saturating_sub(1));
+        if left == 0 {
+            taken.remove(&self.org);
+        } else {
+            taken.insert(self.org.clone(), left);
+        }
+        drop(taken);
+        self.places.left.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn org(name: &str) -> OrgId {
+        OrgId::parse(name).expect("a name of an organization")
+    }
+
+    #[test]
+    fn no_organization_takes_the_places_of_the_others() {
+        let places = Places::new(8);
+        let mut held = Vec::new();
+        for (name, share) in [("flood", 4), ("second", 2), ("third", 1), ("quiet", 1)] {
+            let mut own: Vec<Place> = std::iter::from_fn(|| places.try_take(&org(name))).collect();
+            assert_eq!(own.len(), share, "{name}");
+            held.append(&mut own);
+        }
+        assert!(places.try_take(&org("late")).is_none(), "all are taken");
+        held.clear();
+        assert_eq!(places.free(&places.taken()), 8);
+    }
+
+    #[tokio::test]
+    async fn a_place_that_becomes_free_goes_to_who_waits() {
+        let places = Places::new(2);
+        let first = places.try_take(&org("a")).expect("a place");
+        assert!(places.take(&org("a"), Duration::ZERO).await.is_none(), "it has its share");
+        let same = org("a");
+        let wait = places.take(&same, Duration::from_secs(60));
+        let (second, ()) = tokio::join!(wait, async { drop(first) });
+        assert!(second.is_some());
+    }
+}
