@@ -51,7 +51,10 @@ fn clippy_is_overruled_about_clock_and_environment_in_these_places_only() {
 #[test]
 fn random_values_come_from_the_types_they_are_for() {
     let places = naming(&["rand::", "getrandom", "Uuid::new"]);
-    let is_ours = |path: &&String| !path.starts_with("shared/embedded/") && !path.contains("/tests/");
+    // The child of the sandbox may ask the system for them, as its hash maps do.
+    let others = ["shared/embedded/", "shared/sandbox/src/walls.rs"];
+    let is_ours =
+        |path: &&String| !others.iter().any(|other| path.starts_with(other)) && !path.contains("/tests/");
     let ours: Vec<_> = places.iter().filter(is_ours).collect();
     let tickets = "shared/domain/src/usecase/connections/tickets.rs";
     let (jitter, boundary) = ("shared/remote/src/models/chat.rs", "shared/remote/src/models/multipart.rs");

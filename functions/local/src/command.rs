@@ -63,18 +63,6 @@ fn log_to_stderr(filter: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Says once what stands around the parsers of documents. Where nothing can be learned, the first document tells.
-async fn log_walls(outside: &Outside) {
-    match outside.readers.sandbox.walls().await {
-        Ok(Some(walls)) => tracing::info!(%walls, "parsers run in child processes: {walls}"),
-        Ok(None) => {}
-        Err(error) => {
-            let error: &dyn std::error::Error = &error;
-            tracing::warn!(error, "cannot start a child process for parsers");
-        }
-    }
-}
-
 /// Resolves on Ctrl-C or a polite request to end.
 async fn interrupted() {
     use tokio::signal::unix::{SignalKind, signal};

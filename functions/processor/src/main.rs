@@ -13,6 +13,10 @@ fn main() -> anyhow::Result<std::process::ExitCode> {
         fetcher: Fetcher::new(Network::public()),
         models: Models::new(ModelSettings::from_environment(lambda::variable)),
     };
-    lambda::queue(|ctx| Processor::new(ctx, readers))?;
+    lambda::queue(|ctx| {
+        let told = readers.clone();
+        tokio::spawn(async move { told.log_walls().await });
+        Processor::new(ctx, readers)
+    })?;
     Ok(std::process::ExitCode::SUCCESS)
 }

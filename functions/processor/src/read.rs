@@ -9,6 +9,7 @@ use domain::conversation::{self, Turn};
 use domain::{BodyForm, Document, DocumentType, Failure, FailureCode, PortError};
 use remote::{FetchError, FetchErrorKind, Fetcher, ModelError, Models};
 use sandbox::{Sandbox, SandboxError};
+use tracing::{info, warn};
 
 /// What reads content: parsers behind a wall, pages of the internet, models for pictures and sound.
 #[derive(Clone)]
@@ -51,6 +52,22 @@ impl ReadError {
 }
 
 impl Readers {
+    /// Says what stands around the parsers, to be called once at the start of a process.
+    pub async fn log_walls(&self) {
+        match self.sandbox.walls().await {
+            Ok(Some(walls)) if walls.are_complete() => {
+                info!(%walls, "parsers run in child processes: {walls}");
+            }
+            Ok(Some(walls)) => warn!(%walls, "parsers run in child processes: {walls}"),
+            Ok(None) => {}
+            // The first document that needs one will fail, and tell its sender.
+            Err(error) => {
+                let error: &dyn std::error::Error = &error;
+                warn!(error, "cannot start a child process for parsers");
+            }
+        }
+    }
+
     /// Reads a body.
     pub(crate) async fn read(&self, document: &Document, body: &Bytes) -> Result<Text, ReadError> {
         match &document.body.form {

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use content::{Extracted, Failure, Source};
 
+use crate::Header;
 use crate::walls::confine;
-use crate::{Header, WALLS_ARGUMENT};
 
 /// The longest header that is believed.
 const MAX_HEADER_BYTES: u32 = 64 * 1024;
@@ -28,11 +28,11 @@ pub fn child_main() -> ExitCode {
 
 fn serve() -> io::Result<()> {
     let walls = confine()?;
-    if std::env::args().nth(2).as_deref() == Some(WALLS_ARGUMENT) {
-        return Ok(serde_json::to_writer(io::stdout().lock(), &walls)?);
-    }
     let mut input = io::stdin().lock();
     let header = read_header(&mut input)?;
+    if header.asks_for_walls {
+        return Ok(serde_json::to_writer(io::stdout().lock(), &walls)?);
+    }
     // Growing while it is read would take twice the memory.
     let mut bytes = Vec::with_capacity(header.size);
     input.read_to_end(&mut bytes)?;

@@ -19,8 +19,6 @@ use content::Failure;
 
 /// The first argument that makes an executable call [`child_main`].
 pub const CHILD_ARGUMENT: &str = "extract-child";
-/// The argument after it that makes the child tell its walls instead of reading a document.
-const WALLS_ARGUMENT: &str = "walls";
 
 /// Why there is no text.
 #[derive(Debug, thiserror::Error)]
@@ -40,4 +38,6 @@ struct Header {
     declared: Option<String>,
     /// How many bytes follow.
     size: usize,
+    /// Whether the child is to tell its walls instead of reading a document.
+    asks_for_walls: bool,
 }

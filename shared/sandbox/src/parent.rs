@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::time::timeout;
 
-use crate::{CHILD_ARGUMENT, Header, SandboxError, WALLS_ARGUMENT, Walls};
+use crate::{CHILD_ARGUMENT, Header, SandboxError, Walls};
 
 /// How long a document may take, start of the process included.
 pub const WALL_TIME: Duration = Duration::from_secs(60);
@@ -65,9 +65,13 @@ impl Sandbox {
     /// When no child can be started or understood.
     pub async fn walls(&self) -> io::Result<Option<Walls>> {
         let Some(executable) = &self.executable else { return Ok(None) };
-        let mut command = self.command(executable);
-        let answer = timeout(self.wall_time, command.arg(WALLS_ARGUMENT).output()).await??;
-        Ok(Some(serde_json::from_slice(&answer.stdout)?))
+        let header = Header { name: None, declared: None, size: 0, asks_for_walls: true };
+        let mut child = self.command(executable).spawn()?;
+        let (input, output) = (child.stdin.take(), child.stdout.take());
+        let talk = async { tokio::join!(send(input, &header, &[]), receive(output, MAX_RESULT_BYTES)) };
+        let (written, answer) = timeout(self.wall_time, talk).await?;
+        written?;
+        Ok(Some(serde_json::from_slice(&answer?)?))
     }
 
     /// Extracts one document: plain text, markdown, code and data in this process, where no parser is involved, the rest
@@ -101,6 +105,7 @@ impl Sandbox {
             name: name.map(str::to_owned),
             declared: declared.map(str::to_owned),
             size: bytes.len(),
+            asks_for_walls: false,
         };
         let mut child = self.command(executable).spawn().map_err(SandboxError::Unavailable)?;
         match timeout(self.wall_time, talk(&mut child, &header, bytes)).await {

@@ -24,6 +24,13 @@ pub struct Walls {
     pub seccomp: bool,
 }
 
+impl Walls {
+    /// Whether the kernel offers all of them.
+    pub fn are_complete(self) -> bool {
+        self.landlock && self.seccomp
+    }
+}
+
 impl fmt::Display for Walls {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = |is_up: bool| if is_up { "in force" } else { "not offered by this kernel" };
@@ -63,7 +70,8 @@ fn limit(limits: &[(Resource, u64)]) -> io::Result<()> {
     Ok(())
 }
 
-#[cfg(target_os = "linux")]
+// The numbers of system calls are 64 bits wide where the filter knows the processor.
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 mod kernel {
     use std::collections::BTreeMap;
 
@@ -149,7 +157,7 @@ mod kernel {
     }
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
 mod kernel {
     pub(super) fn close_files() -> bool {
         false

@@ -14,7 +14,7 @@ use edge::{App, LoopbackPeer};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-use super::{interrupted, log_to_stderr, log_walls, outside};
+use super::{interrupted, log_to_stderr, outside};
 use crate::cli::Serve;
 use crate::outside::Outside;
 use crate::routes::{bucket_routes, routes};
@@ -36,7 +36,7 @@ pub(super) async fn serve(options: Serve) -> Result<()> {
     let system = System::open(&options.data.data, Some(public.trim_end_matches('/'))).await?;
     let public = public.trim_end_matches('/').to_owned();
     let outside = outside(&options.models, &options.drive, Some(public))?;
-    log_walls(&outside).await;
+    outside.readers.log_walls().await;
     let workers = Workers::start(&system, &outside).await?;
     let service = service(&system, &outside, options.cache_mb * 1024 * 1024, is_loopback(options.bind))?;
     greet(listener.local_addr()?, &options);

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{interrupted, log_to_stderr, log_walls, outside};
+use super::{interrupted, log_to_stderr, outside};
 use crate::cli::Work;
 use crate::system::System;
 use crate::workers::{Workers, work_until_idle};
@@ -11,7 +11,7 @@ pub(super) async fn work(options: Work) -> Result<()> {
     log_to_stderr(&options.log)?;
     let system = System::open(&options.data.data, None).await?;
     let outside = outside(&options.models, &options.drive, None)?;
-    log_walls(&outside).await;
+    outside.readers.log_walls().await;
     if options.until_idle {
         return work_until_idle(&system, &outside).await;
     }
