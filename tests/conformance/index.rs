@@ -146,6 +146,7 @@ async fn what_a_commit_leaves_behind_is_recorded_for_purging(setting: &Setting) 
 
 fn segment(name: &str, through: u64) -> SegmentRef {
     SegmentRef {
+        actions: None,
         blob: BlobRef::Object(format!("c/segments/{name}")),
         through,
         chunks: 3,

@@ -58,9 +58,12 @@ async fn every_message_arrives_at_its_queue(setting: &Setting) {
         let commit = Job::CommitV1 { document, revision, container: container.clone() };
         let purge = Job::PurgeV1 { container: container.clone(), purge: i.to_string() };
         let task = Job::TaskV1 { task: TaskId::random(), step: i };
+        let mend = Job::MendV1 { container: container.clone(), documents: Vec::new() };
         let compact = Job::CompactV1 { container };
         let sync = Job::SyncV1 { connection: ConnectionId::random() };
-        for (queue, work) in [(0, process), (1, commit), (2, purge), (2, task), (2, compact), (3, sync)] {
+        for (queue, work) in
+            [(0, process), (1, commit), (2, purge), (2, task), (2, compact), (2, mend), (3, sync)]
+        {
             let message = job(setting, work);
             wanted[queue].insert(message.to_text());
             all.push(message);

@@ -5,6 +5,7 @@
 mod containers;
 mod crash;
 mod history;
+mod orphans;
 mod refused;
 mod seeds;
 mod slow;

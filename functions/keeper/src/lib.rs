@@ -1,6 +1,7 @@
 //! What keeps the rest in order: purges, compaction, deletion and merge of containers, files that clients have uploaded
 //! themselves, dead letters, and every minute a sweep of what got stuck.
 
+mod orphans;
 mod rollup;
 mod sweep;
 
@@ -13,6 +14,7 @@ use domain::{
 };
 use tracing::{error, warn};
 
+pub use orphans::OrphanWalk;
 pub use rollup::roll_up;
 pub use sweep::{Swept, sweep};
 
@@ -60,6 +62,11 @@ impl Keeper {
             }
             Job::PurgeV1 { container, purge } => self::purge(&self.ctx, &tenant, container, purge).await?,
             Job::CompactV1 { container } => compact(&self.ctx, &tenant, container).await?,
+            Job::MendV1 { container, documents } => {
+                if !is_gone(&self.ctx, &tenant, container).await? {
+                    index::mend(&self.ctx, &tenant, container, documents).await?;
+                }
+            }
             // The sweeper finds a task that is a dead letter.
             Job::TaskV1 { task, step } => run_task(&self.ctx, &tenant, task, *step).await?,
             Job::ProcessV1 { .. } | Job::CommitV1 { .. } | Job::SyncV1 { .. } => {
@@ -90,8 +97,12 @@ impl Worker for Keeper {
 
 /// Compacts a container, unless it was deleted: what is left of it goes, and a new segment would be in the way.
 async fn compact(ctx: &Ctx, tenant: &Tenant, container: &ContainerId) -> PortResult<()> {
+    if is_gone(ctx, tenant, container).await? { Ok(()) } else { index::compact(ctx, tenant, container).await }
+}
+
+async fn is_gone(ctx: &Ctx, tenant: &Tenant, container: &ContainerId) -> PortResult<bool> {
     let owner = ctx.containers.owners(tenant, std::slice::from_ref(container)).await?.pop();
-    if owner == Some(Owner::Gone) { Ok(()) } else { index::compact(ctx, tenant, container).await }
+    Ok(owner == Some(Owner::Gone))
 }
 
 /// Deletes the bytes of a purge record, then the record. Doing it again finds nothing left to do.

@@ -1,6 +1,6 @@
 //! The sweep: whatever a crash or a lost message left unfinished is picked up again.
 
-use domain::ports::{Overdue, PortResult};
+use domain::ports::{ERASE_AFTER_SECONDS, Overdue, PortResult};
 use domain::{Ctx, Envelope, Job, Timestamp};
 use tracing::{info, warn};
 
@@ -23,6 +23,8 @@ pub struct Swept {
     pub connections: usize,
     /// Hours of the request log that were counted.
     pub hours: usize,
+    /// Containers whose index is to be written anew, because it holds what was taken away.
+    pub erasures: usize,
 }
 
 /// Sends the messages of unfinished documents and tasks that were due before `before`, and of connections that are due,
@@ -60,14 +62,19 @@ pub async fn sweep(ctx: &Ctx, before: Timestamp) -> PortResult<Swept> {
             warn!(error = &error as &dyn std::error::Error, "could not count hours of the request log")
         }
     }
+    match send_erasures(ctx, now).await {
+        Ok(erasures) => swept.erasures = erasures,
+        Err(error) => warn!(error = &error as &dyn std::error::Error, "could not look for due erasures"),
+    }
     if swept != Swept::default() {
-        let Swept { documents, purges, tasks, connections, hours } = swept;
+        let Swept { documents, purges, tasks, connections, hours, erasures } = swept;
         info!(
             documents,
             purges,
             tasks,
             connections,
             hours,
+            erasures,
             "picked up {documents} documents, {purges} purges, {tasks} tasks and {connections} connections"
         );
     }
@@ -83,6 +90,19 @@ async fn send_due(ctx: &Ctx, now: Timestamp) -> PortResult<usize> {
         ctx.jobs.send(&messages).await?;
     }
     Ok(messages.len())
+}
+
+/// Asks for containers to be written anew whose index holds what was taken away. They are due again should this fail.
+async fn send_erasures(ctx: &Ctx, now: Timestamp) -> PortResult<usize> {
+    let due = ctx.index.due_erasures(now, LIMIT).await?;
+    for (org, container) in &due {
+        let job = Job::MendV1 { container: container.clone(), documents: Vec::new() };
+        let message = Envelope { org: org.clone(), job };
+        let again = now.plus_seconds(ERASE_AFTER_SECONDS);
+        ctx.index.postpone_erasure(&message.tenant(), container, again).await?;
+        ctx.jobs.send(&[message]).await?;
+    }
+    Ok(due.len())
 }
 
 async fn pick_up(ctx: &Ctx, overdue: &Overdue, before: Timestamp) -> PortResult<bool> {

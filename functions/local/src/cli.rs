@@ -43,13 +43,20 @@ pub enum Command {
     /// Write a container down, with documents, chunks and memories, as JSON lines
     ///
     /// The file has everything that is stored of the container. `import` makes the same container of it again, under
-    /// the same ids, on this machine or another one. It may run while a server runs on the same data folder.
+    /// the same ids, on this machine or another one. It may run while a server runs on the same data folder. Documents
+    /// that cannot be read are left out and named, and the exit code is 3.
     Export(Export),
     /// Read an export back, or memories of mem0, or threads and facts of Zep
     ///
     /// What is there already is left as it is: doing it again changes nothing, and goes on where an import was broken
     /// off. Conversations, and documents that were not done, are queued for a running server or `recollect work`.
     Import(Import),
+    /// Verify everything in the data folder, and repair what can be repaired
+    ///
+    /// Checks the databases, every record, the checksum of every stored blob, every index against its documents, and
+    /// looks for bytes that nothing names. Prints a line for each finding. The exit code is 0 when all is well, 1 when
+    /// something was found, 2 when the folder could not be checked. It may run while a server runs on the same folder.
+    Check(Check),
     /// Serve the embedded DynamoDB, S3 and SQS to the AWS CLI, `sam local` or any SDK
     ///
     /// Prints the environment variables that clients need. Several processes may use one data folder at a time.
@@ -64,6 +71,20 @@ pub struct Data {
     /// The data folder; it is created if it does not exist
     #[arg(long, env = "RECOLLECT_DATA", default_value = "./.recollect", value_name = "FOLDER")]
     pub data: PathBuf,
+}
+
+/// `recollect check`.
+#[derive(Debug, Clone, Args)]
+pub struct Check {
+    /// Where the data lies.
+    #[command(flatten)]
+    pub data: Data,
+    /// Make anew what is derived from documents, mark as failed what cannot be, and delete bytes that nothing names
+    #[arg(long)]
+    pub repair: bool,
+    /// What to log, as in `info` or `recall=debug,warn`; to standard error
+    #[arg(long, env = "RECOLLECT_LOG", default_value = "off", value_name = "FILTER")]
+    pub log: String,
 }
 
 /// `recollect serve`.

@@ -1,6 +1,7 @@
 //! The subcommands.
 
 mod aws_endpoints;
+mod check;
 mod demo;
 mod keys;
 mod serve;
@@ -21,22 +22,24 @@ pub fn run(cli: Cli) -> ExitCode {
     let result = runtime.map_err(anyhow::Error::from).and_then(|runtime| {
         let result = runtime.block_on(async {
             match cli.command {
-                None => serve::serve(cli.serve).await,
-                Some(Command::Serve(serve)) => serve::serve(serve).await,
-                Some(Command::Demo(demo)) => demo::demo(demo).await,
-                Some(Command::Keys(keys)) => keys::keys(keys.action).await,
-                Some(Command::Export(export)) => transfer::export(export).await,
-                Some(Command::Import(import)) => transfer::import(import).await,
-                Some(Command::AwsEndpoints(endpoints)) => aws_endpoints::aws_endpoints(endpoints).await,
-                Some(Command::Work(work)) => work::work(work).await,
+                None => serve::serve(cli.serve).await?,
+                Some(Command::Serve(serve)) => serve::serve(serve).await?,
+                Some(Command::Demo(demo)) => demo::demo(demo).await?,
+                Some(Command::Keys(keys)) => keys::keys(keys.action).await?,
+                Some(Command::Check(check)) => return Ok(check::run(check).await),
+                Some(Command::Export(export)) => return transfer::export(export).await,
+                Some(Command::Import(import)) => transfer::import(import).await?,
+                Some(Command::AwsEndpoints(endpoints)) => aws_endpoints::aws_endpoints(endpoints).await?,
+                Some(Command::Work(work)) => work::work(work).await?,
             }
+            Ok(ExitCode::SUCCESS)
         });
         // A blocking read that still runs must not hold up the end.
         runtime.shutdown_timeout(std::time::Duration::from_secs(2));
         result
     });
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             eprintln!("recollect: {error:#}");
             ExitCode::FAILURE

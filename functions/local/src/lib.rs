@@ -1,6 +1,7 @@
 //! Recollect on one machine: the production adapters over the embedded services, every route and every worker in one
 //! process.
 
+pub mod check;
 pub mod cli;
 mod command;
 mod outside;

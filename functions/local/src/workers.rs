@@ -12,7 +12,7 @@ use aws::{Message, Receiver, layout};
 use domain::ports::Overdue;
 use domain::{Delivery, Outcome, Timestamp, Worker};
 use importer::Importer;
-use keeper::Keeper;
+use keeper::{Keeper, OrphanWalk};
 use processor::Processor;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
@@ -30,6 +30,9 @@ const BACK_OFF: Duration = Duration::from_secs(1);
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
 /// Sweeps between two clean-ups of expired records, which nobody reads any more.
 const EXPIRE_EVERY_SWEEPS: u32 = 60;
+
+/// Sweeps between two clean-ups that take what was deleted out of the files.
+const ERASE_EVERY_SWEEPS: u32 = 5;
 
 /// The workers of one process. They stop when this is dropped, after the batch at hand.
 pub struct Workers {
@@ -164,6 +167,7 @@ async fn handle(source: &Source, messages: &[Message]) {
 
 async fn sweep_often(system: System, mut stopped: watch::Receiver<bool>, swept: watch::Sender<bool>) {
     let mut before = Timestamp::from_millis(i64::MAX);
+    let walk = OrphanWalk::default();
     for turn in 1u32.. {
         if let Err(error) = keeper::sweep(&system.ctx, before).await {
             warn!(error = &error as &dyn std::error::Error, "could not look for unfinished work");
@@ -174,12 +178,27 @@ async fn sweep_often(system: System, mut stopped: watch::Receiver<bool>, swept: 
         {
             warn!("could not delete expired records: {error:#}");
         }
+        if let Err(error) = walk.step(&system.ctx).await {
+            warn!(error = &error as &dyn std::error::Error, "could not look for orphans");
+        }
+        if turn.is_multiple_of(ERASE_EVERY_SWEEPS)
+            && let Err(error) = erase_deleted(&system).await
+        {
+            warn!("could not take what was deleted out of the files: {error:#}");
+        }
         tokio::select! {
             () = tokio::time::sleep(SWEEP_EVERY) => {}
             _ = stopped.changed() => return,
         }
         before = system.ctx.clock.now();
     }
+}
+
+/// Cleans up files, which waits for the disk.
+async fn erase_deleted(system: &System) -> Result<()> {
+    let services = system.services.clone();
+    tokio::task::spawn_blocking(move || services.erase_deleted()).await??;
+    Ok(())
 }
 
 /// Every queue, read by hand: for programs that end, and for tests.

@@ -64,7 +64,11 @@ impl Worker for Processor {
                     let group = groups.entry((envelope.org, container)).or_insert((tenant, Vec::new()));
                     group.1.push((i, document, revision));
                 }
-                Job::PurgeV1 { .. } | Job::CompactV1 { .. } | Job::TaskV1 { .. } | Job::SyncV1 { .. } => {
+                Job::PurgeV1 { .. }
+                | Job::CompactV1 { .. }
+                | Job::MendV1 { .. }
+                | Job::TaskV1 { .. }
+                | Job::SyncV1 { .. } => {
                     warn!("a message came to the wrong queue");
                 }
             }

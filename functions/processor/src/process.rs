@@ -3,11 +3,11 @@
 use domain::BlobRef;
 use domain::Pack;
 use domain::document::{Extracted, Learned};
-use domain::ports::{Claim, OVERDUE_AFTER_SECONDS};
+use domain::ports::{Claim, OVERDUE_AFTER_SECONDS, Stored};
 use domain::usecase::present_tag;
 use domain::{
-    Ctx, Document, DocumentId, Envelope, Failure, FailureCode, Job, PortError, Result, Revision, Statements,
-    Status, Tenant, Timestamp,
+    Ctx, Document, DocumentId, Envelope, Failure, FailureCode, Job, Result, Revision, Statements, Status,
+    Tenant, Timestamp,
 };
 use tracing::info;
 
@@ -70,17 +70,11 @@ async fn run(ctx: &Ctx, readers: &Readers, tenant: &Tenant, document: &mut Docum
         // up the container's queue. The commit is safe outside its queue, so this one does not wait there.
         return commit(ctx, tenant, &document.container, &[(&document.id, &document.revision)]).await;
     }
-    let Some(body) = ctx.blobs.get(tenant, std::slice::from_ref(&document.body.blob)).await?.pop().flatten()
-    else {
-        if let Some(until) = document.body.awaited_until.filter(|until| *until > ctx.clock.now()) {
-            return wait_for_file(ctx, tenant, document, until).await;
-        }
-        if document.body.awaited_until.is_some() {
-            let message = "The file was not uploaded in time; ask for a new upload form.".to_owned();
-            return fail(ctx, tenant, document, FailureCode::UploadMissing, message).await;
-        }
-        // Deleted or replaced since the claim; if not, the next try finds it.
-        return Err(PortError::Unavailable("the bytes of a document are not there".into()).into());
+    let stored = ctx.blobs.read(tenant, std::slice::from_ref(&document.body.blob)).await?.pop();
+    let body = match stored.unwrap_or(Stored::Missing) {
+        Stored::Intact(body) => body,
+        Stored::Missing => return without_body(ctx, tenant, document).await,
+        Stored::Damaged => return fail_damaged(ctx, tenant, document).await,
     };
     let text = match readers.read(document, &body).await {
         Ok(text) => text,
@@ -113,6 +107,24 @@ async fn run(ctx: &Ctx, readers: &Readers, tenant: &Tenant, document: &mut Docum
     Ok(ctx.jobs.send(&[Envelope { org: tenant.org().clone(), job }]).await?)
 }
 
+/// Ends work on a document whose bytes are not there.
+async fn without_body(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<()> {
+    let Some(until) = document.body.awaited_until else {
+        // Where it was deleted or replaced since the claim, nothing is written.
+        return fail_damaged(ctx, tenant, document).await;
+    };
+    if until > ctx.clock.now() {
+        return wait_for_file(ctx, tenant, document, until).await;
+    }
+    let message = "The file was not uploaded in time; ask for a new upload form.".to_owned();
+    fail(ctx, tenant, document, FailureCode::UploadMissing, message).await
+}
+
+async fn fail_damaged(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<()> {
+    let message = "The stored content of this document cannot be read; send it again.".to_owned();
+    fail(ctx, tenant, document, FailureCode::Damaged, message).await
+}
+
 /// Puts a document back whose file has not arrived yet; its arrival sends it again, or else its time does.
 async fn wait_for_file(ctx: &Ctx, tenant: &Tenant, document: &Document, until: Timestamp) -> Result<()> {
     if advance(ctx, tenant, document, Status::Queued).await? {
@@ -120,14 +132,15 @@ async fn wait_for_file(ctx: &Ctx, tenant: &Tenant, document: &Document, until: T
         ctx.documents.postpone(tenant, &document.id, &document.revision, overdue_at).await?;
     }
     // It may have arrived while this worker held the document, and its message found it taken.
-    let body = ctx.blobs.get(tenant, std::slice::from_ref(&document.body.blob)).await?.pop().flatten();
-    if body.is_some() {
+    let body = ctx.blobs.read(tenant, std::slice::from_ref(&document.body.blob)).await?.pop();
+    if body.is_some_and(|body| body != Stored::Missing) {
         ctx.jobs.send(&[Envelope::to_process(tenant.org(), document)]).await?;
     }
     Ok(())
 }
 
-/// The pack and the statements that search serves of the document; what is unchanged in them is taken over.
+/// The pack and the statements that search serves of the document; what is unchanged in them is taken over. What cannot be
+/// read is made anew.
 async fn served(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -137,9 +150,9 @@ async fn served(
         return Ok((None, None));
     };
     let blobs: Vec<BlobRef> = [&indexed.pack].into_iter().chain(indexed.statements()).cloned().collect();
-    let mut bytes = ctx.blobs.get(tenant, &blobs).await?.into_iter();
-    let pack = bytes.next().flatten().map(|bytes| Pack::decode(&bytes)).transpose()?;
-    let statements = bytes.next().flatten().map(|bytes| Statements::decode(&bytes)).transpose()?;
+    let mut bytes = ctx.blobs.read(tenant, &blobs).await?.into_iter().map(Stored::bytes);
+    let pack = bytes.next().flatten().and_then(|bytes| Pack::decode(&bytes).ok());
+    let statements = bytes.next().flatten().and_then(|bytes| Statements::decode(&bytes).ok());
     Ok((pack, statements))
 }
 

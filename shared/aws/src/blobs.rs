@@ -1,22 +1,26 @@
 //! Blobs: up to 8 KiB, compressed, as an item beside the records, above in S3. An S3 PUT costs as much as eight write
 //! units, so that is where the price turns; compression saves about one unit of a text of 2 KB.
 
+mod inventory;
+
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use aws_sdk_dynamodb::types::AttributeValue;
 use aws_sdk_s3::operation::get_object::GetObjectError;
 use aws_sdk_s3::types::{Delete, ObjectIdentifier};
+use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 use bytes::Bytes;
 use domain::BlobRef;
-use domain::ports::{Arrival, Blobs, PortResult, UploadForm};
+use domain::ports::{Arrival, Blobs, Clock, Inventory, PortResult, Shelf, Stored, UploadForm};
 use domain::{PortError, Tenant, Timestamp};
 use futures::future::try_join_all;
 
 use crate::arrivals;
 use crate::clients::Clients;
 use crate::error::{build_error, port_error};
-use crate::item::{Item, Table, b, key_item, n};
+use crate::item::{Item, Read, Table, b, key_item, n};
 use crate::keys;
 use crate::presign::Presigner;
 
@@ -26,6 +30,12 @@ const INLINE_BYTES: usize = 8 * 1024;
 const COMPRESSIBLE_BYTES: usize = 6 * INLINE_BYTES;
 /// How many objects are read at the same time.
 const PARALLEL: usize = 16;
+/// The error of the embedded S3 for an object whose bytes are not those that were stored. AWS repairs its own.
+const DAMAGED: &str = "ObjectDamaged";
+/// The attribute of an inline blob with the CRC-32 of its bytes; those from before this was kept have none.
+const CHECKSUM: &str = "c";
+/// The attribute of an inline blob with the time at which it was stored.
+const STORED_AT: &str = "at";
 /// The most objects of one listing or deletion.
 const OBJECTS: usize = 1000;
 
@@ -34,24 +44,27 @@ pub(crate) struct AwsBlobs {
     s3: aws_sdk_s3::Client,
     presigner: Presigner,
     bucket: String,
+    clock: Arc<dyn Clock>,
 }
 
 impl AwsBlobs {
-    pub(crate) fn new(table: Table, clients: &Clients, bucket: String) -> Self {
-        Self { table, s3: clients.s3.clone(), presigner: clients.presigner.clone(), bucket }
+    pub(crate) fn new(table: Table, clients: &Clients, bucket: String, clock: Arc<dyn Clock>) -> Self {
+        Self { table, s3: clients.s3.clone(), presigner: clients.presigner.clone(), bucket, clock }
     }
 
-    async fn get_object(&self, tenant: &Tenant, path: &str) -> PortResult<Option<Bytes>> {
+    async fn get_object(&self, tenant: &Tenant, path: &str) -> PortResult<Stored> {
         let request = self.s3.get_object().bucket(&self.bucket).key(keys::object(tenant, path));
         let object = match request.send().await {
             Ok(object) => object,
             Err(error) if error.as_service_error().is_some_and(GetObjectError::is_no_such_key) => {
-                return Ok(None);
+                return Ok(Stored::Missing);
             }
+            Err(error) if error.code() == Some(DAMAGED) => return Ok(Stored::Damaged),
             Err(error) => return Err(port_error(error)),
         };
+        // The SDK holds what it received to the object's checksum; what differs was lost on the way.
         let bytes = object.body.collect().await.map_err(|error| PortError::Unavailable(Box::new(error)))?;
-        Ok(Some(bytes.into_bytes()))
+        Ok(Stored::Intact(bytes.into_bytes()))
     }
 
     /// Deletes at most [`OBJECTS`] objects by their keys.
@@ -85,19 +98,27 @@ fn inline(bytes: &[u8]) -> Option<(&'static str, Vec<u8>)> {
     (stored.len() <= INLINE_BYTES).then_some((name, stored))
 }
 
-fn read_inline(mut item: Item) -> PortResult<Bytes> {
-    let corrupt = || PortError::Corrupt("blob".into());
+/// The bytes of an inline blob, held to their checksum.
+fn read_inline(item: Option<Item>) -> Stored {
+    let Some(mut item) = item else {
+        return Stored::Missing;
+    };
+    let checksum = item.contains_key(CHECKSUM).then(|| item.number::<u32>(CHECKSUM));
     let mut value = |name: &str| {
         item.remove(name).and_then(|value| match value {
             AttributeValue::B(blob) => Some(blob.into_inner()),
             _ => None,
         })
     };
-    if let Some(bytes) = value("b") {
-        return Ok(bytes.into());
-    }
-    let compressed = value("z").ok_or_else(corrupt)?;
-    zstd::bulk::decompress(&compressed, COMPRESSIBLE_BYTES).map(Bytes::from).map_err(|_| corrupt())
+    let plain = value("b");
+    let compressed = value("z");
+    let unpack = |compressed: Vec<u8>| zstd::bulk::decompress(&compressed, COMPRESSIBLE_BYTES).ok();
+    let bytes = plain.or_else(|| compressed.and_then(unpack));
+    let is_whole = |bytes: &Vec<u8>| match &checksum {
+        None => true,
+        Some(known) => known.as_ref().is_ok_and(|known| *known == crc32fast::hash(bytes)),
+    };
+    bytes.filter(is_whole).map_or(Stored::Damaged, |bytes| Stored::Intact(bytes.into()))
 }
 
 #[async_trait]
@@ -107,6 +128,8 @@ impl Blobs for AwsBlobs {
             let mut item = key_item(&keys::blob(tenant, path));
             item.insert("v".into(), n(1));
             item.insert(name.into(), b(stored));
+            item.insert(CHECKSUM.into(), n(crc32fast::hash(&bytes)));
+            item.insert(STORED_AT.into(), n(self.clock.now().as_millis()));
             let put = self.table.client.put_item().table_name(&self.table.name).set_item(Some(item));
             put.send().await.map_err(port_error)?;
             return Ok(BlobRef::Inline(path.to_owned()));
@@ -120,8 +143,8 @@ impl Blobs for AwsBlobs {
         Ok(BlobRef::Object(path.to_owned()))
     }
 
-    async fn get(&self, tenant: &Tenant, blobs: &[BlobRef]) -> PortResult<Vec<Option<Bytes>>> {
-        let mut found = vec![None; blobs.len()];
+    async fn read(&self, tenant: &Tenant, blobs: &[BlobRef]) -> PortResult<Vec<Stored>> {
+        let mut found = vec![Stored::Missing; blobs.len()];
         let (mut inline, mut objects) = (Vec::new(), Vec::new());
         for (i, blob) in blobs.iter().enumerate() {
             match blob {
@@ -136,13 +159,12 @@ impl Blobs for AwsBlobs {
             keys => self.table.get_many(keys).await?,
         };
         for ((i, _), item) in inline.into_iter().zip(items) {
-            let bytes = item.map(read_inline).transpose()?;
-            found[i] = bytes;
+            found[i] = read_inline(item);
         }
         for batch in objects.chunks(PARALLEL) {
             let reads = batch.iter().map(|(_, path)| self.get_object(tenant, path));
-            for ((i, _), bytes) in batch.iter().zip(try_join_all(reads).await?) {
-                found[*i] = bytes;
+            for ((i, _), stored) in batch.iter().zip(try_join_all(reads).await?) {
+                found[*i] = stored;
             }
         }
         Ok(found)
@@ -165,6 +187,13 @@ impl Blobs for AwsBlobs {
         }
         found.truncate(limit);
         Ok(found)
+    }
+
+    async fn inventory(&self, shelf: Shelf, after: Option<&str>, limit: usize) -> PortResult<Inventory> {
+        match shelf {
+            Shelf::Inline => self.inline_blobs(after, limit).await,
+            Shelf::Objects => self.all_objects(after, limit).await,
+        }
     }
 
     async fn delete(&self, tenant: &Tenant, blobs: &[BlobRef]) -> PortResult<()> {
@@ -219,7 +248,7 @@ mod tests {
 
     fn stored(bytes: &[u8]) -> Option<Bytes> {
         let (name, value) = inline(bytes)?;
-        Some(read_inline(Item::from([(name.to_owned(), b(value))])).unwrap())
+        read_inline(Some(Item::from([(name.to_owned(), b(value))]))).bytes()
     }
 
     /// Bytes that do not compress: a xorshift generator.
@@ -241,6 +270,19 @@ mod tests {
         for bytes in [&b""[..], b"x", &noise, text.as_bytes()] {
             assert_eq!(stored(bytes).unwrap(), bytes);
         }
+    }
+
+    #[test]
+    fn other_bytes_than_those_of_the_checksum_are_damaged() {
+        let item = |bytes: &[u8]| {
+            let (name, value) = inline(bytes).unwrap();
+            let checksum = n(crc32fast::hash(b"what was stored"));
+            Some(Item::from([(name.to_owned(), b(value)), (CHECKSUM.to_owned(), checksum)]))
+        };
+        assert_eq!(read_inline(item(b"what was stored")), Stored::Intact("what was stored".into()));
+        assert_eq!(read_inline(item(b"what was st0red")), Stored::Damaged);
+        assert_eq!(read_inline(Some(Item::new())), Stored::Damaged);
+        assert_eq!(read_inline(None), Stored::Missing);
     }
 
     #[test]

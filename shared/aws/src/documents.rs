@@ -306,6 +306,27 @@ impl Documents for DynamoDocuments {
         applied(update).await
     }
 
+    async fn fail_damaged(
+        &self,
+        tenant: &Tenant,
+        document: &Document,
+        failure: &Failure,
+        now: Timestamp,
+    ) -> PortResult<bool> {
+        let update = self.0.client.update_item().table_name(&self.0.name);
+        let update = update.set_key(Some(key_item(&keys::document(tenant, &document.id))));
+        let update = update
+            .update_expression("SET st = :failed, err = :err, up = :now")
+            .condition_expression("rev = :rev AND st = :done AND idx = :idx")
+            .expression_attribute_values(":failed", s(Status::Failed.as_str()))
+            .expression_attribute_values(":done", s(Status::Done.as_str()))
+            .expression_attribute_values(":rev", s(document.revision.as_str()))
+            .expression_attribute_values(":idx", json(&document.indexed))
+            .expression_attribute_values(":err", json(failure))
+            .expression_attribute_values(":now", n(now.as_millis()));
+        applied(update).await
+    }
+
     async fn postpone(
         &self,
         tenant: &Tenant,

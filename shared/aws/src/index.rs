@@ -1,6 +1,7 @@
 //! A container's index on DynamoDB: head, log and purge records share the container's partition.
 
 mod changes;
+mod erasure;
 
 use std::collections::HashMap;
 
@@ -10,8 +11,10 @@ use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types::{Put, TransactWriteItem, Update};
 use domain::BlobRef;
 use domain::container::LogEntry;
-use domain::ports::{Committed, Index, OVERDUE_AFTER_SECONDS, PortResult};
-use domain::{Change, ContainerId, IndexHead, LogRecord, PortError, Revision, SegmentRef, Tenant, Timestamp};
+use domain::ports::{Committed, ERASE_AFTER_SECONDS, Index, OVERDUE_AFTER_SECONDS, PortResult};
+use domain::{
+    Change, ContainerId, IndexHead, LogRecord, OrgId, PortError, Revision, SegmentRef, Tenant, Timestamp,
+};
 
 use crate::error::{build_error, port_error};
 use crate::item::{Item, Read, Table, json, key_item, n, s};
@@ -29,15 +32,22 @@ impl DynamoIndex {
         container: &ContainerId,
         head: &IndexHead,
         changes: &[Change],
+        now: Timestamp,
     ) -> PortResult<Update> {
-        let update = Update::builder().table_name(&self.0.name);
-        let update = update.set_key(Some(key_item(&keys::head(tenant, container))));
-        let update = match head.documents_after(changes) {
-            None => update.update_expression("SET seq = :next, v = :v"),
-            Some(documents) => update
-                .update_expression("SET seq = :next, v = :v, docs = :docs")
-                .expression_attribute_values(":docs", n(documents)),
-        };
+        let mut set = "SET seq = :next, v = :v".to_owned();
+        let mut update = Update::builder().table_name(&self.0.name);
+        if let Some(documents) = head.documents_after(changes) {
+            set += ", docs = :docs";
+            update = update.expression_attribute_values(":docs", n(documents));
+        }
+        if changes.iter().any(Change::takes_away) {
+            // The first of several says when all of them are due.
+            set += ", rms = :next, qs = if_not_exists(qs, :qs), qd = if_not_exists(qd, :qd)";
+            update = update.expression_attribute_values(":qs", s(keys::due_erasure(container)));
+            let due_at = now.plus_seconds(ERASE_AFTER_SECONDS);
+            update = update.expression_attribute_values(":qd", s(keys::due_sort(due_at)));
+        }
+        let update = update.set_key(Some(key_item(&keys::head(tenant, container)))).update_expression(set);
         let update = update.expression_attribute_values(":next", n(head.seq + 1));
         let update = update.expression_attribute_values(":v", n(1));
         let update = if head.seq == 0 {
@@ -90,6 +100,7 @@ impl Index for DynamoIndex {
             generation: number("gen")?.unwrap_or(0),
             documents: number("docs")?,
             memories: number("mems")?,
+            removed: number("rms")?,
         })
     }
 
@@ -115,7 +126,7 @@ impl Index for DynamoIndex {
         let token = Revision::random();
         let seq = head.seq + 1;
         let entries = changes.iter().map(|change| log_entry(change, now)).collect::<PortResult<Vec<_>>>()?;
-        let head = self.advance_head(tenant, container, head, changes)?;
+        let head = self.advance_head(tenant, container, head, changes, now)?;
         let record = self.append(tenant, container, seq, token.as_str(), &entries)?;
         let mut items = vec![
             TransactWriteItem::builder().update(head).build(),
@@ -202,6 +213,23 @@ impl Index for DynamoIndex {
             delete.send().await.map_err(port_error)?;
         }
         Ok(())
+    }
+
+    async fn due_erasures(&self, before: Timestamp, limit: usize) -> PortResult<Vec<(OrgId, ContainerId)>> {
+        self.erasures(before, limit).await
+    }
+
+    async fn postpone_erasure(
+        &self,
+        tenant: &Tenant,
+        container: &ContainerId,
+        due_at: Timestamp,
+    ) -> PortResult<()> {
+        self.put_off_erasure(tenant, container, due_at).await
+    }
+
+    async fn erased(&self, tenant: &Tenant, container: &ContainerId, through: u64) -> PortResult<()> {
+        self.end_erasure(tenant, container, through).await
     }
 
     async fn purge(

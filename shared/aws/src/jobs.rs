@@ -36,7 +36,9 @@ impl SqsJobs {
         match job {
             Job::ProcessV1 { .. } => &self.process,
             Job::CommitV1 { .. } => &self.commit,
-            Job::PurgeV1 { .. } | Job::TaskV1 { .. } | Job::CompactV1 { .. } => &self.keeper,
+            Job::PurgeV1 { .. } | Job::TaskV1 { .. } | Job::CompactV1 { .. } | Job::MendV1 { .. } => {
+                &self.keeper
+            }
             Job::SyncV1 { .. } => &self.sync,
         }
     }
@@ -67,6 +69,7 @@ fn entry(number: usize, message: &Envelope, delay: Option<i32>) -> PortResult<Se
         | Job::PurgeV1 { .. }
         | Job::TaskV1 { .. }
         | Job::CompactV1 { .. }
+        | Job::MendV1 { .. }
         | Job::SyncV1 { .. } => entry.message_group_id(message.org.as_str()),
     };
     entry.build().map_err(build_error)

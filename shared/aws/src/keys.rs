@@ -47,8 +47,10 @@ pub(crate) fn container(tenant: &Tenant, id: &ContainerId) -> String {
 }
 
 pub(crate) fn head(tenant: &Tenant, id: &ContainerId) -> Key {
-    (container(tenant, id), "HEAD".into())
+    (container(tenant, id), HEAD.into())
 }
+
+const HEAD: &str = "HEAD";
 
 /// Sort key of the mark that says which tag a physical container belongs to now; none for the tag it was made for.
 pub(crate) const OWNER: &str = "OWN";
@@ -82,7 +84,15 @@ pub(crate) fn parse_purge(pk: &str, sk: &str) -> Option<(OrgId, ContainerId, Str
 }
 
 pub(crate) fn blob(tenant: &Tenant, path: &str) -> Key {
-    (format!("B#{}#{path}", tenant.org()), ALONE.into())
+    (format!("{BLOB_PREFIX}{}#{path}", tenant.org()), ALONE.into())
+}
+
+pub(crate) const BLOB_PREFIX: &str = "B#";
+
+/// The organization and path in the partition key of a small blob.
+pub(crate) fn parse_blob(pk: &str) -> Option<(OrgId, String)> {
+    let (org, path) = pk.strip_prefix(BLOB_PREFIX)?.split_once('#')?;
+    Some((OrgId::parse(org).ok()?, path.to_owned()))
 }
 
 pub(crate) fn object(tenant: &Tenant, path: &str) -> String {
@@ -126,6 +136,22 @@ pub(crate) fn due_connections(shard: u32) -> String {
 /// The shard of [`due_connections`] that a connection falls into.
 pub(crate) fn due_connection(id: &ConnectionId) -> String {
     due_connections(shard(id.as_str()))
+}
+
+/// The same for containers whose index holds what was taken away.
+pub(crate) fn due_erasures(shard: u32) -> String {
+    format!("E#{shard}")
+}
+
+/// The shard of [`due_erasures`] that a container falls into.
+pub(crate) fn due_erasure(id: &ContainerId) -> String {
+    due_erasures(shard(id.as_str()))
+}
+
+/// The organization and id in the key of a head.
+pub(crate) fn parse_head(pk: &str, sk: &str) -> Option<(OrgId, ContainerId)> {
+    let (org, id) = pk.strip_prefix("C#")?.split_once('#').filter(|_| sk == HEAD)?;
+    Some((OrgId::parse(org).ok()?, ContainerId::parse(id)?))
 }
 
 /// Milliseconds with leading zeros, so that text order is time order.

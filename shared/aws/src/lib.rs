@@ -50,7 +50,7 @@ pub fn ctx(clients: &Clients, names: &Names, clock: Arc<dyn Clock>) -> Ctx {
     let records = item::Table { client: clients.dynamodb.clone(), name: names.records.clone() };
     let secrets = item::Table { client: clients.dynamodb.clone(), name: names.secrets.clone() };
     let activity = item::Table { client: clients.dynamodb.clone(), name: names.activity.clone() };
-    let blobs = blobs::AwsBlobs::new(records.clone(), clients, names.bucket.clone());
+    let blobs = blobs::AwsBlobs::new(records.clone(), clients, names.bucket.clone(), clock.clone());
     Ctx {
         containers: Arc::new(containers::DynamoContainers(records.clone())),
         settings: Arc::new(settings::DynamoSettings(records.clone())),

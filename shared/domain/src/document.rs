@@ -152,6 +152,8 @@ pub enum FailureCode {
     UploadMissing,
     /// Processing gave up after repeated faults of ours.
     ProcessingFailed,
+    /// What was stored of the document cannot be read any more.
+    Damaged,
 }
 
 impl FailureCode {
@@ -167,6 +169,7 @@ impl FailureCode {
             Self::FetchFailed => "fetch_failed",
             Self::UploadMissing => "upload_missing",
             Self::ProcessingFailed => "processing_failed",
+            Self::Damaged => "damaged",
         }
     }
 }

@@ -62,6 +62,13 @@ pub enum Job {
         /// Which container.
         container: ContainerId,
     },
+    /// Repair what a reader could not read, and fold the container anew where that is due.
+    MendV1 {
+        /// Which container.
+        container: ContainerId,
+        /// Documents that may be damaged, beside those that the container's index tells.
+        documents: Vec<DocumentId>,
+    },
 }
 
 impl Envelope {

@@ -21,7 +21,7 @@ use crate::job::Envelope;
 use crate::time::Timestamp;
 
 pub use activity::{Activity, HourCounts, Rates};
-pub use blobs::{Arrival, Blobs, UploadForm};
+pub use blobs::{Arrival, Blobs, Inventory, Shelf, Stored, StoredBlob, UploadForm};
 pub use connections::{Connections, SyncStore, SyncWrite, Tickets};
 pub use connectors::{
     Access, Changed, Changes, Connector, ConnectorError, ConnectorResult, Connectors, Consent, ConsentError,
@@ -29,7 +29,7 @@ pub use connectors::{
 };
 pub use containers::Containers;
 pub use documents::{Claim, Documents, OVERDUE_AFTER_SECONDS, Overdue};
-pub use index::{Committed, Index, MAX_CHANGES};
+pub use index::{Committed, ERASE_AFTER_SECONDS, Index, MAX_CHANGES};
 pub use organization::{Keys, Repeat, Repeats, SettingsStore, Tasks, Vault};
 
 /// The result of a port.

@@ -7,6 +7,7 @@ mod backlog;
 mod connections;
 mod containers;
 mod counts;
+mod damage;
 mod describe;
 mod export;
 mod files;
@@ -17,6 +18,7 @@ mod list;
 mod manage_keys;
 mod memories;
 mod merge;
+mod orphans;
 mod purge;
 mod rate;
 mod remove;
@@ -43,8 +45,9 @@ pub use connections::{
 };
 pub use containers::{MergePlan, change_container, delete_container, merge_containers, plan_merge};
 pub use counts::{COUNTED_AT_ONCE, COUNTED_EXACTLY, Size, count_documents, measure_container};
+pub use damage::{Damage, Healed, heal_document, inspect, report_damage};
 pub use describe::Description;
-pub use export::{BodyCopy, ContainerCopy, DocumentCopy, LearnedCopy, ServedCopy, copy_document};
+pub use export::{BodyCopy, ContainerCopy, Copied, DocumentCopy, LearnedCopy, ServedCopy, copy_document};
 pub use files::{Upload, begin_upload, file_arrived, file_url};
 pub use find::{
     Naming, Scope, containers, find_document, find_documents, present_tag, read_chunks, read_text,
@@ -61,6 +64,7 @@ pub use manage_keys::{
 };
 pub use memories::{CLIENT, act_on_memories, existing_container, writable_container, write_memories};
 pub use merge::{Overlap, preview_merge, superseded_documents};
+pub use orphans::{ORPHAN_SECONDS, collect_orphans, delete_orphans, find_orphans};
 pub use rate::admit;
 pub use remove::{after_commit, remove_documents};
 pub use reset::{Reset, reset_organization};

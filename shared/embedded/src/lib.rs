@@ -16,6 +16,7 @@
 mod blocking;
 mod clock;
 mod dynamodb;
+mod erase;
 mod kms;
 mod meter;
 mod own_file;
@@ -29,6 +30,7 @@ mod transport;
 mod wire;
 
 pub use clock::Clock;
+pub use erase::check_databases;
 pub use meter::{Count, Meter};
 pub use serve::serve;
 pub use services::Services;

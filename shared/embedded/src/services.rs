@@ -1,6 +1,6 @@
 //! The four services of one folder behind one door.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
@@ -9,6 +9,7 @@ use http::{Request, Response, StatusCode};
 
 use crate::clock::{self, Clock};
 use crate::dynamodb::{self, DynamoDb};
+use crate::erase;
 use crate::kms::{self, Kms};
 use crate::s3::S3;
 use crate::signing::SigningKey;
@@ -26,6 +27,7 @@ struct Inner {
     s3: S3,
     sqs: Arc<Sqs>,
     kms: Kms,
+    folder: PathBuf,
 }
 
 impl Services {
@@ -50,6 +52,7 @@ impl Services {
             s3: S3::open(&folder.join("s3"), clock, Arc::clone(&sqs), key)?,
             sqs,
             kms: Kms::new(folder.join("kms.key")),
+            folder: folder.to_owned(),
         };
         Ok(Self { inner: Arc::new(inner) })
     }
@@ -96,6 +99,17 @@ impl Services {
     /// The file cannot be written.
     pub fn release_groups(&self) -> anyhow::Result<()> {
         self.inner.sqs.release_groups()
+    }
+
+    /// Takes what was deleted out of the files: write-ahead logs are written back and emptied, and files that nothing
+    /// names are deleted. `false` when a log could not be emptied because others read it; the next call may succeed.
+    /// Synchronous; meant for a ticker of some minutes.
+    ///
+    /// # Errors
+    /// One of the files cannot be read or written.
+    pub fn erase_deleted(&self) -> anyhow::Result<bool> {
+        self.inner.s3.collect_garbage()?;
+        erase::empty_logs(&self.inner.folder)
     }
 
     /// Does what AWS does in the background: deletes the DynamoDB items whose time to live is over (the number of

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use domain::ports::PortResult;
+use domain::usecase::report_damage;
 use domain::{ContainerId, Ctx, OrgId, Tenant};
 
 use crate::view::{Loaded, View};
@@ -65,10 +66,20 @@ impl<V: View> Cache<V> {
             Some(mut known) => known.follow(ctx, tenant, id, head.seq).await?.then_some(known),
             None => None,
         };
-        let next = match next {
+        let mut next = match next {
             Some(next) => next,
-            None => Loaded::read(ctx, tenant, id, head).await?,
+            None => {
+                let read = Loaded::read(ctx, tenant, id, head).await?;
+                if read.recovered {
+                    report_damage(ctx, tenant, id, &[]).await;
+                }
+                read
+            }
         };
+        let unreadable = next.view.take_unreadable();
+        if !unreadable.is_empty() {
+            report_damage(ctx, tenant, id, &unreadable).await;
+        }
         let view = next.view.clone();
         *warm = Some(next);
         drop(warm);

@@ -1,16 +1,18 @@
 //! The chunks of a container's documents, to be searched.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use bytes::Bytes;
 use domain::BlobRef;
 use domain::container::LogEntry;
-use domain::ports::PortResult;
-use domain::{ContainerId, Ctx, LogRecord, Pack, PortError, SearchDocument, SegmentRef, Tenant};
+use domain::ports::{PortResult, Stored};
+use domain::{
+    ContainerId, Ctx, Document as Record, DocumentId, LogRecord, Pack, PortError, SearchDocument, SegmentRef,
+    Tenant,
+};
 use retrieval::{ChunkInput, ContainerIndex, DIMENSIONS, Document, Segment, Vector};
-use tracing::warn;
+use tracing::debug;
 
 use crate::view::View;
 
@@ -32,6 +34,8 @@ pub struct Chunks {
     pub(crate) segments: Vec<(SegmentRef, Arc<Segment>)>,
     /// Where they are found.
     pub index: ContainerIndex,
+    /// Documents whose packs could not be read.
+    unreadable: Vec<DocumentId>,
 }
 
 #[async_trait]
@@ -47,17 +51,36 @@ impl View for Chunks {
         segments: &[SegmentRef],
     ) -> PortResult<bool> {
         let blobs: Vec<BlobRef> = segments.iter().map(|segment| segment.blob.clone()).collect();
-        for (segment, bytes) in segments.iter().zip(ctx.blobs.get(tenant, &blobs).await?) {
-            let Some(bytes) = bytes else {
-                return Ok(false);
+        let mut whole = true;
+        for (segment, stored) in segments.iter().zip(ctx.blobs.read(tenant, &blobs).await?) {
+            let Some(opened) = stored.bytes().and_then(|bytes| Segment::open(bytes).ok()) else {
+                whole = false;
+                continue;
             };
-            let opened =
-                Segment::open(bytes).map_err(|error| PortError::Corrupt(format!("segment: {error}")))?;
             let opened = Arc::new(opened);
             self.index.push_segment(opened.clone());
             self.segments.push((segment.clone(), opened));
         }
-        Ok(true)
+        Ok(whole)
+    }
+
+    async fn recover(&mut self, ctx: &Ctx, tenant: &Tenant, documents: &[Record]) -> PortResult<()> {
+        let shown: Vec<(&BlobRef, SearchDocument)> = documents
+            .iter()
+            .filter_map(|document| {
+                Some((&document.indexed.as_ref()?.pack, SearchDocument::served(document)?))
+            })
+            .collect();
+        let served: HashSet<&str> = shown.iter().map(|(_, document)| document.id.as_str()).collect();
+        let held = self.index.documents().map(|document| document.id.to_owned());
+        let gone: Vec<String> = held.filter(|id| !served.contains(id.as_str())).collect();
+        for id in gone {
+            self.index.remove(&id);
+        }
+
+        let missing = shown.iter().filter(|(_, document)| !self.holds(document));
+        let missing: Vec<_> = missing.map(|(pack, document)| (*pack, document)).collect();
+        self.put_all(ctx, tenant, &missing).await
     }
 
     async fn fold(&mut self, ctx: &Ctx, tenant: &Tenant, records: &[LogRecord]) -> PortResult<()> {
@@ -71,13 +94,11 @@ impl View for Chunks {
                 LogEntry::Act { .. } => {}
             }
         }
-        for batch in puts.chunks(PACKS_AT_ONCE) {
-            let blobs: Vec<BlobRef> = batch.iter().map(|(pack, _)| (*pack).clone()).collect();
-            for ((_, document), bytes) in batch.iter().zip(ctx.blobs.get(tenant, &blobs).await?) {
-                self.put(document, bytes)?;
-            }
-        }
-        Ok(())
+        self.put_all(ctx, tenant, &puts).await
+    }
+
+    fn take_unreadable(&mut self) -> Vec<DocumentId> {
+        std::mem::take(&mut self.unreadable)
     }
 
     fn bytes(&self) -> usize {
@@ -90,15 +111,37 @@ impl View for Chunks {
 }
 
 impl Chunks {
-    fn put(&mut self, document: &SearchDocument, pack: Option<Bytes>) -> PortResult<()> {
-        let Some(pack) = pack else {
-            // Its bytes are purged after a later record replaced or removed it, so that record is on its way.
-            warn!(document.id = %document.id, "the pack of {} is gone; a newer record follows", document.id);
-            self.index.remove(document.id.as_str());
-            return Ok(());
-        };
-        self.index.upsert(to_index(document, &Pack::decode(&pack)?));
+    /// Whether the document is held as it is to be shown.
+    fn holds(&self, document: &SearchDocument) -> bool {
+        let held = self.index.document(document.id.as_str());
+        held.and_then(|held| attributes(&held.attributes).ok()).is_some_and(|held| held == *document)
+    }
+
+    async fn put_all(
+        &mut self,
+        ctx: &Ctx,
+        tenant: &Tenant,
+        puts: &[(&BlobRef, &SearchDocument)],
+    ) -> PortResult<()> {
+        for batch in puts.chunks(PACKS_AT_ONCE) {
+            let blobs: Vec<BlobRef> = batch.iter().map(|(pack, _)| (*pack).clone()).collect();
+            for ((_, document), stored) in batch.iter().zip(ctx.blobs.read(tenant, &blobs).await?) {
+                self.put(document, stored);
+            }
+        }
         Ok(())
+    }
+
+    fn put(&mut self, document: &SearchDocument, pack: Stored) {
+        match pack.bytes().and_then(|bytes| Pack::decode(&bytes).ok()) {
+            Some(pack) => self.index.upsert(to_index(document, &pack)),
+            None => {
+                // Either it is damaged, or purged after a later record, which is on its way, replaced or removed it.
+                debug!(document.id = %document.id, "the pack of {} cannot be read", document.id);
+                self.index.remove(document.id.as_str());
+                self.unreadable.push(document.id.clone());
+            }
+        }
     }
 }
 

@@ -33,6 +33,9 @@ pub async fn compact(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult
     let Some((loaded, memories)) = read_both(ctx, tenant, id, head).await? else {
         return Ok(());
     };
+    if loaded.recovered || memories.recovered {
+        return rewrite(ctx, tenant, id).await;
+    }
     if loaded.generation != generation || loaded.seq <= covered {
         return Ok(());
     }
@@ -54,24 +57,103 @@ pub async fn compact(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult
     let segments: Vec<SegmentRef> = levels.iter().map(|(segment, _)| segment.clone()).collect();
     let present = live_memories(memories.view.ledger(), ctx.clock.now());
     let published = ctx.index.publish(tenant, id, generation, &segments, present).await?;
+    let stored: Vec<SegmentRef> = loaded.view.segments.iter().map(|(segment, _)| segment.clone()).collect();
+    discard(ctx, tenant, id, published, &segments, stored, replaced).await?;
+    if published {
+        ctx.index.trim(tenant, id, covered).await?;
+        let (count, chunks) = (segments.len(), segments.iter().map(|segment| segment.chunks).sum::<u64>());
+        info!(container.id = %id, segments = count, chunks, "folded the log of {id} into {count} segments");
+    }
+    Ok(())
+}
+
+/// Writes all that search serves of a container as one segment in place of all others, and takes everything from the log
+/// that it covers: after it nothing of the index has what was deleted before it, and nothing that could not be read.
+///
+/// Does nothing when another compaction was first.
+///
+/// # Errors
+/// Those of the ports.
+pub async fn rewrite(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult<()> {
+    let head = ctx.index.head(tenant, id).await?;
+    if head.seq == 0 {
+        return Ok(());
+    }
+    let old = head.clone();
+    let Some((chunks, memories)) = read_both(ctx, tenant, id, head).await? else {
+        return Ok(());
+    };
+    replace_all(ctx, tenant, id, &old, &chunks, &memories).await
+}
+
+/// As [`rewrite`], from what the records of the documents say, for an index that says something else.
+///
+/// # Errors
+/// Those of the ports.
+pub async fn rebuild(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult<()> {
+    let head = ctx.index.head(tenant, id).await?;
+    if head.seq == 0 {
+        return Ok(());
+    }
+    let mut chunks = Loaded::<Chunks>::read_from_documents(ctx, tenant, id, &head).await?;
+    let mut memories = Loaded::<Memories<()>>::read_from_documents(ctx, tenant, id, &head).await?;
+    if meet(ctx, tenant, id, &mut chunks, &mut memories).await? {
+        replace_all(ctx, tenant, id, &head, &chunks, &memories).await?;
+    }
+    Ok(())
+}
+
+/// Puts one segment with all of both views in place of those of `old`.
+async fn replace_all(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    id: &ContainerId,
+    old: &IndexHead,
+    chunks: &Loaded<Chunks>,
+    memories: &Loaded<Memories<()>>,
+) -> PortResult<()> {
+    if chunks.generation != old.generation {
+        return Ok(());
+    }
+    let (generation, old) = (old.generation, old.segments.clone());
+    let file = chunks.view.index.compact().map_err(|error| engine(&error))?;
+    let (segment, _) = store(ctx, tenant, id, file, memories.view.seal_all(), chunks.seq).await?;
+    let segments = [segment];
+    let present = live_memories(memories.view.ledger(), ctx.clock.now());
+    let published = ctx.index.publish(tenant, id, generation, &segments, present).await?;
+    let replaced: Vec<BlobRef> = old.iter().cloned().flat_map(SegmentRef::into_blobs).collect();
+    discard(ctx, tenant, id, published, &segments, old, replaced).await?;
+    if published {
+        ctx.index.trim(tenant, id, chunks.seq).await?;
+        ctx.index.erased(tenant, id, chunks.seq).await?;
+        info!(container.id = %id, chunks = segments[0].chunks, "wrote the index of {id} anew");
+    }
+    Ok(())
+}
+
+/// Has the blobs purged that a compaction leaves without a use: those it `replaced`, or, when it was not published, those
+/// it has stored itself.
+async fn discard(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    id: &ContainerId,
+    published: bool,
+    segments: &[SegmentRef],
+    old: Vec<SegmentRef>,
+    replaced: Vec<BlobRef>,
+) -> PortResult<()> {
     let unused: Vec<BlobRef> = if published {
         replaced
     } else {
         // Our own list may have been published all the same, its answer lost and its segments kept by a later one.
         let present = ctx.index.head(tenant, id).await?.segments;
-        let stored = loaded.view.segments.iter().map(|(segment, _)| segment.clone());
-        let known: Vec<BlobRef> = stored.chain(present).flat_map(SegmentRef::into_blobs).collect();
+        let known: Vec<BlobRef> = old.into_iter().chain(present).flat_map(SegmentRef::into_blobs).collect();
         let new = segments.iter().cloned().flat_map(SegmentRef::into_blobs).chain(replaced);
         new.filter(|blob| !known.contains(blob)).collect()
     };
     if !unused.is_empty() {
         // No message: the sweeper finds the record in a minute, when no reader can still be about to open these.
         ctx.index.record_purge(tenant, id, &unused, ctx.clock.now()).await?;
-    }
-    if published {
-        ctx.index.trim(tenant, id, covered).await?;
-        let (count, chunks) = (segments.len(), segments.iter().map(|segment| segment.chunks).sum::<u64>());
-        info!(container.id = %id, segments = count, chunks, "folded the log of {id} into {count} segments");
     }
     Ok(())
 }
@@ -83,24 +165,36 @@ async fn read_both(
     id: &ContainerId,
     head: IndexHead,
 ) -> PortResult<Option<(Loaded<Chunks>, Loaded<Memories<()>>)>> {
-    const ATTEMPTS: usize = 4;
     let mut chunks = Loaded::<Chunks>::read(ctx, tenant, id, head.clone()).await?;
     let mut memories = Loaded::<Memories<()>>::read(ctx, tenant, id, head).await?;
+    let met = meet(ctx, tenant, id, &mut chunks, &mut memories).await?;
+    Ok(met.then_some((chunks, memories)))
+}
+
+/// Brings both views to one point of the log; `false` when it kept changing.
+async fn meet(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    id: &ContainerId,
+    chunks: &mut Loaded<Chunks>,
+    memories: &mut Loaded<Memories<()>>,
+) -> PortResult<bool> {
+    const ATTEMPTS: usize = 4;
     for _ in 0..ATTEMPTS {
         if chunks.generation != memories.generation {
-            return Ok(None);
+            return Ok(false);
         }
         if chunks.seq == memories.seq {
-            return Ok(Some((chunks, memories)));
+            return Ok(true);
         }
         let (one, other) = (chunks.seq, memories.seq);
         let followed =
             chunks.follow(ctx, tenant, id, other).await? && memories.follow(ctx, tenant, id, one).await?;
         if !followed {
-            return Ok(None);
+            return Ok(false);
         }
     }
-    Ok(None)
+    Ok(false)
 }
 
 /// How large a level is: its chunks, and the records it covers, because those about memories have no chunks.
@@ -125,12 +219,24 @@ async fn store(
     let segment = Arc::new(Segment::open(bytes.clone()).map_err(|error| engine(&error))?);
     let path = format!("{id}/segments/{}", Revision::random());
     let size = bytes.len() as u64;
-    let memories = match memories {
-        Some(file) => Some(ctx.blobs.put(tenant, &format!("{path}-memories"), file.encode().into()).await?),
-        None => None,
-    };
+    let actions = memories.as_ref().and_then(MemoryFile::actions_alone);
+    let memories = store_memories(ctx, tenant, &format!("{path}-memories"), memories).await?;
+    let actions = store_memories(ctx, tenant, &format!("{path}-actions"), actions).await?;
     let blob = ctx.blobs.put(tenant, &path, bytes).await?;
-    Ok((SegmentRef { blob, through, chunks: segment.len_chunks() as u64, bytes: size, memories }, segment))
+    let chunks = segment.len_chunks() as u64;
+    Ok((SegmentRef { blob, through, chunks, bytes: size, memories, actions }, segment))
+}
+
+async fn store_memories(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    path: &str,
+    file: Option<MemoryFile>,
+) -> PortResult<Option<BlobRef>> {
+    match file {
+        Some(file) => Ok(Some(ctx.blobs.put(tenant, path, file.encode().into()).await?)),
+        None => Ok(None),
+    }
 }
 
 /// What two neighbouring segments know of memories, as one file.

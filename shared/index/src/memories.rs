@@ -1,25 +1,27 @@
 //! The memories of a container, to be searched and listed.
 
-use std::collections::BTreeMap;
-use std::io::Read;
+mod file;
+
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use domain::container::LogEntry;
-use domain::ports::PortResult;
+use domain::ports::{PortResult, Stored};
 use domain::{
-    BlobRef, ContainerId, Ctx, DocumentId, LogRecord, MemoryAction, MemoryId, PortError, SearchDocument,
-    SegmentRef, Statement, Statements, Tenant, Timestamp,
+    BlobRef, ContainerId, Ctx, Document as Record, DocumentId, LogRecord, MemoryAction, MemoryId,
+    SearchDocument, SegmentRef, Statements, Tenant, Timestamp,
 };
 use memory::asking::question_words;
 use memory::{Ledger, Memory, Told};
 use retrieval::{ChunkInput, ContainerIndex, Document, Embedder, Segment, StaticEmbedder};
-use serde::{Deserialize, Serialize};
-use tracing::warn;
+use tracing::debug;
 
 use crate::chunks::last_of_each;
 use crate::view::View;
+use file::FiledDocument;
+pub(crate) use file::MemoryFile;
 
 /// How many documents' statements are read in one go.
 const BLOBS_AT_ONCE: usize = 100;
@@ -84,6 +86,14 @@ struct Inner<I> {
     ledger: Ledger,
     index: I,
     tail: Tail,
+    /// Documents whose statements could not be read.
+    unreadable: Vec<DocumentId>,
+}
+
+impl<I: MemoryIndex> Inner<I> {
+    fn new(ledger: Ledger) -> Self {
+        Self { ledger, index: I::default(), tail: Tail::default(), unreadable: Vec::new() }
+    }
 }
 
 /// What came after the segments.
@@ -109,7 +119,7 @@ impl<I: MemoryIndex> Memories<I> {
     #[must_use]
     pub fn as_of(&self, recorded: Timestamp, said: Timestamp) -> Self {
         let ledger = self.inner.ledger.as_of(recorded, said);
-        let mut inner = Inner { ledger, index: I::default(), tail: Tail::default() };
+        let mut inner = Inner::new(ledger);
         inner.index_all();
         Self { inner: Arc::new(inner) }
     }
@@ -130,13 +140,34 @@ impl<I: MemoryIndex> Memories<I> {
         }
         (!file.is_empty()).then_some(file)
     }
+
+    /// Everything as one file that replaces all others; none when there is nothing.
+    pub(crate) fn seal_all(&self) -> Option<MemoryFile> {
+        let ledger = &self.inner.ledger;
+        let filed = |told: &Told| FiledDocument {
+            document: told.document.clone(),
+            statements: told.statements.clone(),
+        };
+        let mut told: Vec<FiledDocument> = ledger.all_told().map(filed).collect();
+        told.sort_by(|a, b| a.document.id.cmp(&b.document.id));
+        let file = MemoryFile { v: MemoryFile::VERSION, told, gone: Vec::new(), actions: ledger.actions() };
+        (!file.is_empty()).then_some(file)
+    }
+}
+
+/// What callers did to memories, by the second copy of a file that cannot be read.
+async fn read_actions(ctx: &Ctx, tenant: &Tenant, segment: &SegmentRef) -> PortResult<Option<MemoryFile>> {
+    let Some(copy) = &segment.actions else {
+        return Ok(None);
+    };
+    let stored = ctx.blobs.read(tenant, std::slice::from_ref(copy)).await?.pop();
+    Ok(stored.and_then(Stored::bytes).and_then(|bytes| MemoryFile::decode(&bytes).ok()))
 }
 
 #[async_trait]
 impl<I: MemoryIndex> View for Memories<I> {
     fn empty(container: &ContainerId) -> Self {
-        let ledger = Ledger::new(container.clone());
-        Self { inner: Arc::new(Inner { ledger, index: I::default(), tail: Tail::default() }) }
+        Self { inner: Arc::new(Inner::new(Ledger::new(container.clone()))) }
     }
 
     async fn read_segments(
@@ -145,17 +176,51 @@ impl<I: MemoryIndex> View for Memories<I> {
         tenant: &Tenant,
         segments: &[SegmentRef],
     ) -> PortResult<bool> {
-        let blobs: Vec<BlobRef> = segments.iter().filter_map(|segment| segment.memories.clone()).collect();
+        let told: Vec<&SegmentRef> = segments.iter().filter(|segment| segment.memories.is_some()).collect();
+        let blobs: Vec<BlobRef> = told.iter().filter_map(|segment| segment.memories.clone()).collect();
         let inner = Arc::make_mut(&mut self.inner);
-        for bytes in ctx.blobs.get(tenant, &blobs).await? {
-            let Some(bytes) = bytes else {
-                return Ok(false);
+        let mut whole = true;
+        for (segment, stored) in told.iter().zip(ctx.blobs.read(tenant, &blobs).await?) {
+            let file = stored.bytes().and_then(|bytes| MemoryFile::decode(&bytes).ok());
+            whole &= file.is_some();
+            let file = match file {
+                Some(file) => Some(file),
+                None => read_actions(ctx, tenant, segment).await?,
             };
-            MemoryFile::decode(&bytes)?.apply(&mut inner.ledger);
+            if let Some(file) = file {
+                file.apply(&mut inner.ledger);
+            }
         }
+        // What a lost file said is told by the documents, before anything is computed.
+        if whole {
+            inner.ledger.settle();
+            inner.index_all();
+        }
+        Ok(whole)
+    }
+
+    async fn recover(&mut self, ctx: &Ctx, tenant: &Tenant, documents: &[Record]) -> PortResult<()> {
+        let shown: Vec<(&BlobRef, SearchDocument)> = documents
+            .iter()
+            .filter_map(|document| {
+                Some((document.indexed.as_ref()?.statements()?, SearchDocument::served(document)?))
+            })
+            .collect();
+        let inner = Arc::make_mut(&mut self.inner);
+        let stating: HashSet<&DocumentId> = shown.iter().map(|(_, document)| &document.id).collect();
+        let held = inner.ledger.all_told().map(|told| told.document.id.clone());
+        let gone: Vec<DocumentId> = held.filter(|id| !stating.contains(id)).collect();
+        gone.iter().for_each(|id| inner.ledger.retract(id));
+
+        let is_held = |document: &SearchDocument| {
+            inner.ledger.told(&document.id).is_some_and(|told| told.document == *document)
+        };
+        let missing: Vec<_> = shown.iter().filter(|(_, document)| !is_held(document)).collect();
+        let missing: Vec<_> = missing.into_iter().map(|(blob, document)| (*blob, document)).collect();
+        inner.tell_all(ctx, tenant, &missing).await?;
         inner.ledger.settle();
         inner.index_all();
-        Ok(true)
+        Ok(())
     }
 
     async fn fold(&mut self, ctx: &Ctx, tenant: &Tenant, records: &[LogRecord]) -> PortResult<()> {
@@ -171,12 +236,7 @@ impl<I: MemoryIndex> View for Memories<I> {
                 LogEntry::Act { .. } => {}
             }
         }
-        for batch in puts.chunks(BLOBS_AT_ONCE) {
-            let blobs: Vec<BlobRef> = batch.iter().map(|(statements, _)| (*statements).clone()).collect();
-            for ((_, document), bytes) in batch.iter().zip(ctx.blobs.get(tenant, &blobs).await?) {
-                inner.tell(document, bytes)?;
-            }
-        }
+        inner.tell_all(ctx, tenant, &puts).await?;
         for entry in records.iter().flat_map(|record| &record.entries) {
             if let LogEntry::Act { action } = entry {
                 inner.ledger.act(action);
@@ -185,6 +245,10 @@ impl<I: MemoryIndex> View for Memories<I> {
         }
         inner.settle();
         Ok(())
+    }
+
+    fn take_unreadable(&mut self) -> Vec<DocumentId> {
+        std::mem::take(&mut Arc::make_mut(&mut self.inner).unreadable)
     }
 
     fn bytes(&self) -> usize {
@@ -197,17 +261,31 @@ impl<I: MemoryIndex> View for Memories<I> {
 }
 
 impl<I: MemoryIndex> Inner<I> {
-    fn tell(&mut self, document: &SearchDocument, statements: Option<Bytes>) -> PortResult<()> {
-        let Some(statements) = statements else {
-            // They are purged after a later record replaced or removed the document, so that record is on its way.
-            warn!(document.id = %document.id, "the statements of {} are gone; a newer record follows", document.id);
-            self.retract(&document.id);
-            return Ok(());
-        };
-        let statements = Statements::decode(&statements)?.statements;
-        self.ledger.tell(Told { document: document.clone(), statements });
-        self.tail.documents.insert(document.id.clone(), true);
+    async fn tell_all(
+        &mut self,
+        ctx: &Ctx,
+        tenant: &Tenant,
+        puts: &[(&BlobRef, &SearchDocument)],
+    ) -> PortResult<()> {
+        for batch in puts.chunks(BLOBS_AT_ONCE) {
+            let blobs: Vec<BlobRef> = batch.iter().map(|(statements, _)| (*statements).clone()).collect();
+            for ((_, document), stored) in batch.iter().zip(ctx.blobs.read(tenant, &blobs).await?) {
+                self.tell(document, stored);
+            }
+        }
         Ok(())
+    }
+
+    fn tell(&mut self, document: &SearchDocument, statements: Stored) {
+        let Some(statements) = statements.bytes().and_then(|bytes| Statements::decode(&bytes).ok()) else {
+            // Either they are damaged, or purged after a later record, which is on its way, replaced or removed them.
+            debug!(document.id = %document.id, "the statements of {} cannot be read", document.id);
+            self.retract(&document.id);
+            self.unreadable.push(document.id.clone());
+            return;
+        };
+        self.ledger.tell(Told { document: document.clone(), statements: statements.statements });
+        self.tail.documents.insert(document.id.clone(), true);
     }
 
     fn retract(&mut self, document: &DocumentId) {
@@ -251,77 +329,4 @@ fn to_index(memory: &Memory) -> Document {
         end: u32::try_from(memory.text.chars().count()).unwrap_or(u32::MAX),
     };
     Document { id: memory.id.to_string(), attributes: Bytes::new(), chunks: vec![chunk] }
-}
-
-/// What documents state and callers did between two points of the log, as one immutable blob beside a segment.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub(crate) struct MemoryFile {
-    /// Version of this shape.
-    v: u8,
-    /// Documents that state something.
-    told: Vec<FiledDocument>,
-    /// Documents that no longer do.
-    gone: Vec<DocumentId>,
-    actions: Vec<MemoryAction>,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct FiledDocument {
-    document: SearchDocument,
-    statements: Vec<Statement>,
-}
-
-impl MemoryFile {
-    const VERSION: u8 = 1;
-    /// The most bytes that a blob may unpack to.
-    const MAX_BYTES: u64 = 2 * 1024 * 1024 * 1024;
-
-    fn is_empty(&self) -> bool {
-        self.told.is_empty() && self.gone.is_empty() && self.actions.is_empty()
-    }
-
-    /// The blob: JSON under zstd.
-    pub(crate) fn encode(&self) -> Vec<u8> {
-        let json = serde_json::to_vec(self).expect("our own types have string keys");
-        zstd::bulk::compress(&json, 3).expect("compressing into memory does not fail")
-    }
-
-    /// Reads a blob.
-    ///
-    /// # Errors
-    /// [`PortError::Corrupt`] when it is not one that [`MemoryFile::encode`] wrote.
-    pub(crate) fn decode(blob: &[u8]) -> PortResult<Self> {
-        let corrupt = |error: &dyn std::fmt::Display| PortError::Corrupt(format!("memories: {error}"));
-        let decoder = zstd::stream::Decoder::new(blob).map_err(|error| corrupt(&error))?;
-        let mut json = Vec::new();
-        decoder.take(Self::MAX_BYTES).read_to_end(&mut json).map_err(|error| corrupt(&error))?;
-        serde_json::from_slice(&json).map_err(|error| corrupt(&error))
-    }
-
-    fn apply(self, ledger: &mut Ledger) {
-        self.gone.iter().for_each(|id| ledger.retract(id));
-        for FiledDocument { document, statements } in self.told {
-            ledger.tell(Told { document, statements });
-        }
-        self.actions.iter().for_each(|action| ledger.act(action));
-    }
-
-    /// Both as one. With `oldest` nothing older exists, so what is gone need not be carried on.
-    pub(crate) fn merge(older: Self, newer: Self, oldest: bool) -> Self {
-        let mut states: BTreeMap<DocumentId, Option<FiledDocument>> = BTreeMap::new();
-        for file in [&older, &newer] {
-            states.extend(file.gone.iter().map(|id| (id.clone(), None)));
-            states.extend(file.told.iter().map(|told| (told.document.id.clone(), Some(told.clone()))));
-        }
-        let mut merged = Self { v: Self::VERSION, ..Self::default() };
-        for (id, told) in states {
-            match told {
-                Some(told) => merged.told.push(told),
-                None if oldest => {}
-                None => merged.gone.push(id),
-            }
-        }
-        merged.actions = older.actions.into_iter().chain(newer.actions).collect();
-        merged
-    }
 }

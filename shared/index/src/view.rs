@@ -4,11 +4,14 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use domain::ports::PortResult;
-use domain::{ContainerId, Ctx, IndexHead, LogRecord, PortError, SegmentRef, Tenant};
+use domain::{ContainerId, Ctx, Document, DocumentId, IndexHead, LogRecord, PortError, SegmentRef, Tenant};
+use tracing::warn;
 
 /// How often the log is asked for a record that the head already counts, and the pause that grows in between.
 const LOG_ATTEMPTS: u32 = 5;
 const LOG_PAUSE: Duration = Duration::from_millis(4);
+/// How many records of documents are read in one go.
+const RECORDS_AT_ONCE: usize = 100;
 /// How often a reader starts over when compaction replaces what it is about to read.
 const ATTEMPTS: usize = 4;
 
@@ -18,7 +21,8 @@ pub trait View: Clone + Send + Sync {
     /// The view of an empty container.
     fn empty(container: &ContainerId) -> Self;
 
-    /// Adds segments, oldest first, to an empty view; `false` when one is no longer there.
+    /// Adds segments, oldest first, to an empty view; `false` when one is not there or cannot be read, while the others
+    /// are added.
     async fn read_segments(
         &mut self,
         ctx: &Ctx,
@@ -26,8 +30,15 @@ pub trait View: Clone + Send + Sync {
         segments: &[SegmentRef],
     ) -> PortResult<bool>;
 
-    /// Adds records of the log, in their order.
+    /// Brings a view of which segments are missing to what the documents say: these are all that search serves. What
+    /// segments hold of others goes, and what is missing is read from the documents' own blobs.
+    async fn recover(&mut self, ctx: &Ctx, tenant: &Tenant, documents: &[Document]) -> PortResult<()>;
+
+    /// Adds records of the log, in their order. A document whose blobs cannot be read is left out and remembered.
     async fn fold(&mut self, ctx: &Ctx, tenant: &Tenant, records: &[LogRecord]) -> PortResult<()>;
+
+    /// The documents whose blobs could not be read since this was last asked.
+    fn take_unreadable(&mut self) -> Vec<DocumentId>;
 
     /// About how many bytes it holds.
     fn bytes(&self) -> usize;
@@ -43,6 +54,8 @@ pub(crate) struct Loaded<V> {
     pub(crate) seq: u64,
     /// The generation of the segments it was built on.
     pub(crate) generation: u64,
+    /// Whether segments could not be read, so that compaction has to write them anew.
+    pub(crate) recovered: bool,
     pub(crate) view: V,
 }
 
@@ -61,15 +74,56 @@ impl<V: View> Loaded<V> {
         for _ in 0..ATTEMPTS {
             // Between the read of the head and the reads below, compaction may have deleted a segment (a minute after
             // it was replaced) or trimmed the log; then the new head shows the way.
-            let mut loaded = Self { seq: head.through(), generation: head.generation, view: V::empty(id) };
-            if loaded.view.read_segments(ctx, tenant, &head.segments).await?
-                && loaded.follow(ctx, tenant, id, head.seq).await?
-            {
+            let (seq, generation) = (head.through(), head.generation);
+            let mut loaded = Self { seq, generation, recovered: false, view: V::empty(id) };
+            let whole = loaded.view.read_segments(ctx, tenant, &head.segments).await?;
+            if whole && loaded.follow(ctx, tenant, id, head.seq).await? {
                 return Ok(loaded);
             }
-            head = ctx.index.head(tenant, id).await?;
+            let now = ctx.index.head(tenant, id).await?;
+            if !whole && now.generation == generation {
+                warn!(container.id = %id, "segments of {id} cannot be read; its documents are read instead");
+                loaded.recover(ctx, tenant, id).await?;
+                if loaded.follow(ctx, tenant, id, now.seq).await? {
+                    return Ok(loaded);
+                }
+            }
+            head = now;
         }
         Err(PortError::Unavailable("the index kept changing while it was read".into()))
+    }
+
+    /// Reads a container from the records of its documents, whatever its segments hold of them. What callers did to
+    /// memories is read from the segments, for it is nowhere else.
+    ///
+    /// # Errors
+    /// Those of the ports.
+    pub(crate) async fn read_from_documents(
+        ctx: &Ctx,
+        tenant: &Tenant,
+        id: &ContainerId,
+        head: &IndexHead,
+    ) -> PortResult<Self> {
+        let (seq, generation) = (head.through(), head.generation);
+        let mut loaded = Self { seq, generation, recovered: true, view: V::empty(id) };
+        loaded.view.read_segments(ctx, tenant, &head.segments).await?;
+        loaded.recover(ctx, tenant, id).await?;
+        if loaded.follow(ctx, tenant, id, head.seq).await? {
+            return Ok(loaded);
+        }
+        Err(PortError::Unavailable("the index kept changing while it was read".into()))
+    }
+
+    /// Brings the view up without the segments that cannot be read: first to what the records of the documents say, then
+    /// through all that is left of the log, which has what the listing of the documents may not show yet.
+    async fn recover(&mut self, ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult<()> {
+        let documents = served_documents(ctx, tenant, id).await?;
+        self.view.recover(ctx, tenant, &documents).await?;
+        let records = ctx.index.log(tenant, id, 0).await?;
+        self.view.fold(ctx, tenant, &records).await?;
+        self.seq = records.last().map_or(self.seq, |last| last.seq.max(self.seq));
+        self.recovered = true;
+        Ok(())
     }
 
     /// Folds in the log up to at least `seq`; `false` when part of it is no longer there.
@@ -101,4 +155,20 @@ impl<V: View> Loaded<V> {
         }
         Ok(self.seq >= seq)
     }
+}
+
+/// The documents of a container that search serves, as they are now.
+pub(crate) async fn served_documents(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    id: &ContainerId,
+) -> PortResult<Vec<Document>> {
+    let listed = ctx.documents.list(tenant, id).await?;
+    let ids: Vec<DocumentId> = listed.into_iter().map(|document| document.id).collect();
+    let mut served = Vec::with_capacity(ids.len());
+    for batch in ids.chunks(RECORDS_AT_ONCE) {
+        let found = ctx.documents.get(tenant, batch).await?.into_iter().flatten();
+        served.extend(found.filter(|document| document.container == *id && document.is_served()));
+    }
+    Ok(served)
 }

@@ -44,7 +44,7 @@ pub struct World {
     pub drive: connectors::Settings,
     /// How many unfinished documents an organization may have, where a test says so before it starts an app.
     pub max_unfinished: Option<usize>,
-    _folder: Arc<TempDir>,
+    folder: Arc<TempDir>,
 }
 
 impl World {
@@ -63,7 +63,7 @@ impl World {
             models: ModelSettings::default(),
             drive: connectors::Settings::default(),
             max_unfinished: None,
-            _folder: Arc::new(folder),
+            folder: Arc::new(folder),
         })
     }
 }
@@ -259,6 +259,11 @@ impl World {
         let readers = self.readers();
         let connectors = connectors::all(&self.drive, readers.fetcher.clone())?;
         Ok(Outside { readers, connectors, public_url: Some(PUBLIC_URL.to_owned()) })
+    }
+
+    /// Where everything is stored.
+    pub fn folder(&self) -> &std::path::Path {
+        self.folder.path()
     }
 
     fn clock_now(&self) -> Timestamp {

@@ -3,6 +3,7 @@
 
 mod app;
 mod clock;
+mod damage;
 mod drive;
 mod faults;
 mod internet;
@@ -11,6 +12,7 @@ mod sleep;
 
 pub use app::{Answer, PUBLIC_URL, TestApp, World, multipart};
 pub use clock::TestClock;
+pub use damage::{Harm, files};
 pub use drive::{Browser, DRIVE_ACCOUNT, JSON, Shown};
 pub use faults::{Faults, Rates};
 pub use internet::Internet;

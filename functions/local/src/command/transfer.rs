@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use domain::{ContainerTag, OrgId, Tenant};
@@ -13,7 +14,7 @@ use crate::system::System;
 use crate::transfer::{self, Format, ImportOptions, Report};
 
 #[expect(clippy::print_stderr, reason = "standard output may be the export itself")]
-pub(super) async fn export(options: Export) -> Result<()> {
+pub(super) async fn export(options: Export) -> Result<ExitCode> {
     let tag = ContainerTag::parse(&options.container_tag)?;
     let (system, tenant) = open(&options.owner).await?;
     let bar = bar("{msg} [{bar:24}] {pos}/{len} documents")?.with_message(format!("Exporting {tag}"));
@@ -34,8 +35,21 @@ pub(super) async fn export(options: Export) -> Result<()> {
         "Exported {tag}: {} documents, {} memories, {} actions on memories.",
         exported.documents, exported.memories, exported.actions
     );
-    Ok(())
+    if exported.damaged.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    for id in &exported.damaged {
+        eprintln!("recollect: what is stored of document {id} cannot be read; it is left out");
+    }
+    eprintln!(
+        "{} documents are damaged and not in the export. A running server repairs what it can.",
+        exported.damaged.len()
+    );
+    Ok(ExitCode::from(INCOMPLETE))
 }
+
+/// The exit code of an export without the documents that cannot be read.
+const INCOMPLETE: u8 = 3;
 
 /// A file that appears under its name when it is whole, so that none that is broken off is taken for an export.
 struct Target {

@@ -3,8 +3,8 @@
 use std::io::Write;
 
 use anyhow::{Context, Result, bail};
-use domain::usecase::{ContainerCopy, copy_document, existing_container};
-use domain::{Container, ContainerTag, Ctx, Document, Error, Tenant, Timestamp};
+use domain::usecase::{ContainerCopy, Copied, copy_document, existing_container, report_damage};
+use domain::{Container, ContainerTag, Ctx, Document, DocumentId, Error, Tenant, Timestamp};
 use futures::stream::{self, StreamExt, TryStreamExt};
 use index::{Cache, Memories};
 use indicatif::ProgressBar;
@@ -17,7 +17,7 @@ const PARALLEL: usize = 4;
 const TAGS_SHOWN: usize = 10;
 
 /// What an export holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exported {
     /// Documents.
     pub documents: usize,
@@ -25,10 +25,12 @@ pub struct Exported {
     pub actions: usize,
     /// Memories, forgotten ones and old versions too.
     pub memories: usize,
+    /// Documents that are left out, because what is stored of them cannot be read.
+    pub damaged: Vec<DocumentId>,
 }
 
 /// Writes everything of a container tag to `out`, in an order that depends on nothing but what is stored. Documents that
-/// change meanwhile are written as they are when their turn comes.
+/// change meanwhile are written as they are when their turn comes. Those that cannot be read are left out and named.
 ///
 /// # Errors
 /// When there is no such tag, or something cannot be read or written.
@@ -51,7 +53,11 @@ pub async fn export(
         rooms.push((id.clone(), cache.open(ctx, tenant, id).await?));
     }
     let mut end = End { documents: 0, actions: 0, memories: 0 };
-    end.documents = write_documents(ctx, tenant, documents, &rooms, out, bar).await?;
+    let (written, damaged) = write_documents(ctx, tenant, documents, &rooms, out, bar).await?;
+    end.documents = written;
+    for id in container.ids.iter().filter(|_| !damaged.is_empty()) {
+        report_damage(ctx, tenant, id, &damaged).await;
+    }
     for (id, room) in &rooms {
         for action in room.ledger().actions() {
             write(out, &Line::Action(Action { container_id: id.clone(), action }))?;
@@ -66,7 +72,7 @@ pub async fn export(
     }
     write(out, &Line::End(end))?;
     out.flush().context("write the export")?;
-    Ok(Exported { documents: end.documents, actions: end.actions, memories: end.memories })
+    Ok(Exported { documents: end.documents, actions: end.actions, memories: end.memories, damaged })
 }
 
 async fn container(ctx: &Ctx, tenant: &Tenant, tag: &ContainerTag) -> Result<Container> {
@@ -96,16 +102,25 @@ async fn write_documents(
     rooms: &[Room],
     out: &mut (dyn Write + Send),
     bar: &ProgressBar,
-) -> Result<usize> {
+) -> Result<(usize, Vec<DocumentId>)> {
     documents.sort_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
     bar.set_length(documents.len() as u64);
-    let copy = |document: Document| async move { copy_document(ctx, tenant, document).await };
+    let copy = |document: Document| async move {
+        let id = document.id.clone();
+        copy_document(ctx, tenant, document).await.map(|copied| (id, copied))
+    };
     let mut copies = stream::iter(documents).map(copy).buffered(PARALLEL);
-    let mut written = 0;
-    while let Some(copy) = copies.try_next().await? {
+    let (mut written, mut damaged) = (0, Vec::new());
+    while let Some((id, copied)) = copies.try_next().await? {
         bar.inc(1);
-        // It was deleted meanwhile.
-        let Some(mut copy) = copy else { continue };
+        let mut copy = match copied {
+            Copied::Whole(copy) => copy,
+            Copied::Gone => continue,
+            Copied::Damaged => {
+                damaged.push(id);
+                continue;
+            }
+        };
         let room = rooms.iter().find(|(id, _)| *id == copy.container_id);
         let told = room.and_then(|(_, room)| room.ledger().told(&copy.id));
         let shown = told.map(|told| Timestamp::from_millis(told.document.updated_at));
@@ -113,7 +128,7 @@ async fn write_documents(
         write(out, &Line::Document(&copy))?;
         written += 1;
     }
-    Ok(written)
+    Ok((written, damaged))
 }
 
 fn write(out: &mut (dyn Write + Send), line: &Line<'_>) -> Result<()> {

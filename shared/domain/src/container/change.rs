@@ -56,6 +56,16 @@ impl Change {
         }
     }
 
+    /// Whether the index holds content that is no longer to be there once the change has happened.
+    pub fn takes_away(&self) -> bool {
+        match self {
+            Self::Publish(document) | Self::Remove(document) | Self::Move { from: document, .. } => {
+                document.indexed.is_some()
+            }
+            Self::Create(_) | Self::Describe(_) | Self::Supersede(_) | Self::Act(_) => false,
+        }
+    }
+
     /// What the change puts in place of what search served.
     pub(super) fn published(&self) -> Option<&Extracted> {
         match self {

@@ -18,6 +18,8 @@ pub struct IndexHead {
     pub documents: Option<u64>,
     /// How many memories there were at the last compaction; `None` before the first one.
     pub memories: Option<u64>,
+    /// The newest log record that took content away, unless [`crate::ports::Index::erased`] has covered it.
+    pub removed: Option<u64>,
 }
 
 impl IndexHead {
@@ -61,12 +63,15 @@ pub struct SegmentRef {
     /// What its documents state and what callers did to memories; none where nothing is stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memories: Option<BlobRef>,
+    /// What callers did to memories, once more: it cannot be found out from the documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actions: Option<BlobRef>,
 }
 
 impl SegmentRef {
     /// Everything that is stored of it.
     pub fn into_blobs(self) -> impl Iterator<Item = BlobRef> {
-        std::iter::once(self.blob).chain(self.memories)
+        std::iter::once(self.blob).chain(self.memories).chain(self.actions)
     }
 }
 

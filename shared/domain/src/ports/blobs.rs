@@ -1,6 +1,7 @@
 //! Bytes that are written once and never changed.
 
 use crate::blob::BlobRef;
+use crate::error::PortError;
 use crate::ids::OrgId;
 use crate::ports::PortResult;
 use crate::tenant::Tenant;
@@ -14,11 +15,28 @@ pub trait Blobs: Send + Sync {
     /// Stores bytes under a path that is never used for other bytes. Storing the same again is harmless.
     async fn put(&self, tenant: &Tenant, path: &str, bytes: Bytes) -> PortResult<BlobRef>;
 
-    /// Reads the blobs, in the order asked; `None` for one that is not there.
-    async fn get(&self, tenant: &Tenant, blobs: &[BlobRef]) -> PortResult<Vec<Option<Bytes>>>;
+    /// Reads the blobs, in the order asked. Bytes that are not those that were stored are [`Stored::Damaged`], where a
+    /// checksum tells; one damaged blob does not keep the others from being read.
+    async fn read(&self, tenant: &Tenant, blobs: &[BlobRef]) -> PortResult<Vec<Stored>>;
+
+    /// Reads the blobs, in the order asked; `None` for one that is not there. Fails with [`PortError::Corrupt`] when one
+    /// is damaged.
+    async fn get(&self, tenant: &Tenant, blobs: &[BlobRef]) -> PortResult<Vec<Option<Bytes>>> {
+        let found = self.read(tenant, blobs).await?;
+        let whole = found.into_iter().zip(blobs).map(|(stored, blob)| match stored {
+            Stored::Intact(bytes) => Ok(Some(bytes)),
+            Stored::Missing => Ok(None),
+            Stored::Damaged => Err(PortError::Corrupt(format!("the blob {}", blob.path()))),
+        });
+        whole.collect()
+    }
 
     /// Objects whose path begins with `prefix`, at most `limit`, each with its size in bytes.
     async fn objects(&self, tenant: &Tenant, prefix: &str, limit: usize) -> PortResult<Vec<(String, u64)>>;
+
+    /// A page of at most about `limit` blobs of all organizations on a shelf, from `after` on, which an earlier page told.
+    /// May miss what is stored meanwhile. For operators and for the search for blobs that nothing names.
+    async fn inventory(&self, shelf: Shelf, after: Option<&str>, limit: usize) -> PortResult<Inventory>;
 
     /// Deletes blobs; one that is already gone is fine.
     async fn delete(&self, tenant: &Tenant, blobs: &[BlobRef]) -> PortResult<()>;
@@ -49,6 +67,56 @@ pub trait Blobs: Send + Sync {
 
     /// What a notification of the object store says has arrived; `None` when the message is none. Pure.
     fn arrivals(&self, message: &str) -> Option<Vec<Arrival>>;
+}
+
+/// The places where blobs lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shelf {
+    /// Beside the records.
+    Inline,
+    /// In the bucket.
+    Objects,
+}
+
+/// A page of [`Blobs::inventory`].
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Inventory {
+    /// The blobs.
+    pub blobs: Vec<StoredBlob>,
+    /// Where the next page begins; `None` after the last one.
+    pub next: Option<String>,
+}
+
+/// A blob that is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredBlob {
+    /// Whose.
+    pub org: OrgId,
+    /// Which.
+    pub blob: BlobRef,
+    /// When it was stored; unknown of those beside the records from before this was kept.
+    pub stored_at: Option<Timestamp>,
+}
+
+/// What is found of a blob.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stored {
+    /// The bytes that were stored.
+    Intact(Bytes),
+    /// Nothing.
+    Missing,
+    /// Other bytes than those that were stored, or bytes that cannot be read.
+    Damaged,
+}
+
+impl Stored {
+    /// The bytes, if they are intact.
+    pub fn bytes(self) -> Option<Bytes> {
+        match self {
+            Self::Intact(bytes) => Some(bytes),
+            Self::Missing | Self::Damaged => None,
+        }
+    }
 }
 
 /// Where and with which fields a client posts a file; the part `file` comes last.

@@ -114,6 +114,16 @@ pub trait Documents: Send + Sync {
         now: Timestamp,
     ) -> PortResult<bool>;
 
+    /// Ends a document as `failed` that was `done` and whose stored bytes cannot be read; what it is said to serve stays.
+    /// `false` when it has changed since it was read.
+    async fn fail_damaged(
+        &self,
+        tenant: &Tenant,
+        document: &Document,
+        failure: &Failure,
+        now: Timestamp,
+    ) -> PortResult<bool>;
+
     /// Ends any lease and sets when the unfinished revision counts as overdue again; `false` when not wanted.
     async fn postpone(
         &self,

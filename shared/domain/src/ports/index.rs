@@ -7,6 +7,7 @@ use crate::container::LogRecord;
 use crate::container::SegmentRef;
 use crate::ids::ContainerId;
 use crate::ids::DocumentId;
+use crate::ids::OrgId;
 use crate::ports::PortResult;
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
@@ -26,6 +27,10 @@ pub enum Committed {
 /// The most changes in one commit: each needs up to two of the 100 items of a DynamoDB transaction, and their log
 /// entries with 16 KB of metadata each must stay below an item's 400 KB.
 pub const MAX_CHANGES: usize = 20;
+
+/// How long the index may hold what was taken away before it is due to be written anew: so long that many deletions are
+/// one rewriting, and so short that with what follows (a sweep, a purge, the clean-up of files) 30 minutes are kept.
+pub const ERASE_AFTER_SECONDS: i64 = 10 * 60;
 
 /// A container's index: its head, its log and its segments.
 #[async_trait]
@@ -62,6 +67,22 @@ pub trait Index: Send + Sync {
 
     /// Deletes log records up to and including `through`, which segments must cover. May be called again.
     async fn trim(&self, tenant: &Tenant, container: &ContainerId, through: u64) -> PortResult<()>;
+
+    /// Containers whose index has held what was taken away (see [`Change::takes_away`]) for [`ERASE_AFTER_SECONDS`]
+    /// before `before`, at most `limit`. Eventually consistent.
+    async fn due_erasures(&self, before: Timestamp, limit: usize) -> PortResult<Vec<(OrgId, ContainerId)>>;
+
+    /// Has a container counted among [`Index::due_erasures`] not before `due_at`, if it counts at all.
+    async fn postpone_erasure(
+        &self,
+        tenant: &Tenant,
+        container: &ContainerId,
+        due_at: Timestamp,
+    ) -> PortResult<()>;
+
+    /// Says that no segment and no log record holds what was taken away up to the log record `through`. The container is
+    /// no longer due, unless more was taken away since then.
+    async fn erased(&self, tenant: &Tenant, container: &ContainerId, through: u64) -> PortResult<()>;
 
     /// The blobs of a purge record.
     async fn purge(

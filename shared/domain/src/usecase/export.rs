@@ -8,9 +8,10 @@ use crate::blob::BlobRef;
 use crate::container::SearchDocument;
 use crate::ctx::Ctx;
 use crate::document::{Document, Indexed, Learned};
-use crate::error::{Error, Result};
+use crate::error::{Error, PortError, Result};
 use crate::memory::Statements;
 use crate::pack::Pack;
+use crate::ports::{PortResult, Stored};
 use crate::tenant::Tenant;
 use crate::usecase::find::read_document;
 
@@ -19,28 +20,43 @@ pub use copy::{BodyCopy, ContainerCopy, DocumentCopy, LearnedCopy, ServedCopy};
 /// How often a document is read against changes that take its bytes away meanwhile.
 const ATTEMPTS: usize = 8;
 
-/// A document with its bytes, its chunks and what it states; `None` when it is deleted meanwhile.
+/// What became of the copy of a document.
+#[derive(Debug)]
+pub enum Copied {
+    /// It was made.
+    Whole(Box<DocumentCopy>),
+    /// The document was deleted meanwhile.
+    Gone,
+    /// What is stored of the document cannot be read.
+    Damaged,
+}
+
+/// A document with its bytes, its chunks and what it states.
 ///
 /// # Errors
 /// Those of the ports.
-pub async fn copy_document(
-    ctx: &Ctx,
-    tenant: &Tenant,
-    mut document: Document,
-) -> Result<Option<DocumentCopy>> {
+pub async fn copy_document(ctx: &Ctx, tenant: &Tenant, mut document: Document) -> Result<Copied> {
     for _ in 0..ATTEMPTS {
         let blobs = blobs_of(&document);
-        let bytes = ctx.blobs.get(tenant, &blobs).await?;
-        if let Some(copy) = copy(&document, bytes)? {
-            return Ok(Some(copy));
+        let stored = ctx.blobs.read(tenant, &blobs).await?;
+        if stored.contains(&Stored::Damaged) {
+            return Ok(Copied::Damaged);
         }
-        // A later revision, or a deletion, has taken them away.
+        let bytes = stored.into_iter().map(Stored::bytes).collect();
+        match copy(&document, bytes) {
+            Ok(Some(copy)) => return Ok(Copied::Whole(Box::new(copy))),
+            Ok(None) => {}
+            Err(PortError::Corrupt(_)) => return Ok(Copied::Damaged),
+            Err(error) => return Err(error.into()),
+        }
         match read_document(ctx, tenant, &document.id).await? {
+            Some(same) if same == document => return Ok(Copied::Damaged),
+            // A later revision has taken them away.
             Some(newer) => document = newer,
-            None => return Ok(None),
+            None => return Ok(Copied::Gone),
         }
     }
-    Err(Error::internal(format!("the bytes of the document {} are gone", document.id)))
+    Err(Error::internal(format!("the document {} kept changing while it was read", document.id)))
 }
 
 fn blobs_of(document: &Document) -> Vec<BlobRef> {
@@ -49,7 +65,7 @@ fn blobs_of(document: &Document) -> Vec<BlobRef> {
 }
 
 /// The copy of a document out of the bytes of [`blobs_of`]; `None` when some that must be there are not.
-fn copy(document: &Document, bytes: Vec<Option<Bytes>>) -> Result<Option<DocumentCopy>> {
+fn copy(document: &Document, bytes: Vec<Option<Bytes>>) -> PortResult<Option<DocumentCopy>> {
     let mut bytes = bytes.into_iter();
     let body = bytes.next().flatten();
     if body.is_none() && document.body.awaited_until.is_none() {
@@ -94,7 +110,7 @@ fn copy_served(
     served: &Indexed,
     pack: Option<Bytes>,
     statements: Option<Bytes>,
-) -> Result<Option<ServedCopy>> {
+) -> PortResult<Option<ServedCopy>> {
     let Some(pack) = pack else { return Ok(None) };
     if served.statements().is_some() && statements.is_none() {
         return Ok(None);

@@ -11,8 +11,10 @@ use crate::document::{BodyForm, Document};
 use crate::error::{Error, PortError, Result};
 use crate::ids::{CustomId, DocumentId};
 use crate::pack::Pack;
+use crate::ports::Stored;
 use crate::tag::ContainerTag;
 use crate::tenant::Tenant;
+use crate::usecase::damage::{is_lost, report_damage};
 
 /// The containers a request is about.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -249,30 +251,33 @@ pub(crate) async fn read_document(ctx: &Ctx, tenant: &Tenant, id: &DocumentId) -
     Ok(ctx.documents.get(tenant, std::slice::from_ref(id)).await?.pop().flatten())
 }
 
-/// The document's canonical text: of the newest revision when that is processed, else what was sent as text or address.
+/// The document's canonical text: of the newest revision when that is processed and can be read, else what was sent as
+/// text or address.
 ///
 /// # Errors
 /// Those of the ports.
 pub async fn read_text(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<Option<String>> {
-    if let Some(pack) = newest_pack(document) {
-        return Ok(Some(read_pack(ctx, tenant, pack).await?.text));
+    if let Some(pack) = newest_pack(document)
+        && let Some(pack) = read_pack(ctx, tenant, document, pack).await?
+    {
+        return Ok(Some(pack.text));
     }
     match document.body.form {
         BodyForm::Text => {}
         BodyForm::Url => return Ok(document.url.clone()),
         BodyForm::File { .. } | BodyForm::Conversation => return Ok(None),
     }
-    let bytes = ctx.blobs.get(tenant, std::slice::from_ref(&document.body.blob)).await?.pop().flatten();
-    Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+    let body = ctx.blobs.read(tenant, std::slice::from_ref(&document.body.blob)).await?.pop();
+    Ok(body.and_then(Stored::bytes).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
 }
 
-/// What processing made of the newest revision that is processed; `None` before that.
+/// What processing made of the newest revision that is processed; `None` before that, and while it cannot be read.
 ///
 /// # Errors
 /// Those of the ports.
 pub async fn read_chunks(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<Option<Pack>> {
     match document.indexed.as_ref() {
-        Some(indexed) => Ok(Some(read_pack(ctx, tenant, &indexed.pack).await?)),
+        Some(indexed) => read_pack(ctx, tenant, document, &indexed.pack).await,
         None => Ok(None),
     }
 }
@@ -283,9 +288,20 @@ fn newest_pack(document: &Document) -> Option<&BlobRef> {
     extracted.map(|new| &new.pack).or(indexed.map(|old| &old.pack))
 }
 
-async fn read_pack(ctx: &Ctx, tenant: &Tenant, blob: &BlobRef) -> Result<Pack> {
-    let bytes = ctx.blobs.get(tenant, std::slice::from_ref(blob)).await?.pop().flatten();
-    // A delete or a replacement between the two reads takes the pack away; asking again shows the new state.
-    let bytes = bytes.ok_or_else(|| PortError::Unavailable("the pack is being replaced".into()))?;
-    Ok(Pack::decode(&bytes)?)
+/// A pack of the document; `None` when it is damaged, which the keeper is told.
+async fn read_pack(ctx: &Ctx, tenant: &Tenant, document: &Document, blob: &BlobRef) -> Result<Option<Pack>> {
+    let stored = ctx.blobs.read(tenant, std::slice::from_ref(blob)).await?.pop();
+    let pack = match stored.unwrap_or(Stored::Missing) {
+        Stored::Intact(bytes) => Pack::decode(&bytes).ok(),
+        Stored::Damaged => None,
+        Stored::Missing if !is_lost(ctx, tenant, document, blob).await? => {
+            // A delete or a replacement between the two reads took the pack away; asking again shows the new state.
+            return Err(PortError::Unavailable("the pack is being replaced".into()).into());
+        }
+        Stored::Missing => None,
+    };
+    if pack.is_none() {
+        report_damage(ctx, tenant, &document.container, std::slice::from_ref(&document.id)).await;
+    }
+    Ok(pack)
 }

@@ -12,6 +12,7 @@ use crate::blob::BlobRef;
 use crate::ctx::Ctx;
 use crate::error::Result;
 use crate::ids::ContainerId;
+use crate::ports::Stored;
 use crate::task::{Pending, Purge, PurgePhase, PurgeReport};
 use crate::tenant::Tenant;
 use crate::usecase::tasks::Next;
@@ -125,7 +126,8 @@ async fn count_existing(ctx: &Ctx, tenant: &Tenant, blobs: &[BlobRef]) -> Result
     const AT_ONCE: usize = 100;
     let mut existing = 0;
     for batch in blobs.chunks(AT_ONCE) {
-        existing += ctx.blobs.get(tenant, batch).await?.iter().flatten().count() as u64;
+        let found = ctx.blobs.read(tenant, batch).await?;
+        existing += found.iter().filter(|stored| **stored != Stored::Missing).count() as u64;
     }
     Ok(existing)
 }

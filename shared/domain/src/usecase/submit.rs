@@ -19,6 +19,7 @@ use crate::ports::Repeat;
 use crate::tag::ContainerTag;
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
+use crate::usecase::damage::{inspect, read_turns};
 use crate::usecase::describe::{Description, describe};
 use crate::usecase::find::read_document;
 use crate::usecase::revise::{Identity, NewBody, Said, announce, compose, hex, record};
@@ -171,7 +172,9 @@ async fn accept(ctx: &Ctx, tenant: &Tenant, new: NewDocument) -> Result<(Accepte
         };
         let said = new.said();
         let body = NewBody::sent(bytes, new.content.form());
-        if let Some(old) = old.as_ref().filter(|old| is_unchanged(old, &body, &said, ctx.clock.now())) {
+        if let Some(old) = old.as_ref().filter(|old| is_unchanged(old, &body, &said, ctx.clock.now()))
+            && inspect(ctx, tenant, old).await?.is_none()
+        {
             let Some(now) = describe(ctx, tenant, old.clone(), &said.description).await? else {
                 continue;
             };
@@ -382,13 +385,10 @@ impl Content {
         };
         let stored = match old.filter(|old| old.body.form == BodyForm::Conversation) {
             None => Vec::new(),
-            Some(old) => {
-                let blob = std::slice::from_ref(&old.body.blob);
-                let Some(bytes) = ctx.blobs.get(tenant, blob).await?.pop().flatten() else {
-                    return Ok(None);
-                };
-                conversation::from_bytes(&bytes)?
-            }
+            Some(old) => match read_turns(ctx, tenant, old).await? {
+                Some(stored) => stored,
+                None => return Ok(None),
+            },
         };
         let bytes = conversation::to_bytes(&conversation::merge(stored, turns));
         if bytes.len() > conversation::MAX_BYTES {

@@ -9,10 +9,11 @@ use crate::document::{BodyForm, Document, Extracted, Status, TaskType};
 use crate::error::{Error, PortError, Result};
 use crate::ids::{CustomId, DocumentId};
 use crate::job::Envelope;
-use crate::ports::Committed;
+use crate::ports::{Committed, Stored};
 use crate::tag::ContainerTag;
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
+use crate::usecase::damage::inspect;
 use crate::usecase::describe::{Description, describe};
 use crate::usecase::find::{read_document, visible_document};
 use crate::usecase::remove::after_commit;
@@ -70,7 +71,8 @@ pub async fn update_document(
     let mut document = document;
     for _ in 0..ATTEMPTS {
         let body = update.body(&document);
-        if !update.needs_processing(&document, &body) {
+        let same = !update.needs_processing(&document, &body);
+        if same && (update.content.is_none() || inspect(ctx, tenant, &document).await?.is_none()) {
             let described = describe(ctx, tenant, document, &update.description).await?;
             let described = described.ok_or(Error::NotFound("Document"))?;
             return Ok(Accepted { id: described.id, status: described.status });
@@ -83,21 +85,23 @@ pub async fn update_document(
     Err(PortError::Conflict.into())
 }
 
-/// Processes a failed document again.
+/// Processes a document again that has failed, or whose stored data is damaged.
 ///
 /// # Errors
-/// [`Error::Conflict`] unless it is failed, [`Error::NotFound`] when it is deleted meanwhile, and those of the ports.
+/// [`Error::Conflict`] unless it is one of these, [`Error::NotFound`] when it is deleted meanwhile, and those of the ports.
 pub async fn retry_document(ctx: &Ctx, tenant: &Tenant, mut document: Document) -> Result<Accepted> {
     check_changeable(ctx, tenant, &document).await?;
-    let same = Update::default();
     for _ in 0..ATTEMPTS {
-        if document.status != Status::Failed {
+        let is_done = document.status == Status::Done;
+        let is_broken = document.status == Status::Failed
+            || (is_done && inspect(ctx, tenant, &document).await?.is_some());
+        if !is_broken {
             let status = document.status.as_str();
             return Err(Error::Conflict(format!(
                 "only a failed document is tried again; this one is {status}"
             )));
         }
-        if let Some(accepted) = revise(ctx, tenant, &document, &same, same.body(&document)).await? {
+        if let Some(accepted) = process_again(ctx, tenant, &document).await? {
             return Ok(accepted);
         }
         document = reread(ctx, tenant, &document.id).await?;
@@ -105,8 +109,18 @@ pub async fn retry_document(ctx: &Ctx, tenant: &Tenant, mut document: Document) 
     Err(PortError::Conflict.into())
 }
 
+/// Makes a new revision of the same bytes; `None` when the document has changed since it was read.
+pub(crate) async fn process_again(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    document: &Document,
+) -> Result<Option<Accepted>> {
+    let same = Update::default();
+    revise(ctx, tenant, document, &same, same.body(document)).await
+}
+
 /// A document that was superseded is kept as it was, and while its container is merged nothing is written there.
-async fn check_changeable(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<()> {
+pub(crate) async fn check_changeable(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<()> {
     if let Some(newer) = &document.superseded_by {
         return Err(Error::Conflict(format!(
             "a merge has superseded this document; change {newer}, which has its customId"
@@ -176,10 +190,20 @@ async fn relocated(ctx: &Ctx, tenant: &Tenant, from: &Document, update: &Update)
     let (bytes, form) = match &update.content {
         Some(content) => content.clone(),
         None => {
-            let bytes = ctx.blobs.get(tenant, std::slice::from_ref(&from.body.blob)).await?.pop().flatten();
-            let missing =
-                || Error::Conflict("the content of this document has not arrived, or is changing".into());
-            (bytes.ok_or_else(missing)?, from.body.form.clone())
+            let stored = ctx.blobs.read(tenant, std::slice::from_ref(&from.body.blob)).await?.pop();
+            let bytes = match stored.unwrap_or(Stored::Missing) {
+                Stored::Intact(bytes) => bytes,
+                Stored::Missing => {
+                    let message = "the content of this document has not arrived, or is changing";
+                    return Err(Error::Conflict(message.into()));
+                }
+                Stored::Damaged => {
+                    let message =
+                        "the stored content of this document cannot be read; send it with the change";
+                    return Err(Error::Conflict(message.into()));
+                }
+            };
+            (bytes, from.body.form.clone())
         }
     };
     let (identity, body) = (Identity::new(&container, place, custom_id), NewBody::sent(bytes, form));
@@ -203,9 +227,9 @@ async fn take_over(
     let Some(served) = from.indexed.as_ref().filter(|served| from.is_current(&served.revision)) else {
         return Ok(());
     };
-    // It is processed like a new one when the pack is just being taken away.
+    // It is processed like a new one when the pack is just being taken away, or cannot be read.
     let blobs: Vec<BlobRef> = [&served.pack].into_iter().chain(served.statements()).cloned().collect();
-    let mut bytes = ctx.blobs.get(tenant, &blobs).await?.into_iter();
+    let mut bytes = ctx.blobs.read(tenant, &blobs).await?.into_iter().map(Stored::bytes);
     let Some(pack) = bytes.next().flatten() else {
         return Ok(());
     };

@@ -114,6 +114,13 @@ fn hasher<'a>(names: impl Iterator<Item = &'a str>) -> ChecksumHasher {
     hasher
 }
 
+/// The checksum of this name, as the index has it; none of an unknown name.
+pub(super) fn checksum_of(name: &str, bytes: &[u8]) -> Option<String> {
+    let mut hasher = hasher(std::iter::once(name));
+    hasher.update(bytes);
+    to_map(&hasher.finalize()).remove(name)
+}
+
 /// The checksums that are there, by name.
 pub(super) fn to_map(checksum: &Checksum) -> BTreeMap<String, String> {
     let all = [

@@ -21,6 +21,7 @@ mod notify;
 mod objects;
 mod public;
 mod store;
+mod verify;
 
 use std::path::Path;
 use std::sync::Arc;

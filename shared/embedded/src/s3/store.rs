@@ -5,7 +5,7 @@
 //! list still has it, and the next sweep removes it.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,6 +15,7 @@ use rusqlite::{Connection, params};
 use s3s::{S3Error, S3Result, s3_error};
 
 use super::index::{Change, SCHEMA, Stored, find, require_bucket, strings};
+use super::verify;
 use crate::clock::Clock;
 use crate::sqlite;
 use crate::sqs::Sqs;
@@ -108,13 +109,14 @@ impl Store {
         loop {
             let stored = self.object(bucket, key)?;
             let range = wanted(&stored)?;
-            match read_range(&self.path(&stored.file), range) {
+            match verify::read_range(&self.path(&stored.file), &stored, range) {
                 Ok(bytes) => return Ok((stored, bytes)),
+                Err(error) if error.kind() == io::ErrorKind::InvalidData => return Err(verify::damaged(key)),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     // Replaced or deleted between the two steps; if not, the file is really lost.
                     let still = find(&self.read(), bucket, key)?;
                     if still.is_some_and(|still| still.file == stored.file) {
-                        return Err(S3Error::internal_error(error));
+                        return Err(verify::damaged(key));
                     }
                 }
                 Err(error) => return Err(S3Error::internal_error(error)),
@@ -161,15 +163,4 @@ impl Store {
         }
         Ok(())
     }
-}
-
-fn read_range(path: &Path, range: Range<u64>) -> io::Result<Vec<u8>> {
-    let mut file = File::open(path)?;
-    if range.start > 0 {
-        file.seek(SeekFrom::Start(range.start))?;
-    }
-    let length = range.end - range.start;
-    let mut bytes = Vec::with_capacity(usize::try_from(length).map_err(io::Error::other)?);
-    file.take(length).read_to_end(&mut bytes)?;
-    Ok(bytes)
 }

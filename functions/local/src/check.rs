@@ -1,0 +1,243 @@
+//! Checking everything that is stored, and repairing what can be.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use anyhow::Result;
+use domain::ports::{Shelf, StoredBlob};
+use domain::usecase::{Damage, Healed, delete_orphans, find_orphans, heal_document, inspect};
+use domain::{ContainerId, Ctx, Document, DocumentId, OrgId, Owner, Tenant};
+use indicatif::ProgressBar;
+
+/// Blobs that are looked at in one go.
+const PAGE: usize = 1000;
+
+/// Something that is wrong, and what was done about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// What it is about, as in `org acme container 4yK… document 9xQ…`.
+    pub place: String,
+    /// What is wrong and what that means.
+    pub meaning: String,
+    /// What was done about it; none when nothing was to be done, or could be.
+    pub repair: Option<String>,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.meaning)?;
+        match &self.repair {
+            Some(repair) => write!(f, " [{repair}]"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What a check has looked at, and found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Checked {
+    /// Organizations.
+    pub organizations: usize,
+    /// Physical containers.
+    pub containers: usize,
+    /// Documents.
+    pub documents: usize,
+    /// Blobs, named or not.
+    pub blobs: usize,
+    /// What is wrong.
+    pub findings: Vec<Finding>,
+}
+
+/// Checks every container of every organization: records, the blobs that they name, the index, and blobs that nothing
+/// names. With `repair` what is derived is made anew, what cannot be is marked as failed, and orphans are deleted.
+/// Documents that are made again are queued: a running server or `recollect work` processes them.
+///
+/// # Errors
+/// When the folder cannot be read; a container that cannot be is a finding.
+pub async fn check(ctx: &Ctx, repair: bool, bar: &ProgressBar) -> Result<Checked> {
+    let mut checked = Checked::default();
+    let stored = inventory(ctx, &mut checked).await?;
+    for (org, stored) in stored {
+        checked.organizations += 1;
+        let tenant = Tenant::of_operator(org);
+        for container in containers(ctx, &tenant, &stored, &mut checked).await? {
+            checked.containers += 1;
+            let found = check_container(ctx, &tenant, &container, repair, bar, &mut checked).await;
+            if let Err(error) = found {
+                let meaning = format!("cannot be read, so its documents were not checked: {error:#}");
+                checked.findings.push(Finding {
+                    place: place(&tenant, &container, None),
+                    meaning,
+                    repair: None,
+                });
+            }
+        }
+        check_orphans(ctx, &tenant, &stored, repair, &mut checked).await?;
+    }
+    Ok(checked)
+}
+
+async fn inventory(ctx: &Ctx, checked: &mut Checked) -> Result<BTreeMap<OrgId, Vec<StoredBlob>>> {
+    let mut found: BTreeMap<OrgId, Vec<StoredBlob>> = BTreeMap::new();
+    for shelf in [Shelf::Inline, Shelf::Objects] {
+        let mut after = None;
+        loop {
+            let page = ctx.blobs.inventory(shelf, after.as_deref(), PAGE).await?;
+            checked.blobs += page.blobs.len();
+            for stored in page.blobs {
+                found.entry(stored.org.clone()).or_default().push(stored);
+            }
+            after = page.next;
+            if after.is_none() {
+                break;
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The physical containers that tags name, and those that blobs lie in. One that has blobs and no tag is a finding, unless
+/// it was deleted and is being purged.
+async fn containers(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    stored: &[StoredBlob],
+    checked: &mut Checked,
+) -> Result<BTreeSet<ContainerId>> {
+    let tags = ctx.containers.list(tenant).await?;
+    let mut known: BTreeSet<ContainerId> = tags.into_iter().flat_map(|container| container.ids).collect();
+    let of_blobs = stored.iter().filter_map(|stored| stored.blob.path().split('/').next());
+    let of_blobs: BTreeSet<ContainerId> = of_blobs.filter_map(ContainerId::parse).collect();
+    for id in of_blobs {
+        if known.contains(&id) {
+            continue;
+        }
+        let owner = ctx.containers.owners(tenant, std::slice::from_ref(&id)).await?.pop();
+        if owner == Some(Owner::Gone) {
+            continue;
+        }
+        let meaning = "no container tag names this container, so nobody can find its documents".to_owned();
+        checked.findings.push(Finding { place: place(tenant, &id, None), meaning, repair: None });
+        known.insert(id);
+    }
+    Ok(known)
+}
+
+async fn check_container(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &ContainerId,
+    repair: bool,
+    bar: &ProgressBar,
+    checked: &mut Checked,
+) -> Result<()> {
+    let documents = ctx.documents.list(tenant, container).await?;
+    bar.inc_length(documents.len() as u64);
+    for document in documents {
+        bar.inc(1);
+        checked.documents += 1;
+        if let Some(damage) = inspect(ctx, tenant, &document).await? {
+            let repair = if repair { repair_document(ctx, tenant, &document).await? } else { None };
+            let place = place(tenant, container, Some(&document.id));
+            checked.findings.push(Finding { place, meaning: meaning_of(damage), repair });
+        }
+    }
+    check_index(ctx, tenant, container, repair, checked).await
+}
+
+/// What damage to a document means for its user.
+fn meaning_of(damage: Damage) -> String {
+    let parts = [(damage.body, "content"), (damage.pack, "chunks"), (damage.statements, "statements")];
+    let parts: Vec<&str> = parts.into_iter().filter_map(|(is_lost, name)| is_lost.then_some(name)).collect();
+    let parts = parts.join(", ");
+    let then = match damage {
+        Damage { body: true, pack: false, statements: false } => {
+            "it is still found; send its content again, or it is lost when it is processed the next time"
+        }
+        Damage { body: true, .. } => "send its content again",
+        Damage { body: false, .. } => "it can be processed again from its content",
+    };
+    format!("the stored {parts} cannot be read: {then}")
+}
+
+async fn repair_document(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<Option<String>> {
+    let done = match heal_document(ctx, tenant, &document.id).await? {
+        Healed::Queued => "queued to be processed again",
+        Healed::Failed => "marked as failed",
+        // It is failed already, or is being processed; or only its client can send the content again.
+        Healed::BodyLost | Healed::Nothing => return Ok(None),
+    };
+    Ok(Some(done.to_owned()))
+}
+
+async fn check_index(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &ContainerId,
+    repair: bool,
+    checked: &mut Checked,
+) -> Result<()> {
+    let mut verdict = index::verify(ctx, tenant, container).await?;
+    if !verdict.is_clean() {
+        // A commit between its two reads looks like a fault.
+        verdict = index::verify(ctx, tenant, container).await?;
+    }
+    let mut meanings = Vec::new();
+    if verdict.chunks_unreadable {
+        meanings
+            .push("segments of the index cannot be read; searches read every document instead".to_owned());
+    }
+    if verdict.memories_unreadable {
+        meanings.push("files of memories cannot be read; readers read every document instead".to_owned());
+    }
+    if !verdict.missing.is_empty() {
+        meanings.push(format!("the index lacks documents, which nobody finds: {}", names(&verdict.missing)));
+    }
+    if !verdict.foreign.is_empty() {
+        meanings.push(format!("the index has documents that are gone: {}", names(&verdict.foreign)));
+    }
+    if repair && !meanings.is_empty() {
+        index::rebuild(ctx, tenant, container).await?;
+    }
+    let done = repair.then(|| "written anew from the documents".to_owned());
+    for meaning in meanings {
+        let place = place(tenant, container, None);
+        checked.findings.push(Finding { place, meaning, repair: done.clone() });
+    }
+    Ok(())
+}
+
+fn names(ids: &BTreeSet<DocumentId>) -> String {
+    ids.iter().map(DocumentId::as_str).collect::<Vec<_>>().join(", ")
+}
+
+async fn check_orphans(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    stored: &[StoredBlob],
+    repair: bool,
+    checked: &mut Checked,
+) -> Result<()> {
+    for page in stored.chunks(PAGE) {
+        let orphans = find_orphans(ctx, page, ctx.clock.now()).await?;
+        if repair {
+            delete_orphans(ctx, &orphans).await?;
+        }
+        for orphan in orphans {
+            checked.findings.push(Finding {
+                place: format!("org {} blob {}", tenant.org(), orphan.blob.path()),
+                meaning: "nothing names these bytes; a process left them that was killed".to_owned(),
+                repair: repair.then(|| "deleted".to_owned()),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn place(tenant: &Tenant, container: &ContainerId, document: Option<&DocumentId>) -> String {
+    let place = format!("org {} container {container}", tenant.org());
+    match document {
+        Some(document) => format!("{place} document {document}"),
+        None => place,
+    }
+}

@@ -1,0 +1,79 @@
+//! `recollect check`.
+
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::log_to_stderr;
+use crate::check::{Checked, check};
+use crate::cli::Check;
+use crate::system::System;
+
+/// Something is wrong with what is stored.
+const FOUND: u8 = 1;
+/// The folder could not be checked.
+const NOT_CHECKED: u8 = 2;
+
+#[expect(clippy::print_stderr, reason = "why there is no answer")]
+pub(super) async fn run(options: Check) -> ExitCode {
+    match look(&options).await {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(FOUND),
+        Err(error) => {
+            eprintln!("recollect: could not check {}: {error:#}", options.data.data.display());
+            ExitCode::from(NOT_CHECKED)
+        }
+    }
+}
+
+/// Checks the folder and says what was found; whether nothing was.
+#[expect(clippy::print_stdout, reason = "the answer of a command")]
+async fn look(options: &Check) -> Result<bool> {
+    log_to_stderr(&options.log)?;
+    let folder = &options.data.data;
+    if !folder.is_dir() {
+        bail!("there is no such folder; name one with --data");
+    }
+    let faults = embedded::check_databases(folder)?;
+    for (file, fault) in &faults {
+        println!("{file}: {fault}; restore it from a backup");
+    }
+    if !faults.is_empty() {
+        println!("The databases are damaged, so nothing else was checked and nothing was changed.");
+        return Ok(false);
+    }
+    let system = System::open(folder, None).await?;
+    let style = ProgressStyle::with_template("{msg} [{bar:24}] {pos}/{len} documents")?;
+    let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr()).with_style(style);
+    let bar = bar.with_message("Checking");
+    let checked = check(&system.ctx, options.repair, &bar).await;
+    bar.finish_and_clear();
+    let checked = checked.context("read the data folder")?;
+    for finding in &checked.findings {
+        println!("{finding}");
+    }
+    summarize(&checked, options.repair);
+    Ok(checked.findings.is_empty())
+}
+
+#[expect(clippy::print_stdout, reason = "the answer of a command")]
+fn summarize(checked: &Checked, repair: bool) {
+    let Checked { organizations, containers, documents, blobs, findings } = checked;
+    let found = findings.len();
+    println!(
+        "Checked {documents} documents and {blobs} blobs in {containers} containers of {organizations} organizations: \
+         {found} findings."
+    );
+    if found == 0 {
+        return;
+    }
+    if !repair {
+        println!("Repair what can be:  recollect check --repair");
+        return;
+    }
+    let repaired = findings.iter().filter(|finding| finding.repair.is_some()).count();
+    println!(
+        "{repaired} of them were repaired or are queued; a running server or `recollect work` does the rest."
+    );
+}

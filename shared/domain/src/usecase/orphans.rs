@@ -1,0 +1,168 @@
+//! Blobs that nothing names: what a process left that was killed between storing bytes and recording them.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use crate::blob::BlobRef;
+use crate::container::SegmentRef;
+use crate::ctx::Ctx;
+use crate::document::{Document, Extracted, Indexed};
+use crate::error::Result;
+use crate::ids::{ContainerId, DocumentId, OrgId};
+use crate::ports::{Shelf, StoredBlob};
+use crate::tenant::Tenant;
+use crate::time::Timestamp;
+
+/// How old a blob must be before it may count as an orphan: far longer than any request, lease or upload form lasts, so
+/// whoever has stored it has recorded it by then, or never will.
+pub const ORPHAN_SECONDS: i64 = 24 * 3600;
+/// Records that are read in one go.
+const RECORDS_AT_ONCE: usize = 100;
+/// The part of a path that segments have in place of a document.
+const SEGMENTS: &str = "segments";
+
+/// Finds the orphans among stored blobs: those that are old enough at `now` and that neither a document nor the head of an
+/// index names. What a worker may still store for a revision that is not final is no orphan, however old.
+///
+/// # Errors
+/// Those of the ports.
+pub async fn find_orphans(ctx: &Ctx, blobs: &[StoredBlob], now: Timestamp) -> Result<Vec<StoredBlob>> {
+    let is_old = |stored: &&StoredBlob| {
+        stored.stored_at.is_none_or(|stored_at| stored_at.plus_seconds(ORPHAN_SECONDS) < now)
+    };
+    let mut by_org: BTreeMap<&OrgId, Vec<(&StoredBlob, Maker)>> = BTreeMap::new();
+    for stored in blobs.iter().filter(is_old) {
+        // A path that is none of ours says nothing about who made it.
+        if let Some(maker) = Maker::of(stored.blob.path()) {
+            by_org.entry(&stored.org).or_default().push((stored, maker));
+        }
+    }
+    let mut orphans = Vec::new();
+    for (org, blobs) in by_org {
+        let tenant = Tenant::of_work(org.clone());
+        let documents = documents(ctx, &tenant, &blobs).await?;
+        let segments = segments(ctx, &tenant, &blobs).await?;
+        for (stored, maker) in blobs {
+            let named = match maker {
+                Maker::Document(id) => {
+                    documents.get(&id).is_some_and(|document| names(document, &stored.blob))
+                }
+                Maker::Index(_) => segments.contains(&stored.blob),
+            };
+            if !named {
+                orphans.push(stored.clone());
+            }
+        }
+    }
+    Ok(orphans)
+}
+
+/// Deletes the orphans of one page of the bucket. How many there were, and where the next page begins.
+///
+/// # Errors
+/// Those of the ports; it may be done again.
+pub async fn collect_orphans(
+    ctx: &Ctx,
+    shelf: Shelf,
+    after: Option<&str>,
+    limit: usize,
+) -> Result<(usize, Option<String>)> {
+    let page = ctx.blobs.inventory(shelf, after, limit).await?;
+    let orphans = find_orphans(ctx, &page.blobs, ctx.clock.now()).await?;
+    delete_orphans(ctx, &orphans).await?;
+    Ok((orphans.len(), page.next))
+}
+
+/// Deletes blobs of [`find_orphans`].
+///
+/// # Errors
+/// Those of the ports; it may be done again.
+pub async fn delete_orphans(ctx: &Ctx, orphans: &[StoredBlob]) -> Result<()> {
+    for of_org in orphans.chunk_by(|a, b| a.org == b.org) {
+        let blobs: Vec<BlobRef> = of_org.iter().map(|orphan| orphan.blob.clone()).collect();
+        ctx.blobs.delete(&Tenant::of_work(of_org[0].org.clone()), &blobs).await?;
+    }
+    Ok(())
+}
+
+/// Who has made a blob, by its path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Maker {
+    Document(DocumentId),
+    Index(ContainerId),
+}
+
+impl Maker {
+    fn of(path: &str) -> Option<Self> {
+        let mut parts = path.split('/');
+        let container = ContainerId::parse(parts.next()?)?;
+        match (parts.next()?, parts.next()?, parts.next()) {
+            (SEGMENTS, _, None) => Some(Self::Index(container)),
+            (document, _, Some(_)) => DocumentId::parse(document).map(Self::Document),
+            _ => None,
+        }
+    }
+}
+
+async fn documents(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    blobs: &[(&StoredBlob, Maker)],
+) -> Result<HashMap<DocumentId, Document>> {
+    let ids: HashSet<&DocumentId> = blobs
+        .iter()
+        .filter_map(|(_, maker)| match maker {
+            Maker::Document(id) => Some(id),
+            Maker::Index(_) => None,
+        })
+        .collect();
+    let ids: Vec<DocumentId> = ids.into_iter().cloned().collect();
+    let mut found = HashMap::new();
+    for batch in ids.chunks(RECORDS_AT_ONCE) {
+        let records = ctx.documents.get(tenant, batch).await?.into_iter().flatten();
+        found.extend(records.map(|document| (document.id.clone(), document)));
+    }
+    Ok(found)
+}
+
+async fn segments(ctx: &Ctx, tenant: &Tenant, blobs: &[(&StoredBlob, Maker)]) -> Result<HashSet<BlobRef>> {
+    let containers: HashSet<&ContainerId> = blobs
+        .iter()
+        .filter_map(|(_, maker)| match maker {
+            Maker::Index(container) => Some(container),
+            Maker::Document(_) => None,
+        })
+        .collect();
+    let mut found = HashSet::new();
+    for container in containers {
+        let head = ctx.index.head(tenant, container).await?;
+        found.extend(head.segments.into_iter().flat_map(SegmentRef::into_blobs));
+    }
+    Ok(found)
+}
+
+/// Whether the record names the blob, or a worker may still come to record it.
+fn names(document: &Document, blob: &BlobRef) -> bool {
+    let served = document.indexed.iter().flat_map(Indexed::blobs);
+    let made = document.extracted.iter().flat_map(Extracted::blobs);
+    let is_named = served.chain(made).chain([&document.body.blob]).any(|named| named == blob);
+    is_named || (!document.status.is_final() && document.unserved().contains(blob))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_paths_of_ours_tell_who_made_them() {
+        let (container, document) = (ContainerId::random(), DocumentId::random());
+        let of_document = Maker::of(&format!("{container}/{document}/revision/pack"));
+        assert_eq!(of_document, Some(Maker::Document(document.clone())));
+        let of_index = Maker::of(&format!("{container}/segments/revision-memories"));
+        assert_eq!(of_index, Some(Maker::Index(container.clone())));
+        for foreign in
+            [String::new(), "x/y/z".into(), format!("{container}/{document}"), "a/segments/b".into()]
+        {
+            assert_eq!(Maker::of(&foreign), None, "{foreign}");
+        }
+    }
+}

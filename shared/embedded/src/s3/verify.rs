@@ -1,0 +1,63 @@
+//! Whether the bytes of a file are those that were stored.
+
+use std::fs;
+use std::io;
+use std::ops::Range;
+use std::path::Path;
+
+use http::StatusCode;
+use md5::{Digest, Md5};
+use s3s::{S3Error, S3ErrorCode};
+
+use super::check::checksum_of;
+use super::index::Stored;
+use crate::wire::hex;
+
+/// The error code of an object whose bytes are not those that were stored. AWS has none: it repairs its own.
+const CODE: &str = "ObjectDamaged";
+/// What Linux and macOS answer for a sector that cannot be read (`EIO`).
+const UNREADABLE: i32 = 5;
+
+/// Reads a range of a file. The whole file is read and verified, because a checksum of the whole tells nothing about a
+/// part of it.
+///
+/// # Errors
+/// [`damaged`], as an [`io::Error`] of kind [`io::ErrorKind::InvalidData`], when the bytes are not those that were
+/// stored.
+pub(super) fn read_range(path: &Path, stored: &Stored, range: Range<u64>) -> io::Result<Vec<u8>> {
+    let mut bytes = match fs::read(path) {
+        Err(error) if error.raw_os_error() == Some(UNREADABLE) => {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        read => read?,
+    };
+    if !is_whole(stored, &bytes) {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    let place = |at: u64| usize::try_from(at).map_err(io::Error::other);
+    bytes.truncate(place(range.end)?);
+    bytes.drain(..place(range.start)?.min(bytes.len()));
+    Ok(bytes)
+}
+
+/// Whether these are the bytes of the object, by its size and a checksum: one that came with the bytes, else the digest
+/// in its entity tag. (An object that was stored in parts has a tag of another kind, and perhaps no checksum.)
+fn is_whole(stored: &Stored, bytes: &[u8]) -> bool {
+    if bytes.len() as u64 != stored.size {
+        return false;
+    }
+    if let Some((name, known)) = stored.attributes.checksums.iter().next() {
+        return checksum_of(name, bytes).is_none_or(|found| found == *known);
+    }
+    stored.etag.contains('-') || stored.etag == hex(&Md5::digest(bytes))
+}
+
+/// The answer for an object whose bytes are not those that were stored. Clients do not try it again, as they do after a
+/// fault of the server.
+pub(super) fn damaged(key: &str) -> S3Error {
+    tracing::error!(key, "the file of the object {key} is damaged or gone");
+    let code = S3ErrorCode::Custom(CODE.into());
+    let mut error = S3Error::with_message(code, "The stored bytes of this object cannot be read.");
+    error.set_status_code(StatusCode::UNPROCESSABLE_ENTITY);
+    error
+}

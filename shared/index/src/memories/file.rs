@@ -1,0 +1,88 @@
+//! What of memories lies beside a segment.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+
+use domain::ports::PortResult;
+use domain::{DocumentId, MemoryAction, PortError, SearchDocument, Statement};
+use memory::{Ledger, Told};
+use serde::{Deserialize, Serialize};
+
+/// What documents state and callers did between two points of the log, as one immutable blob beside a segment.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub(crate) struct MemoryFile {
+    /// Version of this shape.
+    pub(super) v: u8,
+    /// Documents that state something.
+    pub(super) told: Vec<FiledDocument>,
+    /// Documents that no longer do.
+    pub(super) gone: Vec<DocumentId>,
+    pub(super) actions: Vec<MemoryAction>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct FiledDocument {
+    pub(super) document: SearchDocument,
+    pub(super) statements: Vec<Statement>,
+}
+
+impl MemoryFile {
+    pub(super) const VERSION: u8 = 1;
+    /// The most bytes that a blob may unpack to.
+    const MAX_BYTES: u64 = 2 * 1024 * 1024 * 1024;
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.told.is_empty() && self.gone.is_empty() && self.actions.is_empty()
+    }
+
+    /// The blob: JSON under zstd.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let json = serde_json::to_vec(self).expect("our own types have string keys");
+        zstd::bulk::compress(&json, 3).expect("compressing into memory does not fail")
+    }
+
+    /// What callers did, alone; none when they did nothing.
+    pub(crate) fn actions_alone(&self) -> Option<Self> {
+        let alone = Self { v: Self::VERSION, actions: self.actions.clone(), ..Self::default() };
+        (!alone.is_empty()).then_some(alone)
+    }
+
+    /// Reads a blob.
+    ///
+    /// # Errors
+    /// [`PortError::Corrupt`] when it is not one that [`MemoryFile::encode`] wrote.
+    pub(crate) fn decode(blob: &[u8]) -> PortResult<Self> {
+        let corrupt = |error: &dyn std::fmt::Display| PortError::Corrupt(format!("memories: {error}"));
+        let decoder = zstd::stream::Decoder::new(blob).map_err(|error| corrupt(&error))?;
+        let mut json = Vec::new();
+        decoder.take(Self::MAX_BYTES).read_to_end(&mut json).map_err(|error| corrupt(&error))?;
+        serde_json::from_slice(&json).map_err(|error| corrupt(&error))
+    }
+
+    pub(super) fn apply(self, ledger: &mut Ledger) {
+        self.gone.iter().for_each(|id| ledger.retract(id));
+        for FiledDocument { document, statements } in self.told {
+            ledger.tell(Told { document, statements });
+        }
+        self.actions.iter().for_each(|action| ledger.act(action));
+    }
+
+    /// Both as one. With `oldest` nothing older exists, so what is gone need not be carried on.
+    pub(crate) fn merge(older: Self, newer: Self, oldest: bool) -> Self {
+        let mut states: BTreeMap<DocumentId, Option<FiledDocument>> = BTreeMap::new();
+        for file in [&older, &newer] {
+            states.extend(file.gone.iter().map(|id| (id.clone(), None)));
+            states.extend(file.told.iter().map(|told| (told.document.id.clone(), Some(told.clone()))));
+        }
+        let mut merged = Self { v: Self::VERSION, ..Self::default() };
+        for (id, told) in states {
+            match told {
+                Some(told) => merged.told.push(told),
+                None if oldest => {}
+                None => merged.gone.push(id),
+            }
+        }
+        merged.actions = older.actions.into_iter().chain(newer.actions).collect();
+        merged
+    }
+}

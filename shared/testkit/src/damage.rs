@@ -1,0 +1,131 @@
+//! Damage to what is stored, as a disk or a power cut leaves it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use domain::{BlobRef, PortError, Tenant};
+use http::Request;
+use serde_json::{Value, json};
+
+use crate::app::TestApp;
+
+/// What is wrong with stored bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Harm {
+    /// There are none any more.
+    Empty,
+    /// They are not there, while something names them.
+    Missing,
+    /// Only the first half is there.
+    Truncated,
+    /// Some in the middle are others.
+    Flipped,
+}
+
+impl Harm {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Empty, Self::Missing, Self::Truncated, Self::Flipped];
+}
+
+/// How many bytes are flipped, at most.
+const FLIPPED: usize = 64;
+
+impl TestApp {
+    /// Damages a stored blob where it lies: in the folder of the services or in an item of theirs.
+    ///
+    /// # Panics
+    /// When there is no such blob.
+    pub async fn harm(&self, tenant: &Tenant, blob: &BlobRef, harm: Harm) {
+        match blob {
+            BlobRef::Inline(path) => self.harm_item(&format!("B#{}#{path}", tenant.org()), harm).await,
+            BlobRef::Object(_) => {
+                let bytes = self.whole(tenant, blob).await;
+                let file = files(self.world.folder()).into_iter().find(|file| holds(file, &bytes));
+                harm_file(&file.expect("the file of the object"), harm);
+            }
+        }
+    }
+
+    /// The bytes of an intact blob, also while the services lose requests.
+    async fn whole(&self, tenant: &Tenant, blob: &BlobRef) -> Bytes {
+        loop {
+            match self.system.ctx.blobs.get(tenant, std::slice::from_ref(blob)).await {
+                Ok(mut found) => return found.remove(0).expect("a blob"),
+                Err(PortError::Unavailable(_)) => {}
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+
+    async fn harm_item(&self, pk: &str, harm: Harm) {
+        let table = &self.system.names.records;
+        let key = json!({"pk": {"S": pk}, "sk": {"S": "A"}});
+        let found = self.dynamodb("GetItem", &json!({"TableName": table, "Key": key})).await;
+        let mut item = found["Item"].clone();
+        assert!(item.is_object(), "no item {pk}");
+        if harm == Harm::Missing {
+            self.dynamodb("DeleteItem", &json!({"TableName": table, "Key": key})).await;
+            return;
+        }
+        let name = if item["z"].is_object() { "z" } else { "b" };
+        let coded = item[name]["B"].as_str().expect("bytes").to_owned();
+        // Four letters are three bytes.
+        let half = coded.len() / 8 * 4;
+        let other = |letter: char| if letter == 'A' { 'B' } else { 'A' };
+        item[name]["B"] = match harm {
+            Harm::Empty => json!(""),
+            Harm::Truncated => json!(coded[..half]),
+            Harm::Flipped | Harm::Missing => {
+                let middle: String = coded[half..half + 4].chars().map(other).collect();
+                json!(format!("{}{middle}{}", &coded[..half], &coded[half + 4..]))
+            }
+        };
+        self.dynamodb("PutItem", &json!({"TableName": table, "Item": item})).await;
+    }
+
+    /// Calls an operation of the embedded DynamoDB.
+    ///
+    /// # Panics
+    /// When it is refused.
+    pub async fn dynamodb(&self, operation: &str, body: &Value) -> Value {
+        let request = Request::post("/").header("x-amz-target", format!("DynamoDB_20120810.{operation}"));
+        let request = request.body(Bytes::from(body.to_string())).expect("a request");
+        let answer = self.world.services.call(request).await;
+        assert!(answer.status().is_success(), "{operation}: {answer:?}");
+        serde_json::from_slice(answer.body()).unwrap_or(Value::Null)
+    }
+}
+
+/// Every file below a folder.
+pub fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            found.extend(files(&path));
+        } else {
+            found.push(path);
+        }
+    }
+    found
+}
+
+fn holds(file: &Path, bytes: &[u8]) -> bool {
+    let same_size = fs::metadata(file).is_ok_and(|about| about.len() == bytes.len() as u64);
+    same_size && fs::read(file).is_ok_and(|found| found == bytes)
+}
+
+fn harm_file(file: &Path, harm: Harm) {
+    let mut bytes = fs::read(file).expect("a file");
+    match harm {
+        Harm::Missing => return fs::remove_file(file).expect("a file"),
+        Harm::Empty => bytes.clear(),
+        Harm::Truncated => bytes.truncate(bytes.len() / 2),
+        Harm::Flipped => {
+            let middle = bytes.len() / 2;
+            bytes.iter_mut().skip(middle).take(FLIPPED).for_each(|byte| *byte ^= 0xff);
+        }
+    }
+    fs::write(file, bytes).expect("a file that can be written");
+}

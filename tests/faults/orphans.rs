@@ -1,0 +1,64 @@
+//! The search for bytes that nothing names runs while a worker stands still at every place in turn, for longer than bytes
+//! have to be old to be looked at, and takes nothing that the worker still comes to use.
+
+use domain::Ctx;
+use domain::ports::Shelf;
+use domain::usecase::collect_orphans;
+use futures::FutureExt;
+use testkit::{TestApp, World};
+
+use crate::history::Client;
+
+/// Longer than a blob must be old to count as an orphan.
+const LONG_SECONDS: i64 = 25 * 3600;
+
+/// Deletes every orphan, wherever it lies.
+async fn collect_all(ctx: &Ctx) {
+    for shelf in [Shelf::Inline, Shelf::Objects] {
+        let mut after: Option<String> = None;
+        loop {
+            let page = collect_orphans(ctx, shelf, after.as_deref(), 1000).await.expect("a page");
+            after = page.1;
+            if after.is_none() {
+                break;
+            }
+        }
+    }
+}
+
+async fn run(world: &World, healthy: &TestApp, at: u64, others: bool) -> u64 {
+    let org = format!("orphan-{at}-{others}");
+    let mut client = Client::new(&org, healthy.key(&org).await);
+    client.put(healthy, "doc").await;
+    let slow = TestApp::start(world, at).await.expect("an app");
+    let begun = slow.faults.calls();
+    slow.faults.pause_at(begun + at);
+    let mut turn = std::pin::pin!(slow.turn());
+    let finished = (&mut turn).now_or_never().is_some();
+    world.clock.advance_seconds(LONG_SECONDS);
+    if others {
+        healthy.settle().await.expect("work that ends");
+    }
+    collect_all(&healthy.system.ctx).await;
+    slow.faults.resume();
+    if !finished {
+        turn.await;
+    }
+    healthy.settle().await.expect("work that ends");
+    let cold = TestApp::start(world, at).await.expect("an app");
+    client.check(&cold).await;
+    slow.faults.calls() - begun
+}
+
+#[tokio::test]
+async fn nothing_that_a_slow_worker_still_uses_is_taken_for_an_orphan() {
+    for others in [false, true] {
+        let world = World::new().expect("a folder");
+        let healthy = TestApp::start(&world, 0).await.expect("an app");
+        let mut at = 0;
+        while at < run(&world, &healthy, at, others).await {
+            at += 1;
+        }
+        assert!(at > 12, "a turn with a document has only {at} calls");
+    }
+}
