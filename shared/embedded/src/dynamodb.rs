@@ -1,6 +1,6 @@
 //! DynamoDB by the crate `dynoxide-rs`: which method answers which operation, and how its errors look on the wire.
 
-use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::Context;
 use bytes::Bytes;
@@ -9,7 +9,9 @@ use http::{Response, StatusCode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::{blocking, wire};
+use crate::folder::{self, Folder};
+use crate::log::Log;
+use crate::{Durability, blocking, half_made, wire};
 
 /// The prefixes of `x-amz-target` that mean this service.
 pub(crate) const TARGETS: [&str; 2] = ["DynamoDB_20120810.", "DynamoDBStreams_20120810."];
@@ -30,21 +32,42 @@ const MARKERS: [(&str, bool); 5] = [
 /// One DynamoDB in one file.
 pub(crate) struct DynamoDb {
     database: Database,
+    /// What takes its commits to the disk.
+    pub(crate) log: Arc<Log>,
+    folder: Folder,
 }
 
 impl DynamoDb {
-    /// Opens or creates the database at `file`.
-    pub(crate) fn open(file: &Path) -> anyhow::Result<Self> {
+    /// Opens or creates the database of `folder`, which the caller has locked.
+    pub(crate) fn open(folder: Folder, durability: Durability) -> anyhow::Result<Self> {
+        let file = folder.file(folder::DYNAMODB);
         let path = file.to_str().context("the folder's path must be UTF-8")?;
+        half_made::remove(&file).with_context(|| format!("cannot open {path}"))?;
         let database = Database::new(path).with_context(|| format!("cannot open {path}"))?;
-        // The engine opens files with synchronous=FULL: an fsync for each write. Leaving its bulk-loading mode sets
-        // NORMAL, which a killed process survives as well.
+        // The engine opens files with synchronous=FULL: a sync for each write, while all others wait for the connection.
+        // Leaving its bulk-loading mode sets NORMAL, and the log makes one sync for all.
         database.disable_bulk_loading()?;
-        Ok(Self { database })
+        let log = Arc::new(Log::open(&file, durability)?);
+        Ok(Self { database, log, folder })
     }
 
-    /// Answers one request. Synchronous: all calls of a process take turns on one connection.
-    pub(crate) fn call(&self, operation: &str, body: &[u8]) -> Response<Bytes> {
+    /// Answers one request, with all that it wrote or saw on the disk.
+    pub(crate) async fn call(&self, operation: &str, body: &[u8]) -> Response<Bytes> {
+        let answer = self.run(operation, body);
+        match self.log.answer().await {
+            Ok(()) => answer,
+            Err(error) => {
+                tracing::error!(operation, "embedded DynamoDB failed in {operation}: {error:#}");
+                let error = DynoxideError::InternalServerError(format!("{error:#}"));
+                wire::json(StatusCode::INTERNAL_SERVER_ERROR, error.to_json())
+            }
+        }
+    }
+
+    /// Synchronous: all calls of a process take turns on one connection.
+    fn run(&self, operation: &str, body: &[u8]) -> Response<Bytes> {
+        // Not in the middle of another's start, which takes away what is half made.
+        let _lock = if operation == "CreateTable" { self.folder.lock().ok() } else { None };
         let outcome = if SHORT.contains(&operation) {
             dispatch(&self.database, operation, body)
         } else {

@@ -2,8 +2,7 @@
 //! data folder; the encryption context is the associated data.
 
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
+use std::fs;
 
 use aes_gcm::aead::{Aead, Payload};
 use aes_gcm::{Aes256Gcm, KeyInit};
@@ -16,7 +15,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::own_file::open_locked;
+use crate::folder::{Folder, KMS_KEY};
 use crate::wire;
 
 /// The prefix of `x-amz-target` that means this service.
@@ -39,7 +38,7 @@ const NONCE_LEN: usize = 12;
 
 /// The service of one folder.
 pub(crate) struct Kms {
-    file: PathBuf,
+    folder: Folder,
 }
 
 /// An error of the service: its code and a message, which may be empty.
@@ -66,9 +65,9 @@ struct Decrypt {
 }
 
 impl Kms {
-    /// The service whose key is in `file`.
-    pub(crate) fn new(file: PathBuf) -> Self {
-        Self { file }
+    /// The service whose key is in `folder`.
+    pub(crate) fn new(folder: Folder) -> Self {
+        Self { folder }
     }
 
     /// Answers one request.
@@ -122,8 +121,8 @@ impl Kms {
     }
 
     fn cipher(&self) -> Result<Aes256Gcm, Refusal> {
-        let key = key_in(&self.file).map_err(|error| {
-            tracing::error!(%error, "cannot use {}: {error}", self.file.display());
+        let key = key_in(&self.folder).map_err(|error| {
+            tracing::error!(%error, "cannot use {KMS_KEY}: {error}");
             internal("the key file cannot be used")
         })?;
         Ok(Aes256Gcm::new(&key.into()))
@@ -171,16 +170,12 @@ fn associated(context: &BTreeMap<String, String>) -> Vec<u8> {
     bytes
 }
 
-/// The key in `file`; a new one when there is none. Of several processes that create it at a time all get the same. A
-/// file with anything else in it is an error: writing over a key would lose all that it sealed.
-fn key_in(file: &Path) -> std::io::Result<[u8; KEY_LEN]> {
-    let mut file = open_locked(file)?;
-    let mut key = Vec::new();
-    file.read_to_end(&mut key)?;
-    if key.is_empty() {
-        key = rand::random::<[u8; KEY_LEN]>().to_vec();
-        file.write_all(&key)?;
-        file.sync_all()?;
-    }
+/// The key in the folder; a new one when there never was one. A file with anything else in it is an error: writing over a
+/// key would lose all that it sealed.
+fn key_in(folder: &Folder) -> std::io::Result<[u8; KEY_LEN]> {
+    let key = match fs::read(folder.file(KMS_KEY)) {
+        Ok(key) if !key.is_empty() => key,
+        _ => folder.lock()?.key(KMS_KEY, || rand::random::<[u8; KEY_LEN]>().to_vec())?,
+    };
     key.try_into().map_err(|_| std::io::Error::other("a key has 32 bytes"))
 }

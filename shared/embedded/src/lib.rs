@@ -1,9 +1,9 @@
 //! DynamoDB, S3, SQS and KMS inside the process, and the transport that hands them the SDK's requests.
 //!
-//! All state lies in one folder and survives a killed process: every answered write is in the operating system's hands
-//! before the answer leaves (SQLite in WAL mode with `synchronous=NORMAL`, object bytes written before the row that
-//! names them), so `kill -9` loses nothing. A power failure may lose the last moments, object bytes among them, because
-//! nothing is forced to the disk. Several processes may open one folder at a time.
+//! All state lies in one folder. Every answered write is in the operating system's hands before the answer leaves, so
+//! `kill -9` loses nothing; by default it is on the disk as well, so a power cut loses nothing either ([`Durability`], and
+//! the module `durability` on what is synced when). Several processes may open one folder at a time. It is private to its
+//! user, and one that lacks a file which it had is refused.
 //!
 //! | service | engine | file |
 //! |---|---|---|
@@ -15,11 +15,14 @@
 
 mod blocking;
 mod clock;
+mod durability;
 mod dynamodb;
 mod erase;
+mod folder;
+mod half_made;
 mod kms;
+mod log;
 mod meter;
-mod own_file;
 mod s3;
 mod serve;
 mod services;
@@ -30,6 +33,7 @@ mod transport;
 mod wire;
 
 pub use clock::Clock;
+pub use durability::Durability;
 pub use erase::check_databases;
 pub use meter::{Count, Meter};
 pub use serve::serve;

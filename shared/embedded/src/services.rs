@@ -1,6 +1,6 @@
 //! The four services of one folder behind one door.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context;
@@ -10,11 +10,12 @@ use http::{Request, Response, StatusCode};
 use crate::clock::{self, Clock};
 use crate::dynamodb::{self, DynamoDb};
 use crate::erase;
+use crate::folder::{self, Folder};
 use crate::kms::{self, Kms};
 use crate::s3::S3;
 use crate::signing::SigningKey;
 use crate::sqs::{self, Sqs};
-use crate::wire;
+use crate::{Durability, wire};
 
 /// DynamoDB, S3, SQS and KMS living in one folder. A clone is another handle on the same services.
 #[derive(Clone)]
@@ -27,16 +28,16 @@ struct Inner {
     s3: S3,
     sqs: Arc<Sqs>,
     kms: Kms,
-    folder: PathBuf,
+    folder: Folder,
 }
 
 impl Services {
-    /// Opens the services of `folder`, which is created when it is missing.
+    /// Opens the services of `folder`, which is created when it is missing. Everything answered survives a power cut.
     ///
     /// # Errors
-    /// The folder or one of its files cannot be created, read or written.
+    /// The folder or one of its files cannot be created, read or written, or a file is missing beside other data.
     pub fn open(folder: &Path) -> anyhow::Result<Self> {
-        Self::open_with_clock(folder, clock::system())
+        Self::open_with(folder, Durability::Full, clock::system())
     }
 
     /// Like [`Services::open`], but SQS and S3 follow `clock`. (DynamoDB's time to live follows the system's.)
@@ -44,16 +45,32 @@ impl Services {
     /// # Errors
     /// As [`Services::open`].
     pub fn open_with_clock(folder: &Path, clock: Clock) -> anyhow::Result<Self> {
-        std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
-        let sqs = Arc::new(Sqs::open(&folder.join("sqs.sqlite"), clock.clone())?);
-        let key = SigningKey::open(&folder.join("signing.key"))?;
-        let inner = Inner {
-            dynamodb: DynamoDb::open(&folder.join("dynamodb.sqlite"))?,
-            s3: S3::open(&folder.join("s3"), clock, Arc::clone(&sqs), key)?,
-            sqs,
-            kms: Kms::new(folder.join("kms.key")),
-            folder: folder.to_owned(),
-        };
+        Self::open_with(folder, Durability::Full, clock)
+    }
+
+    /// Like [`Services::open`], but a power cut spares what `durability` says.
+    ///
+    /// # Errors
+    /// As [`Services::open`].
+    pub fn open_durable(folder: &Path, durability: Durability) -> anyhow::Result<Self> {
+        Self::open_with(folder, durability, clock::system())
+    }
+
+    /// Like [`Services::open_with_clock`] and [`Services::open_durable`] together.
+    ///
+    /// # Errors
+    /// As [`Services::open`].
+    pub fn open_with(folder: &Path, durability: Durability, clock: Clock) -> anyhow::Result<Self> {
+        let folder = Folder::open(folder, durability)?;
+        let locked = folder.lock().context("cannot lock the folder")?;
+        locked.prepare()?;
+        let sqs = Arc::new(Sqs::open(&folder.file(folder::SQS), durability, clock.clone())?);
+        let key = SigningKey::open(&locked)?;
+        let dynamodb = DynamoDb::open(folder.clone(), durability)?;
+        let s3 = S3::open(&folder, durability, clock, Arc::clone(&sqs), Arc::clone(&dynamodb.log), key)?;
+        locked.complete()?;
+        drop(locked);
+        let inner = Inner { dynamodb, s3, sqs, kms: Kms::new(folder.clone()), folder };
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -65,7 +82,7 @@ impl Services {
         };
         let target = String::from_utf8_lossy(target.as_bytes()).into_owned();
         if let Some(operation) = dynamodb::TARGETS.iter().find_map(|prefix| target.strip_prefix(prefix)) {
-            return self.inner.dynamodb.call(operation, request.body());
+            return self.inner.dynamodb.call(operation, request.body()).await;
         }
         if let Some(operation) = target.strip_prefix(sqs::TARGET) {
             return self.inner.sqs.call(operation, &request).await;
@@ -109,7 +126,7 @@ impl Services {
     /// One of the files cannot be read or written.
     pub fn erase_deleted(&self) -> anyhow::Result<bool> {
         self.inner.s3.collect_garbage()?;
-        erase::empty_logs(&self.inner.folder)
+        erase::empty_logs(self.inner.folder.path())
     }
 
     /// Does what AWS does in the background: deletes the DynamoDB items whose time to live is over (the number of

@@ -3,8 +3,6 @@
 //! The key of the services themselves is public knowledge. This one is random and stays in the data folder.
 
 use std::collections::BTreeMap;
-use std::io::{Read, Seek, Write};
-use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use anyhow::Context;
@@ -19,7 +17,7 @@ use percent_encoding::percent_decode_str;
 use s3s::{S3Error, S3Result, s3_error};
 use subtle::ConstantTimeEq;
 
-use crate::own_file::open_locked;
+use crate::folder::{self, Locked};
 use crate::wire::hex;
 use crate::{REGION, SIGNING_KEY};
 
@@ -35,9 +33,9 @@ pub(crate) struct SigningKey {
 }
 
 impl SigningKey {
-    /// Reads the secret in `file`, which is created when it is missing.
-    pub(crate) fn open(file: &Path) -> anyhow::Result<Self> {
-        let secret = secret_in(file).with_context(|| format!("cannot use {}", file.display()))?;
+    /// Reads the secret in the folder, which is created when there never was one.
+    pub(crate) fn open(folder: &Locked<'_>) -> anyhow::Result<Self> {
+        let secret = secret_in(folder).with_context(|| format!("cannot use {}", folder::SIGNING_KEY))?;
         let identity = Credentials::new(SIGNING_KEY, &secret, None, None, "embedded").into();
         Ok(Self { secret, identity })
     }
@@ -141,17 +139,14 @@ fn system_time(ms: i64) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_millis(ms.unsigned_abs())
 }
 
-/// The secret in `file`; a new one when there is none. Of several processes that create it at a time all get the same.
-fn secret_in(file: &Path) -> std::io::Result<String> {
-    let mut file = open_locked(file)?;
-    let mut secret = String::new();
-    file.read_to_string(&mut secret)?;
-    if secret.len() != SECRET_DIGITS {
-        secret = hex(&rand::random::<[u8; SECRET_DIGITS / 2]>());
-        file.set_len(0)?;
-        file.rewind()?;
-        file.write_all(secret.as_bytes())?;
-        file.sync_all()?;
-    }
+/// The secret in the folder; a new one when there never was one.
+fn secret_in(folder: &Locked<'_>) -> anyhow::Result<String> {
+    let make = || hex(&rand::random::<[u8; SECRET_DIGITS / 2]>()).into_bytes();
+    let secret = String::from_utf8(folder.key(folder::SIGNING_KEY, make)?)?;
+    anyhow::ensure!(
+        secret.len() == SECRET_DIGITS,
+        "it has to have {SECRET_DIGITS} digits: restore it from a backup, or delete it together with MANIFEST to have a \
+         new one, which voids the links to files that were handed out"
+    );
     Ok(secret)
 }

@@ -11,8 +11,8 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Opens or creates `file` and brings it to `schema` (statements that may run again on an existing file).
 ///
-/// WAL with `synchronous=NORMAL`: a commit is handed to the operating system but not flushed to the disk, so it
-/// survives the death of the process, which is what the embedded services promise, at a twentieth of the time.
+/// WAL with `synchronous=NORMAL`: a commit is handed to the operating system and survives the death of the process. What
+/// takes it to the disk is [`crate::log::Log`].
 pub(crate) fn open(file: &Path, schema: &str) -> anyhow::Result<Connection> {
     let connection = Connection::open(file).with_context(|| format!("cannot open {}", file.display()))?;
     connection.busy_timeout(BUSY_TIMEOUT)?;

@@ -13,7 +13,7 @@ use domain::key::{KeyKind, KeyPlan, NewKey, Permission};
 use domain::usecase::{Authenticator, Backlog, create_key};
 use domain::{ContainerTag, OrgId, Tenant, Timestamp};
 use edge::App;
-use embedded::{ACCESS_KEY, REGION, SECRET_KEY, Services};
+use embedded::{ACCESS_KEY, Durability, REGION, SECRET_KEY, Services};
 use http::{HeaderMap, Request, StatusCode};
 use local::{Outside, Queues, System};
 use processor::Readers;
@@ -55,7 +55,8 @@ impl World {
     pub fn new() -> Result<Self> {
         let folder = tempfile::tempdir()?;
         let clock = TestClock::default();
-        let services = Services::open_with_clock(folder.path(), clock.for_services())?;
+        // The folder does not outlive the test, so nothing waits for the disk.
+        let services = Services::open_with(folder.path(), Durability::Process, clock.for_services())?;
         Ok(Self {
             services,
             clock,

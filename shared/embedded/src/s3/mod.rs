@@ -23,7 +23,6 @@ mod public;
 mod store;
 mod verify;
 
-use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -38,9 +37,11 @@ use s3s::service::{S3Service, S3ServiceBuilder};
 use self::api::Api;
 use self::store::Store;
 use crate::clock::Clock;
+use crate::folder::Folder;
+use crate::log::Log;
 use crate::signing::SigningKey;
 use crate::sqs::Sqs;
-use crate::{ACCESS_KEY, SECRET_KEY};
+use crate::{ACCESS_KEY, Durability, SECRET_KEY};
 
 /// How far the time of a signature may be from now, in seconds: a week, as long as pre-signed requests may be valid
 /// on AWS. (The crate's quarter of an hour would cut pre-signed forms short, whose policies have their own end.)
@@ -58,14 +59,17 @@ pub(crate) struct S3 {
 }
 
 impl S3 {
-    /// Opens or creates the buckets in `folder`, which tell `queues` about new objects.
+    /// Opens or creates the buckets in `folder`, which tell `queues` about new objects. `records` is the log of the database
+    /// whose items name objects.
     pub(crate) fn open(
-        folder: &Path,
+        folder: &Folder,
+        durability: Durability,
         clock: Clock,
         queues: Arc<Sqs>,
+        records: Arc<Log>,
         key: SigningKey,
     ) -> anyhow::Result<Self> {
-        let store = Arc::new(Store::open(folder, clock, queues)?);
+        let store = Arc::new(Store::open(folder, durability, clock, queues, records)?);
         let trusting = S3ServiceBuilder::new(Api { store: Arc::clone(&store) }).build();
         let mut builder = S3ServiceBuilder::new(Api { store: Arc::clone(&store) });
         builder.set_auth(SimpleAuth::from_single(ACCESS_KEY, SECRET_KEY));
@@ -84,7 +88,16 @@ impl S3 {
         {
             parts.headers.insert(HOST, host);
         }
-        Self::ask(&self.service, Request::from_parts(parts, body)).await
+        let answer = Self::ask(&self.service, Request::from_parts(parts, body)).await;
+        self.kept(answer).await
+    }
+
+    /// The answer, once all that it tells of is on the disk.
+    async fn kept(&self, answer: Response<Bytes>) -> Response<Bytes> {
+        match self.store.log.answer().await {
+            Ok(()) => answer,
+            Err(error) => broken(&error),
+        }
     }
 
     async fn ask(service: &S3Service, request: Request<Bytes>) -> Response<Bytes> {

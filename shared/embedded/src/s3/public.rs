@@ -53,7 +53,7 @@ impl S3 {
             _ => Err(s3_error!(AccessDenied, "Objects can be read with GET and HEAD, and stored with POST")),
         };
         let response = match answer {
-            Ok(response) => response,
+            Ok(response) => self.kept(response).await,
             Err(error) => refusal(error).await,
         };
         // The answer to HEAD has no body, not even an error's.

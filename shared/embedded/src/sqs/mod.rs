@@ -33,7 +33,8 @@ use self::error::{Failure, Outcome};
 use self::store::{ARN_PREFIX, Store};
 use self::wire::Outgoing;
 use crate::clock::Clock;
-use crate::wire as http_wire;
+use crate::log::Log;
+use crate::{Durability, wire as http_wire};
 
 /// The prefix of `x-amz-target` that means this service.
 pub(crate) const TARGET: &str = "AmazonSQS.";
@@ -41,23 +42,30 @@ pub(crate) const TARGET: &str = "AmazonSQS.";
 /// One SQS in one file.
 pub(crate) struct Sqs {
     store: Arc<Store>,
+    /// What takes its commits to the disk.
+    pub(crate) log: Log,
 }
 
 impl Sqs {
     /// Opens or creates the queues in `file`.
-    pub(crate) fn open(file: &Path, clock: Clock) -> anyhow::Result<Self> {
-        Ok(Self { store: Arc::new(Store::open(file, clock)?) })
+    pub(crate) fn open(file: &Path, durability: Durability, clock: Clock) -> anyhow::Result<Self> {
+        let store = Arc::new(Store::open(file, clock)?);
+        Ok(Self { store, log: Log::open(file, durability)? })
     }
 
     /// Answers one request.
     pub(crate) async fn call(&self, operation: &str, request: &Request<Bytes>) -> Response<Bytes> {
         let outcome = match operation {
-            // The only operation that waits.
+            // The only operation that waits for messages, and not for the disk: what is received may come again.
             "ReceiveMessage" => match read(request.body()) {
                 Ok(query) => receive::receive(&self.store, query).await.and_then(|answer| write(&answer)),
                 Err(failure) => Err(failure),
             },
-            _ => self.dispatch(operation, request),
+            _ => {
+                let outcome = self.dispatch(operation, request);
+                let kept = self.log.answer().await.map_err(|error| Failure::internal(format!("{error:#}")));
+                kept.and(outcome)
+            }
         };
         match outcome {
             Ok(answer) => http_wire::json(StatusCode::OK, answer),
@@ -95,7 +103,7 @@ impl Sqs {
         Ok(queue.map_err(|failure| anyhow::anyhow!("cannot find a queue: {failure}"))?.is_some())
     }
 
-    /// Sends a message from inside to the queue of that ARN, if there is one.
+    /// Sends a message from inside to the queue of that ARN, if there is one. It is on the disk afterwards.
     pub(crate) fn deliver(&self, arn: &str, body: String) -> anyhow::Result<bool> {
         if !self.has_queue(arn)? {
             return Ok(false);
@@ -103,7 +111,9 @@ impl Sqs {
         let message = Outgoing { message_body: Some(body), ..Outgoing::default() };
         let queue_url = arn.rsplit(':').next().unwrap_or(arn).to_owned();
         let sent = send::send(&self.store, wire::Send { queue_url, message });
-        sent.map(|_| true).map_err(|failure| anyhow::anyhow!("cannot send a message: {failure}"))
+        sent.map_err(|failure| anyhow::anyhow!("cannot send a message: {failure}"))?;
+        self.log.settle()?;
+        Ok(true)
     }
 
     /// Lets the groups of FIFO queues go on whose messages are in flight.

@@ -7,6 +7,9 @@ mod folder;
 mod kms;
 mod notifications;
 mod port;
+// The simulated disk stands in front of the C library, as glibc's loader allows it.
+#[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
+mod power;
 mod public;
 mod s3;
 mod sqs_fair;
@@ -15,3 +18,4 @@ mod sqs_queues;
 mod sqs_standard;
 mod stranger;
 mod support;
+mod whole;

@@ -1,0 +1,86 @@
+//! Tables that a crash left half made.
+//!
+//! The embedded DynamoDB creates a table in several commits: its description, its rows, and those of each index. What dies in
+//! between leaves a table that exists and cannot be used. Nothing was answered about it, so it is taken away, and whoever
+//! wanted it creates it again.
+
+use std::path::Path;
+
+use anyhow::Context;
+use rusqlite::Connection;
+use serde_json::Value;
+
+use crate::sqlite;
+
+/// Removes the half-made tables of the database at `file`. Nobody else may be creating tables meanwhile.
+pub(crate) fn remove(file: &Path) -> anyhow::Result<()> {
+    let mut connection = sqlite::open(file, "")?;
+    if !exists(&connection, "_tables")? {
+        return Ok(());
+    }
+    for table in half_made(&connection)? {
+        tracing::warn!(table, "the table {table} was left half made and is created again");
+        let change = sqlite::write(&mut connection)?;
+        let sql =
+            "SELECT name FROM sqlite_schema WHERE type = 'table' AND (name = ?1 OR substr(name, 1, ?2) = ?3)";
+        let prefix = format!("{table}::");
+        let length = i64::try_from(prefix.chars().count())?;
+        let parts: Vec<String> = change
+            .prepare(sql)?
+            .query_map((&table, length, &prefix), |row| row.get(0))?
+            .collect::<rusqlite::Result<_>>()?;
+        for part in parts {
+            change.execute(&format!("DROP TABLE {}", quoted(&part)), [])?;
+        }
+        change.execute("DELETE FROM _tables WHERE table_name = ?1", [&table])?;
+        change.commit()?;
+    }
+    Ok(())
+}
+
+/// The tables that lack their rows or those of an index, and have no items.
+fn half_made(connection: &Connection) -> anyhow::Result<Vec<String>> {
+    let sql = "SELECT table_name, gsi_definitions, lsi_definitions FROM _tables";
+    let mut statement = connection.prepare(sql)?;
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    let mut half_made = Vec::new();
+    for row in rows {
+        let (table, global, local): (String, Option<String>, Option<String>) = row?;
+        let indexes = [("gsi", global), ("lsi", local)];
+        let mut whole = exists(connection, &table)?;
+        for (kind, definitions) in indexes {
+            for index in names(definitions.as_deref())? {
+                whole = whole && exists(connection, &format!("{table}::{kind}::{index}"))?;
+            }
+        }
+        if !whole && is_empty(connection, &table)? {
+            half_made.push(table);
+        }
+    }
+    Ok(half_made)
+}
+
+/// The names of indexes by their definitions.
+fn names(definitions: Option<&str>) -> anyhow::Result<Vec<String>> {
+    let definitions: Value =
+        serde_json::from_str(definitions.unwrap_or("[]")).context("an index cannot be read")?;
+    let indexes = definitions.as_array().map(Vec::as_slice).unwrap_or_default();
+    Ok(indexes.iter().filter_map(|index| index["IndexName"].as_str()).map(str::to_owned).collect())
+}
+
+fn exists(connection: &Connection, table: &str) -> rusqlite::Result<bool> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1)";
+    connection.query_row(sql, [table], |row| row.get(0))
+}
+
+fn is_empty(connection: &Connection, table: &str) -> rusqlite::Result<bool> {
+    if !exists(connection, table)? {
+        return Ok(true);
+    }
+    let sql = format!("SELECT NOT EXISTS (SELECT 1 FROM {})", quoted(table));
+    connection.query_row(&sql, [], |row| row.get(0))
+}
+
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}

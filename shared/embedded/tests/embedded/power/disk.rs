@@ -1,0 +1,278 @@
+//! What a power cut leaves of a folder, worked out from the trace that `disk.c` writes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The unit that a disk writes whole.
+const SECTOR: usize = 512;
+/// The bytes of a record before its texts.
+const HEAD: usize = 32;
+
+/// One call that changed the folder, or an acknowledgement.
+pub(super) struct Record {
+    pub(super) nanoseconds: u64,
+    pub(super) operation: u8,
+    handle: u32,
+    offset: u64,
+    first: Vec<u8>,
+    second: Vec<u8>,
+}
+
+impl Record {
+    /// The records of a trace.
+    pub(super) fn read_all(trace: &Path) -> Vec<Self> {
+        let bytes = fs::read(trace).unwrap();
+        let mut rest = bytes.as_slice();
+        let mut records = Vec::new();
+        while rest.len() >= HEAD {
+            let long = |at: usize| u64::from_le_bytes(rest[at..at + 8].try_into().unwrap());
+            let short = |at: usize| u32::from_le_bytes(rest[at..at + 4].try_into().unwrap());
+            let (first, second) = (short(24) as usize, short(28) as usize);
+            records.push(Self {
+                nanoseconds: long(0),
+                offset: long(8),
+                operation: u8::try_from(short(16)).unwrap(),
+                handle: short(20),
+                first: rest[HEAD..HEAD + first].to_vec(),
+                second: rest[HEAD + first..HEAD + first + second].to_vec(),
+            });
+            rest = &rest[HEAD + first + second..];
+        }
+        records
+    }
+
+    /// What was written of an acknowledgement.
+    pub(super) fn text(&self) -> &str {
+        std::str::from_utf8(&self.first).unwrap()
+    }
+
+    fn path(text: &[u8]) -> PathBuf {
+        PathBuf::from(std::str::from_utf8(text).unwrap())
+    }
+}
+
+/// Which of the unsynced changes are on the disk after the cut.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Unsynced {
+    /// None of them.
+    Dropped,
+    /// All of them.
+    Kept,
+    /// Any of them, by sectors, in so many of a hundred cases.
+    Torn(u64),
+}
+
+/// Numbers by chance, the same for the same seed.
+pub(super) struct Chance(pub(super) u64);
+
+impl Chance {
+    pub(super) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut bits = self.0;
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        bits ^ (bits >> 31)
+    }
+
+    pub(super) fn below(&mut self, end: u64) -> u64 {
+        self.next() % end
+    }
+
+    fn keeps(&mut self, unsynced: Unsynced) -> bool {
+        match unsynced {
+            Unsynced::Dropped => false,
+            Unsynced::Kept => true,
+            Unsynced::Torn(percent) => self.below(100) < percent,
+        }
+    }
+}
+
+/// A change of a file's content.
+enum Change {
+    Write(usize, Vec<u8>),
+    Truncate(usize),
+}
+
+/// A change of a folder's entries: a file of that number under a name, or nothing.
+struct Entry(PathBuf, Option<usize>);
+
+#[derive(Default)]
+struct File {
+    synced: Vec<u8>,
+    unsynced: Vec<Change>,
+}
+
+/// The folder as its process sees it, and as it is on the disk.
+#[derive(Default)]
+pub(super) struct Disk {
+    files: Vec<File>,
+    /// The files by their paths, as the process sees them.
+    seen: BTreeMap<PathBuf, usize>,
+    /// The same on the disk.
+    names: BTreeMap<PathBuf, usize>,
+    /// Unsynced changes of entries, by folder; what a change does, it does at once.
+    entries: BTreeMap<PathBuf, Vec<Vec<Entry>>>,
+    /// Folders on the disk, and those that are not yet, each under the folder that holds it.
+    folders: BTreeSet<PathBuf>,
+    new_folders: BTreeMap<PathBuf, Vec<PathBuf>>,
+    handles: BTreeMap<u32, Handle>,
+}
+
+#[derive(Clone)]
+enum Handle {
+    File(usize),
+    Folder(PathBuf),
+}
+
+impl Disk {
+    /// Does what the record says.
+    pub(super) fn apply(&mut self, record: &Record) {
+        match record.operation {
+            b'O' => self.open(record),
+            b'W' => self.change(record.handle, Change::Write(record.offset as usize, record.first.clone())),
+            b'T' => self.change(record.handle, Change::Truncate(record.offset as usize)),
+            b'S' => self.sync(record.handle),
+            b'R' => {
+                let (from, to) = (Record::path(&record.first), Record::path(&record.second));
+                let file = self.seen.remove(&from).unwrap();
+                self.seen.insert(to.clone(), file);
+                self.enter(vec![Entry(from, None), Entry(to, Some(file))]);
+            }
+            b'U' => {
+                let path = Record::path(&record.first);
+                if self.seen.remove(&path).is_some() {
+                    self.enter(vec![Entry(path, None)]);
+                }
+            }
+            b'M' => {
+                let path = Record::path(&record.first);
+                self.new_folders.entry(path.parent().unwrap().to_owned()).or_default().push(path);
+            }
+            _ => {}
+        }
+    }
+
+    fn open(&mut self, record: &Record) {
+        let path = Record::path(&record.first);
+        if record.offset & 4 != 0 {
+            self.handles.insert(record.handle, Handle::Folder(path));
+            return;
+        }
+        let file = match self.seen.get(&path) {
+            Some(file) => *file,
+            None => {
+                let file = self.files.len();
+                self.files.push(File::default());
+                self.seen.insert(path.clone(), file);
+                self.enter(vec![Entry(path, Some(file))]);
+                file
+            }
+        };
+        self.handles.insert(record.handle, Handle::File(file));
+        if record.offset & 2 != 0 {
+            self.change(record.handle, Change::Truncate(0));
+        }
+    }
+
+    fn enter(&mut self, change: Vec<Entry>) {
+        let folder = change[0].0.parent().unwrap().to_owned();
+        self.entries.entry(folder).or_default().push(change);
+    }
+
+    fn change(&mut self, handle: u32, change: Change) {
+        if let Some(Handle::File(file)) = self.handles.get(&handle) {
+            self.files[*file].unsynced.push(change);
+        }
+    }
+
+    /// A file's content, or a folder's entries, are on the disk. The entry of a synced file is not.
+    fn sync(&mut self, handle: u32) {
+        match self.handles[&handle].clone() {
+            Handle::File(file) => {
+                let file = &mut self.files[file];
+                for change in std::mem::take(&mut file.unsynced) {
+                    do_whole(&mut file.synced, &change);
+                }
+            }
+            Handle::Folder(folder) => {
+                self.folders.extend(self.new_folders.remove(&folder).unwrap_or_default());
+                for change in self.entries.remove(&folder).unwrap_or_default() {
+                    enter(&mut self.names, &change);
+                }
+            }
+        }
+    }
+
+    /// Writes what is left of the folder `root` after a cut to `image`.
+    pub(super) fn cut(&self, root: &Path, image: &Path, unsynced: Unsynced, chance: &mut Chance) {
+        let mut folders = self.folders.clone();
+        // Above before below: what lies in a lost folder is lost.
+        for folder in self.new_folders.values().flatten() {
+            if chance.keeps(unsynced) {
+                folders.insert(folder.clone());
+            }
+        }
+        let mut names = self.names.clone();
+        for change in self.entries.values().flatten() {
+            if chance.keeps(unsynced) {
+                enter(&mut names, change);
+            }
+        }
+        let is_there = |folder: &Path| {
+            folder.ancestors().take_while(|above| *above != root).all(|above| folders.contains(above))
+        };
+        let place = |path: &Path| image.join(path.strip_prefix(root).unwrap());
+        for folder in folders.iter().filter(|folder| is_there(folder)) {
+            fs::create_dir_all(place(folder)).unwrap();
+        }
+        for (path, file) in names.iter().filter(|(path, _)| is_there(path.parent().unwrap())) {
+            let file = &self.files[*file];
+            let mut content = file.synced.clone();
+            for change in &file.unsynced {
+                do_torn(&mut content, change, unsynced, chance);
+            }
+            fs::write(place(path), content).unwrap();
+        }
+    }
+}
+
+fn enter(names: &mut BTreeMap<PathBuf, usize>, change: &[Entry]) {
+    for Entry(path, file) in change {
+        match file {
+            Some(file) => names.insert(path.clone(), *file),
+            None => names.remove(path),
+        };
+    }
+}
+
+fn do_whole(content: &mut Vec<u8>, change: &Change) {
+    match change {
+        Change::Truncate(length) => content.resize(*length, 0),
+        Change::Write(at, bytes) => {
+            content.resize(content.len().max(at + bytes.len()), 0);
+            content[*at..at + bytes.len()].copy_from_slice(bytes);
+        }
+    }
+}
+
+/// Does the change, or some sectors of it, or nothing. (Later sectors without earlier ones are any order of writing.)
+fn do_torn(content: &mut Vec<u8>, change: &Change, unsynced: Unsynced, chance: &mut Chance) {
+    match change {
+        Change::Truncate(_) => {
+            if chance.keeps(unsynced) {
+                do_whole(content, change);
+            }
+        }
+        Change::Write(at, bytes) => {
+            let mut begin = 0;
+            while begin < bytes.len() {
+                let end = bytes.len().min((at + begin) / SECTOR * SECTOR + SECTOR - at);
+                if chance.keeps(unsynced) {
+                    do_whole(content, &Change::Write(at + begin, bytes[begin..end].to_vec()));
+                }
+                begin = end;
+            }
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Power cuts: a process works on a folder, and a simulated disk says what would be left of it at any moment.
+//!
+//! `disk.c` writes a trace of the process, `disk` makes of its beginning the folder that a cut there would leave, and `check`
+//! opens that with the services. A cut that fails names its place; the trace of another run differs, the cut itself is
+//! decided by the seed.
+
+mod check;
+mod disk;
+mod full;
+mod history;
+mod workload;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tempfile::TempDir;
+
+use self::check::check;
+use self::disk::{Chance, Disk, Record, Unsynced};
+use self::history::History;
+
+/// The second that a relaxed cut may take, in nanoseconds.
+const SECOND: u64 = 1_000_000_000;
+
+#[test]
+fn everything_answered_survives_a_power_cut_at_any_moment() {
+    for seed in 0..3 {
+        survive("full", seed, 80);
+    }
+}
+
+#[test]
+fn a_relaxed_cut_takes_the_last_second_at_most_and_no_bytes_that_are_named() {
+    survive("relaxed", 7, 80);
+}
+
+#[test]
+fn an_upload_in_parts_survives_a_power_cut_at_any_moment() {
+    survive("parts", 8, 24);
+}
+
+/// What all of this is for, and that it can fail: without syncs a third of the cuts lose something. (Others come while
+/// the folder is made, or keep what was not synced.)
+#[test]
+fn without_syncs_a_power_cut_loses_what_was_answered() {
+    let failures = cuts("unsynced", 9, 40);
+    assert!(failures.len() >= 5, "{failures:?}");
+}
+
+fn survive(workload: &str, seed: u64, count: usize) {
+    let mut failures = cuts(workload, seed, count);
+    let failed = failures.len();
+    failures.truncate(5);
+    assert!(failed == 0, "{failed} of {count} cuts of {workload} with seed {seed}:\n{}", failures.join("\n"));
+}
+
+/// Runs a workload and cuts its power so many times; what was wrong with those that lost something.
+fn cuts(workload: &str, seed: u64, count: usize) -> Vec<String> {
+    let traced = Traced::run(workload);
+    let records = Record::read_all(&traced.trace);
+    let mut chance = Chance(seed);
+    let places = places(&records, count, &mut chance);
+    let stall =
+        records.iter().filter(|record| record.operation == b'A').fold(History::default(), noted).stall;
+    let lag = if workload == "relaxed" { SECOND + 2 * stall } else { 0 };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let (mut disk, mut history) = (Disk::default(), History::default());
+    let mut done = 0;
+    let mut failures = Vec::new();
+    for &place in &places {
+        for record in &records[done..place] {
+            disk.apply(record);
+            history = if record.operation == b'A' { noted(history, record) } else { history };
+        }
+        done = place;
+        let unsynced = match chance.below(4) {
+            0 => Unsynced::Dropped,
+            1 => Unsynced::Kept,
+            _ => Unsynced::Torn([10, 50, 90][chance.below(3) as usize]),
+        };
+        let image = scratch();
+        disk.cut(&traced.folder, image.path(), unsynced, &mut chance);
+        let cut = records[place - 1].nanoseconds;
+        let wrong = runtime.block_on(check(image.path(), &history, cut, lag));
+        if !wrong.is_empty() {
+            failures.push(format!("cut before record {place}, {unsynced:?}: {}", wrong.join("; ")));
+        }
+    }
+    assert!(history.answers() > 5, "the workload did next to nothing");
+    failures
+}
+
+fn noted(mut history: History, record: &Record) -> History {
+    history.note(record);
+    history
+}
+
+/// Where to cut: before syncs, evenly among all of them, and in between.
+fn places(records: &[Record], count: usize, chance: &mut Chance) -> Vec<usize> {
+    let syncs: Vec<usize> = (1..records.len()).filter(|at| records[*at].operation == b'S').collect();
+    let mut places: Vec<usize> = (0..count).map(|number| syncs[number * syncs.len() / count]).collect();
+    for (number, place) in places.iter_mut().enumerate() {
+        match number % 4 {
+            // While the folder is made, which takes some forty syncs.
+            0 => *place = syncs[chance.below(syncs.len().min(40) as u64) as usize],
+            1 => *place = 1 + chance.below(records.len() as u64 - 1) as usize,
+            _ => {}
+        }
+    }
+    places.sort_unstable();
+    places
+}
+
+/// A process under the traced disk.
+struct Traced {
+    folder: PathBuf,
+    trace: PathBuf,
+    _scratch: TempDir,
+}
+
+impl Traced {
+    /// Runs a workload to its end.
+    fn run(workload: &str) -> Self {
+        let scratch = scratch();
+        let at = scratch.path().canonicalize().unwrap();
+        let (folder, trace, acks) = (at.join("data"), at.join("trace"), at.join("acks"));
+        std::fs::create_dir(&folder).unwrap();
+        let mut child = child(&compile(&at), &folder, workload::CHILD_TEST);
+        child.env("DISK_TRACE", &trace).env("DISK_ACKS", &acks);
+        child.env(workload::CHILD, format!("{}|{}|{workload}", folder.display(), acks.display()));
+        let output = child.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        Self { folder, trace, _scratch: scratch }
+    }
+}
+
+/// A test of this executable in a process of its own, with the disk in front of `folder`.
+fn child(library: &Path, folder: &Path, test: &str) -> Command {
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    child.args(["--exact", test, "--nocapture"]);
+    child.env("LD_PRELOAD", library).env("DISK_ROOT", folder);
+    child
+}
+
+/// Compiles the disk.
+fn compile(folder: &Path) -> PathBuf {
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/embedded/power/disk.c");
+    let library = folder.join("disk.so");
+    let mut compiler = Command::new("cc");
+    compiler.args(["-shared", "-fPIC", "-O1", "-o"]).arg(&library).args([source, "-ldl", "-lpthread"]);
+    let output = compiler.output().expect("a C compiler, as SQLite needs one, too");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    library
+}
+
+/// A folder in memory where the system has one: thousands of syncs of the check would wait for the disk.
+fn scratch() -> TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
+}

@@ -1,0 +1,298 @@
+//! What a process does with the services until its power is cut: callers side by side, each with things of its own.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use aws_sdk_dynamodb::types::{AttributeValue, Delete, Put, TransactWriteItem};
+use aws_sdk_s3::types::{CompletedMultipartUpload, CompletedPart};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use embedded::{Durability, Services, Transport};
+
+use super::history::{answered, asked, stalled};
+use crate::dynamodb::create_table;
+use crate::support::{self, config};
+
+/// Tells a child process what to do: the folder, the file for acknowledgements, and the name of the workload.
+pub(super) const CHILD: &str = "EMBEDDED_TEST_POWER";
+/// The name of its only test.
+pub(super) const CHILD_TEST: &str = "power::workload::child_works_until_its_end";
+/// The bucket, the queue; the table is `records`.
+pub(super) const BUCKET: &str = "documents";
+pub(super) const QUEUE: &str = "work";
+/// What the key of KMS seals.
+pub(super) const SECRET: &[u8] = b"a secret";
+
+/// What a version of a thing consists of: enough to tell it from any other, and now and then many sectors of it.
+pub(super) fn content(name: &str, version: u64) -> String {
+    let line = format!("{name} {version}\n");
+    let lines = if name.starts_with("m-") {
+        1_000_000
+    } else if version % 7 == 3 {
+        12_000
+    } else {
+        40
+    };
+    line.repeat(lines)
+}
+
+/// Does nothing unless a test runs it in a process of its own.
+#[test]
+fn child_works_until_its_end() {
+    let Ok(order) = std::env::var(CHILD) else {
+        return;
+    };
+    let words: Vec<&str> = order.split('|').collect();
+    let [folder, acks, workload] = words[..] else { panic!("{order}") };
+    let told = File::options().create(true).append(true).open(acks).unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(4).enable_all().build().unwrap();
+    runtime.block_on(work(PathBuf::from(folder), Arc::new(told), workload.to_owned()));
+}
+
+async fn work(folder: PathBuf, told: Arc<File>, workload: String) {
+    let relaxed = workload == "relaxed";
+    let durability = match workload.as_str() {
+        "relaxed" => Durability::Relaxed,
+        "unsynced" => Durability::Process,
+        _ => Durability::Full,
+    };
+    let caller = Caller {
+        services: Services::open_durable(&folder, durability).unwrap(),
+        told,
+        // Long enough to show what is older than a second.
+        pause: Duration::from_millis(if relaxed { 25 } else { 0 }),
+    };
+    if relaxed {
+        let told = Arc::clone(&caller.told);
+        std::thread::spawn(move || tell_stalls(&told));
+    }
+    caller.set_up().await;
+    let mut callers = Vec::new();
+    if workload == "parts" {
+        let caller = caller.clone();
+        callers.push(tokio::spawn(async move { caller.parts().await }));
+    } else {
+        for number in 0..3 {
+            let caller = caller.clone();
+            callers.push(tokio::spawn(async move { caller.items(number).await }));
+        }
+        for number in 0..2 {
+            let caller = caller.clone();
+            callers.push(tokio::spawn(async move { caller.objects(number).await }));
+        }
+        let [pairs, documents, messages] = [caller.clone(), caller.clone(), caller.clone()];
+        callers.push(tokio::spawn(async move { pairs.pairs().await }));
+        callers.push(tokio::spawn(async move { documents.documents().await }));
+        callers.push(tokio::spawn(async move { messages.messages().await }));
+    }
+    for caller in callers {
+        caller.await.unwrap();
+    }
+}
+
+/// Tells by how much a thread overslept: as much longer a sync may be late.
+fn tell_stalls(mut told: &File) {
+    const NAP: Duration = Duration::from_millis(10);
+    let mut worst = Duration::ZERO;
+    loop {
+        let begun = Instant::now();
+        std::thread::sleep(NAP);
+        let over = begun.elapsed() - NAP;
+        if over > worst {
+            worst = over;
+            told.write_all(stalled(over.as_nanos()).as_bytes()).unwrap();
+        }
+    }
+}
+
+#[derive(Clone)]
+struct Caller {
+    services: Services,
+    told: Arc<File>,
+    pause: Duration,
+}
+
+impl Caller {
+    fn tell(&self, line: &str) {
+        // One write, so that lines of callers do not mix.
+        self.told.as_ref().write_all(line.as_bytes()).unwrap();
+    }
+
+    fn s3(&self) -> aws_sdk_s3::Client {
+        support::s3(&config(Transport::new(self.services.clone())))
+    }
+
+    async fn set_up(&self) {
+        self.tell(&asked("table", 1));
+        create_table(&support::dynamodb(&self.services)).await;
+        self.tell(&answered("table"));
+        self.tell(&asked("bucket", 1));
+        self.s3().create_bucket().bucket(BUCKET).send().await.unwrap();
+        self.tell(&answered("bucket"));
+        self.tell(&asked("queue", 1));
+        support::sqs(&self.services).create_queue().queue_name(QUEUE).send().await.unwrap();
+        self.tell(&answered("queue"));
+        let kms = aws_sdk_kms::Client::new(&config(Transport::new(self.services.clone())));
+        let sealed = kms.encrypt().key_id("local").plaintext(SECRET.to_vec().into()).send().await.unwrap();
+        let name = format!("k-{}", BASE64.encode(sealed.ciphertext_blob().unwrap().as_ref()));
+        self.tell(&asked(&name, 1));
+        self.tell(&answered(&name));
+    }
+
+    /// Creates, changes on a condition, replaces and deletes items.
+    async fn items(&self, number: u64) {
+        let client = support::dynamodb(&self.services);
+        for version in 1..=60_u64 {
+            let name = format!("d-{number}-{}", version / 4 % 3);
+            let key = || AttributeValue::S(name.clone());
+            tokio::time::sleep(self.pause).await;
+            if version % 4 == 3 {
+                self.tell(&asked(&name, 0));
+                let delete = client.delete_item().table_name("records").key("pk", key());
+                delete.key("sk", AttributeValue::S("1".into())).send().await.unwrap();
+            } else if version % 4 == 1 && version > 1 {
+                self.tell(&asked(&name, version));
+                let update = client.update_item().table_name("records").key("pk", key());
+                let update = update.key("sk", AttributeValue::S("1".into()));
+                let update =
+                    update.update_expression("SET v = :v, body = :body").condition_expression("v = :old");
+                let update = update.expression_attribute_values(":v", AttributeValue::N(version.to_string()));
+                let update =
+                    update.expression_attribute_values(":old", AttributeValue::N((version - 1).to_string()));
+                let body = AttributeValue::S(content(&name, version));
+                update.expression_attribute_values(":body", body).send().await.unwrap();
+            } else {
+                self.tell(&asked(&name, version));
+                let put = client.put_item().table_name("records").set_item(Some(item(&name, version)));
+                put.send().await.unwrap();
+            }
+            self.tell(&answered(&name));
+        }
+    }
+
+    /// Two items that are the same in any moment.
+    async fn pairs(&self) {
+        let client = support::dynamodb(&self.services);
+        for version in 1..=40_u64 {
+            tokio::time::sleep(self.pause).await;
+            let gone = version % 5 == 0;
+            self.tell(&asked("t", if gone { 0 } else { version }));
+            let writes = ["t-a", "t-b"].map(|name| {
+                if gone {
+                    let key = AttributeValue::S(name.to_owned());
+                    let delete = Delete::builder().table_name("records").key("pk", key);
+                    let delete = delete.key("sk", AttributeValue::S("1".into())).build().unwrap();
+                    return TransactWriteItem::builder().delete(delete).build();
+                }
+                let put = Put::builder().table_name("records").set_item(Some(item(name, version)));
+                TransactWriteItem::builder().put(put.build().unwrap()).build()
+            });
+            client.transact_write_items().set_transact_items(Some(writes.to_vec())).send().await.unwrap();
+            self.tell(&answered("t"));
+        }
+    }
+
+    /// Stores, replaces and deletes objects, small and large ones.
+    async fn objects(&self, number: u64) {
+        let client = self.s3();
+        for version in 1..=50_u64 {
+            let name = format!("o-{number}-{}", version % 3);
+            tokio::time::sleep(self.pause).await;
+            if version % 8 == 0 {
+                self.tell(&asked(&name, 0));
+                client.delete_object().bucket(BUCKET).key(&name).send().await.unwrap();
+            } else {
+                self.tell(&asked(&name, version));
+                let body = content(&name, version).into_bytes();
+                client.put_object().bucket(BUCKET).key(&name).body(body.into()).send().await.unwrap();
+            }
+            self.tell(&answered(&name));
+        }
+    }
+
+    /// Items that name objects: bytes first, and the old bytes go when nothing names them any more.
+    async fn documents(&self) {
+        let (s3, dynamodb) = (self.s3(), support::dynamodb(&self.services));
+        let object = |name: &str, version: u64| format!("{name}-{version}");
+        for version in 1..=40_u64 {
+            let name = format!("n-{}", version % 2);
+            tokio::time::sleep(self.pause).await;
+            let old = object(&name, version.saturating_sub(2));
+            if version % 10 < 2 {
+                self.tell(&asked(&name, 0));
+                let delete = dynamodb.delete_item().table_name("records");
+                let delete = delete.key("pk", AttributeValue::S(name.clone()));
+                delete.key("sk", AttributeValue::S("1".into())).send().await.unwrap();
+            } else {
+                let new = object(&name, version);
+                let body = content(&new, version).into_bytes();
+                s3.put_object().bucket(BUCKET).key(&new).body(body.into()).send().await.unwrap();
+                self.tell(&asked(&name, version));
+                let put = dynamodb.put_item().table_name("records").set_item(Some(item(&name, version)));
+                put.item("object", AttributeValue::S(new)).send().await.unwrap();
+            }
+            self.tell(&answered(&name));
+            s3.delete_object().bucket(BUCKET).key(&old).send().await.unwrap();
+        }
+    }
+
+    /// Sends messages and deletes what is received.
+    async fn messages(&self) {
+        let client = support::sqs(&self.services);
+        let url = client.get_queue_url().queue_name(QUEUE).send().await.unwrap().queue_url.unwrap();
+        for version in 1..=50_u64 {
+            let name = format!("q-{version}");
+            tokio::time::sleep(self.pause).await;
+            self.tell(&asked(&name, 1));
+            client.send_message().queue_url(&url).message_body(&name).send().await.unwrap();
+            self.tell(&answered(&name));
+            if version % 2 == 0 {
+                let received = client.receive_message().queue_url(&url).send().await.unwrap();
+                let message = &received.messages()[0];
+                let name = message.body().unwrap();
+                self.tell(&asked(name, 0));
+                let delete = client.delete_message().queue_url(&url);
+                delete.receipt_handle(message.receipt_handle().unwrap()).send().await.unwrap();
+                self.tell(&answered(name));
+            }
+        }
+    }
+
+    /// An object of two parts, replaced once.
+    async fn parts(&self) {
+        const PART: usize = 5 * 1024 * 1024;
+        let client = self.s3();
+        for version in 1..=2_u64 {
+            let whole = content("m-1", version).into_bytes();
+            let upload = client.create_multipart_upload().bucket(BUCKET).key("m-1").send().await.unwrap();
+            let id = upload.upload_id().unwrap();
+            let mut parts = Vec::new();
+            for (number, bytes) in (1..).zip([&whole[..PART], &whole[PART..]]) {
+                let part = client.upload_part().bucket(BUCKET).key("m-1").upload_id(id).part_number(number);
+                let sent = part.body(bytes.to_vec().into()).send().await.unwrap();
+                parts.push(CompletedPart::builder().part_number(number).set_e_tag(sent.e_tag).build());
+            }
+            self.tell(&asked("m-1", version));
+            let parts = CompletedMultipartUpload::builder().set_parts(Some(parts)).build();
+            let complete = client.complete_multipart_upload().bucket(BUCKET).key("m-1").upload_id(id);
+            complete.multipart_upload(parts).send().await.unwrap();
+            self.tell(&answered("m-1"));
+        }
+        self.tell(&asked("m-1", 0));
+        client.delete_object().bucket(BUCKET).key("m-1").send().await.unwrap();
+        self.tell(&answered("m-1"));
+    }
+}
+
+fn item(name: &str, version: u64) -> std::collections::HashMap<String, AttributeValue> {
+    let entry = |name: &str, value| (name.to_owned(), value);
+    std::collections::HashMap::from([
+        entry("pk", AttributeValue::S(name.to_owned())),
+        entry("sk", AttributeValue::S("1".to_owned())),
+        entry("v", AttributeValue::N(version.to_string())),
+        entry("body", AttributeValue::S(content(name, version))),
+    ])
+}
