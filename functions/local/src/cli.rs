@@ -1,5 +1,6 @@
 //! The command line.
 
+mod data;
 mod transfer;
 
 use std::net::IpAddr;
@@ -10,6 +11,7 @@ use processor::Readers;
 use remote::{Fetcher, ModelSettings, Models, Network, Secret};
 use sandbox::Sandbox;
 
+pub use data::{Data, Durability, PowerCut};
 pub use transfer::{Export, FileFormat, Import, Owner};
 
 /// Memory and document service for AI agents.
@@ -63,14 +65,6 @@ pub enum Command {
     AwsEndpoints(AwsEndpoints),
     /// Process what is queued, without serving
     Work(Work),
-}
-
-/// Where the data lies.
-#[derive(Debug, Clone, Args)]
-pub struct Data {
-    /// The data folder; it is created if it does not exist
-    #[arg(long, env = "RECOLLECT_DATA", default_value = "./.recollect", value_name = "FOLDER")]
-    pub data: PathBuf,
 }
 
 /// `recollect check`.
@@ -196,6 +190,9 @@ pub struct Demo {
     /// Keep the demo's data in this folder instead of a temporary one
     #[arg(long, value_name = "FOLDER")]
     pub data: Option<PathBuf>,
+    /// What a power cut may take.
+    #[command(flatten)]
+    pub power_cut: PowerCut,
     /// Connect a made-up company's cloud drive, and stay in step with it until Ctrl-C
     #[arg(long)]
     pub drive: bool,

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use aws::{Clients, Names, SystemClock};
 use domain::Ctx;
 use domain::ports::Clock;
-use embedded::{ACCESS_KEY, REGION, SECRET_KEY, SIGNING_KEY, Services, Transport};
+use embedded::{ACCESS_KEY, Durability, REGION, SECRET_KEY, SIGNING_KEY, Services, Transport};
 
 /// Everything that lives in a data folder.
 #[derive(Clone)]
@@ -23,14 +23,18 @@ pub struct System {
 }
 
 impl System {
-    /// Opens a data folder and creates what is missing in it. Links to files and uploads lead to `public`, the base
+    /// Opens a data folder, of which a power cut spares what `durability` says, and creates what is missing in it. Links to files and uploads lead to `public`, the base
     /// address at which [`crate::bucket_routes`] are served; without one they lead nowhere.
     ///
     /// # Errors
     /// When the folder cannot be used.
-    pub async fn open(folder: &Path, public: Option<&str>) -> Result<Self> {
-        let services =
-            Services::open(folder).with_context(|| format!("open the data folder {}", folder.display()))?;
+    pub async fn open(
+        folder: &Path,
+        durability: impl Into<Durability>,
+        public: Option<&str>,
+    ) -> Result<Self> {
+        let services = Services::open_durable(folder, durability.into())
+            .with_context(|| format!("open the data folder {}", folder.display()))?;
         let config = aws::through(Transport::new(services.clone()), ACCESS_KEY, SECRET_KEY, REGION);
         Self::over(services, &Clients::new(&config), Arc::new(SystemClock), public).await
     }

@@ -14,7 +14,7 @@ use crate::system::System;
 pub(super) async fn aws_endpoints(options: AwsEndpoints) -> Result<()> {
     let address = SocketAddr::new(options.bind, options.port);
     let listener = TcpListener::bind(address).await.with_context(|| format!("listen on {address}"))?;
-    let system = System::open(&options.data.data, None).await?;
+    let system = System::open(&options.data.data, options.data.power_cut.durability, None).await?;
     println!("export AWS_ENDPOINT_URL=http://{}", listener.local_addr()?);
     println!("export AWS_ACCESS_KEY_ID={ACCESS_KEY}");
     println!("export AWS_SECRET_ACCESS_KEY={SECRET_KEY}");

@@ -49,7 +49,7 @@ pub(super) async fn demo(options: Demo) -> Result<()> {
     if options.drive {
         return drive::run(&options, &folder, cleanup).await;
     }
-    let system = System::open(&folder, None).await?;
+    let system = System::open(&folder, options.power_cut.durability, None).await?;
     let outside = outside(&ModelOptions::default(), &DriveOptions::default(), None)?;
     let workers = Workers::start(&system, &outside).await?;
     let routes = service(&system, &outside, CACHE_BYTES, true)?;

@@ -86,7 +86,8 @@ async fn toggle(store: &KeyStore, id: &str, enabled: bool) -> Result<()> {
 async fn open(store: &KeyStore) -> Result<(Ctx, Tenant)> {
     let tenant = Tenant::of_operator(OrgId::parse(&store.org)?);
     if !store.aws {
-        return Ok((System::open(&store.data.data, None).await?.ctx, tenant));
+        let system = System::open(&store.data.data, store.data.power_cut.durability, None).await?;
+        return Ok((system.ctx, tenant));
     }
     #[expect(clippy::disallowed_methods, reason = "a command reads its environment where it needs it, once")]
     let Ok(secrets) = std::env::var("RECOLLECT_SECRETS_TABLE") else {

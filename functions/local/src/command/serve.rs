@@ -33,7 +33,8 @@ pub(super) async fn serve(options: Serve) -> Result<()> {
         format!("listen on {address}; another server may run there: choose another with --port")
     })?;
     let public = options.public_url.clone().unwrap_or_else(|| own_address(&listener, options.port));
-    let system = System::open(&options.data.data, Some(public.trim_end_matches('/'))).await?;
+    let (data, durability) = (&options.data.data, options.data.power_cut.durability);
+    let system = System::open(data, durability, Some(public.trim_end_matches('/'))).await?;
     let public = public.trim_end_matches('/').to_owned();
     let outside = outside(&options.models, &options.drive, Some(public))?;
     outside.readers.log_walls().await;

@@ -144,7 +144,8 @@ fn tell(report: &Report) {
 
 async fn open(owner: &Owner) -> Result<(System, Tenant)> {
     let tenant = Tenant::of_operator(OrgId::parse(&owner.org)?);
-    Ok((System::open(&owner.data.data, None).await?, tenant))
+    let system = System::open(&owner.data.data, owner.data.power_cut.durability, None).await?;
+    Ok((system, tenant))
 }
 
 /// A bar on standard error, hidden where that is no terminal.

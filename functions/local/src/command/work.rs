@@ -9,7 +9,7 @@ use crate::workers::{Workers, work_until_idle};
 
 pub(super) async fn work(options: Work) -> Result<()> {
     log_to_stderr(&options.log)?;
-    let system = System::open(&options.data.data, None).await?;
+    let system = System::open(&options.data.data, options.data.power_cut.durability, None).await?;
     let outside = outside(&options.models, &options.drive, None)?;
     outside.readers.log_walls().await;
     if options.until_idle {

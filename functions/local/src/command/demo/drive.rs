@@ -39,7 +39,7 @@ pub(super) async fn run(options: &Demo, folder: &std::path::Path, cleanup: Clean
         .await
         .with_context(|| format!("listen on {address}; choose another with --port"))?;
     let public = format!("http://{}", listener.local_addr()?);
-    let system = System::open(folder, Some(&public)).await?;
+    let system = System::open(folder, options.power_cut.durability, Some(&public)).await?;
     let outside = outside(&drive, &public)?;
     let workers = Workers::start(&system, &outside).await?;
     let routes = service(&system, &outside, CACHE_BYTES, true)?;
