@@ -20,8 +20,14 @@ pub(crate) const NEVER: Duration = Duration::from_secs(60);
 /// The binary without any of the caller's settings.
 pub(crate) fn command() -> Command {
     let mut command = Command::new(recollect());
-    for name in ["RECOLLECT_DATA", "RECOLLECT_PORT", "RECOLLECT_BIND", "RECOLLECT_CACHE_MB", "RECOLLECT_LOG"]
-    {
+    for name in [
+        "RECOLLECT_DATA",
+        "RECOLLECT_PORT",
+        "RECOLLECT_BIND",
+        "RECOLLECT_CACHE_MB",
+        "RECOLLECT_DURABILITY",
+        "RECOLLECT_LOG",
+    ] {
         command.env_remove(name);
     }
     command
@@ -48,14 +54,28 @@ impl Server {
         server
     }
 
+    /// Starts a server whose files can have so many megabytes each.
+    pub(crate) fn start_with_file_limit(folder: &Path, megabytes: u32) -> Self {
+        // Units of 512 bytes. The signal would kill where an error is wanted.
+        let limited = format!("trap '' XFSZ; ulimit -f {}; exec \"$@\"", megabytes * 2048);
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &limited, "sh"]).arg(recollect());
+        let mut server = Self::spawn_by(shell, folder, &[]);
+        server.listen(folder);
+        server
+    }
+
     /// Starts a server and waits for nothing.
     pub(crate) fn spawn(folder: &Path, more: &[&str]) -> Self {
+        Self::spawn_by(command(), folder, more)
+    }
+
+    fn spawn_by(mut command: Command, folder: &Path, more: &[&str]) -> Self {
         let errors = File::options()
             .create(true)
             .append(true)
             .open(error_file(folder))
             .expect("a file beside the data folder");
-        let mut command = command();
         command.args(["serve", "--port", "0", "--data"]).arg(folder).args(more);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::from(errors));
         in_own_group(&mut command);

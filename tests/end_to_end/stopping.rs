@@ -79,3 +79,25 @@ fn a_client_that_never_ends_its_request_does_not_hold_up_the_end() {
     server.terminate();
     assert_eq!(server.wait().code(), Some(0));
 }
+
+/// A limit on the size of files stands for the disk: what grows beyond it cannot be written.
+#[test]
+fn a_full_disk_loses_nothing_and_does_not_hold_up_the_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    let mut server = Server::start_with_file_limit(&data, 2);
+    let mut accepted = Vec::new();
+    let refused = (0..500).find_map(|number| {
+        let content = format!("Line {number} of the ferry leaves at noon. ").repeat(100);
+        let reply = server.call("POST", "/v3/documents", &json!({"content": content}));
+        accepted.extend(reply.body["id"].as_str().map(str::to_owned));
+        (reply.status >= 500).then_some(reply.status)
+    });
+    assert!(refused.is_some() && !accepted.is_empty(), "the disk never was full");
+    server.terminate();
+    assert_eq!(server.wait().code(), Some(0));
+    let again = Server::start(&data);
+    for id in accepted {
+        again.wait_done(&id);
+    }
+}

@@ -28,6 +28,9 @@ const WAIT: Duration = Duration::from_secs(20);
 const BACK_OFF: Duration = Duration::from_secs(1);
 /// How often unfinished work is looked for. The schedule of `template.yaml` has the same pace.
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
+/// How long a batch at hand may take once its worker is to stop. On a full disk every call is tried three times, with
+/// pauses, and a batch of ten messages took over a minute.
+const GRACE: Duration = Duration::from_secs(4);
 /// Sweeps between two clean-ups of expired records, which nobody reads any more.
 const EXPIRE_EVERY_SWEEPS: u32 = 60;
 
@@ -84,10 +87,14 @@ impl Workers {
         Ok(Self { tasks, stop, threads: Some(threads) })
     }
 
-    /// Lets the batches at hand end, and stops.
+    /// Lets the batches at hand end, and stops. What takes longer than four seconds is broken off as by a kill, and done again
+    /// after the next start.
     pub async fn stop(mut self) {
         self.stop.send(true).ok();
-        while self.tasks.join_next().await.is_some() {}
+        let ended = async { while self.tasks.join_next().await.is_some() {} };
+        if tokio::time::timeout(GRACE, ended).await.is_err() {
+            warn!("work under way is broken off; the next start does it again");
+        }
     }
 }
 
