@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! cargo run --release -p bench -- speed                 latency, rates, memory
+//! cargo run --release -p bench -- durability            what surviving a power cut costs
 //! cargo run --release -p bench -- cost                  request units and dollars per million operations
 //! cargo run --release -p bench -- recall FOLDER         LoCoMo evidence recall; FOLDER holds conversations.json
 //! cargo run --release -p bench -- extraction FOLDER     what the built-in extractor finds of labelled memories
@@ -16,6 +17,7 @@
 mod batch;
 mod cost;
 mod drive;
+mod durability;
 mod extraction;
 mod formats;
 mod organization;
@@ -49,6 +51,12 @@ enum What {
         /// Containers of these many chunks are searched
         #[arg(long, value_delimiter = ',', default_value = "1000,10000,100000")]
         chunks: Vec<usize>,
+    },
+    /// Documents per second and accept latency, full and relaxed, with 1 and with 16 clients
+    Durability {
+        /// Documents of each measurement
+        #[arg(long, default_value_t = 1000)]
+        documents: usize,
     },
     /// Requests and request units of each operation, and what they cost on AWS
     Cost,
@@ -131,6 +139,7 @@ fn main() -> Result<ExitCode> {
 async fn run(what: What) -> Result<()> {
     match what {
         What::Speed { chunks } => speed::run(&chunks).await,
+        What::Durability { documents } => durability::run(documents).await,
         What::Cost => cost::run().await,
         What::Recall { folder, limit } => recall::run(&folder, limit).await,
         What::Formats { folder, exe } => formats::run(&folder, exe).await,

@@ -12,7 +12,7 @@ use domain::ports::Connectors;
 use domain::ports::Overdue;
 use domain::usecase::Authenticator;
 use edge::{App, LoopbackPeer};
-use embedded::{ACCESS_KEY, Meter, REGION, SECRET_KEY, Services, Transport};
+use embedded::{ACCESS_KEY, Durability, Meter, REGION, SECRET_KEY, Services, Transport};
 use http::Request;
 use http_body_util::BodyExt;
 use local::{Outside, System, Workers};
@@ -38,8 +38,13 @@ pub(crate) struct Rig {
 impl Rig {
     /// A system; without `workers` nothing is processed until [`Rig::work`].
     pub(crate) async fn new() -> Result<Self> {
+        Self::with(Durability::Full).await
+    }
+
+    /// The same, of which a power cut would spare what `durability` says.
+    pub(crate) async fn with(durability: Durability) -> Result<Self> {
         let folder = tempfile::tempdir()?;
-        let services = Services::open(folder.path())?;
+        let services = Services::open_durable(folder.path(), durability)?;
         let meter = Meter::new(Transport::new(services.clone()));
         let config = aws::through(meter.clone(), ACCESS_KEY, SECRET_KEY, REGION);
         let system = System::over(services, &Clients::new(&config), Arc::new(SystemClock), None).await?;

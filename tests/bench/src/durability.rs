@@ -1,0 +1,65 @@
+//! What surviving a power cut costs. The temporary folder has to lie on the disk that is to be measured (`TMPDIR`).
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use embedded::Durability;
+use futures::future::try_join_all;
+
+use crate::rig::{Rig, percentiles};
+use crate::text::Writer;
+
+/// Clients at a time.
+const CLIENTS: [usize; 2] = [1, 16];
+
+#[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
+pub(crate) async fn run(documents: usize) -> Result<()> {
+    println!("{documents} documents of 2 KB in one container; accept is the time to the answer");
+    println!("durability  clients  accepted/s  done/s  accept p50 ms  p99 ms");
+    for clients in CLIENTS {
+        for durability in [Durability::Full, Durability::Relaxed] {
+            measure(durability, clients, documents).await?;
+        }
+    }
+    Ok(())
+}
+
+#[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
+async fn measure(durability: Durability, clients: usize, documents: usize) -> Result<()> {
+    let mut rig = Rig::with(durability).await?;
+    rig.work().await?;
+    rig.add("warm", "warm up").await?;
+    rig.wait_all().await?;
+    let mut writer = Writer::new(6);
+    let texts: Vec<String> = (0..documents).map(|_| writer.text(2048)).collect();
+    let begun = Instant::now();
+    let rig = Arc::new(rig);
+    // A task for each client: a call to services in the process need not wait for anything, and would let no other begin.
+    let shares = texts.chunks(documents.div_ceil(clients));
+    let sending: Vec<_> = shares.map(|share| tokio::spawn(send(Arc::clone(&rig), share.to_vec()))).collect();
+    let times = try_join_all(sending).await?.into_iter().collect::<Result<Vec<_>>>()?;
+    let accepted = begun.elapsed();
+    rig.wait_all().await?;
+    let done = begun.elapsed();
+    let mut times: Vec<Duration> = times.into_iter().flatten().collect();
+    let (p50, p99, _) = percentiles(&mut times);
+    let rate = |time: Duration| documents as f64 / time.as_secs_f64();
+    let name = format!("{durability:?}").to_lowercase();
+    println!("{name:<10} {clients:>8} {:>11.0} {:>7.0} {p50:>14.2} {p99:>7.2}", rate(accepted), rate(done));
+    if let Some(mut rig) = Arc::into_inner(rig) {
+        rig.rest().await;
+    }
+    Ok(())
+}
+
+/// One client, which sends one text after another.
+async fn send(rig: Arc<Rig>, texts: Vec<String>) -> Result<Vec<Duration>> {
+    let mut times = Vec::with_capacity(texts.len());
+    for text in texts {
+        let begun = Instant::now();
+        rig.add("rate", &text).await?;
+        times.push(begun.elapsed());
+    }
+    Ok(times)
+}
