@@ -21,6 +21,7 @@ const LATER: Duration = Duration::from_secs(2 * 60 * 60);
 
 /// What is wrong with the folder after a cut. `cut` and `lag` are nanoseconds: what was answered before `cut` less `lag` has
 /// to be there of DynamoDB and SQS, and of everything else what was answered before `cut`.
+#[expect(clippy::disallowed_methods, reason = "the process before the cut had the system's clock")]
 pub(super) async fn check(image: &Path, history: &History, cut: u64, lag: u64) -> Vec<String> {
     let now = u64::try_from(
         (SystemTime::now() + LATER).duration_since(SystemTime::UNIX_EPOCH).unwrap().as_millis(),

@@ -41,6 +41,7 @@ pub(super) fn content(name: &str, version: u64) -> String {
 
 /// Does nothing unless a test runs it in a process of its own.
 #[test]
+#[expect(clippy::disallowed_methods, reason = "a process of a test is told what to do by its environment")]
 fn child_works_until_its_end() {
     let Ok(order) = std::env::var(CHILD) else {
         return;
