@@ -191,6 +191,7 @@ async fn a_description_that_was_told_to_hold_is_never_lost(setting: &Setting) {
             pack: queued.body.blob.clone(),
             chunks: 1,
             learned: None,
+            authorship: None,
         };
         let extracted = Document { extracted: Some(found), ..queued };
         let now = setting.now();
@@ -240,7 +241,8 @@ async fn a_description_that_read_before_a_publication_is_stale(setting: &Setting
     let path = new.pack_path();
     let put = async || setting.ctx().blobs.put(&setting.alpha, &path, "Pack.".into()).await;
     let pack = again(put).await.expect("a blob");
-    let found = Extracted { revision: new.revision.clone(), pack, chunks: 1, learned: None };
+    let found =
+        Extracted { revision: new.revision.clone(), pack, chunks: 1, learned: None, authorship: None };
     let new = Document { extracted: Some(found), ..new };
     let now = setting.now();
     let record = async || setting.ctx().documents.record_extracted(&setting.alpha, &new, now).await;

@@ -76,8 +76,13 @@ async fn of_many_writes_at_the_same_time_one_holds(setting: &Setting) {
 /// Every change of a stage, tried on one revision; whether each held.
 async fn stages(setting: &Setting, document: &Document, revision: &Revision) -> [bool; 3] {
     let (ports, tenant, id, now) = (&setting.ctx().documents, &setting.alpha, &document.id, setting.now());
-    let found =
-        Extracted { revision: revision.clone(), pack: document.body.blob.clone(), chunks: 1, learned: None };
+    let found = Extracted {
+        revision: revision.clone(),
+        pack: document.body.blob.clone(),
+        chunks: 1,
+        learned: None,
+        authorship: None,
+    };
     let named = Document { revision: revision.clone(), extracted: Some(found), ..document.clone() };
     let advance = again(async || ports.advance(tenant, id, revision, Status::Chunking, now).await).await;
     let recorded = again(async || ports.record_extracted(tenant, &named, now).await).await;

@@ -108,6 +108,7 @@ impl Setting {
             task_type: TaskType::Memory,
             dreaming: Dreaming::Dynamic,
             document_date: None,
+            provenance: None,
             origin: None,
             superseded_by: None,
             created_at: now,
@@ -152,7 +153,13 @@ impl Setting {
         let pack = again(async || self.ctx().blobs.put(&self.alpha, &path, bytes.clone()).await)
             .await
             .expect("a blob");
-        let extracted = Extracted { revision: document.revision.clone(), pack, chunks: 1, learned: None };
+        let extracted = Extracted {
+            revision: document.revision.clone(),
+            pack,
+            chunks: 1,
+            learned: None,
+            authorship: None,
+        };
         Document { extracted: Some(extracted), ..document.clone() }
     }
 

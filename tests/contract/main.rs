@@ -53,6 +53,7 @@ mod moves;
 mod pages;
 mod processing;
 mod profile;
+mod provenance;
 mod races;
 mod rates;
 mod read;

@@ -4,13 +4,14 @@ use serde_json::{Value, json};
 
 use crate::chunks::long_text;
 use crate::client::{Client, ids};
-use crate::shape::{Faults, ok, refused, with};
+use crate::shape::{Faults, ok, origin, refused, with};
 
 fn shape(more: &Value) -> Value {
     let chunk = json!({"content": "string", "isRelevant": "bool", "position": "int", "score": "unit"});
     let result = json!({
         "documentId": "id", "title": "string|null", "type": "string", "score": "unit", "metadata": "object|null",
         "createdAt": "time", "updatedAt": "time", "chunks": [chunk],
+        "trust?": "string", "origin?": origin(),
     });
     json!({"results": [with(result, more)], "timing": "int", "total": "int"})
 }

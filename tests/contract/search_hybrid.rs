@@ -3,12 +3,13 @@
 use serde_json::{Value, json};
 
 use crate::client::{Client, ids};
-use crate::shape::{Faults, ok, with};
+use crate::shape::{Faults, ok, origin, with};
 
 fn shape(more: &Value) -> Value {
     let result = json!({
         "id": "string", "metadata": "object|null", "updatedAt": "time", "similarity": "unit",
         "chunk?": "string", "memory?": "string", "version?": "int", "rootMemoryId?": "id",
+        "trust?": "string", "origin?": origin(),
     });
     json!({"results": [with(result, more)], "timing": "int", "total": "int"})
 }

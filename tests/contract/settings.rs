@@ -14,7 +14,7 @@ const PATH: &str = "/v3/settings";
 pub(crate) fn nothing_set() -> Value {
     let mut settings = json!({
         "chunkSize": -1, "profileBuckets": null, "shouldLLMFilter": null, "filterPrompt": null,
-        "includeItems": null, "excludeItems": null, "workspacePrompt": null, "logContent": "redacted",
+        "includeItems": null, "excludeItems": null, "workspacePrompt": null, "trustedSources": null, "logContent": "redacted",
     });
     for provider in ["cloudDrive", "notion", "onedrive", "github"] {
         settings[format!("{provider}ClientId")] = Value::Null;

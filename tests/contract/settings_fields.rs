@@ -39,6 +39,16 @@ async fn every_setting_is_set_kept_and_cleared_by_itself() {
         ("includeItems", [rules(100), rules(0)]),
         ("excludeItems", [rules(1), json!({"patterns": [], "folders": ["x".repeat(1000)]})]),
         ("workspacePrompt", [json!("A ringing station."), json!("日".repeat(1500))]),
+        (
+            "trustedSources",
+            [
+                json!({
+                    "providers": ["cloud-drive"], "connections": ["c"], "senders": ["ann@a.example"],
+                    "hosts": ["docs.example.com"],
+                }),
+                json!({"providers": [], "connections": [], "senders": [], "hosts": []}),
+            ],
+        ),
         ("logContent", [json!("full"), json!("off")]),
         ("cloudDriveClientId", [json!("app-1"), json!("x".repeat(500))]),
         ("notionClientId", [json!("app-2"), json!("app-3")]),
@@ -113,7 +123,7 @@ async fn what_is_wrong_is_named_and_nothing_of_the_request_is_set() {
         &unknown,
         400,
         "ValidationError",
-        "workspacePrompt, logContent, cloudDriveClientId",
+        "workspacePrompt, trustedSources, logContent, cloudDriveClientId",
     );
     faults.assert_none();
     assert_eq!(shown(&client).await, before);

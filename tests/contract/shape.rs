@@ -170,6 +170,9 @@ pub(crate) fn full() -> Value {
         "dreamingStatus": "string",
         "latestRevision": "int",
         "memories?": [memory_version()],
+        "provenance?": "string",
+        "trust?": "string",
+        "origin?": origin(),
         "memoryExtraction?": {"extractor": "string", "count": "int", "reason?": "string"},
     });
     with(listed(), &more)
@@ -191,7 +194,14 @@ pub(crate) fn memory_version() -> Value {
         "parentMemoryId": "id|null",
         "rootMemoryId": "id",
         "metadata": "object|null",
+        "trust": "string",
+        "origin?": origin(),
     })
+}
+
+/// Where something was read that is not the user's own.
+pub(crate) fn origin() -> Value {
+    json!({"type": "string", "name?": "string"})
 }
 
 /// What a failed document has besides.

@@ -3,7 +3,9 @@
 
 use axum::extract::State;
 use domain::usecase::{Accepted, Content, NewDocument, submit};
-use domain::{BodyForm, CustomId, Dreaming, Error, Metadata, Result, Status, TaskType, Timestamp};
+use domain::{
+    BodyForm, CustomId, Dreaming, Error, Metadata, Provenance, Result, Status, TaskType, Timestamp,
+};
 use edge::{ApiResult, App, Auth, Json, JsonParts, WriteContent, tag_of};
 use http::HeaderMap;
 use remote::parse_page_url;
@@ -31,6 +33,7 @@ pub(crate) struct Common {
     pub(crate) document_date: Option<String>,
     pub(crate) entity_context: Option<String>,
     pub(crate) dreaming: Option<Dreaming>,
+    pub(crate) provenance: Option<Provenance>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -110,6 +113,7 @@ impl Common {
             task_type: self.task_type.unwrap_or_default(),
             dreaming: self.dreaming.unwrap_or_default(),
             document_date: date.map(|date| Timestamp::parse("documentDate", date)).transpose()?,
+            provenance: self.provenance,
             idempotency_key,
         })
     }
@@ -129,6 +133,7 @@ impl Common {
             document_date: self.document_date.or_else(|| defaults.document_date.clone()),
             entity_context: self.entity_context.or_else(|| defaults.entity_context.clone()),
             dreaming: self.dreaming.or(defaults.dreaming),
+            provenance: self.provenance.or(defaults.provenance),
         }
     }
 }

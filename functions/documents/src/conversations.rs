@@ -3,7 +3,7 @@
 use axum::extract::State;
 use domain::conversation::{self, Turn};
 use domain::usecase::{Content, submit};
-use domain::{CustomId, Error, Result, Status, Timestamp};
+use domain::{CustomId, Error, Provenance, Result, Status, Timestamp};
 use edge::{ApiResult, App, Auth, Json, JsonParts, Write};
 use http::HeaderMap;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -27,6 +27,8 @@ struct Message {
     #[serde(default)]
     content: MessageContent,
     name: Option<String>,
+    /// Whose words it is, where it is not as the role and the text tell.
+    provenance: Option<Provenance>,
     /// compat: assistants that call no tool send `null`.
     tool_calls: Option<Vec<Value>>,
 }
@@ -121,7 +123,8 @@ fn turns(messages: Vec<Message>, at: Timestamp) -> Result<Vec<Turn>> {
     }
     let turn = |message: Message| {
         let text = message.text();
-        Turn { role: message.role.as_str().to_owned(), name: message.name, text, at: Some(at) }
+        let (role, provenance) = (message.role.as_str().to_owned(), message.provenance);
+        Turn { role, name: message.name, text, provenance, at: Some(at) }
     };
     let turns: Vec<Turn> =
         messages.into_iter().map(turn).filter(|turn| !turn.text.trim().is_empty()).collect();

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use domain::usecase::{Description, Update, find_document, retry_document, update_document};
-use domain::{CustomId, Metadata, Patch, Result, TaskType, Timestamp};
+use domain::{CustomId, Metadata, Patch, Provenance, Result, TaskType, Timestamp};
 use edge::{ApiResult, App, Auth, Json, Path, Query, WriteContent, tag_of};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -23,6 +23,7 @@ pub(crate) struct UpdateRequest {
     container_tags: Option<Vec<String>>,
     task_type: Option<TaskType>,
     document_date: Option<String>,
+    provenance: Option<Provenance>,
 }
 
 pub(crate) async fn update(
@@ -67,6 +68,7 @@ impl UpdateRequest {
             custom_id: self.custom_id.as_deref().map(CustomId::parse).transpose()?,
             tag: tag_of(self.container_tag.as_deref(), self.container_tags.as_deref())?,
             task_type: self.task_type,
+            provenance: self.provenance,
             document_date: date.map(|date| Timestamp::parse("documentDate", date)).transpose()?,
         })
     }

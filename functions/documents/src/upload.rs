@@ -147,6 +147,7 @@ async fn read_field(form: &mut Form, name: &str, field: Field<'_>, most: DirectF
         "documentDate" => common.document_date = owned,
         "taskType" => common.task_type = Some(one_of(name, text)?),
         "dreaming" => common.dreaming = Some(one_of(name, text)?),
+        "provenance" => common.provenance = Some(one_of(name, text)?),
         "fileType" => form.file_type = owned,
         "mimeType" => form.mime_type = owned,
         _ => {}

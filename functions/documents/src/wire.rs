@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use domain::document::{Failure, Learned};
-use domain::{Document, DocumentType, Metadata, Status, TaskType, Timestamp};
+use domain::{Attribution, Document, DocumentType, Metadata, Provenance, Status, TaskType, Timestamp, Trust};
 use edge::MemoryVersion;
 use serde::Serialize;
 use serde_json::Value;
@@ -60,6 +60,14 @@ pub(crate) struct FullDocument {
     /// What the content says about itself: author, dates, number of pages.
     properties: BTreeMap<String, String>,
     task_type: TaskType,
+    /// Whose words the content is, as far as the caller has said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    provenance: Option<Provenance>,
+    /// How far what it states can be relied on, and where it was read; absent until it was processed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trust: Option<Trust>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin: Option<Attribution>,
     dreaming_status: &'static str,
     /// compat: the Python client requires it.
     latest_revision: u64,
@@ -119,6 +127,7 @@ impl ListedDocument {
 impl FullDocument {
     pub(crate) fn new(document: &Document, text: Option<String>, memories: Vec<MemoryVersion>) -> Self {
         let learns = document.task_type == TaskType::Memory;
+        let authorship = document.indexed.as_ref().and_then(|indexed| indexed.authorship.as_ref());
         let learned = document.indexed.as_ref().and_then(|indexed| indexed.learned.as_ref());
         Self {
             listed: ListedDocument::new(document, None),
@@ -129,6 +138,9 @@ impl FullDocument {
             superseded_by: document.superseded_by.as_ref().map(ToString::to_string),
             properties: document.properties.clone(),
             task_type: document.task_type,
+            provenance: document.provenance,
+            trust: authorship.map(|authorship| authorship.trust),
+            origin: authorship.and_then(|authorship| authorship.attribution.clone()),
             dreaming_status: if document.status.is_final() { "done" } else { "dreaming" },
             latest_revision: document.revision_number,
             memories: learns.then_some(memories),

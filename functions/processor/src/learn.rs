@@ -3,17 +3,19 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use domain::connection::Provider;
 use domain::document::Learned;
 use domain::usecase::CLIENT;
-use domain::{BodyForm, Ctx, Document, Result, Statement, Statements, TaskType, Tenant, Timestamp, Trust};
+use domain::{
+    Authorship, Ctx, Document, Medium, Provenance, Result, Statement, Statements, TaskType, Tenant, Timestamp,
+};
 use futures::{StreamExt, stream};
 use memory::model::{Extractor, Fallback, Outcome, Request, outcome, prompt, schema, validate};
-use memory::{Passage, Role, Source};
+use memory::{Passage, Quoted, Role, Source, person};
 use remote::{AnswerError, Models, Question};
 use tokio::time::{Instant, timeout_at};
 use tracing::warn;
 
+use crate::provenance::sender;
 use crate::read::Text;
 
 /// How long the model may take for one part of a document, tries and pauses included.
@@ -44,6 +46,7 @@ pub(crate) async fn learn(
     tenant: &Tenant,
     document: &Document,
     text: &Text,
+    authorship: &Authorship,
     known: Option<&Statements>,
 ) -> Result<Option<Lesson>> {
     if document.task_type == TaskType::Superrag {
@@ -56,7 +59,7 @@ pub(crate) async fn learn(
     if let Some(lesson) = written(document, known) {
         return Ok(Some(lesson));
     }
-    let source = source(document, text);
+    let source = source(document, text, authorship);
     let found = if models.reads_memories() {
         let about = container.and_then(|container| container.entity_context);
         let guidance = ctx.settings.get(tenant).await?.guidance(about.as_deref());
@@ -136,15 +139,22 @@ fn fallback(error: &AnswerError) -> Fallback {
     }
 }
 
-/// The text as the extractor takes it: a conversation turn by turn.
-fn source<'a>(document: &Document, text: &'a Text) -> Source<'a> {
+/// The text as the extractor takes it: a conversation turn by turn, and what is passed on in it apart, unless the caller
+/// says whose it is.
+fn source<'a>(document: &Document, text: &'a Text, authorship: &Authorship) -> Source<'a> {
     let said_at = document.document_date.or(document.body.sent_at).unwrap_or(document.created_at);
+    let trust = authorship.trust;
     if text.turns.is_empty() {
-        let crawled = document.origin.as_ref().is_some_and(|origin| origin.provider == Provider::WebCrawler);
-        let is_page = crawled || document.body.form == BodyForm::Url;
-        let trust = if is_page { Trust::External } else { Trust::Document };
-        let whole = Passage { text: &text.text, start: 0, role: Role::Author, speaker: None, said_at };
-        return Source { passages: vec![whole], trust };
+        let speaker = sender(document, text).flatten().and_then(person).filter(|_| !trust.is_own());
+        // The headers of a trusted mail are not its words, and would show it to be somebody else's.
+        let headers = match sender(document, text) {
+            Some(_) if trust.is_own() => text.text.find("\n\n").unwrap_or_default(),
+            _ => 0,
+        };
+        let (start, words) = (text.text[..headers].chars().count(), &text.text[headers..]);
+        let whole = Passage { text: words, start, role: Role::Author, speaker, quoted: None, said_at };
+        let source = Source { passages: vec![whole], trust };
+        return if document.provenance.is_some() { source } else { source.divided() };
     }
     let mut passages = Vec::with_capacity(text.turns.len());
     let mut characters = text.text.char_indices().map(|(at, _)| at).enumerate().peekable();
@@ -158,15 +168,20 @@ fn source<'a>(document: &Document, text: &'a Text) -> Source<'a> {
         // A paragraph begins with who speaks.
         let (name, words) = paragraph.split_once(": ").unwrap_or(("", paragraph));
         let before = if name.is_empty() { 0 } else { name.chars().count() + 2 };
-        passages.push(Passage {
+        let said = turn.provenance.or(document.provenance);
+        let external = turn.provenance == Some(Provenance::External);
+        let passage = Passage {
             text: words,
             start: place.start + before,
-            role: role(&turn.role, turn.name.as_deref()),
+            role: if external { Role::Author } else { role(&turn.role, turn.name.as_deref()) },
             speaker: turn.name.as_deref(),
+            quoted: external.then_some(Quoted { medium: Medium::Paste, name: turn.name.as_deref() }),
             said_at: turn.at.unwrap_or(said_at),
-        });
+        };
+        let spoken = Source { passages: vec![passage], trust };
+        passages.extend(if said.is_some() { spoken.passages } else { spoken.divided().passages });
     }
-    Source { passages, trust: Trust::User }
+    Source { passages, trust }
 }
 
 /// Who speaks. Both sides of a chat between people come as `user` and `assistant`; a name tells that it is one.

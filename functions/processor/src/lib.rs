@@ -5,6 +5,7 @@ mod commit;
 mod learn;
 mod prepare;
 mod process;
+mod provenance;
 mod read;
 
 use std::collections::BTreeMap;

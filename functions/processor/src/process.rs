@@ -1,5 +1,6 @@
 //! Processing one revision: bytes to a pack, and the request to commit it.
 
+use domain::Authorship;
 use domain::BlobRef;
 use domain::Pack;
 use domain::document::{Extracted, Learned};
@@ -15,6 +16,7 @@ use crate::MAX_ATTEMPTS;
 use crate::commit::commit;
 use crate::learn::{Lesson, learn};
 use crate::prepare::{self, Prepared};
+use crate::provenance::authorship;
 use crate::read::{ReadError, Readers, Text};
 
 /// How long a worker has a document for itself: longer than the 120 seconds after which its function is ended, so that a
@@ -98,8 +100,10 @@ async fn run(ctx: &Ctx, readers: &Readers, tenant: &Tenant, document: &mut Docum
     }
     let (pack, statements) = served(ctx, tenant, document).await?;
     let prepared = prepare::embed(&text, chunks, pack.as_ref());
-    let lesson = learn(ctx, &readers.models, tenant, document, &text, statements.as_ref()).await?;
-    if !store(ctx, tenant, document, text, prepared, lesson).await? {
+    let authorship = authorship(document, &text, &settings);
+    let lesson =
+        learn(ctx, &readers.models, tenant, document, &text, &authorship, statements.as_ref()).await?;
+    if !store(ctx, tenant, document, text, authorship, prepared, lesson).await? {
         return Ok(());
     }
     let (id, revision) = (document.id.clone(), document.revision.clone());
@@ -167,6 +171,7 @@ async fn store(
     tenant: &Tenant,
     document: &mut Document,
     text: Text,
+    authorship: Authorship,
     prepared: Prepared,
     lesson: Option<Lesson>,
 ) -> Result<bool> {
@@ -182,7 +187,8 @@ async fn store(
     };
     let pack = ctx.blobs.put(tenant, &document.pack_path(), prepared.pack.encode().into()).await?;
     (document.kind, document.title, document.properties) = (text.kind, text.title, text.properties);
-    let extracted = Extracted { revision: document.revision.clone(), pack, chunks, learned };
+    let (revision, authorship) = (document.revision.clone(), Some(authorship));
+    let extracted = Extracted { revision, pack, chunks, learned, authorship };
     document.extracted = Some(extracted.clone());
     let wanted = ctx.documents.record_extracted(tenant, document, ctx.clock.now()).await?;
     if !wanted {

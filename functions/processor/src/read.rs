@@ -29,6 +29,8 @@ pub(crate) struct Text {
     pub(crate) kind: DocumentType,
     pub(crate) title: Option<String>,
     pub(crate) properties: BTreeMap<String, String>,
+    /// The address of a page that was fetched, after all redirects.
+    pub(crate) address: Option<String>,
     /// The turns of a conversation and their places in the text, in characters.
     pub(crate) turns: Vec<(Turn, Range<usize>)>,
 }
@@ -94,6 +96,7 @@ impl Readers {
         if text.title.as_deref() == name {
             text.title = None;
         }
+        text.address = Some(page.url);
         Ok(text)
     }
 
@@ -139,6 +142,7 @@ impl Readers {
             format: found.format,
             kind: kind_of(found.format),
             properties: found.properties,
+            address: None,
             turns: Vec::new(),
         })
     }
@@ -177,7 +181,7 @@ fn read_turns(body: &[u8]) -> Result<Text, ReadError> {
     let (text, places) = content::render_conversation(&stored.iter().map(turn).collect::<Vec<_>>());
     let turns = stored.into_iter().zip(places).collect();
     let (kind, properties) = (DocumentType::Text, BTreeMap::new());
-    Ok(Text { text, format: Format::Text, kind, title: None, properties, turns })
+    Ok(Text { text, format: Format::Text, kind, title: None, properties, address: None, turns })
 }
 
 fn of_content(failure: content::Failure) -> ReadError {

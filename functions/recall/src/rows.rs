@@ -1,6 +1,6 @@
 //! The rows of `/v4/search`: chunks and memories in the contract's shape.
 
-use domain::{DocumentType, PortError, Result, SearchDocument, Timestamp};
+use domain::{Attribution, DocumentType, PortError, Result, SearchDocument, Timestamp, Trust};
 use index::{Chunks, Memories};
 use memory::{Ledger, Memory, Relation};
 use serde::Serialize;
@@ -20,6 +20,12 @@ pub(crate) struct SearchResult {
     metadata: Option<Map<String, Value>>,
     updated_at: Timestamp,
     similarity: f32,
+    /// How far it can be relied on, by where it comes from; unknown of what was processed before that was looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trust: Option<Trust>,
+    /// Where it was read, when it is not the user's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin: Option<Attribution>,
     #[serde(skip_serializing_if = "Option::is_none")]
     version: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -64,6 +70,11 @@ struct Related {
     memory: String,
     metadata: Option<Map<String, Value>>,
     updated_at: Timestamp,
+    /// How far it can be relied on, by where it comes from.
+    trust: Trust,
+    /// Where it was read, when it is not the user's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin: Option<Attribution>,
 }
 
 #[derive(Debug, Serialize)]
@@ -105,6 +116,8 @@ pub(crate) fn chunk_result(found: FoundChunk, include: &Include, explain: bool) 
         chunk: Some(hit.text),
         updated_at: Timestamp::from_millis(document.updated_at),
         similarity: hit.similarity,
+        trust: document.authorship.as_ref().map(|authorship| authorship.trust),
+        origin: document.authorship.as_ref().and_then(|authorship| authorship.attribution.clone()),
         version: None,
         root_memory_id: None,
         filepath: document.filepath.clone(),
@@ -164,6 +177,8 @@ pub(crate) fn memory_result(
         metadata: some_metadata(memory.metadata.clone()),
         updated_at: memory.updated_at,
         similarity: hit.similarity,
+        trust: Some(memory.trust),
+        origin: memory.attribution.clone(),
         version: Some(memory.version),
         root_memory_id: Some(memory.root.to_string()),
         filepath: documents.iter().find_map(|document| document.filepath.clone()),
@@ -188,6 +203,8 @@ fn context(ledger: &Ledger, memory: &Memory) -> Context {
         memory: other.text.clone(),
         metadata: some_metadata(other.metadata.clone()),
         updated_at: other.updated_at,
+        trust: other.trust,
+        origin: other.attribution.clone(),
     };
     let mut context = Context::default();
     for other in ledger.history(memory).into_iter().rev().filter(|other| other.id != memory.id) {
@@ -272,7 +289,10 @@ fn explanation(ledger: &Ledger, memory: &Memory, scores_of: &retrieval::Scores) 
 pub(crate) fn aggregate(results: Vec<SearchResult>) -> Vec<SearchResult> {
     let mut rows: Vec<SearchResult> = Vec::new();
     for result in results {
-        let same = |row: &&mut SearchResult| row.subject.is_some() && row.subject == result.subject;
+        // What others say is not mixed with what the user says.
+        let same = |row: &&mut SearchResult| {
+            row.subject.is_some() && row.subject == result.subject && row.origin == result.origin
+        };
         match rows.iter_mut().find(same) {
             Some(row) => {
                 if let (Some(all), Some(more)) = (&mut row.memory, &result.memory) {

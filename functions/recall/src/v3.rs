@@ -5,7 +5,9 @@ use std::time::Instant;
 
 use axum::extract::State;
 use domain::usecase::{find_document, read_text};
-use domain::{DocumentType, Filter, PortError, Result, SearchDocument, Tenant, Timestamp};
+use domain::{
+    Attribution, DocumentType, Filter, PortError, Result, SearchDocument, Tenant, Timestamp, Trust,
+};
 use edge::{ApiResult, Auth, Json, ReadContent, count, flexible_bool, scope};
 use index::Chunks;
 use retrieval::ContainerIndex;
@@ -63,6 +65,12 @@ struct DocumentResult {
     metadata: Option<Map<String, Value>>,
     created_at: Timestamp,
     updated_at: Timestamp,
+    /// How far its content can be relied on; unknown of what was processed before that was looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trust: Option<Trust>,
+    /// Where its content was read, when it is not the user's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin: Option<Attribution>,
     chunks: Vec<ChunkResult>,
     /// Asked for by `includeSummary`; summaries are not made.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -208,6 +216,8 @@ fn result(group: Group) -> DocumentResult {
         metadata: some_metadata(document.metadata),
         created_at: Timestamp::from_millis(document.created_at),
         updated_at: Timestamp::from_millis(document.updated_at),
+        trust: document.authorship.as_ref().map(|authorship| authorship.trust),
+        origin: document.authorship.and_then(|authorship| authorship.attribution),
         chunks,
         summary: None,
         content: None,

@@ -2,12 +2,15 @@
 //!
 //! No message repeats a value that was sent: it may be a secret in the wrong place.
 
-use domain::settings::{AppChange, ItemRules, LogContent, NewSecret, Provider, SettingsChange};
+use domain::connection;
+use domain::settings::{
+    AppChange, ItemRules, LogContent, NewSecret, Provider, SettingsChange, TrustedSources,
+};
 use domain::{Bucket, Error, Patch, Result, Secret, Settings};
 use serde_json::{Map, Value, json};
 
 /// The settings beside those of providers.
-const NAMES: [&str; 8] = [
+const NAMES: [&str; 9] = [
     "chunkSize",
     "profileBuckets",
     "shouldLLMFilter",
@@ -15,6 +18,7 @@ const NAMES: [&str; 8] = [
     "includeItems",
     "excludeItems",
     "workspacePrompt",
+    "trustedSources",
     "logContent",
 ];
 /// What follows a provider's prefix.
@@ -34,6 +38,7 @@ pub(crate) fn shown(settings: &Settings) -> Map<String, Value> {
     set("includeItems".into(), json!(settings.include_items));
     set("excludeItems".into(), json!(settings.exclude_items));
     set("workspacePrompt".into(), json!(settings.workspace_prompt));
+    set("trustedSources".into(), json!(settings.trusted_sources));
     set("logContent".into(), json!(settings.log_content));
     for provider in Provider::ALL {
         let app = settings.apps.get(&provider).cloned().unwrap_or_default();
@@ -87,6 +92,11 @@ fn read(change: &mut SettingsChange, name: &str, ours: &str, value: &Value) -> R
                 rules;
         }
         "workspacePrompt" => change.workspace_prompt = patch(name, value, TEXT, text)?,
+        "trustedSources" => {
+            let rule = "an object of `providers` (cloud-drive, web-crawler), `connections`, `senders` and `hosts`, which are \
+                        arrays of strings; or null";
+            change.trusted_sources = patch(name, value, rule, trusted_sources)?;
+        }
         "logContent" => {
             let mode = |value: &Value| LogContent::parse(value.as_str()?);
             change.log_content = patch(name, value, "full, redacted or off, or null", mode)?;
@@ -135,6 +145,23 @@ fn text(value: &Value) -> Option<String> {
 
 fn buckets(value: &Value) -> Option<Vec<Bucket>> {
     serde_json::from_value(value.clone()).ok()
+}
+
+fn trusted_sources(value: &Value) -> Option<TrustedSources> {
+    let object = value.as_object()?;
+    let known = ["providers", "connections", "senders", "hosts"];
+    if object.keys().any(|key| !known.contains(&key.as_str())) {
+        return None;
+    }
+    let list = |key: &str| match object.get(key) {
+        None | Some(Value::Null) => Some(Vec::new()),
+        Some(entries) => entries.as_array()?.iter().map(text).collect::<Option<Vec<String>>>(),
+    };
+    let lower = |key| Some(list(key)?.iter().map(|entry| entry.trim().to_lowercase()).collect());
+    let providers = list("providers")?;
+    let providers = providers.iter().map(|name| connection::Provider::parse(name)).collect::<Option<_>>()?;
+    let (connections, senders, hosts) = (list("connections")?, lower("senders")?, lower("hosts")?);
+    Some(TrustedSources { providers, connections, senders, hosts })
 }
 
 fn item_rules(value: &Value) -> Option<ItemRules> {

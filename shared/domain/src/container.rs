@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::ids::{ContainerId, CustomId, DocumentId, Revision, TaskId};
 use crate::memory::MemoryAction;
 use crate::patch::Patch;
+use crate::provenance::Authorship;
 use crate::settings::Bucket;
 use crate::tag::ContainerTag;
 use crate::time::Timestamp;
@@ -188,6 +189,9 @@ pub struct SearchDocument {
     /// The metadata that other documents must have for its statements to replace theirs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filter_by_metadata: Option<serde_json::Map<String, serde_json::Value>>,
+    /// Whose words its content is; none where it was processed before that was looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub authorship: Option<Authorship>,
     /// Milliseconds since the epoch.
     pub created_at: i64,
     /// Milliseconds since the epoch.
@@ -207,6 +211,7 @@ impl SearchDocument {
             metadata: document.metadata.as_object().clone(),
             filepath: document.filepath.clone(),
             filter_by_metadata: document.filter_by_metadata.as_ref().map(|wanted| wanted.as_object().clone()),
+            authorship: document.authorship_of(revision).cloned(),
             created_at: document.created_at.as_millis(),
             updated_at: document.updated_at.as_millis(),
         }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::PortError;
+use crate::provenance::Provenance;
 use crate::time::Timestamp;
 
 /// The most bytes of a stored conversation. It is processed as a whole each time it grows.
@@ -22,6 +23,9 @@ pub struct Turn {
     pub name: Option<String>,
     /// What was said.
     pub text: String,
+    /// Whose words they are, if the caller said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provenance: Option<Provenance>,
     /// When, as far as the client or the time of its arrival tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Timestamp>,
@@ -106,7 +110,7 @@ mod tests {
     fn turns(words: &str) -> Vec<Turn> {
         let turn = |text: &str| {
             let role = if text.starts_with('a') { "assistant" } else { "user" };
-            Turn { role: role.into(), name: None, text: text.into(), at: None }
+            Turn { role: role.into(), name: None, text: text.into(), provenance: None, at: None }
         };
         words.split_whitespace().map(turn).collect()
     }

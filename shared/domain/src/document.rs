@@ -12,6 +12,7 @@ use crate::blob::BlobRef;
 use crate::connection::Origin;
 use crate::ids::{ContainerId, CustomId, DocumentId, Revision};
 use crate::metadata::Metadata;
+use crate::provenance::{Authorship, Provenance};
 use crate::tag::ContainerTag;
 use crate::time::Timestamp;
 
@@ -218,6 +219,9 @@ pub struct Indexed {
     /// What was learned from that content; none for chunks only, and for revisions from before memories.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub learned: Option<Learned>,
+    /// Whose words that content is; none for revisions from before this was looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub authorship: Option<Authorship>,
 }
 
 /// What processing found out, waiting for the commit or committed.
@@ -232,6 +236,9 @@ pub struct Extracted {
     /// What was learned from that content; none for chunks only, and for revisions from before memories.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub learned: Option<Learned>,
+    /// Whose words that content is; none for revisions from before this was looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub authorship: Option<Authorship>,
 }
 
 impl Indexed {
@@ -313,6 +320,8 @@ pub struct Document {
     pub dreaming: Dreaming,
     /// When the content is from, if the caller said so.
     pub document_date: Option<Timestamp>,
+    /// Whose words the content is, if the caller said so.
+    pub provenance: Option<Provenance>,
     /// The item elsewhere that it was made of, when a connection made it.
     pub origin: Option<Origin>,
     /// The newer document of the same customId that a merge has put in its place: this one is kept, and neither listed
@@ -340,6 +349,14 @@ impl Document {
     pub fn newness(&self) -> (bool, Timestamp, DocumentId) {
         let has_content = self.indexed.is_some() || self.status != Status::Failed;
         (has_content, self.body.sent_at.unwrap_or(self.created_at), self.id.clone())
+    }
+
+    /// Whose words a processed revision is.
+    pub(crate) fn authorship_of(&self, revision: &Revision) -> Option<&Authorship> {
+        let extracted = self.extracted.iter().filter(|found| found.revision == *revision);
+        let indexed = self.indexed.iter().filter(|served| served.revision == *revision);
+        let known = extracted.map(|found| &found.authorship).chain(indexed.map(|served| &served.authorship));
+        known.flatten().next()
     }
 
     /// Whether `revision` is still the newest content.

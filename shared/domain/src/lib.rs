@@ -19,6 +19,7 @@ pub mod metadata;
 pub mod pack;
 pub mod patch;
 pub mod ports;
+pub mod provenance;
 pub mod rate;
 pub mod settings;
 pub mod tag;
@@ -51,6 +52,7 @@ pub use memory::{MemoryAction, MemoryKind, Period, Statement, Statements, Topic,
 pub use metadata::Metadata;
 pub use pack::{Pack, PackedChunk};
 pub use patch::Patch;
+pub use provenance::{Attribution, Authorship, Medium, Provenance};
 pub use rate::{RateLimit, RateWindow};
 pub use settings::{Bucket, Settings};
 pub use tag::ContainerTag;

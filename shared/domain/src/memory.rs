@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::error::PortError;
 use crate::ids::{MemoryId, TopicId};
+use crate::provenance::Attribution;
 use crate::time::Timestamp;
 
 /// The most characters of a memory. Contract.
@@ -45,11 +46,31 @@ pub enum Trust {
     User,
     /// Said by an assistant in a conversation.
     Assistant,
-    /// Read in a document that a client has sent.
+    /// Read in plain text that a client has sent: the user's own words, unless something says otherwise. Also what was read
+    /// in files before provenance was looked at.
     #[default]
     Document,
-    /// Read in what was fetched from elsewhere: pages, drives.
+    /// Read in what somebody else has written: mails, pages, files, drives, pasted text, quotations.
     External,
+}
+
+impl Trust {
+    /// Whether these are the user's own words, which alone may instruct and describe the user for good.
+    pub fn is_own(self) -> bool {
+        matches!(self, Self::Client | Self::User | Self::Document)
+    }
+
+    /// The one of two that can be relied on less.
+    #[must_use]
+    pub fn weaker(self, other: Self) -> Self {
+        if (!self.is_own(), self) < (!other.is_own(), other) { other } else { self }
+    }
+
+    /// Whether a statement may take the place of one that is trusted as `other`: what others say never replaces what the
+    /// user says.
+    pub fn may_replace(self, other: Self) -> bool {
+        self.is_own() || !other.is_own()
+    }
 }
 
 /// When something happens: from the first moment to the last.
@@ -97,6 +118,9 @@ pub struct Statement {
     /// Who said it, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speaker: Option<String>,
+    /// Where it was read, when that is only a part of its document: a paste, a quotation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attribution: Option<Attribution>,
     /// When it was said: the time of the turn, else the document's date, else of its arrival.
     pub said_at: Timestamp,
     /// When what it tells of happens.
@@ -213,6 +237,20 @@ mod tests {
         let statements = Statements::decode(&blob).unwrap();
         assert_eq!(statements.statements[0].topic.as_ref().unwrap().value, "bonn");
         assert_eq!(Statements::decode(&statements.encode()).unwrap(), statements);
+    }
+
+    #[test]
+    fn every_stored_trust_stays_readable_and_keeps_its_authority() {
+        for (stored, own) in
+            [("client", true), ("user", true), ("assistant", false), ("document", true), ("external", false)]
+        {
+            let trust: Trust = serde_json::from_value(stored.into()).unwrap();
+            assert_eq!(serde_json::to_value(trust).unwrap(), stored);
+            assert_eq!(trust.is_own(), own, "{stored}");
+            for other in [Trust::Client, Trust::User, Trust::Assistant, Trust::Document, Trust::External] {
+                assert_eq!(trust.may_replace(other), own || !other.is_own(), "{stored} {other:?}");
+            }
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod app;
 mod bucket;
 mod change;
 mod items;
+mod trusted;
 
 use std::collections::BTreeMap;
 
@@ -15,6 +16,7 @@ pub use app::{AppChange, NewSecret, OAuthApp, Provider};
 pub use bucket::{Bucket, MAX_BUCKETS, PREFERENCES};
 pub use change::SettingsChange;
 pub use items::{ItemRules, globs};
+pub use trusted::TrustedSources;
 
 /// The settings of an organization. Every field has a default that means "not set".
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -37,6 +39,8 @@ pub struct Settings {
     pub exclude_items: Option<ItemRules>,
     /// What the organization's work is about, in its words.
     pub workspace_prompt: Option<String>,
+    /// The sources whose words count as the user's own.
+    pub trusted_sources: Option<TrustedSources>,
     /// What the request log keeps of requests and answers.
     pub log_content: LogContent,
     /// The organization's own OAuth apps.

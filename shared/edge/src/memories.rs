@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use domain::memory::Review;
-use domain::{ContainerId, DocumentId, MemoryId, MemoryKind, OrgId, Timestamp, Trust};
+use domain::{Attribution, ContainerId, DocumentId, MemoryId, MemoryKind, OrgId, Timestamp, Trust};
 use memory::{Ledger, Memory};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -25,6 +25,11 @@ pub struct MemoryVersion {
     parent_memory_id: Option<MemoryId>,
     root_memory_id: MemoryId,
     metadata: Option<Map<String, Value>>,
+    /// How far it can be relied on, by where it comes from.
+    trust: Trust,
+    /// Where it was read, when it is not the user's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin: Option<Attribution>,
 }
 
 impl MemoryVersion {
@@ -44,6 +49,8 @@ impl MemoryVersion {
             parent_memory_id: memory.parent.clone(),
             root_memory_id: memory.root.clone(),
             metadata: some_metadata(&memory.metadata),
+            trust: memory.trust,
+            origin: memory.attribution.clone(),
         }
     }
 }
@@ -65,7 +72,6 @@ pub struct MemoryEntry {
     document_ids: Vec<DocumentId>,
     kind: MemoryKind,
     confidence: f32,
-    trust: Trust,
     speaker: Option<String>,
     event_date: Option<EventDate>,
     sources: Vec<Source>,
@@ -117,7 +123,6 @@ impl MemoryEntry {
             document_ids: ledger.documents_of(memory).iter().map(|document| document.id.clone()).collect(),
             kind: memory.kind,
             confidence: memory.confidence,
-            trust: memory.trust,
             speaker: memory.speaker.clone(),
             event_date: memory.event.map(|event| EventDate { start: event.from, end: event.to }),
             sources: sources(memory),

@@ -121,7 +121,7 @@ fn meets(one: (usize, usize), other: (usize, usize)) -> bool {
 
 fn statements(text: &str) -> Vec<(usize, usize, String)> {
     let said_at = Timestamp::from_millis(1_744_675_200_000);
-    let passage = Passage { text, start: 0, role: Role::Author, speaker: None, said_at };
+    let passage = Passage { text, start: 0, role: Role::Author, speaker: None, quoted: None, said_at };
     let source = Source { passages: vec![passage], trust: Trust::Document };
     extract(&source)
         .into_iter()

@@ -33,6 +33,7 @@ fn statement(number: usize) -> Statement {
         confidence: 0.8,
         trust: Trust::User,
         speaker: None,
+        attribution: None,
         said_at: Timestamp::from_millis(i64::try_from(number).unwrap_or(0) * 60_000),
         event: None,
         forget_after: None,
@@ -56,6 +57,7 @@ fn ledger(size: usize) -> Ledger {
             metadata: serde_json::Map::new(),
             filepath: None,
             filter_by_metadata: None,
+            authorship: None,
             created_at: 0,
             updated_at: 0,
         };

@@ -138,7 +138,8 @@ fn source(talk: &Talk) -> Source<'_> {
     let said_at = Timestamp::from_millis(1_744_675_200_000);
     let mut start = 0;
     let passages = talk.iter().map(|(speaker, text)| {
-        let passage = Passage { text, start, role: Role::User, speaker: Some(speaker), said_at };
+        let passage =
+            Passage { text, start, role: Role::User, speaker: Some(speaker), quoted: None, said_at };
         start += text.chars().count() + 1;
         passage
     });

@@ -57,10 +57,10 @@ fn talk(day: &str, turns: &[&str]) -> Result<(), Box<dyn Error>> {
             "d" => (Role::Author, None),
             name => (Role::User, Some(name)),
         };
-        passages.push(Passage { text, start, role, speaker, said_at });
+        passages.push(Passage { text, start, role, speaker, quoted: None, said_at });
         start += text.chars().count() + 1;
     }
-    for statement in extract(&Source { passages, trust: Trust::User }) {
+    for statement in extract(&Source { passages, trust: Trust::User }.divided()) {
         println!("{}", shown(&statement));
     }
     Ok(())

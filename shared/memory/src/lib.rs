@@ -10,7 +10,7 @@ pub mod profile;
 pub mod words;
 mod written;
 
-pub use extract::{Passage, Role, Source, extract};
+pub use extract::{Passage, Quoted, Role, Source, extract, mail_sender, person};
 pub use ledger::{Changed, Forgotten, Ledger, Memory, Relation, Support, Told, topic_of};
 pub use profile::{Outline, Profile, Sorter, profile};
 pub use written::written;

@@ -8,7 +8,7 @@ mod topics;
 
 use std::cmp::{Ordering, Reverse};
 
-use domain::{Filter, MemoryKind, Timestamp, Trust};
+use domain::{Filter, MemoryKind, Timestamp};
 
 use crate::ledger::{Ledger, Memory};
 
@@ -86,9 +86,7 @@ fn live<'a>(ledgers: &[&'a Ledger], outline: &Outline<'_>) -> Vec<&'a Memory> {
     let mut found = Vec::new();
     for (place, ledger) in ledgers.iter().enumerate() {
         let shown = ledger.memories().filter(|memory| {
-            memory.is_live(outline.now)
-                && !is_foreign_order(memory)
-                && outline.filter.is_none_or(|filter| ledger.admits(filter, memory))
+            memory.is_live(outline.now) && outline.filter.is_none_or(|filter| ledger.admits(filter, memory))
         });
         found.extend(shown.map(|memory| (place, memory)));
     }
@@ -98,19 +96,13 @@ fn live<'a>(ledgers: &[&'a Ledger], outline: &Outline<'_>) -> Vec<&'a Memory> {
     found.into_iter().map(|(_, memory)| memory).collect()
 }
 
-/// Whether it is an order that somebody else's page gives: an agent that reads the profile must not take it for its
-/// user's.
-fn is_foreign_order(memory: &Memory) -> bool {
-    memory.kind == MemoryKind::Instruction && memory.trust == Trust::External
-}
-
 fn is_lasting(memory: &Memory) -> bool {
-    memory.is_static && !memory.is_inference && memory.trust != Trust::External
+    memory.is_static && !memory.is_inference && memory.trust.is_own()
 }
 
 /// Standing instructions and preferences, which belong to every profile.
 fn is_standing(memory: &Memory) -> bool {
-    rank(memory) < 2 && !memory.is_inference && memory.trust != Trust::External
+    rank(memory) < 2 && !memory.is_inference && memory.trust.is_own()
 }
 
 fn rank(memory: &Memory) -> u8 {
@@ -126,11 +118,11 @@ fn newest(a: &Memory, b: &Memory) -> Ordering {
     (Reverse(a.said_at), &a.id).cmp(&(Reverse(b.said_at), &b.id))
 }
 
-/// The sentence after the day of which it tells, or else on which it was said.
+/// The sentence after the day of which it tells, or else on which it was said; what others say with where they say it.
 fn dated(memory: &Memory) -> String {
     let time = memory.event.map_or(memory.said_at, |event| event.from).to_string();
     let day = time.split('T').next().unwrap_or_default();
-    format!("[{day}] {}", memory.text)
+    format!("[{day}] {}", memory.shown())
 }
 
 /// The lines of each topic.

@@ -17,6 +17,7 @@ pub fn written(text: String, said_at: Timestamp) -> Statement {
         confidence: 1.0,
         trust: Trust::Client,
         speaker: None,
+        attribution: None,
         said_at,
         event: None,
         forget_after: None,
@@ -27,7 +28,7 @@ pub fn written(text: String, said_at: Timestamp) -> Statement {
 }
 
 fn read(text: &str, said_at: Timestamp) -> (MemoryKind, Option<Topic>) {
-    let passage = Passage { text, start: 0, role: Role::User, speaker: None, said_at };
+    let passage = Passage { text, start: 0, role: Role::User, speaker: None, quoted: None, said_at };
     let found = extract(&Source { passages: vec![passage], trust: Trust::Client });
     // A sentence among others must not decide what takes the place of them all.
     match found.as_slice() {

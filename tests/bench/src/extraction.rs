@@ -132,7 +132,7 @@ fn lines<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<Vec<T>> {
 /// The statements of a text that nobody in particular wrote.
 fn statements(text: &str) -> Vec<Statement> {
     let said_at = Timestamp::from_millis(SAID_AT);
-    let passage = Passage { text, start: 0, role: Role::Author, speaker: None, said_at };
+    let passage = Passage { text, start: 0, role: Role::Author, speaker: None, quoted: None, said_at };
     extract(&Source { passages: vec![passage], trust: Trust::Document })
 }
 

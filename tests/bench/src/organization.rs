@@ -169,6 +169,7 @@ async fn document(rig: &Rig, tenant: &Tenant, tag: &ContainerTag, container: &Co
         kind: DocumentType::Text,
         title: None,
         learned: None,
+        authorship: None,
     };
     Ok(Change::Create(Box::new(Document {
         id,
@@ -197,6 +198,7 @@ async fn document(rig: &Rig, tenant: &Tenant, tag: &ContainerTag, container: &Co
         origin: None,
         superseded_by: None,
         document_date: None,
+        provenance: None,
         created_at: now,
         updated_at: now,
     })))

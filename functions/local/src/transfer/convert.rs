@@ -6,8 +6,8 @@ use anyhow::{Context, Result, bail};
 use domain::memory::MAX_MEMORY_CHARS;
 use domain::usecase::{BodyCopy, CLIENT, DocumentCopy, LearnedCopy, ServedCopy};
 use domain::{
-    BodyForm, ContainerId, CustomId, DocumentId, DocumentType, Dreaming, Metadata, Pack, Statement, Status,
-    TaskType, Timestamp, TopicId,
+    Authorship, BodyForm, ContainerId, CustomId, DocumentId, DocumentType, Dreaming, Metadata, Pack,
+    Statement, Status, TaskType, Timestamp, TopicId, Trust,
 };
 use memory::written;
 use serde_json::{Map, Value};
@@ -58,6 +58,7 @@ impl Note {
             task_type: TaskType::Memory,
             dreaming: Dreaming::Instant,
             document_date: None,
+            provenance: None,
             body,
             served: Some(served(text, self.statement(created_at)?)),
         })
@@ -93,6 +94,7 @@ fn served(text: String, statement: Statement) -> ServedCopy {
             fallback_reason: None,
             statements: vec![statement],
         }),
+        authorship: Some(Authorship::own(Trust::Client)),
     }
 }
 

@@ -78,6 +78,7 @@ fn turn(message: &Map<String, Value>) -> Result<Option<Turn>> {
         role: role.to_owned(),
         name: text(message, "name").or(own_name),
         text: content,
+        provenance: None,
         at: time(message, &["created_at"])?,
     }))
 }

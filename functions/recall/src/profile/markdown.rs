@@ -3,8 +3,10 @@
 use std::fmt::Write;
 
 use axum::response::{IntoResponse, Response};
+use domain::Attribution;
 use http::HeaderMap;
 use http::header::{ACCEPT, CONTENT_TYPE};
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::ProfileResponse;
@@ -40,7 +42,11 @@ fn render(answer: &ProfileResponse) -> String {
         section(&mut out, &format!("Bucket: {key}"), lines);
     }
     let results = answer.search_results.as_ref().and_then(|found| found["results"].as_array());
-    let text = |row: &Value| row["memory"].as_str().or(row["chunk"].as_str()).map(str::to_owned);
+    let text = |row: &Value| {
+        let text = row["memory"].as_str().or(row["chunk"].as_str())?;
+        let origin = Attribution::deserialize(&row["origin"]).ok();
+        Some(origin.map_or_else(|| text.to_owned(), |origin| format!("According to {origin}: {text}")))
+    };
     let found: Vec<String> = results.into_iter().flatten().filter_map(text).collect();
     section(&mut out, "Search results", &found);
     out
@@ -94,10 +100,12 @@ mod tests {
                 dynamic: Some(Vec::new()),
                 buckets: Some([("food".into(), vec!["[2025-04-15] Soup.".into()])].into()),
             },
-            search_results: Some(json!({"results": [{"memory": "One."}, {"chunk": "Two."}, {}]})),
+            search_results: Some(
+                json!({"results": [{"memory": "One.", "origin": {"type": "mail"}}, {"chunk": "Two."}, {}]}),
+            ),
         };
         let wanted = "# Profile\n\n## Static\n\n- User is tall.\n  # No heading\n\n## Bucket: food\n\n\
-                      - [2025-04-15] Soup.\n\n## Search results\n\n- One.\n- Two.\n";
+                      - [2025-04-15] Soup.\n\n## Search results\n\n- According to a mail: One.\n- Two.\n";
         assert_eq!(render(&answer), wanted);
     }
 }

@@ -4,7 +4,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use domain::connection::Origin;
 use domain::ports::{OVERDUE_AFTER_SECONDS, PortResult};
 use domain::{ContainerId, ContainerTag, CustomId, Document, DocumentId, Metadata, PortError, Revision};
-use domain::{Dreaming, Status, TaskType, Tenant, Timestamp};
+use domain::{Dreaming, Provenance, Status, TaskType, Tenant, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -33,6 +33,8 @@ struct Sent {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     document_date: Option<i64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    provenance: Option<Provenance>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     origin: Option<Origin>,
 }
 
@@ -54,6 +56,7 @@ pub(crate) fn write_sent(document: &Document) -> AttributeValue {
         filter_by_metadata: document.filter_by_metadata.as_ref().map(|filter| filter.as_object().clone()),
         url: document.url.clone(),
         document_date: document.document_date.map(Timestamp::as_millis),
+        provenance: document.provenance,
         origin: document.origin.clone(),
     })
 }
@@ -145,6 +148,7 @@ pub(crate) fn read_document(item: &Item) -> PortResult<Document> {
         task_type: sent.task_type,
         dreaming: sent.dreaming,
         document_date: sent.document_date.map(Timestamp::from_millis),
+        provenance: sent.provenance,
         origin,
         superseded_by: superseded_by.transpose()?,
         created_at: time("cr")?,

@@ -114,6 +114,7 @@ fn publish(table: &Table, tenant: &Tenant, document: &Document, now: Timestamp) 
         body: document.body.blob.clone(),
         chunks: extracted.chunks,
         learned: extracted.learned.clone(),
+        authorship: extracted.authorship.clone(),
         kind: document.kind,
         title: document.title.clone(),
     };

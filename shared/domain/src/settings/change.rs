@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{AppChange, Bucket, ItemRules, LogContent, NewSecret, Provider, Settings};
+use super::{AppChange, Bucket, ItemRules, LogContent, NewSecret, Provider, Settings, TrustedSources};
 use crate::error::{Error, Result};
 use crate::patch::Patch;
 
@@ -28,6 +28,8 @@ pub struct SettingsChange {
     pub exclude_items: Patch<ItemRules>,
     /// What the workspace is about.
     pub workspace_prompt: Patch<String>,
+    /// The sources whose words count as the user's own.
+    pub trusted_sources: Patch<TrustedSources>,
     /// What the request log keeps.
     pub log_content: Patch<LogContent>,
     /// The organization's own apps.
@@ -51,6 +53,10 @@ impl SettingsChange {
         self.profile_buckets.apply(&mut settings.profile_buckets);
         let workspace = prompt("workspacePrompt", &self.workspace_prompt, MAX_WORKSPACE_PROMPT)?;
         workspace.apply(&mut settings.workspace_prompt);
+        if let Patch::Set(sources) = &self.trusted_sources {
+            sources.check()?;
+        }
+        self.trusted_sources.apply(&mut settings.trusted_sources);
         match self.log_content {
             Patch::Keep => {}
             Patch::Clear => settings.log_content = LogContent::default(),

@@ -100,6 +100,7 @@ fn copy(document: &Document, bytes: Vec<Option<Bytes>>) -> PortResult<Option<Doc
         task_type: document.task_type,
         dreaming: document.dreaming,
         document_date: document.document_date,
+        provenance: document.provenance,
         body: body.map(|bytes| BodyCopy::new(document.body.form.clone(), &bytes)),
         served,
     }))
@@ -130,5 +131,6 @@ fn copy_served(
         title: shown.and_then(|shown| shown.title.clone()),
         pack: Pack::decode(&pack)?,
         learned: served.learned.as_ref().map(learned),
+        authorship: served.authorship.clone(),
     }))
 }

@@ -210,6 +210,7 @@ async fn prepare(
         task_type: copy.task_type,
         dreaming: copy.dreaming,
         document_date: copy.document_date,
+        provenance: copy.provenance,
     };
     let place = Place { container: container.primary().clone(), id: copy.id.clone() };
     let identity = Identity::new(container, place, copy.custom_id.clone());
@@ -258,6 +259,7 @@ async fn serve(ctx: &Ctx, tenant: &Tenant, document: &Document, served: &ServedC
         kind: served.kind,
         title: served.title.clone(),
         learned,
+        authorship: served.authorship.clone(),
     })
 }
 

@@ -270,6 +270,7 @@ async fn revise(
         task_type: old.map_or_else(TaskType::default, |old| old.task_type),
         dreaming: old.map_or_else(Dreaming::default, |old| old.dreaming),
         document_date: None,
+        provenance: None,
     };
     let mut document = compose(ctx, tenant, found.identity.clone(), &said, body, old).await?;
     item.describe(&mut document);

@@ -7,9 +7,10 @@ use crate::ctx::Ctx;
 use crate::document::{BodyForm, Document, Dreaming, Indexed, Learned, Status, TaskType};
 use crate::error::{Error, PortError, Result};
 use crate::ids::ContainerId;
-use crate::memory::{MemoryAction, Statement, Statements};
+use crate::memory::{MemoryAction, Statement, Statements, Trust};
 use crate::pack::Pack;
 use crate::ports::Committed;
+use crate::provenance::Authorship;
 use crate::tag::ContainerTag;
 use crate::tenant::Tenant;
 use crate::usecase::describe::Description;
@@ -71,6 +72,7 @@ pub async fn write_memories(
         task_type: TaskType::Memory,
         dreaming: Dreaming::Instant,
         document_date: None,
+        provenance: None,
     };
     let body = NewBody::sent(Bytes::from(text.clone()), BodyForm::Text);
     let mut document = compose(ctx, tenant, Identity::new(container, place, None), &said, body, None).await?;
@@ -90,6 +92,7 @@ pub async fn write_memories(
         kind: document.kind,
         title: None,
         learned: Some(learned),
+        authorship: Some(Authorship::own(Trust::Client)),
     });
     let change = Change::Create(Box::new(document.clone()));
     if commit(ctx, tenant, &document.container, &[change]).await? {

@@ -12,6 +12,7 @@ use crate::document::{Body, BodyForm, Document, DocumentType, Dreaming, Status, 
 use crate::error::{PortError, Result};
 use crate::ids::{ContainerId, CustomId, DocumentId, Revision};
 use crate::job::Envelope;
+use crate::provenance::Provenance;
 use crate::tag::ContainerTag;
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
@@ -30,6 +31,8 @@ pub(crate) struct Said {
     pub(crate) dreaming: Dreaming,
     /// Absent keeps what was said about the content before.
     pub(crate) document_date: Option<Timestamp>,
+    /// Whose words the content is; absent keeps what was said before.
+    pub(crate) provenance: Option<Provenance>,
 }
 
 /// Where a new revision has its bytes from.
@@ -178,6 +181,7 @@ pub(crate) async fn compose(
         origin,
         superseded_by: None,
         document_date: said.document_date.or(old.and_then(|old| old.document_date)),
+        provenance: said.provenance.or(old.and_then(|old| old.provenance)),
         created_at: old.map_or(now, |old| old.created_at),
         updated_at: now,
     };

@@ -1,6 +1,8 @@
 //! Accepting a document: bytes first, then the record, then the message. A crash between any two leaves nothing wrong:
 //! bytes without a record are invisible, and a record without a message is found by the sweeper.
 
+mod content;
+
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
@@ -16,10 +18,11 @@ use crate::ids::{ContainerId, CustomId, DocumentId};
 use crate::job::Envelope;
 use crate::metadata::Metadata;
 use crate::ports::Repeat;
+use crate::provenance::Provenance;
 use crate::tag::ContainerTag;
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
-use crate::usecase::damage::{inspect, read_turns};
+use crate::usecase::damage::inspect;
 use crate::usecase::describe::{Description, describe};
 use crate::usecase::find::read_document;
 use crate::usecase::revise::{Identity, NewBody, Said, announce, compose, hex, record};
@@ -56,6 +59,8 @@ pub struct NewDocument {
     pub dreaming: Dreaming,
     /// When the content is from.
     pub document_date: Option<Timestamp>,
+    /// Whose words the content is; absent keeps what was said before, and else leaves it to what the content is.
+    pub provenance: Option<Provenance>,
     /// The request's `Idempotency-Key`.
     pub idempotency_key: Option<String>,
 }
@@ -206,6 +211,7 @@ fn is_unchanged(old: &Document, body: &NewBody, said: &Said, now: Timestamp) -> 
         && (may_be_retry || old.body.form != BodyForm::Url)
         && old.task_type == said.task_type
         && date.is_none_or(|date| old.document_date == Some(date))
+        && said.provenance.is_none_or(|provenance| old.provenance == Some(provenance))
 }
 
 /// The container behind a tag, made if need be, with what the caller says about it.
@@ -323,6 +329,7 @@ impl NewDocument {
             task_type: TaskType::default(),
             dreaming: Dreaming::default(),
             document_date: None,
+            provenance: None,
             idempotency_key: None,
         }
     }
@@ -338,6 +345,7 @@ impl NewDocument {
             task_type: self.task_type,
             dreaming: self.dreaming,
             document_date: self.document_date,
+            provenance: self.provenance,
         }
     }
 
@@ -353,48 +361,15 @@ impl NewDocument {
             self.filter_by_metadata,
         ]);
         hasher.update(parts.to_string());
+        // Where nothing is said of it, the digest is what it was before it could be said.
+        if let Some(provenance) = self.provenance {
+            hasher.update(serde_json::json!(provenance).to_string());
+        }
         hasher.update([0]);
         match &self.content {
             Content::Whole { bytes, .. } => hasher.update(bytes),
             Content::Turns(turns) => hasher.update(conversation::to_bytes(turns)),
         }
         hex(&hasher.finalize())
-    }
-}
-
-impl Content {
-    fn form(&self) -> BodyForm {
-        match self {
-            Self::Whole { form, .. } => form.clone(),
-            Self::Turns(_) => BodyForm::Conversation,
-        }
-    }
-
-    fn is_blank(&self) -> bool {
-        match self {
-            Self::Whole { bytes, .. } => bytes.iter().all(u8::is_ascii_whitespace),
-            Self::Turns(turns) => turns.is_empty(),
-        }
-    }
-
-    /// The bytes of the document once this has come to it; `None` when those it had are just being replaced.
-    async fn over(&self, ctx: &Ctx, tenant: &Tenant, old: Option<&Document>) -> Result<Option<Bytes>> {
-        let turns = match self {
-            Self::Whole { bytes, .. } => return Ok(Some(bytes.clone())),
-            Self::Turns(turns) => turns.clone(),
-        };
-        let stored = match old.filter(|old| old.body.form == BodyForm::Conversation) {
-            None => Vec::new(),
-            Some(old) => match read_turns(ctx, tenant, old).await? {
-                Some(stored) => stored,
-                None => return Ok(None),
-            },
-        };
-        let bytes = conversation::to_bytes(&conversation::merge(stored, turns));
-        if bytes.len() > conversation::MAX_BYTES {
-            let message = "the conversation has grown too large; go on under another conversationId";
-            return Err(Error::TooLarge(format!("{message} (at most {} bytes)", conversation::MAX_BYTES)));
-        }
-        Ok(Some(bytes.into()))
     }
 }

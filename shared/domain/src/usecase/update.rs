@@ -10,6 +10,7 @@ use crate::error::{Error, PortError, Result};
 use crate::ids::{CustomId, DocumentId};
 use crate::job::Envelope;
 use crate::ports::{Committed, Stored};
+use crate::provenance::Provenance;
 use crate::tag::ContainerTag;
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
@@ -40,6 +41,8 @@ pub struct Update {
     pub task_type: Option<TaskType>,
     /// When the content is from.
     pub document_date: Option<Timestamp>,
+    /// Whose words the content is.
+    pub provenance: Option<Provenance>,
 }
 
 /// Changes a document.
@@ -209,7 +212,9 @@ async fn relocated(ctx: &Ctx, tenant: &Tenant, from: &Document, update: &Update)
     let (identity, body) = (Identity::new(&container, place, custom_id), NewBody::sent(bytes, form));
     let mut to = compose(ctx, tenant, identity, &update.said(from), body, Some(from)).await?;
     to.indexed = None;
-    let same = to.task_type == from.task_type && to.document_date == from.document_date;
+    let same = to.task_type == from.task_type
+        && to.document_date == from.document_date
+        && to.provenance == from.provenance;
     if update.content.is_none() && from.status == Status::Done && same {
         take_over(ctx, tenant, from, &container, &mut to).await?;
     }
@@ -247,7 +252,8 @@ async fn take_over(
     }
     let pack = ctx.blobs.put(tenant, &to.pack_path(), pack).await?;
     (to.kind, to.title) = (served.kind, served.title.clone());
-    to.extracted = Some(Extracted { revision: to.revision.clone(), pack, chunks: served.chunks, learned });
+    let (revision, authorship) = (to.revision.clone(), served.authorship.clone());
+    to.extracted = Some(Extracted { revision, pack, chunks: served.chunks, learned, authorship });
     Ok(())
 }
 
@@ -276,7 +282,8 @@ impl Update {
         });
         let task = self.task_type.is_some_and(|task| task != document.task_type);
         let date = self.document_date.is_some() && self.document_date != document.document_date;
-        content || task || date
+        let provenance = self.provenance.is_some() && self.provenance != document.provenance;
+        content || task || date || provenance
     }
 
     fn body(&self, document: &Document) -> NewBody {
@@ -292,6 +299,7 @@ impl Update {
             task_type: self.task_type.unwrap_or(document.task_type),
             dreaming: document.dreaming,
             document_date: self.document_date,
+            provenance: self.provenance,
         }
     }
 }

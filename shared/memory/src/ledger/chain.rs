@@ -4,7 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use domain::memory::Review;
-use domain::{DocumentId, MemoryId, SearchDocument, Statement, Timestamp, TopicId, Trust};
+use domain::{
+    Attribution, DocumentId, Medium, MemoryId, MemoryKind, SearchDocument, Statement, Timestamp, TopicId,
+    Trust,
+};
 use serde_json::Value;
 
 use super::{Acts, Claims, Forgotten, Memory, Relation, Support, Told};
@@ -60,9 +63,31 @@ struct Version<'a> {
     claims: Vec<Claim<'a>>,
 }
 
-impl Version<'_> {
+impl<'a> Version<'a> {
+    /// The user's own words, where there are any, else the most trusted of the others'.
     fn trust(&self) -> Trust {
-        self.claims.iter().map(|claim| claim.statement.trust).min().unwrap_or_default()
+        let all = self.claims.iter().map(|claim| claim.statement.trust);
+        all.min_by_key(|trust| (!trust.is_own(), *trust)).unwrap_or_default()
+    }
+
+    /// The claims that decide what the version is: where the user says it as well, nothing of what others add.
+    fn deciding(&self) -> impl Iterator<Item = &Claim<'a>> + Clone {
+        let is_own = self.trust().is_own();
+        self.claims.iter().filter(move |claim| !is_own || claim.statement.trust.is_own())
+    }
+
+    /// Where it was read, when it is not the user's own.
+    fn attribution(&self) -> Option<Attribution> {
+        let trust = self.trust();
+        let claim = self.claims.iter().find(|claim| claim.statement.trust == trust && !trust.is_own())?;
+        let document = claim.document;
+        let known = || document?.authorship.as_ref()?.attribution.clone();
+        let shown =
+            || document.map(|document| Attribution::of_shown(document.kind, document.title.as_deref()));
+        match trust {
+            Trust::Assistant => Some(Attribution::new(Medium::Assistant, None)),
+            _ => claim.statement.attribution.clone().or_else(known).or_else(shown),
+        }
     }
 }
 
@@ -85,6 +110,9 @@ pub(super) fn fold(
     let mut ordered: Vec<(Option<&MemoryId>, Claim<'_>)> = Vec::new();
     for (document, place) in &claims.stated {
         let stated = told.get(document).and_then(|told| Some((told.statements.get(*place)?, &told.document)));
+        // An order that is not the user's is nobody's to keep.
+        let stated = stated
+            .filter(|(statement, _)| statement.kind != MemoryKind::Instruction || statement.trust.is_own());
         ordered.extend(stated.map(|(statement, document)| (None, Claim::new(statement, Some(document)))));
     }
     ordered.extend(claims.edits.iter().map(|(memory, version)| (Some(memory), Claim::new(version, None))));
@@ -119,10 +147,13 @@ impl<'a> Fold<'a, '_> {
     fn state(&mut self, claim: Claim<'a>) {
         let repeated =
             self.lines.iter().position(|line| line.last().is_some_and(|last| self.repeats(last, &claim)));
-        if let Some(version) = repeated.and_then(|line| self.lines[line].last_mut()) {
-            version.claims.push(claim);
-            return;
-        }
+        let (claim, earlier) = match repeated {
+            Some(line) => match self.confirm(line, claim) {
+                Some(corrected) => corrected,
+                None => return,
+            },
+            None => (claim, Vec::new()),
+        };
         if let Some(ended) = self.ended(&claim) {
             ended.claims.push(claim);
             return;
@@ -130,11 +161,26 @@ impl<'a> Fold<'a, '_> {
         let replaced =
             self.lines.iter().position(|line| line.last().is_some_and(|last| replaces(last, &claim)));
         let replaced = replaced.or((self.lines.len() >= MOST_LINES).then_some(MOST_LINES - 1));
-        let version = self.version(claim);
+        let mut version = self.version(claim);
+        version.claims.splice(0..0, earlier);
         match replaced {
             Some(line) => self.lines[line].push(version),
             None => self.lines.push(vec![version]),
         }
+    }
+
+    /// Adds a claim to the present version that it repeats. Where the user says what so far only others said, and has said
+    /// something else before, the claim is given back, to take the place of that together with what the others said.
+    fn confirm(&mut self, line: usize, claim: Claim<'a>) -> Option<(Claim<'a>, Vec<Claim<'a>>)> {
+        let is_own = |line: &Line<'_>| line.last().is_some_and(|last| last.trust().is_own());
+        let said = |line: &Line<'_>| is_own(line) && line.last().is_some_and(|last| replaces(last, &claim));
+        let confirms = claim.statement.trust.is_own() && !is_own(&self.lines[line]);
+        if confirms && self.lines.iter().any(said) {
+            let earlier = self.lines.remove(line).pop().map_or_else(Vec::new, |last| last.claims);
+            return Some((claim, earlier));
+        }
+        self.lines[line].last_mut()?.claims.push(claim);
+        None
     }
 
     /// The former version that a denial speaks of: it has been replaced already, so nothing changes.
@@ -188,7 +234,7 @@ impl<'a> Fold<'a, '_> {
                 }
                 if let Some(next) = line.get(place + 1) {
                     memory.is_latest = false;
-                    memory.superseded_at = Some(next.claims[0].statement.said_at);
+                    memory.superseded_at = next.deciding().next().map(|claim| claim.statement.said_at);
                     memory.related_by.insert(next.id.clone(), Relation::Updates);
                     memory.updated_at = memory.updated_at.max(next.claims[0].recorded_at());
                 }
@@ -200,8 +246,10 @@ impl<'a> Fold<'a, '_> {
     }
 
     fn memory(&self, version: &Version<'_>, root: &MemoryId) -> Memory {
-        let first = version.claims[0].statement;
-        let newest = version.claims.last().unwrap_or(&version.claims[0]);
+        let deciding = version.deciding();
+        let first = deciding.clone().next().unwrap_or(&version.claims[0]).statement;
+        let newest = deciding.clone().last().unwrap_or(&version.claims[0]);
+        let trust = version.trust();
         let acts = self.acts.get(&version.id);
         let forgotten = self.forgotten(version).cloned();
         let forgotten = forgotten.map(|(at, reason)| Forgotten { at, reason });
@@ -213,12 +261,13 @@ impl<'a> Fold<'a, '_> {
             answers: None,
             text: first.text.clone(),
             kind: first.kind,
-            is_static: version.claims.iter().any(|claim| claim.statement.is_static),
+            is_static: trust.is_own() && deciding.clone().any(|claim| claim.statement.is_static),
             is_inference: false,
             review: acts.and_then(Acts::review).filter(|review| *review == Review::Approve),
             confidence: confidence(version),
-            trust: version.trust(),
-            speaker: version.claims.iter().find_map(|claim| claim.statement.speaker.clone()),
+            trust,
+            speaker: deciding.clone().find_map(|claim| claim.statement.speaker.clone()),
+            attribution: version.attribution(),
             version: 1,
             is_latest: true,
             parent: None,
@@ -230,7 +279,7 @@ impl<'a> Fold<'a, '_> {
             forgotten,
             forget_after: newest.statement.forget_after,
             forget_reason: newest.statement.forget_reason.clone(),
-            event: version.claims.iter().find_map(|claim| claim.statement.event),
+            event: deciding.clone().find_map(|claim| claim.statement.event),
             said_at: first.said_at,
             superseded_at: None,
             created_at: recorded.min().unwrap_or(first.said_at),
@@ -240,10 +289,10 @@ impl<'a> Fold<'a, '_> {
     }
 }
 
-/// Whether the claim may take the version's place: not one from outside that of what a person said, not one that looks
+/// Whether the claim may take the version's place: not what others say that of what the user says, not one that looks
 /// at other documents only, and not the denial of something else.
 fn replaces(last: &Version<'_>, claim: &Claim<'_>) -> bool {
-    let may = last.trust() > Trust::User || claim.statement.trust != Trust::External;
+    let may = claim.statement.trust.may_replace(last.trust());
     let denies_other = claim.negated && last.claims[0].answer != claim.answer;
     may && !denies_other && considers(claim, last)
 }
@@ -285,11 +334,12 @@ fn contradict(lines: &[Line<'_>], memories: &mut [Memory]) {
     }
 }
 
-/// The chance that at least one document is right, were they independent.
+/// The chance that at least one document is right, were they independent; what others add to the user's words makes them
+/// no surer.
 fn confidence(version: &Version<'_>) -> f32 {
     const MOST: f32 = 0.99;
     let mut by_document: BTreeMap<&str, f32> = BTreeMap::new();
-    for claim in &version.claims {
+    for claim in version.deciding() {
         let best =
             by_document.entry(claim.document.map_or("", |document| document.id.as_str())).or_insert(0.0);
         *best = best.max(claim.statement.confidence.clamp(0.0, 1.0));

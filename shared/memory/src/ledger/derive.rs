@@ -1,7 +1,7 @@
 //! Conclusions: who is called what, and what is known of the one who is called so.
 //!
 //! From "Ben's sister is Anna" and "Anna lives in Bonn." follows "Ben's sister lives in Bonn." Nothing else is concluded:
-//! every word of a conclusion stands in one of the two memories it follows from.
+//! every word of a conclusion stands in one of the two memories it follows from. What others have written gives none.
 
 use std::collections::BTreeMap;
 
@@ -101,7 +101,7 @@ impl Ledger {
 
     /// What follows from `name` (who is called so) and `fact` (what is known of that one).
     fn conclude(&self, name: &Memory, kin: &Topic, fact: &Memory, topic: &Topic) -> Option<Memory> {
-        if kin.subject == topic.subject || fact.trust == Trust::External {
+        if kin.subject == topic.subject || [name, fact].iter().any(|memory| memory.trust == Trust::External) {
             return None;
         }
         let rest = without_prefix(&fact.text, &kin.value)?;
@@ -118,7 +118,8 @@ impl Ledger {
             is_inference: review != Some(Review::Approve),
             review,
             confidence: name.confidence * fact.confidence * DOWN_WEIGHT,
-            trust: name.trust.max(fact.trust),
+            trust: name.trust.weaker(fact.trust),
+            attribution: name.attribution.clone().or_else(|| fact.attribution.clone()),
             version: 1,
             parent: None,
             root: id.clone(),

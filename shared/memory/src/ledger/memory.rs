@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use domain::memory::{Period, Review};
-use domain::{DocumentId, MemoryId, MemoryKind, Timestamp, Topic, TopicId, Trust};
+use domain::{Attribution, DocumentId, MemoryId, MemoryKind, Timestamp, Topic, TopicId, Trust};
 use serde_json::{Map, Value};
 
 use crate::ledger::Ledger;
@@ -75,6 +75,8 @@ pub struct Memory {
     pub trust: Trust,
     /// Who said it first.
     pub speaker: Option<String>,
+    /// Where it was read, when it is not the user's own.
+    pub attribution: Option<Attribution>,
     /// Counts from 1.
     pub version: u32,
     /// No other version has taken its place.
@@ -125,6 +127,14 @@ impl Memory {
     /// Whether it was concluded from other memories.
     pub fn is_derived(&self) -> bool {
         self.relations.values().any(|relation| *relation == Relation::Derives)
+    }
+
+    /// The sentence as it can be shown without anything beside it: what others say comes with where they say it.
+    pub fn shown(&self) -> String {
+        match &self.attribution {
+            Some(attribution) => format!("According to {attribution}: {}", self.text),
+            None => self.text.clone(),
+        }
     }
 
     /// How many documents state it.

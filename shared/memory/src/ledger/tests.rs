@@ -30,6 +30,7 @@ fn statement(text: &str, topic: Option<(&str, &str, &str)>, said: i64) -> Statem
         confidence: 0.8,
         trust: Trust::User,
         speaker: None,
+        attribution: None,
         said_at: day(said),
         event: None,
         forget_after: None,
@@ -57,6 +58,7 @@ fn told(name: u8, statements: Vec<Statement>) -> Told {
         metadata: serde_json::Map::new(),
         filepath: None,
         filter_by_metadata: None,
+        authorship: None,
         created_at,
         updated_at: created_at,
     };

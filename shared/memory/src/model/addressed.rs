@@ -7,7 +7,7 @@
 const ORDERS: &str = include_str!("orders.txt");
 
 /// Whether a sentence, of somebody who is not the user, gives orders to a reader that remembers.
-pub(super) fn addresses_a_model(sentence: &str) -> bool {
+pub(crate) fn addresses_a_model(sentence: &str) -> bool {
     let words: Vec<_> = sentence.split_whitespace().map(str::to_lowercase).collect();
     let line = words.join(" ");
     ORDERS.lines().any(|order| holds(&line, order))

@@ -17,7 +17,7 @@ fn time(text: &str) -> Timestamp {
 }
 
 fn passage<'a>(text: &'a str, start: usize, role: Role, speaker: Option<&'a str>) -> Passage<'a> {
-    Passage { text, start, role, speaker, said_at: time("2025-04-15T20:00:00Z") }
+    Passage { text, start, role, speaker, quoted: None, said_at: time("2025-04-15T20:00:00Z") }
 }
 
 fn said(text: &str) -> Source<'_> {

@@ -4,7 +4,7 @@ use domain::{MemoryKind, Period, Statement, Timestamp, Topic, Trust};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::extract::{Passage, Role, Source};
+use crate::extract::{Passage, Quoted, Role, Source};
 
 use super::addressed::addresses_a_model;
 use super::answer::{Garbage, Proposal, ProposedTopic, read};
@@ -138,8 +138,10 @@ fn cite<'a>(proposal: &Proposal, request: &Request<'a>, source: &Source<'a>) -> 
         speaker.is_some() && passage.speaker.map(|name| name.trim().to_lowercase()) == speaker
     };
     let main = passages.iter().rev().find(speaks).or(passages.last()).copied().ok_or(Rejection::Span)?;
-    let assistant = passages.iter().any(|passage| passage.role == Role::Assistant);
-    let trust = if assistant { source.trust.max(Trust::Assistant) } else { source.trust };
+    // The least trusted of them decides.
+    let of = |trust: Trust| passages.iter().any(|passage| source.trust_of(passage) == trust);
+    let doubtful = [Trust::External, Trust::Assistant].into_iter().find(|trust| of(*trust));
+    let trust = doubtful.unwrap_or(source.trust);
     Ok(Cited { shown, passages, main, trust })
 }
 
@@ -188,6 +190,7 @@ impl Cited<'_> {
             confidence: confidence.unwrap_or(UNSAID_CONFIDENCE).clamp(0.0, most),
             trust: self.trust,
             speaker: self.main.speaker.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()),
+            attribution: self.passages.iter().find_map(|passage| passage.quoted).map(Quoted::attribution),
             said_at: self.main.said_at,
             event: found.event,
             forget_after: found.forget_after,

@@ -19,7 +19,7 @@ struct Answer<'a> {
 impl Answer<'_> {
     /// Whether this answer takes the other's place, as it would in one ledger.
     fn replaces(&self, other: &Self) -> bool {
-        let may = other.trust > Trust::User || self.trust != Trust::External;
+        let may = self.trust.may_replace(other.trust);
         let denies_other = self.topic.negated && words(&self.topic.value) != words(&other.topic.value);
         self.ledger != other.ledger && self.said > other.said && may && !denies_other
     }

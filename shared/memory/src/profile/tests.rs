@@ -25,6 +25,7 @@ fn fact(text: &str, said: i64) -> Statement {
         confidence: 0.8,
         trust: Trust::User,
         speaker: None,
+        attribution: None,
         said_at: day(said),
         event: None,
         forget_after: None,
@@ -67,6 +68,7 @@ fn ledger_with(metadata: serde_json::Value, statements: Vec<Statement>) -> Ledge
         metadata: metadata.as_object().cloned().unwrap_or_default(),
         filepath: None,
         filter_by_metadata: None,
+        authorship: None,
         created_at: 0,
         updated_at: 0,
     };
@@ -156,7 +158,13 @@ fn what_strangers_write_is_no_trait_and_gives_no_orders() {
         foreign(trait_("The author is tall.", 3)),
     ]);
     assert!(found.statics.is_empty());
-    assert_eq!(found.dynamic, ["[1970-01-04] The author is tall.", "[1970-01-03] The author likes rain."]);
+    assert_eq!(
+        found.dynamic,
+        [
+            "[1970-01-04] According to a document: The author is tall.",
+            "[1970-01-03] According to a document: The author likes rain.",
+        ]
+    );
 }
 
 #[test]

@@ -61,7 +61,8 @@ fn talk(session: &[(String, String)]) -> Source<'_> {
     let said_at = Timestamp::from_millis(SAID_AT);
     let mut start = 0;
     let passages = session.iter().map(|(speaker, text)| {
-        let passage = Passage { text, start, role: Role::User, speaker: Some(speaker), said_at };
+        let passage =
+            Passage { text, start, role: Role::User, speaker: Some(speaker), quoted: None, said_at };
         start += text.chars().count() + 1;
         passage
     });

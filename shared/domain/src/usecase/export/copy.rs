@@ -15,6 +15,7 @@ use crate::ids::{ContainerId, CustomId, DocumentId};
 use crate::memory::Statement;
 use crate::metadata::Metadata;
 use crate::pack::Pack;
+use crate::provenance::{Authorship, Provenance};
 use crate::settings::Bucket;
 use crate::time::Timestamp;
 
@@ -110,6 +111,9 @@ pub struct DocumentCopy {
     /// When the content is from, if the caller said so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub document_date: Option<Timestamp>,
+    /// Whose words the content is, if the caller said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provenance: Option<Provenance>,
     /// The newest bytes; none while a file that was announced has not arrived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<BodyCopy>,
@@ -198,6 +202,9 @@ pub struct ServedCopy {
     /// What was learned from that content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub learned: Option<LearnedCopy>,
+    /// Whose words that content is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub authorship: Option<Authorship>,
 }
 
 /// What was learned from a content.

@@ -266,6 +266,7 @@ impl<'a> Reader<'a> {
             confidence: draft.confidence,
             trust: self.scene.trust,
             speaker: self.passage.speaker.map(str::to_owned),
+            attribution: None,
             said_at,
             event,
             forget_after,

@@ -8,7 +8,7 @@ mod talk;
 const SAID: &str = "2025-04-15";
 
 fn passage<'a>(text: &'a str, role: Role, speaker: Option<&'a str>) -> Passage<'a> {
-    Passage { text, start: 0, role, speaker, said_at: Timestamp::parse("day", SAID).unwrap() }
+    Passage { text, start: 0, role, speaker, quoted: None, said_at: Timestamp::parse("day", SAID).unwrap() }
 }
 
 fn said(text: &str, role: Role, speaker: Option<&str>) -> Vec<Statement> {

@@ -4,7 +4,14 @@ use super::super::Role;
 use super::*;
 
 fn passage(text: &str) -> Passage<'_> {
-    Passage { text, start: 100, role: Role::User, speaker: None, said_at: Timestamp::from_millis(0) }
+    Passage {
+        text,
+        start: 100,
+        role: Role::User,
+        speaker: None,
+        quoted: None,
+        said_at: Timestamp::from_millis(0),
+    }
 }
 
 /// Texts of the sentences; every place is checked on the way.

@@ -189,6 +189,7 @@ fn statement(
         confidence: if assistant { confidence * 0.7 } else { confidence },
         trust,
         speaker: passage.speaker.map(str::to_owned),
+        attribution: None,
         said_at: passage.said_at,
         event: reading.event,
         forget_after: expires,

@@ -9,7 +9,7 @@ use crate::extract::{Passage, Role};
 
 fn read(tongue: Tongue, text: &str) -> Vec<Statement> {
     let said_at = Timestamp::parse("day", "2025-04-15").unwrap();
-    let passage = Passage { text, start: 0, role: Role::User, speaker: None, said_at };
+    let passage = Passage { text, start: 0, role: Role::User, speaker: None, quoted: None, said_at };
     sentences(&passage).iter().flat_map(|one| statements(&passage, one, tongue, Trust::User)).collect()
 }
 
@@ -106,7 +106,7 @@ proptest::proptest! {
 #[test]
 fn speakers_and_sides_count() {
     let said_at = Timestamp::parse("day", "2025-04-15").unwrap();
-    let passage = |role, speaker, text| Passage { text, start: 7, role, speaker, said_at };
+    let passage = |role, speaker, text| Passage { text, start: 7, role, speaker, quoted: None, said_at };
     let read = |passage: Passage<'_>| {
         let tongue = tongue_of(passage.text);
         sentences(&passage)

@@ -1,0 +1,75 @@
+//! Whose words a document is: what the caller says of it, else what it is.
+
+use domain::connection::Provider;
+use domain::settings::TrustedSources;
+use domain::{Attribution, Authorship, BodyForm, Document, Medium, Provenance, Settings, Trust};
+use memory::mail_sender;
+use remote::parse_page_url;
+
+use crate::read::Text;
+
+/// Whose words a document is. What the caller says counts; else a conversation and plain text are the user's own, and
+/// mails, pages, files and items of connections are somebody else's, unless the organization trusts their source.
+pub(crate) fn authorship(document: &Document, text: &Text, settings: &Settings) -> Authorship {
+    let plain = match document.body.form {
+        BodyForm::Conversation => Trust::User,
+        BodyForm::Text | BodyForm::File { .. } | BodyForm::Url => Trust::Document,
+    };
+    if document.provenance == Some(Provenance::User) {
+        return Authorship::own(plain);
+    }
+    let found = read_in(document, text);
+    if document.provenance == Some(Provenance::External) {
+        let medium = if plain == Trust::User { Medium::Transcript } else { Medium::Text };
+        let title = document.shown_title();
+        return Authorship::external(found.unwrap_or_else(|| Attribution::new(medium, title)));
+    }
+    let trusted = settings.trusted_sources.as_ref();
+    match found {
+        Some(found) if !trusted.is_some_and(|trusted| is_trusted(trusted, document, text)) => {
+            Authorship::external(found)
+        }
+        _ => Authorship::own(plain),
+    }
+}
+
+/// Where somebody else's words were read; none for what is the user's own by its form.
+fn read_in(document: &Document, text: &Text) -> Option<Attribution> {
+    let title = document.shown_title().or(text.title.as_deref());
+    let url = document.url.as_deref();
+    if let Some(from) = sender(document, text) {
+        return Some(Attribution::new(Medium::Mail, from.or(title)));
+    }
+    let crawled = document.origin.as_ref().is_some_and(|origin| origin.provider == Provider::WebCrawler);
+    match document.body.form {
+        BodyForm::Url => Some(Attribution::new(Medium::Page, url)),
+        _ if crawled => Some(Attribution::new(Medium::Page, url.or(title))),
+        BodyForm::File { .. } => Some(Attribution::new(Medium::File, title)),
+        BodyForm::Text if text.format == content::Format::Html => Some(Attribution::new(Medium::Page, title)),
+        _ if document.origin.is_some() => Some(Attribution::new(Medium::File, title)),
+        BodyForm::Text | BodyForm::Conversation => None,
+    }
+}
+
+/// The sender of a mail, as far as it names one; none for what is no mail.
+pub(crate) fn sender<'a>(document: &Document, text: &'a Text) -> Option<Option<&'a str>> {
+    match document.body.form {
+        _ if text.format == content::Format::Email => Some(text.properties.get("author").map(String::as_str)),
+        BodyForm::Text => mail_sender(&text.text),
+        BodyForm::File { .. } | BodyForm::Url | BodyForm::Conversation => None,
+    }
+}
+
+fn is_trusted(trusted: &TrustedSources, document: &Document, text: &Text) -> bool {
+    let by_connection = document.origin.as_ref().is_some_and(|origin| trusted.trusts_connection(origin));
+    let by_sender = sender(document, text).flatten().is_some_and(|from| trusted.trusts_sender(from));
+    // A page that was fetched is one of the host that it was led to in the end.
+    let address = match document.body.form {
+        BodyForm::Url => text.address.as_deref(),
+        BodyForm::File { .. } | BodyForm::Text | BodyForm::Conversation => {
+            document.origin.as_ref().and(document.url.as_deref())
+        }
+    };
+    let host = address.and_then(parse_page_url).and_then(|url| url.host_str().map(str::to_owned));
+    by_connection || by_sender || host.is_some_and(|host| trusted.trusts_host(&host))
+}

@@ -1,0 +1,53 @@
+//! What a request's content makes of a document.
+
+use bytes::Bytes;
+
+use super::Content;
+use crate::conversation;
+use crate::ctx::Ctx;
+use crate::document::{BodyForm, Document};
+use crate::error::{Error, Result};
+use crate::tenant::Tenant;
+use crate::usecase::damage::read_turns;
+
+impl Content {
+    pub(super) fn form(&self) -> BodyForm {
+        match self {
+            Self::Whole { form, .. } => form.clone(),
+            Self::Turns(_) => BodyForm::Conversation,
+        }
+    }
+
+    pub(super) fn is_blank(&self) -> bool {
+        match self {
+            Self::Whole { bytes, .. } => bytes.iter().all(u8::is_ascii_whitespace),
+            Self::Turns(turns) => turns.is_empty(),
+        }
+    }
+
+    /// The bytes of the document once this has come to it; `None` when those it had are just being replaced.
+    pub(super) async fn over(
+        &self,
+        ctx: &Ctx,
+        tenant: &Tenant,
+        old: Option<&Document>,
+    ) -> Result<Option<Bytes>> {
+        let turns = match self {
+            Self::Whole { bytes, .. } => return Ok(Some(bytes.clone())),
+            Self::Turns(turns) => turns.clone(),
+        };
+        let stored = match old.filter(|old| old.body.form == BodyForm::Conversation) {
+            None => Vec::new(),
+            Some(old) => match read_turns(ctx, tenant, old).await? {
+                Some(stored) => stored,
+                None => return Ok(None),
+            },
+        };
+        let bytes = conversation::to_bytes(&conversation::merge(stored, turns));
+        if bytes.len() > conversation::MAX_BYTES {
+            let message = "the conversation has grown too large; go on under another conversationId";
+            return Err(Error::TooLarge(format!("{message} (at most {} bytes)", conversation::MAX_BYTES)));
+        }
+        Ok(Some(bytes.into()))
+    }
+}

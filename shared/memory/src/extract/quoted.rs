@@ -1,0 +1,160 @@
+//! What somebody passes on among their own words: pasted mails and pages, quotations, transcripts.
+//!
+//! A pasted text is a document of its own: its statements are somebody else's. From quotations nothing is learned.
+
+mod marks;
+mod transcript;
+mod words;
+
+use std::ops::Range;
+
+use domain::Medium;
+
+use super::{Passage, Quoted, Role};
+
+/// Lines that are looked at for the sender of a mail after the line that announces it.
+const HEADER_LINES: usize = 12;
+
+/// A part of a passage that is not the speaker's own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Part<'a> {
+    range: Range<usize>,
+    role: Role,
+    speaker: Option<&'a str>,
+    quoted: Option<Quoted<'a>>,
+}
+
+impl<'a> Part<'a> {
+    /// A text of somebody else.
+    fn document(range: Range<usize>, medium: Medium, name: Option<&'a str>) -> Self {
+        let quoted = Some(Quoted { medium, name });
+        Self { range, role: Role::Author, speaker: name.and_then(marks::person), quoted }
+    }
+
+    /// Words from which nothing is learned.
+    fn passed_over(range: Range<usize>) -> Self {
+        Self { range, role: Role::Other, speaker: None, quoted: None }
+    }
+}
+
+/// The person's name in the sender of a mail.
+pub(super) fn person(sender: &str) -> Option<&str> {
+    marks::person(sender)
+}
+
+/// The sender of a text that begins with the headers of a mail, as far as they name one; none for any other text.
+pub(super) fn mail_sender(text: &str) -> Option<Option<&str>> {
+    let text = text.trim_start();
+    marks::begins_headers(text).then(|| text.lines().take(HEADER_LINES).find_map(marks::sender))
+}
+
+/// Divides a passage of the user's own words into what is theirs and what they pass on, in the order of the text.
+pub(super) fn divide<'a>(passage: &Passage<'a>) -> Vec<Passage<'a>> {
+    let speakers = transcript::parts(passage.text, passage.role);
+    if !speakers.is_empty() {
+        let parts = within(passage, &speakers);
+        // What the user says in it may hold a paste.
+        let own =
+            |part: &Passage<'a>| part.quoted.is_none() && matches!(part.role, Role::User | Role::Author);
+        let divided = parts
+            .into_iter()
+            .map(|part| if own(&part) { within(&part, &scan(part.text)) } else { vec![part] });
+        return divided.flatten().collect();
+    }
+    within(passage, &scan(passage.text))
+}
+
+/// The passage in pieces: the parts, and what lies between them as it is.
+fn within<'a>(passage: &Passage<'a>, parts: &[Part<'a>]) -> Vec<Passage<'a>> {
+    let mut pieces = Vec::new();
+    let (mut byte, mut start) = (0, passage.start);
+    let mut cut = |to: usize, role: Role, speaker: Option<&'a str>, quoted: Option<Quoted<'a>>| {
+        let text = &passage.text[byte..to];
+        if !text.trim().is_empty() {
+            pieces.push(Passage { text, start, role, speaker, quoted, said_at: passage.said_at });
+        }
+        start += text.chars().count();
+        byte = to;
+    };
+    for part in parts {
+        cut(part.range.start, passage.role, passage.speaker, passage.quoted);
+        cut(part.range.end, part.role, part.speaker, part.quoted);
+    }
+    cut(passage.text.len(), passage.role, passage.speaker, passage.quoted);
+    pieces
+}
+
+/// The parts of a text that are not its speaker's own, in their order.
+fn scan(text: &str) -> Vec<Part<'_>> {
+    let mut parts: Vec<Part<'_>> = Vec::new();
+    let (mut at, mut fence) = (0, None);
+    while let Some(line) = text[at..].split_inclusive('\n').next() {
+        let end = at + line.len();
+        let fenced = marks::fence(line);
+        if fence.is_some() || fenced.is_some() {
+            // Code is read by nobody, wherever it stands.
+            fence = if fence == fenced { None } else { fence.or(fenced) };
+            at = end;
+            continue;
+        }
+        at = match foreign_from(text, at, line) {
+            Some(part) => {
+                let next = part.range.end.max(at + 1);
+                parts.push(part);
+                next
+            }
+            None => end,
+        };
+    }
+    parts
+}
+
+/// The part that is somebody else's and begins in a line.
+fn foreign_from<'a>(text: &'a str, at: usize, line: &'a str) -> Option<Part<'a>> {
+    let end = at + line.len();
+    if line.trim_start().starts_with('>') {
+        return Some(Part::passed_over(at..end));
+    }
+    if marks::is_boundary(line) || marks::begins_headers(&text[at..]) {
+        let sender = text[at..].lines().take(HEADER_LINES).find_map(marks::sender);
+        return Some(Part::document(at..text.len(), Medium::Mail, sender));
+    }
+    if let Some(range) = marks::html(text, at, line) {
+        return Some(Part::passed_over(range));
+    }
+    if let Some((after, medium)) = marks::hands_over(line) {
+        let from = at + after;
+        if let Some(part) = handed_over(text, from, medium.filter(|_| !marks::asks_for_work(&line[..after])))
+        {
+            return Some(part);
+        }
+    }
+    if let Some(after) = marks::reports(line) {
+        let to = text[at + after..].find("\n\n").map_or(text.len(), |blank| at + after + blank);
+        return Some(Part::passed_over(at + after..to));
+    }
+    marks::quotation(text, at, line).map(Part::passed_over)
+}
+
+/// What was handed over and begins at `from`: quoted text up to its mark, other text up to the end. Quoted lines and code
+/// show themselves.
+fn handed_over(text: &str, from: usize, medium: Option<Medium>) -> Option<Part<'_>> {
+    let rest = &text[from..];
+    let begin = from + rest.len() - rest.trim_start().len();
+    let follows = &text[begin..];
+    if follows.is_empty() || follows.starts_with('>') || marks::fence(follows).is_some() {
+        return None;
+    }
+    if let Some(end) = marks::closing(follows) {
+        return Some(Part::passed_over(begin..begin + end));
+    }
+    let all = begin..text.len();
+    let sender = follows.lines().take(HEADER_LINES).find_map(marks::sender);
+    Some(match medium {
+        Some(medium) => Part::document(all, medium, sender),
+        None => Part::passed_over(all),
+    })
+}
+
+#[cfg(test)]
+mod tests;

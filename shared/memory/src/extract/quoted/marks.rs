@@ -1,0 +1,223 @@
+//! How a line shows that what follows is not its writer's own.
+
+use std::ops::Range;
+
+use domain::Medium;
+
+use super::words::{
+    BOUNDARIES, CERTAIN, FROM, HEADERS, KEEPING, OWN, POINTING, RECEIVED, SAYING, SELF, TEXTS, THIS, TOLD,
+    WORK, listed,
+};
+
+/// The longest line that announces a text of somebody else, in bytes.
+const LONGEST_LEAD: usize = 200;
+/// Characters of a quotation that is a text rather than a title or a phrase.
+const LONG_QUOTATION: usize = 60;
+/// The most words of a person's name.
+const MOST_NAMES: usize = 4;
+
+/// The fence that a line of code begins or ends with.
+pub(super) fn fence(line: &str) -> Option<char> {
+    let line = line.trim_start();
+    ['`', '~'].into_iter().find(|mark| line.chars().take(3).filter(|c| c == mark).count() == 3)
+}
+
+/// Whether a line stands above a mail that was forwarded or answered.
+pub(super) fn is_boundary(line: &str) -> bool {
+    let bare =
+        line.trim().trim_matches(|c: char| matches!(c, '-' | '_' | '*' | '=' | ':') || c.is_whitespace());
+    line.len() <= LONGEST_LEAD && listed(BOUNDARIES, &bare.to_lowercase())
+}
+
+/// The name and the value of a header line, the name in lower case.
+pub(super) fn header(line: &str) -> Option<(String, &str)> {
+    let (name, value) = line.trim().trim_matches('*').split_once([':', '：'])?;
+    let name = name.trim().trim_matches('*').to_lowercase();
+    (listed(FROM, &name) || listed(HEADERS, &name))
+        .then(|| (name, value.trim().trim_start_matches('*').trim()))
+}
+
+/// Whether a text begins with the headers of a mail: who sent it, and something else that only mails say.
+pub(super) fn begins_headers(text: &str) -> bool {
+    let is_field = |line: &str| {
+        let name = line.split(':').next().filter(|name| name.len() < line.len()).unwrap_or_default();
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+    };
+    let is_header = |line: &&str| header(line).is_some() || is_field(line) || line.starts_with([' ', '\t']);
+    let lines = text.lines().take_while(is_header);
+    let headers: Vec<_> = lines.filter_map(header).collect();
+    let is_from = |name: &String| listed(FROM, name);
+    let certain =
+        |(name, value): &(String, &str)| listed(CERTAIN, name) || (is_from(name) && value.contains('@'));
+    headers.len() >= 2 && headers.iter().any(|(name, _)| is_from(name)) && headers.iter().any(certain)
+}
+
+/// The sender that a header line names.
+pub(super) fn sender(line: &str) -> Option<&str> {
+    let (name, value) = header(line)?;
+    (listed(FROM, &name) && !value.is_empty()).then_some(value)
+}
+
+/// The person's name in the sender of a mail, if it is one and cannot be read as anything else.
+pub(super) fn person(sender: &str) -> Option<&str> {
+    let name = sender.split('<').next()?.trim().trim_matches('"').trim();
+    let is_name = |word: &str| {
+        word.chars().next().is_some_and(char::is_uppercase)
+            && word.chars().all(|c| c.is_alphabetic() || matches!(c, '.' | '-' | '\'' | '’'))
+    };
+    let words: Vec<&str> = name.split_whitespace().collect();
+    let taken = ["user", "assistant", "author", "you", "always", "never", "system"];
+    let fits = (1..=MOST_NAMES).contains(&words.len()) && words.iter().all(|word| is_name(word));
+    let free = !words.iter().any(|word| taken.contains(&word.to_lowercase().as_str()));
+    (fits && free).then_some(name)
+}
+
+/// Where a text of somebody else begins in a line that hands it over, and what it is.
+pub(super) fn hands_over(line: &str) -> Option<(usize, Option<Medium>)> {
+    let bare = line.trim_end();
+    let colon = bare.char_indices().find(|(_, c)| matches!(c, ':' | '：'));
+    let (end, after) = match colon {
+        Some((at, mark)) => (at, at + mark.len_utf8()),
+        None if bare.ends_with(|c: char| c.is_alphanumeric()) && line.ends_with('\n') => {
+            (bare.len(), line.len())
+        }
+        None => return None,
+    };
+    let clause = last_clause(&bare[..end]);
+    let words = words(clause);
+    let has = |list: &str| words.iter().any(|word| listed(list, word));
+    let leads = words.first().is_some_and(|first| listed(POINTING, first));
+    let is_address = after < line.len() && is_address(&line[after..]);
+    if end > LONGEST_LEAD || has(KEEPING) || is_address || colon.is_none() && !leads {
+        return None;
+    }
+    let named = TEXTS.iter().find_map(|(medium, names)| {
+        let at = words.iter().position(|word| listed(names, word))?;
+        let own = at > 0 && listed(OWN, &words[at - 1]);
+        (!own).then_some(*medium)
+    });
+    let told = has(THIS) && has(RECEIVED);
+    (named.is_some() && has(POINTING) || told && colon.is_some())
+        .then_some((after, Some(named.unwrap_or(Medium::Paste))))
+}
+
+/// Whether a line asks for work on the text that it hands over.
+pub(super) fn asks_for_work(line: &str) -> bool {
+    words(line).iter().any(|word| listed(WORK, word))
+}
+
+/// Where the words of somebody else begin in a line that reports them: several sentences, or whatever follows the line.
+pub(super) fn reports(line: &str) -> Option<usize> {
+    let (at, mark) = line.char_indices().find(|(_, c)| matches!(c, ':' | '：'))?;
+    let words = words(last_clause(&line[..at]));
+    let told = words.last().is_some_and(|word| listed(TOLD, word));
+    let verb = words.get(words.len().checked_sub(1 + usize::from(told))?)?;
+    let own = words.iter().take(2).any(|word| listed(SELF, word));
+    let after = at + mark.len_utf8();
+    let follows = line[after..].trim();
+    let several = follows.is_empty() || has_sentences(follows);
+    (listed(SAYING, verb) && !own && several && at <= LONGEST_LEAD).then_some(after)
+}
+
+/// A quotation of several sentences that begins in a line.
+pub(super) fn quotation(text: &str, at: usize, line: &str) -> Option<Range<usize>> {
+    let opens = |(place, c): &(usize, char)| {
+        let before = line[..*place].chars().next_back();
+        closer(*c).is_some() && before.is_none_or(|c| c.is_whitespace() || matches!(c, '(' | ':' | '：'))
+    };
+    let (place, _) = line.char_indices().find(opens)?;
+    let from = at + place;
+    let end = from + closing(&text[from..])?;
+    let inner = &text[from..end];
+    (inner.chars().count() >= LONG_QUOTATION && has_sentences(inner)).then_some(from..end)
+}
+
+/// Where a quotation that a text begins with ends, its mark included.
+pub(super) fn closing(text: &str) -> Option<usize> {
+    let first = text.chars().next()?;
+    let (mark, from) = (closer(first)?, first.len_utf8());
+    text[from..].find(mark).map(|at| from + at + mark.len_utf8())
+}
+
+fn closer(opening: char) -> Option<char> {
+    Some(match opening {
+        '"' => '"',
+        '“' => '”',
+        '„' => '“',
+        '«' => '»',
+        '»' => '«',
+        '「' => '」',
+        '『' => '』',
+        _ => return None,
+    })
+}
+
+/// The HTML that begins in a line: from its first tag of a block to the last tag that closes one.
+pub(super) fn html(text: &str, at: usize, line: &str) -> Option<Range<usize>> {
+    const BLOCKS: &[&str] = &[
+        "!doctype",
+        "html",
+        "head",
+        "body",
+        "div",
+        "p",
+        "h1",
+        "h2",
+        "h3",
+        "ul",
+        "ol",
+        "li",
+        "table",
+        "section",
+        "article",
+        "main",
+        "header",
+        "footer",
+        "blockquote",
+        "pre",
+        "span",
+        "script",
+        "style",
+        "form",
+    ];
+    let tag = |rest: &str| {
+        let name = rest.split(|c: char| !c.is_ascii_alphanumeric() && c != '!').next().unwrap_or_default();
+        let bounded = rest[name.len()..].starts_with([' ', '>', '/', '\n']);
+        bounded && BLOCKS.contains(&name.to_ascii_lowercase().as_str())
+    };
+    let (place, _) = line.match_indices('<').find(|(place, _)| tag(&line[place + 1..]))?;
+    let from = at + place;
+    let last = text[from..].rmatch_indices("</").find(|(place, _)| tag(&text[from + place + 2..]))?.0;
+    let end = text[from + last..].find('>')? + 1;
+    Some(from..from + last + end)
+}
+
+/// What stands after the last sentence that has ended.
+fn last_clause(text: &str) -> &str {
+    let ends = text.rmatch_indices(['.', '!', '?', '…', '。']);
+    let mut after =
+        ends.map(|(at, mark)| &text[at + mark.len()..]).filter(|rest| rest.starts_with(char::is_whitespace));
+    after.next().unwrap_or(text)
+}
+
+fn words(text: &str) -> Vec<String> {
+    let split = text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '-' | '\'' | '’')));
+    split.filter(|word| !word.is_empty()).map(|word| word.to_lowercase().replace('’', "'")).collect()
+}
+
+/// Whether a text has more than one sentence.
+fn has_sentences(text: &str) -> bool {
+    let ends = text.char_indices().filter(|(_, c)| matches!(c, '.' | '!' | '?' | '…' | '。' | '！' | '？'));
+    let mut rests = ends.map(|(at, c)| (&text[at + c.len_utf8()..], matches!(c, '。' | '！' | '？')));
+    rests.any(|(rest, wide)| {
+        let gap = wide || rest.starts_with(|c: char| c.is_whitespace() || matches!(c, '"' | '”' | ')'));
+        gap && rest.chars().filter(|c| c.is_alphabetic()).count() >= 3
+    })
+}
+
+/// Whether what follows is only an address, which somebody names rather than quotes.
+fn is_address(text: &str) -> bool {
+    let first = text.split_whitespace().next().unwrap_or_default();
+    let inner = first.trim_end_matches(['.', ',', '!', '?', ';']);
+    first.contains("://") || inner.contains('@') || inner.contains('.') && !inner.ends_with('.')
+}

@@ -1,0 +1,181 @@
+//! Transcripts: lines that begin with who speaks.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use domain::Medium;
+
+use super::{Part, marks};
+use crate::extract::{Quoted, Role};
+
+/// The most characters of a speaker's name.
+const LONGEST_NAME: usize = 40;
+/// Labelled lines that make a transcript of people's names; lists of properties have labels too, but do not repeat them.
+const LEAST_LINES: usize = 3;
+
+/// Labels of the one whose memory it is.
+const USER: &[&str] = &[
+    "user",
+    "human",
+    "me",
+    "i",
+    "ich",
+    "nutzer",
+    "benutzer",
+    "usuario",
+    "yo",
+    "utilisateur",
+    "moi",
+    "usuário",
+    "eu",
+    "utente",
+    "io",
+    "пользователь",
+    "я",
+    "用户",
+    "ユーザー",
+    "사용자",
+];
+/// Labels of an assistant.
+const ASSISTANT: &[&str] = &[
+    "assistant",
+    "ai",
+    "bot",
+    "chatbot",
+    "gpt",
+    "chatgpt",
+    "claude",
+    "gemini",
+    "copilot",
+    "model",
+    "assistent",
+    "asistente",
+    "assistente",
+    "ассистент",
+    "助手",
+    "アシスタント",
+    "어시스턴트",
+];
+/// Labels of notes, which are repeated without anybody speaking.
+const NOTES: &[&str] = &[
+    "note",
+    "notes",
+    "fact",
+    "preference",
+    "todo",
+    "task",
+    "date",
+    "name",
+    "q",
+    "reminder",
+    "idea",
+    "goal",
+    "update",
+    "info",
+    "tip",
+    "warning",
+    "summary",
+    "topic",
+    "step",
+    "decision",
+    "plan",
+    "instruction",
+    "rule",
+    "item",
+    "key",
+    "notiz",
+    "aufgabe",
+    "nota",
+    "tarea",
+];
+/// Labels of machines.
+const MACHINE: &[&str] = &["system", "tool", "function", "developer"];
+
+/// A line with a label.
+struct Labelled<'a> {
+    line: usize,
+    words: usize,
+    label: &'a str,
+}
+
+/// The turns of a transcript by their speakers; none when the text is not one. In a text of the user's own the lines of
+/// `User` are the user's; one that is pasted into a turn is somebody else's whoever speaks.
+pub(super) fn parts(text: &str, role: Role) -> Vec<Part<'_>> {
+    let labelled = labelled(text);
+    if !is_transcript(&labelled) {
+        return Vec::new();
+    }
+    let ends = labelled.iter().skip(1).map(|next| next.line).chain([text.len()]);
+    let turns = labelled.iter().zip(ends).flat_map(|(turn, end)| {
+        let label = Part::passed_over(turn.line..turn.words);
+        [label, spoken(turn.label, turn.words..end, role)]
+    });
+    turns.filter(|part| !part.range.is_empty()).collect()
+}
+
+/// What one of them says.
+fn spoken<'a>(label: &'a str, range: Range<usize>, role: Role) -> Part<'a> {
+    let low = label.to_lowercase();
+    let is = |list: &[&str]| list.contains(&low.as_str());
+    let pasted = role == Role::User;
+    if is(MACHINE) || pasted && is(ASSISTANT) {
+        return Part::passed_over(range);
+    }
+    let known = is(USER) || is(ASSISTANT);
+    let name = (!known).then_some(label);
+    let quoted = (pasted || !known).then_some(Quoted { medium: Medium::Transcript, name });
+    let role = match quoted {
+        Some(_) if name.is_none() => Role::Author,
+        _ if is(ASSISTANT) => Role::Assistant,
+        _ => Role::User,
+    };
+    Part { range, role, speaker: name, quoted }
+}
+
+fn is_transcript(labelled: &[Labelled<'_>]) -> bool {
+    let mut counts: HashMap<String, usize> = HashMap::new();
+    for turn in labelled {
+        *counts.entry(turn.label.to_lowercase()).or_default() += 1;
+    }
+    let roles = |list: &[&str]| list.iter().filter_map(|label| counts.get(*label)).sum::<usize>();
+    let (user, machine) = (roles(USER), roles(ASSISTANT) + roles(MACHINE));
+    let speakers = counts.iter().filter(|(label, _)| !NOTES.contains(&label.as_str()));
+    let repeated = speakers.clone().filter(|(_, count)| **count >= 2).count();
+    let names = labelled.len() >= LEAST_LINES && repeated >= 1 && speakers.count() >= 2;
+    user + machine >= 2 && (machine >= 1 || user >= 2) || names
+}
+
+fn labelled(text: &str) -> Vec<Labelled<'_>> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        found.extend(label(line).map(|(label, words)| Labelled { line: at, words: at + words, label }));
+        at += line.len();
+    }
+    found
+}
+
+/// The label of a line and where its words begin: a role or a name, perhaps after a time in brackets.
+fn label(line: &str) -> Option<(&str, usize)> {
+    let timed = line.trim_start();
+    let named = match timed.strip_prefix('[') {
+        Some(rest) => rest.split_once(']')?.1.trim_start(),
+        None => timed,
+    };
+    let (label, words) = named.split_once([':', '：'])?;
+    let label = label.trim().trim_matches('*');
+    if marks::header(line).is_some() {
+        return None;
+    }
+    let low = label.to_lowercase();
+    let role = [USER, ASSISTANT, MACHINE].iter().any(|list| list.contains(&low.as_str()));
+    let is_name = |word: &str| {
+        word.chars().next().is_some_and(char::is_uppercase)
+            && word.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '-' | '\''))
+    };
+    let name = (1..=3).contains(&label.split_whitespace().count())
+        && label.chars().count() <= LONGEST_NAME
+        && label.split_whitespace().all(is_name);
+    let begins = line.len() - words.len();
+    ((role || name) && !words.trim().is_empty() && !words.starts_with("//")).then_some((label, begins))
+}
