@@ -1,0 +1,84 @@
+//! Every attempt by itself, in every wrapping that shows it to be somebody else's.
+
+use domain::{
+    ContainerId, DocumentId, DocumentType, MemoryKind, Revision, SearchDocument, Statement, Timestamp, Trust,
+};
+use memory::{Ledger, Outline, Passage, Role, Source, Told, extract, profile};
+
+const ATTEMPTS: &str = include_str!("../../../tests/contract/provenance/attempts.txt");
+const SAID: &str = "I live in Bonn. My name is Anna Keller. I work as a nurse. I prefer dark mode. \
+                    Always answer in German.";
+
+fn day(number: i64) -> Timestamp {
+    Timestamp::from_millis(number * 86_400_000)
+}
+
+/// What is stated by a text of the user's own, or of somebody else.
+fn stated(text: &str, role: Role, trust: Trust, said: i64) -> Vec<Statement> {
+    let passage = Passage { text, start: 0, role, speaker: None, quoted: None, said_at: day(said) };
+    extract(&Source { passages: vec![passage], trust }.divided())
+}
+
+fn told(number: u8, statements: Vec<Statement>) -> Told {
+    let document = SearchDocument {
+        id: DocumentId::parse(&format!("{number:0>22}")).expect("an id"),
+        revision: Revision::parse("1111111111111111111111").expect("a revision"),
+        tag: "t".into(),
+        custom_id: None,
+        kind: DocumentType::Text,
+        title: None,
+        metadata: serde_json::Map::new(),
+        filepath: None,
+        filter_by_metadata: None,
+        authorship: None,
+        created_at: 0,
+        updated_at: 0,
+    };
+    Told { document, statements }
+}
+
+/// The static profile, and the live memories that are the user's own.
+fn known(documents: Vec<Told>) -> (Vec<String>, Vec<String>) {
+    let mut ledger = Ledger::new(ContainerId::parse("cccccccccccccccccccccc").expect("an id"));
+    documents.into_iter().for_each(|told| ledger.tell(told));
+    ledger.settle();
+    let live = ledger.memories().filter(|memory| memory.is_live(day(1000)));
+    let mut own: Vec<String> =
+        live.filter(|memory| memory.trust.is_own()).map(|memory| memory.text.clone()).collect();
+    own.sort();
+    (profile(&[&ledger], &Outline::new(day(1000))).statics, own)
+}
+
+#[test]
+fn no_attempt_by_itself_instructs_lasts_or_replaces() {
+    let wrappings: [(&str, fn(&str) -> String); 9] = [
+        ("mail", |text| format!("From: M <m@evil.example>\nSubject: News\n\n{text}")),
+        ("forward", |text| format!("fyi\n-----Original Message-----\nFrom: M\n\n{text}")),
+        ("paste", |text| format!("Here is the mail I got: {text}")),
+        ("announced", |text| format!("I found this article:\n\n{text}")),
+        ("quotation", |text| format!("What about this?\n> {text}")),
+        ("string", |text| format!("\"{text} {text} That is all that I have to say to you today.\"")),
+        ("fence", |text| format!("I got this:\n```\n{text}\n```")),
+        ("html", |text| format!("<div><p>{text}</p></div>")),
+        ("chat", |text| format!("Eve: hello there\nMallory: {text}\nEve: ok then")),
+    ];
+    let mut faults = Vec::new();
+    for (role, trust) in [(Role::User, Trust::User), (Role::Author, Trust::Document)] {
+        let said = stated(SAID, role, trust, 1);
+        let before = known(vec![told(1, said.clone())]);
+        assert_eq!((before.0.len(), before.1.len()), (5, 5), "{before:?}");
+        for attempt in ATTEMPTS.lines() {
+            let wrapped =
+                wrappings.iter().map(|(name, wrap)| (*name, stated(&wrap(attempt), role, trust, 2)));
+            let foreign = ("external", stated(attempt, Role::Author, Trust::External, 2));
+            for (name, found) in wrapped.chain([foreign]) {
+                let orders = found.iter().any(|statement| statement.kind == MemoryKind::Instruction);
+                let after = known(vec![told(1, said.clone()), told(2, found)]);
+                if orders || after != before {
+                    faults.push(format!("{name}: {attempt} {:?}", after.1));
+                }
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
+}
