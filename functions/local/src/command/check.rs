@@ -43,7 +43,7 @@ async fn look(options: &Check) -> Result<bool> {
         println!("The databases are damaged, so nothing else was checked and nothing was changed.");
         return Ok(false);
     }
-    let system = System::open(folder, None).await?;
+    let system = System::open(folder, options.data.power_cut.durability, None).await?;
     let style = ProgressStyle::with_template("{msg} [{bar:24}] {pos}/{len} documents")?;
     let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr()).with_style(style);
     let bar = bar.with_message("Checking");
