@@ -74,7 +74,7 @@ async fn serve(fixture: &Fixture) -> (Port, oneshot::Sender<()>, tokio::task::Jo
     let (stop, stopped) = oneshot::channel::<()>();
     let services = fixture.services.clone();
     let server = tokio::spawn(async move {
-        embedded::serve(services, listener, async { drop(stopped.await) }).await.unwrap();
+        embedded::serve(services, listener, async { drop(stopped.await) }).await;
     });
     (port, stop, server)
 }

@@ -1,0 +1,101 @@
+//! The body of a request, which has to make progress.
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use hyper::body::{Body, Frame, Incoming, SizeHint};
+use tokio::time::{Sleep, sleep};
+
+use crate::BodyError;
+
+/// The bytes by which a body has to grow within its time: a modem's pace, with the default time.
+pub const MIN_PROGRESS: usize = 32 * 1024;
+
+/// The body of a request. It ends with an error when its client is too slow.
+#[derive(Debug)]
+pub struct RequestBody {
+    /// Nothing once this is dropped.
+    inner: Option<Incoming>,
+    patience: Duration,
+    /// When the client has to have sent [`MIN_PROGRESS`] bytes; set while it is waited for.
+    deadline: Option<Pin<Box<Sleep>>>,
+    /// The bytes since the deadline was set.
+    arrived: usize,
+    unread: Unread,
+}
+
+/// Takes a body that nobody read to its end.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Unread(Arc<Mutex<Option<Incoming>>>);
+
+impl Unread {
+    /// The rest of the body, if there is one.
+    pub(crate) fn take(&self) -> Option<Incoming> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn put(&self, body: Incoming) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(body);
+    }
+}
+
+impl RequestBody {
+    pub(crate) fn new(body: Incoming, patience: Duration, unread: Unread) -> Self {
+        Self { inner: Some(body), patience, deadline: None, arrived: 0, unread }
+    }
+
+    /// Notes that bytes have come, and gives the client new time when these are enough.
+    fn grow(&mut self, bytes: usize) {
+        self.arrived += bytes;
+        if self.arrived >= MIN_PROGRESS {
+            self.arrived = 0;
+            self.deadline = None;
+        }
+    }
+}
+
+impl Body for RequestBody {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        let this = &mut *self;
+        let Some(inner) = &mut this.inner else {
+            return Poll::Ready(None);
+        };
+        match Pin::new(inner).poll_frame(cx) {
+            Poll::Ready(Some(Ok(frame))) => {
+                this.grow(frame.data_ref().map_or(0, Bytes::len));
+                Poll::Ready(Some(Ok(frame)))
+            }
+            Poll::Ready(other) => Poll::Ready(other.map(|frame| frame.map_err(BodyError::from))),
+            Poll::Pending => {
+                let patience = this.patience;
+                let deadline = this.deadline.get_or_insert_with(|| Box::pin(sleep(patience)));
+                deadline.as_mut().poll(cx).map(|()| Some(Err("the body comes too slowly".into())))
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.as_ref().is_none_or(Incoming::is_end_stream)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.as_ref().map(Incoming::size_hint).unwrap_or_default()
+    }
+}
+
+impl Drop for RequestBody {
+    fn drop(&mut self) {
+        if let Some(rest) = self.inner.take().filter(|body| !body.is_end_stream()) {
+            self.unread.put(rest);
+        }
+    }
+}

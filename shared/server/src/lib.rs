@@ -1,0 +1,188 @@
+//! HTTP/1.1 on a listening socket that strangers may reach: slow or silent clients are cut off, connections are
+//! counted, and a request that is refused before its body was read is answered all the same.
+
+mod body;
+mod head;
+mod socket;
+
+use std::convert::Infallible;
+use std::error::Error;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{CONNECTION, EXPECT};
+use http::{HeaderValue, Request, Response, StatusCode};
+use http_body_util::{BodyExt, Either, Full, Limited};
+use hyper::body::{Body, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
+
+use body::Unread;
+pub use body::{MIN_PROGRESS, RequestBody};
+use head::MAX_HEAD;
+use socket::{Shared, Socket};
+
+/// How long to wait before accepting again when the process has run out of sockets.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// The most bytes of an unread body that are read to keep a connection usable: a JSON request, not a file.
+const MAX_DRAINED: usize = 64 * 1024;
+/// How long those bytes may take: they have usually come with the head.
+const DRAIN: Duration = Duration::from_millis(200);
+
+/// An error of a body.
+pub type BodyError = Box<dyn Error + Send + Sync>;
+
+/// What a client may hold.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// The most connections at a time. Further clients wait until one of them ends.
+    pub connections: usize,
+    /// The time from the beginning of a connection, or from its last answer, to the end of the next request's head.
+    pub head: Duration,
+    /// The time within which a body has to grow by [`MIN_PROGRESS`] bytes, or to end.
+    pub body: Duration,
+    /// How long a client may take nothing of its answer.
+    pub answer: Duration,
+    /// How long requests under way may go on after the shutdown was asked for.
+    pub grace: Duration,
+}
+
+impl Default for Limits {
+    /// Twice to three times what a slow mobile network needs.
+    fn default() -> Self {
+        Self {
+            connections: 4096,
+            head: Duration::from_secs(30),
+            body: Duration::from_secs(20),
+            answer: Duration::from_secs(30),
+            grace: Duration::from_secs(5),
+        }
+    }
+}
+
+/// Answers the requests that come to `listener` by `answer`, which is told the address of the client, until `shutdown`
+/// resolves.
+///
+/// Upgrades and HTTP/2 are not offered: a request to upgrade is answered as if it had not asked.
+pub async fn serve<A, F, B>(
+    listener: TcpListener,
+    limits: Limits,
+    answer: A,
+    shutdown: impl Future<Output = ()>,
+) where
+    A: Fn(SocketAddr, Request<RequestBody>) -> F + Clone + Send + 'static,
+    F: Future<Output = Response<B>> + Send + 'static,
+    B: Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<BodyError>,
+{
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(limits.head).max_buf_size(MAX_HEAD);
+    let places = Arc::new(Semaphore::new(limits.connections));
+    let connections = GracefulShutdown::new();
+    let mut shutdown = pin!(shutdown);
+
+    loop {
+        let (stream, peer, place) = tokio::select! {
+            accepted = accept(&listener, &places) => accepted,
+            () = &mut shutdown => break,
+        };
+        // Small requests and answers: do not wait for more to send.
+        let _ = stream.set_nodelay(true);
+        let shared = Arc::<Shared>::default();
+        let socket = Socket::new(stream, limits.answer, Arc::clone(&shared));
+        let answer = answer.clone();
+        let service = service_fn(move |request| {
+            let (answer, shared) = (answer.clone(), Arc::clone(&shared));
+            async move {
+                let answer = move |request| answer(peer, request);
+                Ok::<_, Infallible>(exchange(request, &shared, limits.body, answer).await)
+            }
+        });
+        let connection = connections.watch(http.serve_connection(TokioIo::new(socket), service));
+        tokio::spawn(async move {
+            if let Err(error) = connection.await {
+                tracing::debug!(%error, "a connection broke: {error}");
+            }
+            drop(place);
+        });
+    }
+
+    if timeout(limits.grace, connections.shutdown()).await.is_err() {
+        tracing::warn!("requests were still under way at the shutdown");
+    }
+}
+
+/// Waits for room, then for a client.
+async fn accept(
+    listener: &TcpListener,
+    places: &Arc<Semaphore>,
+) -> (TcpStream, SocketAddr, Option<OwnedSemaphorePermit>) {
+    // The semaphore is never closed.
+    let place = Arc::clone(places).acquire_owned().await.ok();
+    let mut is_told = false;
+    loop {
+        match listener.accept().await {
+            Ok((stream, peer)) => return (stream, peer, place),
+            Err(error) => {
+                if !std::mem::replace(&mut is_told, true) {
+                    tracing::warn!(%error, "a connection cannot be accepted: {error}; trying again");
+                }
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+}
+
+/// Answers one request, and sees to what is left of its body.
+async fn exchange<F, B>(
+    request: Request<Incoming>,
+    shared: &Shared,
+    patience: Duration,
+    answer: impl FnOnce(Request<RequestBody>) -> F,
+) -> Response<Either<B, Full<Bytes>>>
+where
+    F: Future<Output = Response<B>>,
+{
+    if shared.has_two_lengths() {
+        return two_lengths();
+    }
+    let waits_to_send = request.headers().contains_key(EXPECT);
+    let unread = Unread::default();
+    let request = request.map(|body| RequestBody::new(body, patience, unread.clone()));
+    let mut response = answer(request).await;
+
+    if let Some(rest) = unread.take()
+        && (waits_to_send || !is_drained(rest).await)
+    {
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        shared.linger();
+    }
+    shared.expect_head();
+    response.map(Either::Left)
+}
+
+/// Where one program reads the length and another the chunks, the rest of the body would be a request of its own.
+fn two_lengths<B>() -> Response<Either<B, Full<Bytes>>> {
+    let message = "send either Content-Length or Transfer-Encoding, not both";
+    let mut response = Response::new(Either::Right(Full::from(message)));
+    *response.status_mut() = StatusCode::BAD_REQUEST;
+    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    response
+}
+
+/// Reads the rest of a small body, so that the next request can follow it.
+async fn is_drained(body: Incoming) -> bool {
+    if body.size_hint().lower() > MAX_DRAINED as u64 {
+        return false;
+    }
+    let rest = Limited::new(body, MAX_DRAINED).collect();
+    matches!(timeout(DRAIN, rest).await, Ok(Ok(_)))
+}

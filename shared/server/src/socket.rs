@@ -1,0 +1,138 @@
+//! A client's socket: it gives up a client that takes nothing, and lets one read its answer that still sends.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::time::{Sleep, sleep};
+
+use crate::head::Head;
+
+/// How long a client may go on sending after it was answered: closing at once would throw the answer away on its side.
+const LINGER: Duration = Duration::from_secs(2);
+
+/// What the socket of a connection and the answers on it tell each other.
+#[derive(Debug, Default)]
+pub(crate) struct Shared {
+    head: Mutex<Head>,
+    lingers: AtomicBool,
+}
+
+impl Shared {
+    /// Whether the request at hand gave the length of its body in two ways.
+    pub(crate) fn has_two_lengths(&self) -> bool {
+        self.head().take_two_lengths()
+    }
+
+    /// Says that the next bytes are the head of a request.
+    pub(crate) fn expect_head(&self) {
+        self.head().expect();
+    }
+
+    /// Says that the client may still be sending when the connection ends.
+    pub(crate) fn linger(&self) {
+        self.lingers.store(true, Ordering::Relaxed);
+    }
+
+    fn head(&self) -> MutexGuard<'_, Head> {
+        self.head.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The socket of one connection.
+pub(crate) struct Socket {
+    stream: TcpStream,
+    patience: Duration,
+    /// When the client has to have taken something; set while it is waited for.
+    deadline: Option<Pin<Box<Sleep>>>,
+    /// When the client's last bytes are waited for no longer; set once nothing more is sent.
+    end: Option<Pin<Box<Sleep>>>,
+    shared: Arc<Shared>,
+}
+
+impl Socket {
+    pub(crate) fn new(stream: TcpStream, patience: Duration, shared: Arc<Shared>) -> Self {
+        Self { stream, patience, deadline: None, end: None, shared }
+    }
+
+    /// Turns a write that waits for too long into an error.
+    fn within_patience(
+        &mut self,
+        cx: &mut Context<'_>,
+        written: Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
+        if written.is_ready() {
+            self.deadline = None;
+            return written;
+        }
+        let patience = self.patience;
+        let deadline = self.deadline.get_or_insert_with(|| Box::pin(sleep(patience)));
+        deadline.as_mut().poll(cx).map(|()| Err(io::ErrorKind::TimedOut.into()))
+    }
+
+    /// Reads and forgets what the client still sends, until it ends or its time is over.
+    fn poll_last_bytes(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let end = self.end.get_or_insert_with(|| Box::pin(sleep(LINGER)));
+        let mut scratch = [0; 8 * 1024];
+        while end.as_mut().poll(cx).is_pending() {
+            let mut buffer = ReadBuf::new(&mut scratch);
+            let read = ready!(Pin::new(&mut self.stream).poll_read(cx, &mut buffer));
+            if read.is_err() || buffer.filled().is_empty() {
+                break;
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncRead for Socket {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(cx, buffer))?;
+        self.shared.head().see(&buffer.filled()[before..]);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Socket {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        self.within_patience(cx, written)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        parts: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, parts);
+        self.within_patience(cx, written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.end.is_none() {
+            ready!(Pin::new(&mut self.stream).poll_shutdown(cx))?;
+        }
+        if !self.shared.lingers.load(Ordering::Relaxed) {
+            return Poll::Ready(Ok(()));
+        }
+        self.poll_last_bytes(cx)
+    }
+}
