@@ -1,11 +1,14 @@
 //! The four services of one folder behind one door.
 
+use std::error::Error;
 use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context;
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
+use http_body_util::Full;
+use hyper::body::Body;
 
 use crate::clock::{self, Clock};
 use crate::dynamodb::{self, DynamoDb};
@@ -100,6 +103,16 @@ impl Services {
     /// a pre-signed form, both signed with [`crate::SIGNING_KEY`] and [`Services::signing_secret`]. Everything else is
     /// refused, so this may listen where anybody connects. Their times follow the clock of the services.
     pub async fn call_public(&self, request: Request<Bytes>) -> Response<Bytes> {
+        self.receive_public(request.map(Full::new)).await
+    }
+
+    /// Like [`Services::call_public`], with a body that is read only as far as it matters: not at all of what is no form,
+    /// and of a form up to its file until its signature, expiry, size and key have been checked.
+    pub async fn receive_public<B>(&self, request: Request<B>) -> Response<Bytes>
+    where
+        B: Body<Data = Bytes> + Send,
+        B::Error: Into<Box<dyn Error + Send + Sync>>,
+    {
         self.inner.s3.call_public(request).await
     }
 

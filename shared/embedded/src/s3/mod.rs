@@ -14,6 +14,7 @@
 
 mod api;
 mod check;
+mod gate;
 mod index;
 mod list;
 mod multipart;

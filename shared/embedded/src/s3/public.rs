@@ -4,13 +4,13 @@
 //! (names without quotes, parts with a third header, more than 20 MB in one piece).
 
 use std::collections::BTreeMap;
-use std::convert::Infallible;
 
-use bytes::Bytes;
-use futures::stream;
+use bytes::{Bytes, BytesMut};
 use http::header::{self, HeaderMap, HeaderValue};
+use http::request::Parts;
 use http::uri::PathAndQuery;
 use http::{Method, Request, Response, StatusCode, Uri};
+use hyper::body::Body;
 use multer::{Constraints, Field, Multipart, SizeLimit};
 use percent_encoding::percent_decode_str;
 use s3s::dto::{ETag, PutObjectInput};
@@ -18,6 +18,7 @@ use s3s::post_policy::{PostPolicy, PostPolicyCondition};
 use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
 
 use super::check::{self, Claims};
+use super::gate::{BodyError, Gate, Opener};
 use super::index::timestamp;
 use super::notify::Creation;
 use super::{S3, broken, host_of, objects, whole};
@@ -26,12 +27,14 @@ use crate::blocking;
 /// The fields of a form by their names in lower case.
 type Form = BTreeMap<String, String>;
 
-/// The largest value of a field other than the file, in bytes.
-const MAX_FIELD: u64 = 64 * 1024;
+/// The most bytes of all values but the file.
+const MAX_FIELDS_BYTES: usize = 64 * 1024;
 /// The most fields of a form.
 const MAX_FIELDS: usize = 50;
 /// The longest key, in bytes.
 const MAX_KEY: usize = 1024;
+/// The most bytes of a file whose policy does not say: as many as a request to the services themselves may have.
+const MAX_FILE: u64 = 64 * 1024 * 1024;
 
 /// What the holder of a signed address may say besides it.
 const READ_HEADERS: [header::HeaderName; 6] = [
@@ -44,12 +47,17 @@ const READ_HEADERS: [header::HeaderName; 6] = [
 ];
 
 impl S3 {
-    /// Answers a stranger.
-    pub(crate) async fn call_public(&self, request: Request<Bytes>) -> Response<Bytes> {
-        let is_head = request.method() == Method::HEAD;
-        let answer = match *request.method() {
-            Method::GET | Method::HEAD => self.read_signed(request).await,
-            Method::POST => self.post(request).await,
+    /// Answers a stranger. A body is read of a form only, and its file only after its fields were checked.
+    pub(crate) async fn call_public<B>(&self, request: Request<B>) -> Response<Bytes>
+    where
+        B: Body<Data = Bytes> + Send,
+        B::Error: Into<BodyError>,
+    {
+        let (parts, body) = request.into_parts();
+        let is_head = parts.method == Method::HEAD;
+        let answer = match parts.method {
+            Method::GET | Method::HEAD => self.read_signed(parts).await,
+            Method::POST => self.post(&parts, body).await,
             _ => Err(s3_error!(AccessDenied, "Objects can be read with GET and HEAD, and stored with POST")),
         };
         let response = match answer {
@@ -61,8 +69,7 @@ impl S3 {
     }
 
     /// Checks the address, then lets `s3s` answer what is left of the request.
-    async fn read_signed(&self, request: Request<Bytes>) -> S3Result<Response<Bytes>> {
-        let (mut parts, _) = request.into_parts();
+    async fn read_signed(&self, mut parts: Parts) -> S3Result<Response<Bytes>> {
         let host = host_of(&parts).ok_or_else(|| s3_error!(AccessDenied, "The request names no host"))?;
         let path = parts.uri.path();
         if path.trim_start_matches('/').split_once('/').is_none_or(|(_, key)| key.is_empty()) {
@@ -83,35 +90,46 @@ impl S3 {
     }
 
     /// Stores the file of a form.
-    async fn post(&self, request: Request<Bytes>) -> S3Result<Response<Bytes>> {
-        let bucket = percent_decode_str(request.uri().path().trim_matches('/'));
+    async fn post<B>(&self, request: &Parts, body: B) -> S3Result<Response<Bytes>>
+    where
+        B: Body<Data = Bytes> + Send,
+        B::Error: Into<BodyError>,
+    {
+        let bucket = percent_decode_str(request.uri.path().trim_matches('/'));
         let bucket = bucket.decode_utf8_lossy().into_owned();
-        let content_type = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let content_type = request.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
         let boundary = content_type.and_then(|text| multer::parse_boundary(text).ok());
         let boundary =
             boundary.ok_or_else(|| s3_error!(AccessDenied, "Post a form (multipart/form-data)"))?;
-        let limits = SizeLimit::new().per_field(MAX_FIELD).for_field("file", u64::MAX);
-        let body = stream::iter([Ok::<_, Infallible>(request.into_body())]);
-        let mut parts = Multipart::with_constraints(body, boundary, Constraints::new().size_limit(limits));
+        let opener = Opener::default();
+        let limits = SizeLimit::new().per_field(MAX_FIELDS_BYTES as u64).for_field("file", u64::MAX);
+        let constraints = Constraints::new().size_limit(limits);
+        let bytes = Gate::new(body, opener.clone());
+        let mut parts = Multipart::with_constraints(bytes, boundary, constraints);
+
         let mut form = Form::new();
+        let mut size = 0;
         while let Some(part) = parts.next_field().await.map_err(malformed)? {
             let name = part.name().unwrap_or_default().to_ascii_lowercase();
             if name == "file" {
-                return self.post_file(&bucket, &form, part).await;
+                let policy = self.check(&bucket, &form)?;
+                opener.open();
+                return self.store_file(&bucket, &form, read_file(&policy, part).await?);
             }
             let value = part.text().await.map_err(malformed)?;
-            if form.len() == MAX_FIELDS || form.insert(name, value).is_some() {
+            size += name.len() + value.len();
+            if size > MAX_FIELDS_BYTES || form.len() == MAX_FIELDS || form.insert(name, value).is_some() {
                 return Err(s3_error!(
                     MalformedPOSTRequest,
-                    "The form has too many fields, or one of them twice"
+                    "The form has too many fields, or one of them twice, or they are too long"
                 ));
             }
         }
         Err(s3_error!(MalformedPOSTRequest, "The form has no field named file; it has to be the last one"))
     }
 
-    /// The fields before the file say whether it may be stored, so they are checked before it is read.
-    async fn post_file(&self, bucket: &str, form: &Form, file: Field<'_>) -> S3Result<Response<Bytes>> {
+    /// Checks whether the fields before a file permit to store it; the policy that they carry.
+    fn check(&self, bucket: &str, form: &Form) -> S3Result<PostPolicy> {
         let now = self.store.now();
         self.key.check_form(form, now)?;
         let policy = form.get("policy").map(String::as_str).unwrap_or_default();
@@ -121,11 +139,14 @@ impl S3 {
             return Err(s3_error!(AccessDenied, "Invalid according to Policy: Policy expired."));
         }
         check_fields(&policy, form, bucket)?;
-        let key = form.get("key").filter(|key| (1..=MAX_KEY).contains(&key.len()));
-        let key = key.ok_or_else(|| s3_error!(InvalidArgument, "The key has to have 1 to 1024 bytes"))?;
-        let bytes = file.bytes().await.map_err(malformed)?;
-        check_size(&policy, bytes.len() as u64)?;
-        let input = PutObjectInput::builder().bucket(bucket.to_owned()).key(key.clone()).build();
+        if !(1..=MAX_KEY).contains(&key_of(form).len()) {
+            return Err(s3_error!(InvalidArgument, "The key has to have 1 to 1024 bytes"));
+        }
+        Ok(policy)
+    }
+
+    fn store_file(&self, bucket: &str, form: &Form, bytes: Bytes) -> S3Result<Response<Bytes>> {
+        let input = PutObjectInput::builder().bucket(bucket.to_owned()).key(key_of(form).to_owned()).build();
         let input = input.map_err(S3Error::internal_error)?;
         let stored = blocking::run(|| {
             let body = check::verify(bytes, Claims::default(), HeaderMap::new())?;
@@ -139,6 +160,21 @@ impl S3 {
         }
         Ok(response)
     }
+}
+
+fn key_of(form: &Form) -> &str {
+    form.get("key").map(String::as_str).unwrap_or_default()
+}
+
+/// Reads a file as far as its policy permits.
+async fn read_file(policy: &PostPolicy, mut file: Field<'_>) -> S3Result<Bytes> {
+    let mut bytes = BytesMut::new();
+    while let Some(chunk) = file.chunk().await.map_err(malformed)? {
+        bytes.extend_from_slice(&chunk);
+        check_most(policy, bytes.len() as u64)?;
+    }
+    check_least(policy, bytes.len() as u64)?;
+    Ok(bytes.freeze())
 }
 
 async fn refusal(error: S3Error) -> Response<Bytes> {
@@ -191,16 +227,26 @@ fn check_fields(policy: &PostPolicy, form: &Form, bucket: &str) -> S3Result<()> 
     }
 }
 
-fn check_size(policy: &PostPolicy, size: u64) -> S3Result<()> {
-    for condition in &policy.conditions {
-        if let PostPolicyCondition::ContentLengthRange { min, max } = condition {
-            if size > *max {
-                return Err(s3_error!(EntityTooLarge, "The file may have at most {max} bytes"));
-            }
-            if size < *min {
-                return Err(s3_error!(EntityTooSmall, "The file must have at least {min} bytes"));
-            }
-        }
+/// The sizes that a policy permits.
+fn ranges(policy: &PostPolicy) -> impl Iterator<Item = (u64, u64)> {
+    policy.conditions.iter().filter_map(|condition| match condition {
+        PostPolicyCondition::ContentLengthRange { min, max } => Some((*min, *max)),
+        PostPolicyCondition::Eq { .. } | PostPolicyCondition::StartsWith { .. } => None,
+    })
+}
+
+fn check_most(policy: &PostPolicy, size: u64) -> S3Result<()> {
+    let most = ranges(policy).map(|(_, max)| max).min().unwrap_or(MAX_FILE);
+    if size > most {
+        return Err(s3_error!(EntityTooLarge, "The file may have at most {most} bytes"));
+    }
+    Ok(())
+}
+
+fn check_least(policy: &PostPolicy, size: u64) -> S3Result<()> {
+    let least = ranges(policy).map(|(min, _)| min).max().unwrap_or_default();
+    if size < least {
+        return Err(s3_error!(EntityTooSmall, "The file must have at least {least} bytes"));
     }
     Ok(())
 }

@@ -1,11 +1,15 @@
 //! What strangers may do, over plain HTTP as browsers speak it.
 
+use std::time::Duration;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use embedded::{ACCESS_KEY, SECRET_KEY, SIGNING_KEY, Services};
 use http::{Method, Request};
 use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
 use crate::stranger::{Form, KEY, Public, outcome};
 use crate::support::Fixture;
@@ -84,6 +88,58 @@ async fn a_body_that_is_not_a_form_is_refused() {
     let request = Request::post(format!("http://{}/content", public.port.0)).body(whole.into()).unwrap();
     assert_eq!(outcome(&public.port.send(request).await), (403, "AccessDenied".to_owned()));
     assert_eq!(public.stored(KEY).await, None);
+}
+
+#[tokio::test]
+async fn what_is_refused_is_refused_before_a_byte_of_its_file() {
+    let public = Public::new().await;
+    let large = Form::signed(&public, (SIGNING_KEY, public.fixture.services.signing_secret()), 50 << 20);
+    let expired = large.clone();
+    public.fixture.advance_ms(601_000);
+    let form = Form::new(&public);
+    let refused = [
+        ("a wrong signature", form.with("x-amz-signature", &"0".repeat(64)), 403),
+        ("an expired policy", expired, 403),
+        ("another key", form.with("key", "a b/other"), 403),
+        ("a field without a condition", form.with("acl", "public-read"), 403),
+        ("fields that are too long", form.with("x-ignore-long", &"x".repeat(65 * 1024)), 400),
+        ("a file that is too large", form.with_file(&[b'x'; 21]), 400),
+    ];
+    for (what, form, status) in refused {
+        assert_eq!(refusal_of_beginning(&public, "POST", "/content", &form).await, status, "{what}");
+    }
+    for method in ["GET", "HEAD", "PUT", "DELETE"] {
+        let status = refusal_of_beginning(&public, method, "/content/a", &form).await;
+        assert_eq!(status, 403, "{method}");
+    }
+    assert_eq!(public.stored(KEY).await, None);
+}
+
+/// Announces 50 MB and sends a form up to the end of its file, without the end of the form; the status of the answer.
+async fn refusal_of_beginning(public: &Public, method: &str, path: &str, form: &Form) -> u16 {
+    let mut stream = TcpStream::connect(public.port.0).await.unwrap();
+    let length = 50 << 20;
+    let kind = "content-type: multipart/form-data; boundary=----edge";
+    let head = format!("{method} {path} HTTP/1.1\r\nhost: a\r\n{kind}\r\ncontent-length: {length}\r\n\r\n");
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let body = form.body();
+    // More than the reader keeps back because it could be the beginning of the end.
+    let sent = [&body[..body.len() - "\r\n------edge--\r\n".len()], &[b'x'; 64]].concat();
+    stream.write_all(&sent).await.unwrap();
+    let mut answer = [0; 12];
+    let read = tokio::time::timeout(Duration::from_secs(10), stream.read_exact(&mut answer)).await;
+    read.expect("an answer before the file").unwrap();
+    std::str::from_utf8(&answer[9..]).unwrap().parse().unwrap()
+}
+
+#[tokio::test]
+async fn what_comes_before_the_file_is_bounded() {
+    let public = Public::new().await;
+    let endless = format!("------edge\r\nContent-Disposition: form-data; name=\"{}", "x".repeat(8 << 20));
+    assert_eq!(
+        public.post_raw("content", endless.into_bytes()).await,
+        (400, "MalformedPOSTRequest".to_owned())
+    );
 }
 
 #[tokio::test]

@@ -1,6 +1,5 @@
 //! A bucket where strangers may connect, and what they send, made without the SDK wherever it is about signatures.
 
-use std::convert::Infallible;
 use std::time::Duration;
 
 use aws_sdk_s3::presigning::PresigningConfig;
@@ -9,11 +8,9 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use embedded::{REGION, SIGNING_KEY, Services};
 use http::{Method, Request, Response};
-use http_body_util::{BodyExt, Full};
-use hyper::body::Incoming;
-use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
+use http_body_util::Full;
 use serde_json::json;
+use server::{Limits, RequestBody};
 use tokio::net::TcpListener;
 
 use crate::port::{Port, hmac};
@@ -32,16 +29,9 @@ impl Public {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = Port(listener.local_addr().unwrap());
         let services = fixture.services.clone();
+        let answer = move |_, request| answer(services.clone(), request);
         // Ends with the runtime of the test.
-        tokio::spawn(async move {
-            loop {
-                let (stream, _) = listener.accept().await.unwrap();
-                let services = services.clone();
-                let answering = service_fn(move |request| answer(services.clone(), request));
-                let http = hyper::server::conn::http1::Builder::new();
-                tokio::spawn(http.serve_connection(TokioIo::new(stream), answering));
-            }
-        });
+        tokio::spawn(server::serve(listener, Limits::default(), answer, std::future::pending()));
         Self { fixture, port }
     }
 
@@ -84,10 +74,8 @@ impl Public {
     }
 }
 
-async fn answer(services: Services, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
-    let (parts, body) = request.into_parts();
-    let body = body.collect().await.unwrap().to_bytes();
-    Ok(services.call_public(Request::from_parts(parts, body)).await.map(Full::new))
+async fn answer(services: Services, request: Request<RequestBody>) -> Response<Full<Bytes>> {
+    services.receive_public(request).await.map(Full::new)
 }
 
 /// The status and, of an error, its code.

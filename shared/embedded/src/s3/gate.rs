@@ -1,0 +1,101 @@
+//! The bytes of a form on their way to its reader, in small pieces until the fields before the file have been checked:
+//! the reader takes as many as there are, and strangers must not make it hold a file.
+
+use std::error::Error;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use futures::Stream;
+use hyper::body::Body;
+
+/// The most bytes that the reader gets before it is asked again.
+const PIECE: usize = 4 * 1024;
+/// The most bytes before the file. What the fields need, and what the reader takes ahead of each.
+const MAX_BEFORE: usize = 1024 * 1024;
+
+/// The error of a body.
+pub(super) type BodyError = Box<dyn Error + Send + Sync>;
+
+/// Opens the gate of one form.
+#[derive(Clone, Default)]
+pub(super) struct Opener(Arc<AtomicBool>);
+
+impl Opener {
+    /// Lets everything through from now on.
+    pub(super) fn open(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// A body as a stream of bytes.
+pub(super) struct Gate<B> {
+    body: Pin<Box<B>>,
+    /// What has come and was not given yet.
+    waiting: Bytes,
+    given: usize,
+    /// Whether the reader has just been given a piece.
+    pauses: bool,
+    opener: Opener,
+}
+
+impl<B> Gate<B> {
+    pub(super) fn new(body: B, opener: Opener) -> Self {
+        Self { body: Box::pin(body), waiting: Bytes::new(), given: 0, pauses: false, opener }
+    }
+}
+
+impl<B: Body<Data = Bytes>> Gate<B>
+where
+    B::Error: Into<BodyError>,
+{
+    /// The next bytes of the body, whose trailers do not matter.
+    fn poll_bytes(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
+        loop {
+            match ready!(self.body.as_mut().poll_frame(cx)) {
+                None => return Poll::Ready(None),
+                Some(Err(error)) => return Poll::Ready(Some(Err(error.into()))),
+                Some(Ok(frame)) => {
+                    if let Ok(bytes) = frame.into_data() {
+                        return Poll::Ready(Some(Ok(bytes)));
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl<B: Body<Data = Bytes>> Stream for Gate<B>
+where
+    B::Error: Into<BodyError>,
+{
+    type Item = Result<Bytes, BodyError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = &mut *self;
+        let is_open = this.opener.0.load(Ordering::Relaxed);
+        if !is_open && std::mem::take(&mut this.pauses) {
+            // The reader looks at what it has; it comes back at once if that is not enough.
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        if this.waiting.is_empty() {
+            this.waiting = match ready!(this.poll_bytes(cx)) {
+                Some(Ok(bytes)) => bytes,
+                other => return Poll::Ready(other),
+            };
+        }
+        if is_open {
+            return Poll::Ready(Some(Ok(std::mem::take(&mut this.waiting))));
+        }
+        let piece = this.waiting.split_to(this.waiting.len().min(PIECE));
+        this.given += piece.len();
+        if this.given > MAX_BEFORE {
+            return Poll::Ready(Some(Err("too many bytes before the file".into())));
+        }
+        this.pauses = true;
+        Poll::Ready(Some(Ok(piece)))
+    }
+}
