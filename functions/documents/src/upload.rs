@@ -107,7 +107,7 @@ fn broken(error: &MultipartError, most: DirectFileBytes) -> Error {
     if error.status() == StatusCode::PAYLOAD_TOO_LARGE {
         most.exceeded()
     } else {
-        Error::invalid("the form is broken")
+        Error::invalid("the form is broken, ended early or came too slowly")
     }
 }
 

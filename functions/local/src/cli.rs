@@ -11,6 +11,8 @@ use processor::Readers;
 use remote::{Fetcher, ModelSettings, Models, Network, Secret};
 use sandbox::Sandbox;
 
+use crate::listen::BODY_BYTES;
+
 pub use data::{Data, Durability, PowerCut};
 pub use transfer::{Export, FileFormat, Import, Owner};
 
@@ -94,12 +96,15 @@ pub struct Serve {
     #[arg(long, env = "RECOLLECT_BIND", default_value = "127.0.0.1", value_name = "ADDRESS")]
     pub bind: IpAddr,
     /// The address at which clients reach this server, for links to files and uploads; the address it listens on when
-    /// left out
+    /// left out. With one of another machine's the key `local` does not work. Set it behind a proxy
     #[arg(long, env = "RECOLLECT_PUBLIC_URL", value_name = "URL")]
     pub public_url: Option<String>,
     /// Megabytes of search indexes to keep in memory
     #[arg(long, env = "RECOLLECT_CACHE_MB", default_value_t = 2048, value_name = "MB")]
     pub cache_mb: usize,
+    /// Megabytes of request bodies and files on their way at a time; what finds no room is answered 503
+    #[arg(long, env = "RECOLLECT_BODY_MB", default_value_t = BODY_BYTES / 1024 / 1024, value_name = "MB")]
+    pub body_mb: usize,
     /// What to log, as in `info` or `recall=debug,warn`; to standard error
     #[arg(long, env = "RECOLLECT_LOG", default_value = "warn", value_name = "FILTER")]
     pub log: String,

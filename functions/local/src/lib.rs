@@ -4,6 +4,9 @@
 pub mod check;
 pub mod cli;
 mod command;
+mod flight;
+mod listen;
+mod origin;
 mod outside;
 mod places;
 mod routes;
@@ -12,6 +15,7 @@ pub mod transfer;
 mod workers;
 
 pub use command::run;
+pub use listen::{BODY_BYTES, Serving, listen, service};
 pub use outside::Outside;
 pub use routes::{bucket_routes, routes};
 pub use system::System;

@@ -2,15 +2,13 @@
 
 use aws::layout::BUCKET;
 use axum::Router;
-use axum::body::Bytes;
+use axum::body::Body;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::any;
 use domain::ports::Connectors;
 use edge::App;
 use embedded::Services;
-use http::StatusCode;
-use http_body_util::{BodyExt, Limited};
 
 /// All routes, keeping up to `cache_bytes` of search indexes and memories warm. Connections reach their providers by
 /// `connectors`, and users' browsers come to `public_url`.
@@ -27,9 +25,6 @@ pub fn routes(app: &App, cache_bytes: usize, connectors: Connectors, public_url:
     edge::finish(routes.merge(connections), app)
 }
 
-/// A file of the largest size, and the fields of its form.
-const MAX_FORM_BYTES: usize = documents::MAX_FILE_BYTES + 64 * 1024;
-
 /// The bucket, for those who hold a signed address or form of it: what S3 itself serves on AWS.
 pub fn bucket_routes(services: Services) -> Router {
     Router::new()
@@ -41,10 +36,5 @@ pub fn bucket_routes(services: Services) -> Router {
 }
 
 async fn bucket(State(services): State<Services>, request: Request) -> Response {
-    let (parts, body) = request.into_parts();
-    let Ok(body) = Limited::new(body, MAX_FORM_BYTES).collect().await else {
-        return StatusCode::PAYLOAD_TOO_LARGE.into_response();
-    };
-    let request = Request::from_parts(parts, body.to_bytes());
-    services.call_public(request).await.map(|body: Bytes| axum::body::Body::from(body)).into_response()
+    services.receive_public(request).await.map(Body::from).into_response()
 }

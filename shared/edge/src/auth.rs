@@ -1,6 +1,7 @@
 //! Authorization as the type of an extractor: a handler that takes `Auth<Write>` cannot forget the check.
 
 use std::marker::PhantomData;
+use std::net::IpAddr;
 
 use axum::extract::{FromRef, FromRequestParts};
 use domain::key::KeyKind;
@@ -117,9 +118,14 @@ pub struct Auth<D: Demand> {
     demand: PhantomData<D>,
 }
 
-/// Marks a request that came from this machine itself. Only a server that knows its peers' addresses may set it.
+/// Marks a request that came from this machine itself, without a proxy. Only a server that knows its peers' addresses
+/// may set it.
 #[derive(Debug, Clone, Copy)]
 pub struct LoopbackPeer;
+
+/// The address of the client, by which wrong keys are counted. Set by a server that knows it; on AWS the gateway throttles.
+#[derive(Debug, Clone, Copy)]
+pub struct ClientAddress(pub IpAddr);
 
 impl<D: Demand, S: Send + Sync> FromRequestParts<S> for Auth<D>
 where
@@ -130,7 +136,12 @@ where
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         let app = App::from_ref(state);
         let from_loopback = parts.extensions.get::<LoopbackPeer>().is_some();
-        let tenant = app.authenticator.authenticate(credential(&parts.headers), from_loopback).await?;
+        let credential = credential(&parts.headers);
+        let tenant = match app.authenticator.authenticate(credential, from_loopback).await {
+            Ok(tenant) => tenant,
+            Err(error) if credential.is_some() => return Err(slowed(&app, parts, error).into()),
+            Err(error) => return Err(error.into()),
+        };
         // A request that is refused from here on is one of the organization, and in its log.
         note_tenant(&app, &tenant).await;
         if let Some((key, rate)) = tenant.key_use().and_then(|key| Some((&key.id, key.rate?))) {
@@ -138,6 +149,22 @@ where
         }
         D::check(&tenant)?;
         Ok(Self { tenant, demand: PhantomData })
+    }
+}
+
+/// The answer to a key that was refused: a client that sends many is told to wait. A good key is never slowed down, so
+/// that a stranger behind the same address locks nobody out.
+fn slowed(app: &App, parts: &Parts, error: Error) -> Error {
+    let client = parts.extensions.get::<ClientAddress>();
+    let Some(client) = client.filter(|_| matches!(error, Error::Unauthenticated(_))) else {
+        return error;
+    };
+    match app.wrong_keys.note(client.0, app.ctx.clock.now()) {
+        None => error,
+        Some(retry_after_seconds) => Error::RateLimited {
+            message: format!("too many wrong keys came from this address; the last one: {error}"),
+            retry_after_seconds,
+        },
     }
 }
 

@@ -54,7 +54,7 @@ async fn read<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, Erro
                 "the body has more bytes than this route takes; send less at a time, or a file".into(),
             )
         } else {
-            Error::invalid("the body ended early")
+            Error::invalid("the body ended early, or came too slowly")
         }
     })
 }

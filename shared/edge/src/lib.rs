@@ -10,9 +10,11 @@ mod record;
 mod redact;
 mod router;
 mod secret;
+mod wrong_keys;
 
 pub use auth::{
-    Admin, Anyone, Auth, Demand, LoopbackPeer, Read, ReadContent, ReadOrganization, Write, WriteContent,
+    Admin, Anyone, Auth, ClientAddress, Demand, LoopbackPeer, Read, ReadContent, ReadOrganization, Write,
+    WriteContent,
 };
 pub use error::{ApiError, ApiResult};
 pub use extract::{Json, JsonParts, Path, Query, parse_fields};

@@ -15,6 +15,7 @@ use tracing::{error, info};
 
 use crate::error::ApiError;
 use crate::record::{Asked, Recorder};
+use crate::wrong_keys::WrongKeys;
 
 /// The state of every router.
 #[derive(Clone)]
@@ -25,12 +26,14 @@ pub struct App {
     pub authenticator: Authenticator,
     /// Knows what the request log may keep.
     pub(crate) recorder: Recorder,
+    /// Knows who has sent wrong keys.
+    pub(crate) wrong_keys: WrongKeys,
 }
 
 impl App {
     /// The state of the routers of one process.
     pub fn new(ctx: Ctx, authenticator: Authenticator) -> Self {
-        Self { ctx, authenticator, recorder: Recorder::default() }
+        Self { ctx, authenticator, recorder: Recorder::default(), wrong_keys: WrongKeys::default() }
     }
 }
 

@@ -15,14 +15,14 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
-use super::serve::service;
 use super::{log_to_stderr, outside};
 use crate::cli::{Demo, DriveOptions, ModelOptions};
+use crate::listen::{BODY_BYTES, Serving, service};
 use crate::system::System;
 use crate::workers::Workers;
 
 const TAG: &str = "demo";
-const CACHE_BYTES: usize = 256 * 1024 * 1024;
+const SERVING: Serving = Serving { cache_bytes: 256 * 1024 * 1024, body_bytes: BODY_BYTES, local_key: true };
 /// Longer than this and something is wrong.
 const PATIENCE: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(20);
@@ -52,7 +52,7 @@ pub(super) async fn demo(options: Demo) -> Result<()> {
     let system = System::open(&folder, options.power_cut.durability, None).await?;
     let outside = outside(&ModelOptions::default(), &DriveOptions::default(), None)?;
     let workers = Workers::start(&system, &outside).await?;
-    let routes = service(&system, &outside, CACHE_BYTES, true)?;
+    let routes = service(&system, &outside, SERVING)?;
 
     println!("Sending {} files and a conversation to the container {TAG}:", FILES.len());
     let begun = Instant::now();

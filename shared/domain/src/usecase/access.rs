@@ -18,6 +18,9 @@ const ABSENT_SECONDS: i64 = 5;
 const MAX_CACHED: usize = 10_000;
 /// The key that needs no record, on loopback only.
 const LOCAL_KEY: &str = "local";
+/// Why it does not work, and what does.
+const NO_LOCAL_KEY: &str = "the key `local` works on the machine of a local server only, and not through a proxy; create a \
+    key with `recollect keys create` and send that one";
 
 /// Verifies API keys, with a cache of 30 seconds.
 #[derive(Clone)]
@@ -57,7 +60,7 @@ impl Authenticator {
         if text == LOCAL_KEY {
             return match &self.local {
                 Some(org) if from_loopback => Ok(Tenant::of_operator(org.clone())),
-                _ => Err(Error::Unauthenticated("the key `local` works on loopback of a local server only")),
+                _ => Err(Error::Unauthenticated(NO_LOCAL_KEY)),
             };
         }
         let presented =

@@ -12,17 +12,17 @@ use connectors::Settings;
 use domain::ports::Clock;
 use fake_drive::{Config, FakeDrive};
 use serde_json::{Value, json};
+use server::Limits;
 use tokio::net::TcpListener;
 
-use super::{Cleanup, TAG, ask, call, id};
+use super::{Cleanup, SERVING, TAG, ask, call, id};
 use crate::cli::{Demo, ModelOptions};
 use crate::command::interrupted;
-use crate::command::serve::service;
+use crate::listen::{listen, service};
 use crate::outside::Outside;
 use crate::system::System;
 use crate::workers::Workers;
 
-const CACHE_BYTES: usize = 256 * 1024 * 1024;
 /// How often the connection is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// Looks between two synchronizations: the real drive would tell of changes, or be asked every four hours.
@@ -42,9 +42,8 @@ pub(super) async fn run(options: &Demo, folder: &std::path::Path, cleanup: Clean
     let system = System::open(folder, options.power_cut.durability, Some(&public)).await?;
     let outside = outside(&drive, &public)?;
     let workers = Workers::start(&system, &outside).await?;
-    let routes = service(&system, &outside, CACHE_BYTES, true)?;
-    let served = routes.clone().into_make_service_with_connect_info::<SocketAddr>();
-    let server = tokio::spawn(async move { axum::serve(listener, served).await });
+    let routes = service(&system, &outside, SERVING)?;
+    let server = tokio::spawn(listen(listener, routes.clone(), Limits::default(), std::future::pending()));
 
     let body = json!({"containerTag": TAG});
     let connection = call(&routes, "POST", "/v3/connections/cloud-drive", &body).await?;

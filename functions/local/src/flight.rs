@@ -1,0 +1,148 @@
+//! A cap on the bytes of request bodies, and of large answers, that this process holds at a time.
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, ready};
+
+use axum::body::{Body, Bytes, HttpBody};
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use http::header::{CONTENT_TYPE, RETRY_AFTER};
+use http::{HeaderName, HeaderValue, StatusCode};
+use hyper::body::{Frame, SizeHint};
+use serde_json::json;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tracing::warn;
+
+/// The smallest answer that counts: smaller ones are many, and gone at once.
+const LARGE_ANSWER: u64 = 64 * 1024;
+/// After how long a refused request is worth another try, in seconds.
+const RETRY_SECONDS: &str = "2";
+
+/// The bytes that may still come.
+#[derive(Debug, Clone)]
+pub(crate) struct InFlight(Arc<Semaphore>);
+
+impl InFlight {
+    /// Room for so many bytes.
+    pub(crate) fn new(bytes: usize) -> Self {
+        Self(Arc::new(Semaphore::new(bytes.min(Semaphore::MAX_PERMITS))))
+    }
+
+    fn take(&self, bytes: u64) -> Option<OwnedSemaphorePermit> {
+        let bytes = u32::try_from(bytes).ok()?;
+        Arc::clone(&self.0).try_acquire_many_owned(bytes).ok()
+    }
+}
+
+/// What one request has taken of the room; given back when it is dropped.
+struct Lease {
+    room: InFlight,
+    taken: Mutex<Taken>,
+}
+
+#[derive(Default)]
+struct Taken {
+    permit: Option<OwnedSemaphorePermit>,
+    is_refused: bool,
+}
+
+impl Lease {
+    fn new(room: InFlight) -> Arc<Self> {
+        Arc::new(Self { room, taken: Mutex::default() })
+    }
+
+    /// Takes room for more bytes, if there is any.
+    fn grow(&self, bytes: u64) -> bool {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        match (self.room.take(bytes), &mut taken.permit) {
+            (None, _) => taken.is_refused = true,
+            (Some(more), Some(permit)) => permit.merge(more),
+            (Some(first), none) => *none = Some(first),
+        }
+        !taken.is_refused
+    }
+
+    fn is_refused(&self) -> bool {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner).is_refused
+    }
+}
+
+/// A body that holds a lease, and takes room for what comes.
+struct Leased {
+    body: Body,
+    lease: Arc<Lease>,
+    is_counted: bool,
+}
+
+impl HttpBody for Leased {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
+        let bytes = match &frame {
+            Some(Ok(frame)) if !self.is_counted => frame.data_ref().map_or(0, Bytes::len),
+            _ => 0,
+        };
+        if bytes > 0 && !self.lease.grow(bytes as u64) {
+            return Poll::Ready(Some(Err(axum::Error::new("too many bytes are on their way"))));
+        }
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// Counts the bodies of requests while they are answered, and large answers until they are sent. What finds no room is
+/// answered 503.
+pub(crate) async fn bound(State(room): State<InFlight>, request: Request, next: Next) -> Response {
+    let response = if request.body().is_end_stream() {
+        next.run(request).await
+    } else {
+        let lease = Lease::new(room.clone());
+        let held = Arc::clone(&lease);
+        let request = request.map(|body| Body::new(Leased { body, lease, is_counted: false }));
+        let response = next.run(request).await;
+        if held.is_refused() {
+            return overloaded(&response);
+        }
+        response
+    };
+
+    let size = response.body().size_hint().lower();
+    if size < LARGE_ANSWER {
+        return response;
+    }
+    let lease = Lease::new(room);
+    if !lease.grow(size) {
+        return overloaded(&response);
+    }
+    response.map(|body| Body::new(Leased { body, lease, is_counted: true }))
+}
+
+/// The answer instead of `response`, in the shape of every refusal.
+fn overloaded(response: &Response) -> Response {
+    let name = HeaderName::from_static("x-request-id");
+    let id = response.headers().get(&name).cloned().unwrap_or(HeaderValue::from_static(""));
+    let id_text = id.to_str().unwrap_or_default();
+    warn!(request.id = %id_text, "request {id_text} found no room: too many bytes are on their way");
+    let message = "too many bytes are on their way to and from this server; try again";
+    let body = json!({"error": message, "type": "ServiceUnavailableError", "requestId": id_text});
+    let headers = [
+        (CONTENT_TYPE, HeaderValue::from_static("application/json")),
+        (RETRY_AFTER, HeaderValue::from_static(RETRY_SECONDS)),
+        (name, id),
+    ];
+    (StatusCode::SERVICE_UNAVAILABLE, headers, body.to_string()).into_response()
+}

@@ -1,0 +1,95 @@
+//! Counts refused keys by the address of their client.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use domain::Timestamp;
+
+/// Wrong keys of one address in [`WINDOW_SECONDS`] that are answered as usual: a program that is set up wrong may try a
+/// few times.
+const MAX_IN_WINDOW: u32 = 20;
+/// How long wrong keys are counted.
+const WINDOW_SECONDS: i64 = 60;
+/// The most addresses that are known at a time, so that strangers cannot fill the memory: about a megabyte.
+const MAX_KNOWN: usize = 10_000;
+
+/// The wrong keys that this process has seen lately; one in a process.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct WrongKeys(Arc<Mutex<HashMap<IpAddr, Window>>>);
+
+#[derive(Debug, Clone, Copy)]
+struct Window {
+    end: Timestamp,
+    failures: u32,
+}
+
+impl WrongKeys {
+    /// Notes a wrong key; the seconds that its client has to wait when there have been too many.
+    pub(crate) fn note(&self, client: IpAddr, now: Timestamp) -> Option<u64> {
+        let client = network(client);
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= MAX_KNOWN && !known.contains_key(&client) {
+            known.retain(|_, window| window.end > now);
+            if known.len() >= MAX_KNOWN {
+                known.clear();
+            }
+        }
+        let fresh = Window { end: now.plus_seconds(WINDOW_SECONDS), failures: 0 };
+        let window = known.entry(client).or_insert(fresh);
+        if window.end <= now {
+            *window = fresh;
+        }
+        window.failures = window.failures.saturating_add(1);
+        let wait = now.seconds_until(window.end).max(1);
+        (window.failures > MAX_IN_WINDOW).then(|| wait.unsigned_abs())
+    }
+}
+
+/// Who an address belongs to: of the second kind, a household has 2^64.
+fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V4(address) => address.into(),
+        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_millis(1_000_000).plus_seconds(seconds)
+    }
+
+    #[test]
+    fn many_wrong_keys_of_one_address_have_to_wait_until_the_minute_is_over() {
+        let keys = WrongKeys::default();
+        let (one, other) = (IpAddr::from([192, 0, 2, 1]), IpAddr::from([192, 0, 2, 2]));
+        for _ in 0..MAX_IN_WINDOW {
+            assert_eq!(keys.note(one, at(0)), None);
+        }
+        assert_eq!(keys.note(one, at(10)), Some(50));
+        assert_eq!(keys.note(other, at(10)), None, "another client is not meant");
+        assert_eq!(keys.note(one, at(60)), None, "a new minute");
+    }
+
+    #[test]
+    fn a_household_is_one_client() {
+        let keys = WrongKeys::default();
+        let address = |last: u16| IpAddr::from([0x2001, 0xdb8, 1, 2, 3, 4, 5, last]);
+        for last in 0..20 {
+            assert_eq!(keys.note(address(last), at(0)), None);
+        }
+        assert!(keys.note(address(99), at(0)).is_some());
+    }
+
+    #[test]
+    fn strangers_of_many_addresses_do_not_fill_the_memory() {
+        let keys = WrongKeys::default();
+        for number in 0..3 * MAX_KNOWN as u32 {
+            keys.note(IpAddr::from(number.to_be_bytes()), at(0));
+        }
+        assert!(keys.0.lock().unwrap().len() <= MAX_KNOWN);
+    }
+}
