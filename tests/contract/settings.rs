@@ -15,6 +15,7 @@ pub(crate) fn nothing_set() -> Value {
     let mut settings = json!({
         "chunkSize": -1, "profileBuckets": null, "shouldLLMFilter": null, "filterPrompt": null,
         "includeItems": null, "excludeItems": null, "workspacePrompt": null, "trustedSources": null, "logContent": "redacted",
+        "allowedRedirectUrls": null,
     });
     for provider in ["cloudDrive", "notion", "onedrive", "github"] {
         settings[format!("{provider}ClientId")] = Value::Null;

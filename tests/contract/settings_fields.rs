@@ -50,6 +50,7 @@ async fn every_setting_is_set_kept_and_cleared_by_itself() {
             ],
         ),
         ("logContent", [json!("full"), json!("off")]),
+        ("allowedRedirectUrls", [json!(["https://*.example.com", "http://localhost:3000"]), json!([])]),
         ("cloudDriveClientId", [json!("app-1"), json!("x".repeat(500))]),
         ("notionClientId", [json!("app-2"), json!("app-3")]),
         ("githubCustomKeyEnabled", [json!(false), json!(false)]),
@@ -90,6 +91,17 @@ async fn what_is_wrong_is_named_and_nothing_of_the_request_is_set() {
         ("workspacePrompt", vec![json!("x".repeat(1501)), json!({})]),
         ("logContent", vec![json!("none"), json!("FULL"), json!(true)]),
         (
+            "allowedRedirectUrls",
+            vec![
+                json!("https://a.example"),
+                json!([7]),
+                json!(["http://a.example"]),
+                json!(["https://a.example/path"]),
+                json!(["https://*.com"]),
+                json!(vec!["https://a.example"; 51]),
+            ],
+        ),
+        (
             "includeItems",
             vec![
                 json!(["*.md"]),
@@ -123,7 +135,7 @@ async fn what_is_wrong_is_named_and_nothing_of_the_request_is_set() {
         &unknown,
         400,
         "ValidationError",
-        "workspacePrompt, trustedSources, logContent, cloudDriveClientId",
+        "workspacePrompt, trustedSources, logContent, allowedRedirectUrls, cloudDriveClientId",
     );
     faults.assert_none();
     assert_eq!(shown(&client).await, before);

@@ -66,6 +66,66 @@ fn every_reference_leads_to_a_component_and_every_component_is_used() {
     assert_eq!(references, components.collect());
 }
 
+/// Calls `visit` with every schema below one, which has its place in a request, and follows references.
+fn visit_schemas<'a>(
+    document: &'a Value,
+    (place, schema): (&str, &'a Value),
+    seen: &mut BTreeSet<String>,
+    visit: &mut impl FnMut(&str, &'a Value),
+) {
+    visit(place, schema);
+    // Filters contain filters; the first levels tell of all.
+    if let Some(reference) = schema["$ref"].as_str()
+        && place.len() < 200
+        && seen.insert(format!("{place} {reference}"))
+    {
+        let target = document.pointer(&reference[1..]).expect("a component");
+        visit_schemas(document, (place, target), seen, visit);
+    }
+    for (name, parts) in schema.as_object().into_iter().flatten() {
+        match (name.as_str(), parts) {
+            ("anyOf" | "oneOf" | "allOf", Value::Array(parts)) => {
+                parts.iter().for_each(|part| visit_schemas(document, (place, part), seen, visit));
+            }
+            ("properties", Value::Object(fields)) => fields.iter().for_each(|(field, part)| {
+                visit_schemas(document, (&format!("{place}.{field}"), part), seen, visit);
+            }),
+            ("schema", part) => visit_schemas(document, (place, part), seen, visit),
+            ("items", part) => visit_schemas(document, (&format!("{place}[]"), part), seen, visit),
+            ("additionalProperties", part) => {
+                visit_schemas(document, (&format!("{place}.*"), part), seen, visit);
+            }
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn every_list_in_a_request_has_a_most() {
+    let document = document();
+    let (mut seen, mut lists, mut endless) = (BTreeSet::new(), 0, Vec::new());
+    for (method, path, operation) in operations(&document) {
+        let body = &operation["requestBody"];
+        let body = body["$ref"].as_str().map_or(body, |reference| document.pointer(&reference[1..]).unwrap());
+        let bodies = body["content"].as_object().into_iter().flatten().map(|(_, content)| &content["schema"]);
+        let parameters = operation["parameters"].as_array().into_iter().flatten();
+        for schema in bodies.chain(parameters) {
+            let place = format!("{method} {path}");
+            visit_schemas(&document, (&place, schema), &mut seen, &mut |place, schema| {
+                let kind = &schema["type"];
+                let is_list =
+                    kind == "array" || kind.as_array().is_some_and(|all| all.contains(&json!("array")));
+                lists += usize::from(is_list);
+                if is_list && !schema["maxItems"].is_u64() {
+                    endless.push(place.to_owned());
+                }
+            });
+        }
+    }
+    assert!(lists > 60, "{lists} lists were found");
+    assert_eq!(endless, Vec::<String>::new());
+}
+
 #[test]
 fn its_routes_are_those_of_the_template() {
     let template = template();

@@ -1,7 +1,7 @@
 //! Addresses: our own, as browsers see it, and those that callers send browsers to.
 
 use axum::extract::FromRequestParts;
-use domain::{Error, Result};
+use domain::{Ctx, Error, Result, Tenant};
 use edge::ApiError;
 use http::header::HOST;
 use http::request::Parts;
@@ -71,7 +71,7 @@ impl Base {
 ///
 /// # Errors
 /// [`Error::Invalid`] about `field`.
-pub(crate) fn checked_redirect(field: &str, text: Option<String>) -> Result<Option<String>> {
+fn checked_redirect(field: &str, text: Option<String>) -> Result<Option<String>> {
     let Some(text) = text else { return Ok(None) };
     let rule = "an absolute https address of at most 2048 characters, without user and fragment; http for this machine only";
     let wrong = || Error::invalid_field(field, rule);
@@ -84,6 +84,27 @@ pub(crate) fn checked_redirect(field: &str, text: Option<String>) -> Result<Opti
     let absolute = text.get(url.scheme().len()..).is_some_and(|rest| rest.starts_with("://"));
     let plain = url.username().is_empty() && url.password().is_none() && url.fragment().is_none();
     if safe && absolute && plain && url.has_host() { Ok(Some(text)) } else { Err(wrong()) }
+}
+
+/// Checks an address that a browser is to be sent to in the end, and that the organization permits it.
+///
+/// # Errors
+/// [`Error::Invalid`] about `field`, and those of the port.
+pub(crate) async fn permitted_redirect(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    field: &str,
+    text: Option<String>,
+) -> Result<Option<String>> {
+    let Some(address) = checked_redirect(field, text)? else {
+        return Ok(None);
+    };
+    let origin = Url::parse(&address).map(|url| url.origin().ascii_serialization()).unwrap_or_default();
+    if !ctx.settings.get(tenant).await?.allows_redirect_to(&origin) {
+        let rule = "an origin that the setting allowedRedirectUrls of the organization names";
+        return Err(Error::invalid_field(field, rule));
+    }
+    Ok(Some(address))
 }
 
 /// An address with more parameters behind those that it has.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::Connecting;
-use crate::address::{Base, checked_redirect};
+use crate::address::{Base, permitted_redirect};
 use crate::wire::provider;
 
 /// How long the link works, in the contract's words.
@@ -75,7 +75,7 @@ pub(crate) async fn create(
     let new = NewConnection {
         provider,
         tag: tags.pop(),
-        redirect_url: checked_redirect("redirectUrl", sent.redirect_url)?,
+        redirect_url: permitted_redirect(&state.app.ctx, &tenant, "redirectUrl", sent.redirect_url).await?,
         document_limit: sent.document_limit,
         metadata: Metadata::parse(sent.metadata.unwrap_or_default())?,
     };
@@ -90,7 +90,7 @@ pub(crate) async fn reconnect(
     base: Base,
     Json(sent): Json<ReconnectRequest>,
 ) -> ApiResult<Json<CreateResponse>> {
-    let redirect = checked_redirect("redirectUrl", sent.redirect_url)?;
+    let redirect = permitted_redirect(&state.app.ctx, &tenant, "redirectUrl", sent.redirect_url).await?;
     let connection = find_connection(&state.app.ctx, &tenant, &id).await?;
     let connector = state.connector(connection.provider)?;
     let created = usecase::reconnect(&state.app.ctx, connector, &tenant, &connection, redirect).await?;

@@ -11,7 +11,7 @@ use edge::{Admin, ApiResult, Auth, Json, Path, Query, Write, count};
 use serde::{Deserialize, Serialize};
 
 use crate::Connecting;
-use crate::address::{Base, checked_redirect};
+use crate::address::{Base, permitted_redirect};
 use crate::wire::WireChoice;
 
 /// Resources a page, when the request does not say. Contract.
@@ -185,7 +185,7 @@ pub(crate) async fn hosted_picker(
     Json(sent): Json<PickerRequest>,
 ) -> ApiResult<Json<PickerResponse>> {
     let ctx = &state.app.ctx;
-    let return_url = checked_redirect("returnUrl", sent.return_url)?;
+    let return_url = permitted_redirect(ctx, &tenant, "returnUrl", sent.return_url).await?;
     let connection = find_connection(ctx, &tenant, &id).await?;
     if state.connector(connection.provider)?.oauth().is_none() {
         let name = connection.provider.as_str();

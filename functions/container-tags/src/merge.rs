@@ -5,7 +5,7 @@ use axum::response::{IntoResponse, Response};
 use domain::task::{Merge, MergePhase, Work};
 use domain::usecase::{MergePlan, Overlap, merge_containers, plan_merge, preview_merge};
 use domain::{ContainerTag, Error, Result, Task, TaskId, TaskState, Timestamp};
-use edge::{Admin, ApiResult, App, Auth, Json, Path, flexible_bool};
+use edge::{Admin, ApiResult, App, Auth, Json, MAX_ENTRIES, Path, bounded, flexible_bool};
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 
@@ -73,6 +73,7 @@ pub(crate) async fn merge_container_tags(
     Auth { tenant, .. }: Auth<Admin>,
     Json(request): Json<MergeRequest>,
 ) -> ApiResult<Response> {
+    bounded("containerTags", &request.container_tags, MAX_ENTRIES)?;
     let (tags, target) = request.tags()?;
     if request.dry_run {
         let MergePlan { target, sources } = plan_merge(&app.ctx, &tenant, &tags, &target).await?;

@@ -4,7 +4,7 @@ use axum::extract::State;
 use domain::conversation::{self, Turn};
 use domain::usecase::{Content, submit};
 use domain::{CustomId, Error, Provenance, Result, Status, Timestamp};
-use edge::{ApiResult, App, Auth, Json, JsonParts, Write};
+use edge::{ApiResult, App, Auth, Json, JsonParts, Write, bounded};
 use http::HeaderMap;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -13,6 +13,10 @@ use crate::add::{Common, MAX_TEXT_BYTES, idempotency_key};
 
 /// The most characters of a speaker's name: it stands on every chunk.
 const MAX_NAME: usize = 255;
+/// The most messages of a request: more than a megabyte of text has, with a hundred characters in each.
+const MAX_MESSAGES: usize = 10_000;
+/// The most parts of a message, and the most calls of tools in it.
+const MAX_PARTS: usize = 1000;
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -117,6 +121,10 @@ fn turns(messages: Vec<Message>, at: Timestamp) -> Result<Vec<Turn>> {
     if messages.is_empty() {
         return Err(Error::invalid_field("messages", "at least one message"));
     }
+    bounded("messages", &messages, MAX_MESSAGES)?;
+    for message in &messages {
+        message.check_parts()?;
+    }
     if messages.iter().filter_map(|message| message.name.as_ref()).any(|name| name.chars().count() > MAX_NAME)
     {
         return Err(Error::invalid_field("messages", format!("a name has at most {MAX_NAME} characters")));
@@ -149,6 +157,13 @@ impl Role {
 }
 
 impl Message {
+    fn check_parts(&self) -> Result<()> {
+        if let MessageContent::Parts(parts) = &self.content {
+            bounded("messages.content", parts, MAX_PARTS)?;
+        }
+        bounded("messages.tool_calls", self.tool_calls.as_deref().unwrap_or_default(), MAX_PARTS)
+    }
+
     fn text(&self) -> String {
         let mut lines: Vec<String> = match &self.content {
             MessageContent::Text(text) => vec![text.clone()],

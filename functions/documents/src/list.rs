@@ -5,7 +5,8 @@ use domain::connection::Provider;
 use domain::usecase::{self, ListQuery, read_text};
 use domain::{Ctx, Document, Error, Filter, Result, Status, Tenant};
 use edge::{
-    ApiResult, App, Auth, Json, Order, Pagination, ReadContent, SortField, count, flexible_bool, scope,
+    ApiResult, App, Auth, Json, MAX_ENTRIES, Order, Pagination, ReadContent, SortField, count, flexible_bool,
+    scope,
 };
 use futures::stream::{self, StreamExt, TryStreamExt};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -50,6 +51,9 @@ fn statuses<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Status>, D
     };
     match Value::deserialize(deserializer)? {
         Value::Null => Ok(Vec::new()),
+        Value::Array(many) if many.len() > MAX_ENTRIES => {
+            Err(serde::de::Error::custom(format!("expected at most {MAX_ENTRIES} states")))
+        }
         Value::Array(many) => many.iter().map(read).collect(),
         one => Ok(vec![read(&one)?]),
     }

@@ -5,7 +5,10 @@ use std::collections::HashMap;
 use axum::extract::State;
 use domain::usecase::{ListQuery, Naming, find_documents, list_documents};
 use domain::{ContainerId, Document, Error, Metadata, Result, Tenant, Timestamp};
-use edge::{ApiResult, Auth, Json, MemoryEntry, Order, Pagination, ReadContent, SortField, count, scope};
+use edge::{
+    ApiResult, Auth, Json, MAX_ENTRIES, MemoryEntry, Order, Pagination, ReadContent, SortField, bounded,
+    count, scope,
+};
 use index::Memories;
 use memory::{Ledger, Memory};
 use serde::{Deserialize, Serialize};
@@ -125,6 +128,7 @@ pub(crate) async fn list(
 ) -> ApiResult<Json<DocumentsResponse>> {
     let (page, limit) = place(request.page, request.limit, DEFAULT_LIMIT)?;
     let scope = scope(request.container_tag.as_deref(), request.container_tags.as_deref())?;
+    bounded("sources", request.sources.as_deref().unwrap_or_default(), MAX_ENTRIES)?;
     let query = ListQuery {
         sort: request.sort.unwrap_or_default().into(),
         ascending: request.order == Some(Order::Asc),

@@ -2,7 +2,7 @@
 
 use domain::memory::{MAX_MEMORY_CHARS, Period};
 use domain::{ContainerTag, Error, Result, Tenant, Timestamp};
-use edge::own_tag;
+use edge::{MAX_ENTRIES, bounded, own_tag};
 use serde::Deserialize;
 
 /// The most characters of a reason.
@@ -26,6 +26,7 @@ impl TemporalContext {
 
     /// From the first to the last of the dates.
     pub(crate) fn event(&self) -> Result<Option<Period>> {
+        bounded("temporalContext.eventDate", self.event_date.as_deref().unwrap_or_default(), MAX_ENTRIES)?;
         let dates = self.event_date.iter().flatten().map(|date| moment("temporalContext.eventDate", date));
         let dates = dates.collect::<Result<Vec<Timestamp>>>()?;
         let ends = dates.iter().min().zip(dates.iter().max());

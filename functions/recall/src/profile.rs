@@ -9,7 +9,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use domain::usecase::{Scope, containers, existing_container};
 use domain::{Bucket, Container, ContainerTag, Error, Filter, Result, Tenant};
-use edge::{ApiResult, Auth, Json, Path, Read, ReadContent, own_tag};
+use edge::{ApiResult, Auth, Json, MAX_ENTRIES, Path, Read, ReadContent, bounded, own_tag};
 use http::HeaderMap;
 use memory::{Ledger, Outline, Profile, Sorter, profile};
 use serde::{Deserialize, Serialize};
@@ -65,6 +65,8 @@ pub(crate) async fn get_profile(
     Json(request): Json<ProfileRequest>,
 ) -> ApiResult<Response> {
     let scope = named(&tenant, request.container_tag.as_deref(), request.container_tags.as_deref())?;
+    bounded("include", request.include.as_deref().unwrap_or_default(), MAX_ENTRIES)?;
+    bounded("buckets", request.buckets.as_deref().unwrap_or_default(), MAX_ENTRIES)?;
     let filters = request.filters.clone().filter(|value| !value.is_null());
     let filter = filters.as_ref().map(Filter::parse).transpose()?;
     let threshold = request.threshold.map(|value| crate::v4::threshold(value, "threshold")).transpose()?;

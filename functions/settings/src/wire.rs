@@ -20,6 +20,7 @@ const NAMES: [&str; 9] = [
     "workspacePrompt",
     "trustedSources",
     "logContent",
+    "allowedRedirectUrls",
 ];
 /// What follows a provider's prefix.
 const APP_NAMES: [&str; 3] = ["ClientId", "ClientSecret", "CustomKeyEnabled"];
@@ -40,6 +41,7 @@ pub(crate) fn shown(settings: &Settings) -> Map<String, Value> {
     set("workspacePrompt".into(), json!(settings.workspace_prompt));
     set("trustedSources".into(), json!(settings.trusted_sources));
     set("logContent".into(), json!(settings.log_content));
+    set("allowedRedirectUrls".into(), json!(settings.allowed_redirect_urls));
     for provider in Provider::ALL {
         let app = settings.apps.get(&provider).cloned().unwrap_or_default();
         let prefix = provider.prefix();
@@ -101,6 +103,10 @@ fn read(change: &mut SettingsChange, name: &str, ours: &str, value: &Value) -> R
             let mode = |value: &Value| LogContent::parse(value.as_str()?);
             change.log_content = patch(name, value, "full, redacted or off, or null", mode)?;
         }
+        "allowedRedirectUrls" => {
+            let rule = "an array of origins like https://app.example.com, or null";
+            change.allowed_redirect_urls = patch(name, value, rule, texts)?;
+        }
         _ => return read_app(change, name, ours, value),
     }
     Ok(())
@@ -141,6 +147,10 @@ fn patch<T>(name: &str, value: &Value, rule: &str, read: impl Fn(&Value) -> Opti
 
 fn text(value: &Value) -> Option<String> {
     value.as_str().map(str::to_owned)
+}
+
+fn texts(value: &Value) -> Option<Vec<String>> {
+    value.as_array()?.iter().map(text).collect()
 }
 
 fn buckets(value: &Value) -> Option<Vec<Bucket>> {

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use crate::error::{Error, Result};
 use crate::metadata::Metadata;
 
-/// The most conditions in one expression.
+/// The most conditions in one expression, empty groups included.
 pub const MAX_CONDITIONS: usize = 200;
 /// The deepest nesting of groups.
 pub const MAX_DEPTH: usize = 8;
@@ -154,10 +154,7 @@ fn parse_node(value: &Value, path: &str, depth: usize, conditions: &mut usize) -
     };
     let group = object.keys().find(|key| *key == "AND" || *key == "OR");
     let Some(name) = group else {
-        *conditions += 1;
-        if *conditions > MAX_CONDITIONS {
-            return Err(invalid("filters", &format!("at most {MAX_CONDITIONS} conditions")));
-        }
+        count(conditions)?;
         return parse_condition(object, path).map(Filter::Condition);
     };
     if object.len() != 1 {
@@ -169,12 +166,25 @@ fn parse_node(value: &Value, path: &str, depth: usize, conditions: &mut usize) -
     let Value::Array(items) = &object[name] else {
         return Err(invalid(&format!("{path}.{name}"), "an array of conditions or groups"));
     };
+    if items.is_empty() {
+        // So that the conditions bound the groups as well.
+        count(conditions)?;
+    }
     let parts = items
         .iter()
         .enumerate()
         .map(|(i, item)| parse_node(item, &format!("{path}.{name}[{i}]"), depth + 1, conditions))
         .collect::<Result<Vec<_>>>()?;
     Ok(if name == "AND" { Filter::And(parts) } else { Filter::Or(parts) })
+}
+
+/// Counts one more condition, or an empty group.
+fn count(conditions: &mut usize) -> Result<()> {
+    *conditions += 1;
+    if *conditions > MAX_CONDITIONS {
+        return Err(invalid("filters", &format!("at most {MAX_CONDITIONS} conditions")));
+    }
+    Ok(())
 }
 
 fn parse_condition(object: &Map<String, Value>, path: &str) -> Result<Condition> {

@@ -4,6 +4,7 @@ mod app;
 mod bucket;
 mod change;
 mod items;
+mod redirects;
 mod trusted;
 
 use std::collections::BTreeMap;
@@ -43,6 +44,9 @@ pub struct Settings {
     pub trusted_sources: Option<TrustedSources>,
     /// What the request log keeps of requests and answers.
     pub log_content: LogContent,
+    /// The origins that connections may send browsers to; all where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allowed_redirect_urls: Option<Vec<String>>,
     /// The organization's own OAuth apps.
     pub apps: BTreeMap<Provider, OAuthApp>,
 }
@@ -115,6 +119,11 @@ impl Settings {
         let parts = [container, filter, self.workspace_prompt.as_deref()];
         let parts: Vec<&str> = parts.into_iter().flatten().filter(|part| !part.trim().is_empty()).collect();
         (!parts.is_empty()).then(|| parts.join("\n"))
+    }
+
+    /// Whether connections may send browsers to an origin, as browsers write it.
+    pub fn allows_redirect_to(&self, origin: &str) -> bool {
+        redirects::allows(self.allowed_redirect_urls.as_deref().unwrap_or_default(), origin)
     }
 
     /// The names of the secrets that the vault has for these settings.

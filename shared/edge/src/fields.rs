@@ -126,11 +126,26 @@ pub fn optional_object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     Ok(Option::<Named<T>>::deserialize(deserializer)?.map(|named| named.0))
 }
 
+/// The most entries of a list in a request, where nothing else is said: each may cost a read.
+pub const MAX_ENTRIES: usize = 100;
+
+/// Checks that a list in a request has at most `most` entries.
+///
+/// # Errors
+/// [`Error::Invalid`] about `field`.
+pub fn bounded<T>(field: &str, list: &[T], most: usize) -> Result<()> {
+    if list.len() > most {
+        return Err(Error::invalid_field(field, format!("at most {most} entries, not {}", list.len())));
+    }
+    Ok(())
+}
+
 /// The containers a request is about, from `containerTag` and the older `containerTags`.
 ///
 /// # Errors
-/// [`Error::Invalid`] for a tag outside the pattern.
+/// [`Error::Invalid`] for a tag outside the pattern, or more than [`MAX_ENTRIES`] of them.
 pub fn scope(one: Option<&str>, many: Option<&[String]>) -> Result<Scope> {
+    bounded("containerTags", many.unwrap_or_default(), MAX_ENTRIES)?;
     let mut tags = Vec::new();
     for text in one.into_iter().chain(many.into_iter().flatten().map(String::as_str)) {
         let tag = ContainerTag::parse(text)?;

@@ -19,8 +19,8 @@ pub use auth::{
 pub use error::{ApiError, ApiResult};
 pub use extract::{Json, JsonParts, Path, Query, parse_fields};
 pub use fields::{
-    Order, Pagination, SortField, count, flexible_bool, object, object_text, optional_object, own_tag, scope,
-    tag_of,
+    MAX_ENTRIES, Order, Pagination, SortField, bounded, count, flexible_bool, object, object_text,
+    optional_object, own_tag, scope, tag_of,
 };
 pub use memories::{MemoryEntry, MemoryVersion, review_status};
 pub use record::{note_body, request_id};

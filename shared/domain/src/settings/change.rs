@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{AppChange, Bucket, ItemRules, LogContent, NewSecret, Provider, Settings, TrustedSources};
+use super::{
+    AppChange, Bucket, ItemRules, LogContent, NewSecret, Provider, Settings, TrustedSources, redirects,
+};
 use crate::error::{Error, Result};
 use crate::patch::Patch;
 
@@ -32,6 +34,8 @@ pub struct SettingsChange {
     pub trusted_sources: Patch<TrustedSources>,
     /// What the request log keeps.
     pub log_content: Patch<LogContent>,
+    /// The origins that connections may send browsers to.
+    pub allowed_redirect_urls: Patch<Vec<String>>,
     /// The organization's own apps.
     pub apps: BTreeMap<Provider, AppChange>,
 }
@@ -62,6 +66,11 @@ impl SettingsChange {
             Patch::Clear => settings.log_content = LogContent::default(),
             Patch::Set(content) => settings.log_content = content,
         }
+        let redirects = match &self.allowed_redirect_urls {
+            Patch::Set(origins) => Patch::Set(redirects::checked(origins)?),
+            same => same.clone(),
+        };
+        redirects.apply(&mut settings.allowed_redirect_urls);
         self.apply_filter(settings)?;
         for (provider, change) in &self.apps {
             change.apply(*provider, settings.apps.entry(*provider).or_default())?;

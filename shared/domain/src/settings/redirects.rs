@@ -1,0 +1,118 @@
+//! Where connections may send browsers in the end.
+
+use crate::error::{Error, Result};
+
+/// The most entries of the list.
+const MAX_ENTRIES: usize = 50;
+/// The longest entry: a host has at most 253 characters.
+const MAX_ENTRY: usize = 270;
+/// The field of the settings.
+const FIELD: &str = "allowedRedirectUrls";
+const RULE: &str = "origins like https://app.example.com or https://*.example.com, with a port if it is not the usual one; http for this machine only";
+
+/// Checks a list of origins; the list as it is stored and compared.
+///
+/// # Errors
+/// [`Error::Invalid`] with the rule.
+pub(super) fn checked(origins: &[String]) -> Result<Vec<String>> {
+    if origins.len() > MAX_ENTRIES {
+        return Err(Error::invalid_field(FIELD, format!("at most {MAX_ENTRIES} origins")));
+    }
+    let read = |origin: &String| normal(origin).ok_or_else(|| Error::invalid_field(FIELD, RULE));
+    origins.iter().map(read).collect()
+}
+
+/// An origin as browsers write it; nothing if it is none.
+fn normal(origin: &str) -> Option<String> {
+    let origin = origin.trim().trim_end_matches('/').to_lowercase();
+    if origin.len() > MAX_ENTRY {
+        return None;
+    }
+    let (scheme, rest) = origin.split_once("://")?;
+    let usual_port = match scheme {
+        "https" => ":443",
+        "http" => ":80",
+        _ => return None,
+    };
+    let rest = rest.strip_suffix(usual_port).unwrap_or(rest);
+    let (host, port) = match rest.rsplit_once(':') {
+        Some((host, port)) if !port.ends_with(']') => (host, Some(port)),
+        _ => (rest, None),
+    };
+    let is_port = port.is_none_or(|port| port.parse::<u16>().is_ok_and(|port| port > 0));
+    let is_loopback = ["localhost", "127.0.0.1", "[::1]"].contains(&host);
+    let name = host.strip_prefix("*.").unwrap_or(host);
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-.".contains(&byte);
+    // A pattern for all of a top-level domain would be one for everybody.
+    let is_named = name.bytes().all(is_plain)
+        && name.split('.').all(|part| !part.is_empty())
+        && (name.contains('.') || name == host);
+    let is_good = is_port && (is_loopback || is_named && scheme == "https");
+    is_good.then(|| format!("{scheme}://{rest}"))
+}
+
+/// Whether an origin, as browsers write it, is one of the list. An empty list has all.
+pub(super) fn allows(origins: &[String], origin: &str) -> bool {
+    let matches = |allowed: &String| match allowed.split_once("://*.") {
+        None => allowed == origin,
+        Some((scheme, domain)) => origin
+            .strip_prefix(scheme)
+            .and_then(|rest| rest.strip_prefix("://"))
+            .and_then(|host| host.strip_suffix(domain))
+            .is_some_and(|below| below.len() > 1 && below.ends_with('.')),
+    };
+    origins.is_empty() || origins.iter().any(matches)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn origins_are_stored_as_browsers_write_them() {
+        for (sent, stored) in [
+            ("https://app.example.com", Some("https://app.example.com")),
+            (" HTTPS://App.Example.com:443/ ", Some("https://app.example.com")),
+            ("https://*.example.com:8443", Some("https://*.example.com:8443")),
+            ("http://localhost:3000", Some("http://localhost:3000")),
+            ("http://[::1]:80", Some("http://[::1]")),
+            ("http://app.example.com", None),
+            ("https://*.com", None),
+            ("https://*", None),
+            ("https://a.*.com", None),
+            ("https://app.example.com/path", None),
+            ("https://user@app.example.com", None),
+            ("https://app.example.com:0", None),
+            ("https://app.example.com:port", None),
+            ("https://", None),
+            ("app.example.com", None),
+            ("javascript:alert(1)", None),
+        ] {
+            assert_eq!(normal(sent).as_deref(), stored, "{sent}");
+        }
+        assert!(checked(&vec!["https://a.example".to_owned(); 50]).is_ok());
+        assert!(checked(&vec!["https://a.example".to_owned(); 51]).is_err());
+    }
+
+    #[test]
+    fn a_star_stands_for_what_lies_below() {
+        let list = ["https://app.example.com".to_owned(), "https://*.example.org:8443".to_owned()];
+        for good in ["https://app.example.com", "https://a.example.org:8443", "https://a.b.example.org:8443"]
+        {
+            assert!(allows(&list, good), "{good}");
+        }
+        for bad in [
+            "https://example.org:8443",
+            "https://.example.org:8443",
+            "https://a.example.org",
+            "http://a.example.org:8443",
+            "https://evilexample.org:8443",
+            "https://app.example.com:8443",
+            "https://app.example.com.evil.example",
+            "null",
+        ] {
+            assert!(!allows(&list, bad), "{bad}");
+        }
+        assert!(allows(&[], "https://anywhere.example"));
+    }
+}
