@@ -88,3 +88,40 @@ async fn without_a_selection_nothing_is_synchronized() {
     client.app.settle().await.expect("work that ends");
     assert_eq!(client.paths().await, [""; 0]);
 }
+
+#[tokio::test]
+async fn browsers_are_sent_only_where_the_organization_permits_it() {
+    let client = Client::new().await;
+    let create = async |address: &str| {
+        client.post("/v3/connections/cloud-drive", json!({"containerTag": TAG, "redirectUrl": address})).await
+    };
+    let connection = create("https://anywhere.example/done").await;
+    assert_eq!(connection.status, 200, "{}", connection.body);
+    let id = connection.body["id"].as_str().expect("an id").to_owned();
+    let allowed = json!({"allowedRedirectUrls": ["https://*.example.com", "https://app.example.org"]});
+    assert_eq!(client.app.call("PATCH", "/v3/settings", &client.key, &allowed).await.status, 200);
+    for good in ["https://app.example.com/done?x=1", "https://app.example.org:443/"] {
+        let answer = create(good).await;
+        assert_eq!(answer.status, 200, "{good}: {}", answer.body);
+    }
+    for bad in [
+        "https://anywhere.example/done",
+        "https://example.com",
+        "https://app.example.com.evil.example",
+        "https://app.example.org:8443",
+        "http://localhost:3000",
+    ] {
+        let reconnect = format!("/v3/connections/{id}/reconnect");
+        let picker = format!("/v3/connections/{id}/cloud-drive/hosted-picker");
+        let answers = [
+            ("redirectUrl", create(bad).await),
+            ("redirectUrl", client.post(&reconnect, json!({"redirectUrl": bad})).await),
+            ("returnUrl", client.post(&picker, json!({"returnUrl": bad})).await),
+        ];
+        for (field, answer) in answers {
+            assert_eq!(answer.status, 400, "{bad}: {}", answer.body);
+            let error = answer.body["error"].as_str().unwrap_or_default();
+            assert!(error.starts_with(field) && error.contains("allowedRedirectUrls"), "{error}");
+        }
+    }
+}
