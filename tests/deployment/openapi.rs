@@ -74,10 +74,9 @@ fn visit_schemas<'a>(
     visit: &mut impl FnMut(&str, &'a Value),
 ) {
     visit(place, schema);
-    // Filters contain filters; the first levels tell of all.
+    // Once each: filters contain filters.
     if let Some(reference) = schema["$ref"].as_str()
-        && place.len() < 200
-        && seen.insert(format!("{place} {reference}"))
+        && seen.insert(reference.to_owned())
     {
         let target = document.pointer(&reference[1..]).expect("a component");
         visit_schemas(document, (place, target), seen, visit);
@@ -122,7 +121,7 @@ fn every_list_in_a_request_has_a_most() {
             });
         }
     }
-    assert!(lists > 60, "{lists} lists were found");
+    assert!(lists > 25, "{lists} lists were found");
     assert_eq!(endless, Vec::<String>::new());
 }
 
