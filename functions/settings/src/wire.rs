@@ -10,7 +10,7 @@ use domain::{Bucket, Error, Patch, Result, Secret, Settings};
 use serde_json::{Map, Value, json};
 
 /// The settings beside those of providers.
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 10] = [
     "chunkSize",
     "profileBuckets",
     "shouldLLMFilter",
