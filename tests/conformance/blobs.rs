@@ -13,6 +13,7 @@ promises!(
     deleting_is_final_and_repeatable,
     objects_are_listed_by_their_prefix,
     many_are_deleted_at_once,
+    what_is_stored_first_stays,
 );
 
 /// Sizes around the border between a record and an object.
@@ -28,6 +29,21 @@ fn noise(size: usize) -> Bytes {
         (state >> 24) as u8
     };
     (0..size).map(|_| next()).collect()
+}
+
+async fn what_is_stored_first_stays(setting: &Setting) {
+    let put = async |bytes: &'static [u8]| {
+        let bytes = Bytes::from_static(bytes);
+        let stored = async || setting.ctx().blobs.put_first(&setting.alpha, "first", bytes.clone()).await;
+        again(stored).await.expect("what is there")
+    };
+    let all = join_all([&b"one"[..], b"two", b"three"].map(put)).await;
+    assert!(all.iter().all(|bytes| *bytes == all[0]), "{all:?}");
+    assert_eq!(put(b"four").await, all[0]);
+    assert_eq!(
+        get(setting, &setting.alpha, &[BlobRef::Object("first".into())]).await,
+        [Some(all[0].clone())]
+    );
 }
 
 async fn put(setting: &Setting, path: &str, bytes: &Bytes) -> BlobRef {

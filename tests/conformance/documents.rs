@@ -1,7 +1,8 @@
 //! [`domain::ports::Documents`]: records, their revisions and their stages.
 
 use domain::document::{Document, Extracted, Failure, FailureCode};
-use domain::{ContainerId, CustomId, DocumentId, Metadata, PortError, Revision, Status, Timestamp};
+use domain::ports::{Beginning, PortResult, Repeat};
+use domain::{Change, ContainerId, CustomId, DocumentId, Metadata, PortError, Revision, Status, Timestamp};
 use futures::future::join_all;
 use serde_json::json;
 
@@ -12,6 +13,10 @@ promises!(
     a_record_is_read_back_whole,
     a_write_holds_only_over_the_expected_revision,
     of_many_writes_at_the_same_time_one_holds,
+    a_document_begins_only_where_nothing_else_of_its_kind_lives,
+    of_many_that_begin_in_each_others_places_one_does,
+    a_request_makes_its_document_once,
+    a_body_is_kept_for_the_newest_unfinished_revision_only,
     a_stage_holds_only_for_the_newest_unfinished_revision,
     a_failure_ends_a_revision_and_keeps_what_is_served,
     a_replacement_that_read_before_a_commit_is_refused,
@@ -61,6 +66,92 @@ async fn a_write_holds_only_over_the_expected_revision(setting: &Setting) {
     setting.accept(&second, Some(&first.revision)).await.expect("our own write again");
     assert!(conflict(setting.accept(&replaced(&first), Some(&first.revision)).await), "it was replaced");
     assert_eq!(setting.record(&first.id).await, Some(second));
+}
+
+/// Writes the record of a document that begins.
+async fn begin(setting: &Setting, document: &Document, beginning: &Beginning) -> PortResult<()> {
+    again(async || setting.ctx().documents.begin(&setting.alpha, document, beginning).await).await
+}
+
+fn beside(rivals: &[&Document]) -> Beginning {
+    Beginning { rivals: rivals.iter().map(|rival| rival.id.clone()).collect(), request: None }
+}
+
+async fn a_document_begins_only_where_nothing_else_of_its_kind_lives(setting: &Setting) {
+    let container = ContainerId::random();
+    let conflict = |result| matches!(result, Err(PortError::Conflict));
+    let (first, second) =
+        (setting.composed(&container, "First.").await, setting.composed(&container, "Second.").await);
+    begin(setting, &first, &beside(&[&second])).await.expect("a first record");
+    begin(setting, &first, &beside(&[&second])).await.expect("our own write again");
+    assert!(conflict(begin(setting, &second, &beside(&[&first])).await), "the other lives");
+    assert!(conflict(begin(setting, &replaced(&first), &beside(&[&second])).await), "it has begun");
+    assert_eq!(setting.record(&second.id).await, None, "a refused write changes nothing");
+    let superseded =
+        Document { superseded_by: Some(second.id.clone()), ..setting.composed(&container, "Old.").await };
+    setting.accept(&superseded, None).await.expect("a record");
+    let third = setting.composed(&container, "Third.").await;
+    begin(setting, &third, &beside(&[&superseded])).await.expect("what is superseded is in nobody's way");
+}
+
+async fn of_many_that_begin_in_each_others_places_one_does(setting: &Setting) {
+    let container = ContainerId::random();
+    let mut all = Vec::new();
+    for number in 0..6 {
+        all.push(setting.composed(&container, &format!("Number {number}.")).await);
+    }
+    let begun = all.iter().map(|document| {
+        let rivals: Vec<&Document> = all.iter().filter(|other| other.id != document.id).collect();
+        async move { begin(setting, document, &beside(&rivals)).await }
+    });
+    join_all(begun).await;
+    let mut living = 0;
+    for document in &all {
+        living += usize::from(setting.record(&document.id).await.is_some());
+    }
+    assert!(living <= 1, "{living} live");
+}
+
+async fn a_request_makes_its_document_once(setting: &Setting) {
+    let (container, now) = (ContainerId::random(), setting.now());
+    let made = setting.composed(&container, "Made.").await;
+    let repeat = Repeat { document: made.id.clone(), digest: "d".into(), made: None };
+    let remember = async || {
+        let until = now.plus_seconds(120);
+        again(async || {
+            setting.ctx().repeats.remember(&setting.alpha, "k", repeat.clone(), None, now, until).await
+        })
+        .await
+    };
+    let once = Beginning { rivals: Vec::new(), request: Some("k".into()) };
+    assert!(begin(setting, &made, &once).await.is_err(), "nothing is remembered of this request");
+    assert_eq!(remember().await.expect("an answer").made, None);
+    begin(setting, &made, &once).await.expect("a first record");
+    assert_eq!(remember().await.expect("an answer").made, Some(made.id.clone()));
+    setting.commit(&container, 0, &[Change::Remove(Box::new(made.clone()))]).await;
+    let late = Document { revision: Revision::random(), ..made.clone() };
+    assert!(
+        matches!(begin(setting, &late, &once).await, Err(PortError::Conflict)),
+        "it was made and deleted"
+    );
+    assert_eq!(setting.record(&made.id).await, None);
+}
+
+async fn a_body_is_kept_for_the_newest_unfinished_revision_only(setting: &Setting) {
+    let first = setting.accepted(&ContainerId::random(), "First.").await;
+    let keep = async |document: &Document| {
+        again(async || setting.ctx().documents.keep_body(&setting.alpha, document).await)
+            .await
+            .expect("an answer")
+    };
+    let mut kept = first.clone();
+    kept.body.size = 77;
+    assert!(keep(&kept).await);
+    assert_eq!(setting.record(&first.id).await.expect("a record").body, kept.body);
+    let second = replaced(&first);
+    setting.accept(&second, Some(&first.revision)).await.expect("a replacement");
+    assert!(!keep(&kept).await, "another revision came");
+    assert_eq!(setting.record(&first.id).await.expect("a record").body, second.body);
 }
 
 async fn of_many_writes_at_the_same_time_one_holds(setting: &Setting) {

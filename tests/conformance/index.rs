@@ -216,7 +216,7 @@ async fn the_head_counts_what_search_serves(setting: &Setting) {
     setting.commit(&container, 3, &[Change::Create(Box::new(made)), remove(&b)]).await;
     assert_eq!(counted(&container).await, Some(2), "one came, one went");
     let to = Box::new(setting.composed(&other, "A.").await);
-    setting.commit(&container, 4, &[Change::Move { from: Box::new(a), to }]).await;
+    setting.commit(&container, 4, &[Change::Move { from: Box::new(a), to, rivals: Vec::new() }]).await;
     assert_eq!((counted(&container).await, counted(&other).await), (Some(1), None));
     // A head from before documents were counted stays one.
     let unknown = IndexHead { documents: None, ..setting.head(&container).await };

@@ -9,6 +9,7 @@ use crate::setting::{Setting, again};
 promises!(
     a_lease_keeps_others_out_until_it_ends,
     postponing_ends_a_lease,
+    waiting_for_a_file_uses_up_no_attempt,
     what_is_over_or_replaced_or_deleted_is_gone,
     of_many_claims_at_the_same_time_one_holds,
 );
@@ -33,6 +34,23 @@ async fn postponing_ends_a_lease(setting: &Setting) {
     let postpone = async || ports.postpone(&setting.alpha, &document.id, &document.revision, later).await;
     assert!(again(postpone).await.expect("an answer"));
     assert!(matches!(setting.claim(&document).await, Claim::Mine(_)));
+}
+
+async fn waiting_for_a_file_uses_up_no_attempt(setting: &Setting) {
+    let document = setting.accepted(&ContainerId::random(), "Words.").await;
+    let (ports, later) = (&setting.ctx().documents, setting.now().plus_seconds(500));
+    for _ in 0..3 {
+        let Claim::Mine(mine) = setting.claim(&document).await else { panic!("nobody has it") };
+        assert_eq!(mine.attempts, 1);
+        assert!(again(async || ports.wait_on(&setting.alpha, &mine, later).await).await.is_ok());
+        let waiting = setting.record(&document.id).await.expect("a record");
+        assert_eq!((waiting.status, waiting.attempts), (Status::Queued, 0));
+    }
+    let Claim::Mine(old) = setting.claim(&document).await else { panic!("nobody has it") };
+    setting.app.world.clock.advance_seconds(100);
+    let Claim::Mine(new) = setting.claim(&document).await else { panic!("the lease has ended") };
+    assert!(!again(async || ports.wait_on(&setting.alpha, &old, later).await).await.expect("an answer"));
+    assert_eq!(setting.record(&document.id).await.as_ref(), Some(&*new), "it is another worker's by now");
 }
 
 async fn what_is_over_or_replaced_or_deleted_is_gone(setting: &Setting) {

@@ -11,7 +11,7 @@ use crate::shape::{Faults, ok, refused};
 use crate::uploads::{begin, store};
 
 /// The address of a document's file.
-async fn url(client: &Client, id: &str) -> String {
+pub(crate) async fn url(client: &Client, id: &str) -> String {
     let answer = client.get(&format!("/v3/documents/{id}/file-url")).await;
     ok(answer, &json!({"url": "string"}))["url"].as_str().expect("an address").to_owned()
 }
@@ -22,7 +22,7 @@ fn request<B>(url: &str, body: B) -> Request<B> {
 }
 
 /// What a stranger gets from an address: the status and the bytes.
-async fn fetch(client: &Client, url: &str) -> (StatusCode, Bytes) {
+pub(crate) async fn fetch(client: &Client, url: &str) -> (StatusCode, Bytes) {
     let answer = client.app.send(request(url, Body::empty())).await;
     let direct = client.app.world.services.call_public(request(url, Bytes::new())).await;
     assert_eq!(answer.status, direct.status(), "the route leads there");

@@ -30,6 +30,7 @@ mod fairness;
 mod files;
 mod filters;
 mod freshness;
+mod identity;
 mod inferred;
 mod interleave;
 mod irrelevant;

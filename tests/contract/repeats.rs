@@ -69,6 +69,59 @@ async fn content_that_was_deleted_can_be_sent_again_at_once() {
 }
 
 #[tokio::test]
+async fn content_that_was_changed_since_can_be_sent_again_at_once() {
+    let client = Client::new().await;
+    let body = json!({"content": "The heron X."});
+    let first = client.add(body.clone()).await;
+    client.update(&first, json!({"content": "The heron Y."})).await;
+    let second = client.add(body.clone()).await;
+    assert_ne!(second, first, "what was sent would be nowhere");
+    assert_eq!(client.document(&second).await["content"], "The heron X.");
+    assert_eq!(client.add(body.clone()).await, second, "and this one is the document of a retry now");
+    client.update(&first, json!({"customId": "moved"})).await;
+    client.update(&second, json!({"customId": "moved-too"})).await;
+    let third = client.add(body.clone()).await;
+    assert_eq!(client.document(&third).await["content"], "The heron X.");
+    client.update(&third, json!({"metadata": {"n": 2}})).await;
+    assert_eq!(client.add(body).await, third, "its content is still what was sent");
+}
+
+#[tokio::test]
+async fn an_idempotency_key_never_brings_a_deleted_document_back() {
+    let client = Client::new().await;
+    let body = json!({"content": "Under a key.", "containerTag": "a"});
+    let first = ok(send_as(&client, "order-1", &body).await, &accepted())["id"].clone();
+    let first = first.as_str().expect("an id");
+    client.settle().await;
+    assert_eq!(client.delete(&format!("/v3/documents/{first}")).await.status, 204);
+    for _ in 0..2 {
+        refused(&send_as(&client, "order-1", &body).await, 409, "ConflictError", "was deleted or moved");
+    }
+    assert!(client.listed(json!({})).await.is_empty());
+    let again = ok(send_as(&client, "order-2", &body).await, &accepted())["id"].clone();
+    assert_eq!(
+        client.listed(json!({})).await,
+        [again.as_str().expect("an id")],
+        "another key is another request"
+    );
+}
+
+#[tokio::test]
+async fn an_idempotency_key_tells_what_became_of_its_document() {
+    let client = Client::new().await;
+    let body = json!({"content": "Under a key."});
+    let first = ok(send_as(&client, "order-1", &body).await, &accepted())["id"].clone();
+    let first = first.as_str().expect("an id");
+    client.settle().await;
+    client.update(first, json!({"content": "Changed since."})).await;
+    assert_eq!(ok(send_as(&client, "order-1", &body).await, &accepted())["id"], first);
+    client.settle().await;
+    assert_eq!(client.document(first).await["content"], "Changed since.");
+    client.update(first, json!({"customId": "moved"})).await;
+    refused(&send_as(&client, "order-1", &body).await, 409, "ConflictError", "was deleted or moved");
+}
+
+#[tokio::test]
 async fn the_same_file_within_two_minutes_is_the_same_document() {
     let client = Client::new().await;
     let mut ids = Vec::new();

@@ -1,13 +1,16 @@
 //! `POST /v3/documents/file/uploads`: a form by which the client stores a file itself.
 
 use axum::body::Body;
-use domain::BlobRef;
+use domain::ports::Arrival;
+use domain::usecase::file_arrived;
+use domain::{BlobRef, Status};
 use http::Request;
 use serde_json::{Value, json};
 use testkit::{Answer, PUBLIC_URL, multipart};
 
 use crate::client::{Client, fixture};
 use crate::shape::{Faults, accepted, failure, full, ok, refused, with};
+use crate::steps::{process_only, send_late_messages};
 
 const MAX_BYTES: u64 = 50 * 1024 * 1024;
 
@@ -165,6 +168,70 @@ async fn a_form_that_is_used_twice_changes_nothing() {
     client.settle().await;
     assert_eq!(client.document(&id(&form)).await, before);
     assert_eq!(client.found("words").await, ["Some words."]);
+}
+
+#[tokio::test]
+async fn a_form_that_is_used_again_with_another_file_swaps_nothing() {
+    let client = Client::new().await;
+    for is_done in [true, false] {
+        let form = begin(&client, json!({"fileName": "a.txt", "containerTag": format!("t{is_done}")})).await;
+        let id = id(&form);
+        store(&client, &form, b"The first words.").await;
+        if is_done {
+            client.settle().await;
+        } else {
+            // Processed, and not yet committed.
+            let path = client.record(&id).await.expect("a record").body.blob.path().to_owned();
+            let arrival = Arrival { org: client.tenant.org().clone(), path };
+            file_arrived(&client.app.system.ctx, &arrival).await.expect("a message");
+            assert_eq!(process_only(&client).await, 1);
+        }
+        store(&client, &form, b"Other words that were swapped in.").await;
+        client.settle().await;
+        assert_eq!(client.document(&id).await["content"], "The first words.");
+        let url = crate::files::url(&client, &id).await;
+        assert_eq!(crate::files::fetch(&client, &url).await.1, "The first words.");
+        // What is processed again is the same file as well.
+        client.update(&id, json!({"taskType": "superrag"})).await;
+        client.settle().await;
+        assert_eq!(client.document(&id).await["content"], "The first words.");
+        let record = client.record(&id).await.expect("a record");
+        let folder = record.body.blob.path().rsplit_once('/').expect("a folder").0.to_owned();
+        let objects =
+            client.app.system.ctx.blobs.objects(&client.tenant, &folder, 10).await.expect("objects");
+        assert!(!objects.iter().any(|(path, _)| path.ends_with("/upload")), "{objects:?}");
+        assert_eq!(record.body.size, "The first words.".len() as u64);
+    }
+}
+
+#[tokio::test]
+async fn restarts_while_a_document_waits_for_its_file_use_up_no_attempts() {
+    let client = Client::new().await;
+    let form = begin(&client, json!({"fileName": "a.txt"})).await;
+    let record = client.record(&id(&form)).await.expect("a record");
+    for _ in 0..12 {
+        // As after a restart: the message comes again, and a worker takes the document.
+        send_late_messages(&client, &record).await;
+        while client.app.turn().await > 0 {}
+        let waiting = client.record(&id(&form)).await.expect("a record");
+        assert_eq!((waiting.status, waiting.attempts), (Status::Queued, 0));
+    }
+    let (ctx, tenant) = (&client.app.system.ctx, &client.tenant);
+    for _ in 0..12 {
+        // A worker that is killed while it looks for the file.
+        let now = ctx.clock.now();
+        ctx.documents
+            .claim(tenant, &record.id, &record.revision, now, now.plus_seconds(20))
+            .await
+            .expect("a claim");
+        client.app.world.clock.advance_seconds(21);
+    }
+    send_late_messages(&client, &record).await;
+    while client.app.turn().await > 0 {}
+    assert_eq!(client.record(&id(&form)).await.expect("a record").status, Status::Queued, "it still waits");
+    store(&client, &form, b"Some words.").await;
+    client.settle().await;
+    assert_eq!(client.document(&id(&form)).await["status"], "done");
 }
 
 #[tokio::test]

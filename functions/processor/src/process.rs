@@ -5,7 +5,7 @@ use domain::BlobRef;
 use domain::Pack;
 use domain::document::{Extracted, Learned};
 use domain::ports::{Claim, OVERDUE_AFTER_SECONDS, Stored};
-use domain::usecase::present_tag;
+use domain::usecase::{keep_file, present_tag};
 use domain::{
     Ctx, Document, DocumentId, Envelope, Failure, FailureCode, Job, Result, Revision, Statements, Status,
     Tenant, Timestamp,
@@ -44,7 +44,9 @@ pub(crate) async fn process(
     let Claim::Mine(mut document) = claim else {
         return Ok(());
     };
-    if document.attempts > MAX_ATTEMPTS {
+    // While it only waits for its file, every restart of a server looks for that.
+    let waits = document.body.awaited_until.is_some_and(|until| until > now);
+    if document.attempts > MAX_ATTEMPTS && !waits {
         let message = format!("processing was begun {MAX_ATTEMPTS} times and never finished");
         return fail(ctx, tenant, &document, FailureCode::ProcessingFailed, message).await;
     }
@@ -77,6 +79,9 @@ async fn run(ctx: &Ctx, readers: &Readers, tenant: &Tenant, document: &mut Docum
         Stored::Intact(body) => body,
         Stored::Missing => return without_body(ctx, tenant, document).await,
         Stored::Damaged => return fail_damaged(ctx, tenant, document).await,
+    };
+    let Some(body) = keep_file(ctx, tenant, document, body).await? else {
+        return Ok(());
     };
     let text = match readers.read(document, &body).await {
         Ok(text) => text,
@@ -131,10 +136,8 @@ async fn fail_damaged(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result
 
 /// Puts a document back whose file has not arrived yet; its arrival sends it again, or else its time does.
 async fn wait_for_file(ctx: &Ctx, tenant: &Tenant, document: &Document, until: Timestamp) -> Result<()> {
-    if advance(ctx, tenant, document, Status::Queued).await? {
-        let overdue_at = until.plus_seconds(OVERDUE_AFTER_SECONDS);
-        ctx.documents.postpone(tenant, &document.id, &document.revision, overdue_at).await?;
-    }
+    let overdue_at = until.plus_seconds(OVERDUE_AFTER_SECONDS);
+    ctx.documents.wait_on(tenant, document, overdue_at).await?;
     // It may have arrived while this worker held the document, and its message found it taken.
     let body = ctx.blobs.read(tenant, std::slice::from_ref(&document.body.blob)).await?.pop();
     if body.is_some_and(|body| body != Stored::Missing) {

@@ -143,6 +143,26 @@ impl Blobs for AwsBlobs {
         Ok(BlobRef::Object(path.to_owned()))
     }
 
+    async fn put_first(&self, tenant: &Tenant, path: &str, bytes: Bytes) -> PortResult<Bytes> {
+        let put =
+            self.s3.put_object().bucket(&self.bucket).key(keys::object(tenant, path)).if_none_match("*");
+        let Err(error) = put.body(bytes.clone().into()).send().await else {
+            return Ok(bytes);
+        };
+        let status = error.raw_response().map(|response| response.status().as_u16());
+        match status {
+            // Our own first try, if its answer was lost, or another's.
+            Some(412) => match self.get_object(tenant, path).await? {
+                Stored::Intact(bytes) => Ok(bytes),
+                Stored::Missing => Err(PortError::Unavailable(Box::new(error))),
+                Stored::Damaged => Err(PortError::Corrupt(format!("the blob {path}"))),
+            },
+            // Another one is just being stored.
+            Some(409) => Err(PortError::Unavailable(Box::new(error))),
+            _ => Err(port_error(error)),
+        }
+    }
+
     async fn read(&self, tenant: &Tenant, blobs: &[BlobRef]) -> PortResult<Vec<Stored>> {
         let mut found = vec![Stored::Missing; blobs.len()];
         let (mut inline, mut objects) = (Vec::new(), Vec::new());

@@ -2,6 +2,7 @@
 //!
 //! Two sparse indexes hang on it: `by-container` for listings, and `due` while the document is unfinished.
 
+mod begin;
 mod scan;
 mod shape;
 
@@ -16,7 +17,7 @@ use aws_sdk_dynamodb::types::{
     AttributeValue, Put, ReturnValue, ReturnValuesOnConditionCheckFailure as OnFailure, TransactWriteItem,
 };
 use domain::BlobRef;
-use domain::ports::{Claim, Documents, Overdue, PortResult};
+use domain::ports::{Beginning, Claim, Documents, Overdue, PortResult};
 use domain::{ContainerId, Document, DocumentId, Failure, PortError, Revision, Status, Tenant, Timestamp};
 
 use crate::error::{Cancellation, build_error, cancellation, port_error};
@@ -24,10 +25,12 @@ use crate::item::{Read, Table, json, key_item, n, s};
 use crate::keys;
 use crate::purge::purge_put;
 
+pub(crate) use begin::check_free;
 use shape::write_sent;
 pub(crate) use shape::{new_record, read_document};
 
-pub(crate) struct DynamoDocuments(pub(crate) Table);
+/// The tables of the records and of repeated requests.
+pub(crate) struct DynamoDocuments(pub(crate) Table, pub(crate) Table);
 
 /// Nobody has changed the description since it was read; a record that was never edited has no count.
 pub(crate) const EDITED_AS_OFTEN: &str = "(attribute_not_exists(ed) OR ed = :ed)";
@@ -180,12 +183,21 @@ impl Documents for DynamoDocuments {
         if ours { Ok(()) } else { Err(PortError::Conflict) }
     }
 
+    async fn begin(&self, tenant: &Tenant, document: &Document, beginning: &Beginning) -> PortResult<()> {
+        if *beginning == Beginning::default() {
+            return self.accept(tenant, document, None, &[]).await;
+        }
+        self.begin_checked(tenant, document, beginning).await
+    }
+
     async fn describe(&self, tenant: &Tenant, document: &Document, now: Timestamp) -> PortResult<bool> {
         let update = self.0.client.update_item().table_name(&self.0.name);
         let update = update.set_key(Some(key_item(&keys::document(tenant, &document.id))));
         let update = update
             .update_expression(EDIT)
-            .condition_expression(format!("rev = :rev AND attribute_not_exists(idx) AND {EDITED_AS_OFTEN}"))
+            .condition_expression(format!(
+                "rev = :rev AND attribute_not_exists(idx) AND {EDITED_AS_OFTEN} AND {NOT_SUPERSEDED}"
+            ))
             .set_expression_attribute_values(Some(edit_values(document, now)))
             .return_values_on_condition_check_failure(OnFailure::AllOld);
         let Err(error) = update.send().await else {
@@ -243,6 +255,25 @@ impl Documents for DynamoDocuments {
         } else {
             Ok(Claim::Busy)
         }
+    }
+
+    async fn wait_on(&self, tenant: &Tenant, claimed: &Document, overdue_at: Timestamp) -> PortResult<bool> {
+        let set = "SET st = :queued, lease = :zero, qd = :due, att = :att";
+        let update = self.update(tenant, &claimed.id, &claimed.revision, set);
+        let update = update
+            .condition_expression(format!("{UNFINISHED} AND lease = :lease"))
+            .expression_attribute_values(":lease", n(claimed.lease_until.as_millis()))
+            .expression_attribute_values(":queued", s(Status::Queued.as_str()))
+            .expression_attribute_values(":zero", n(0))
+            .expression_attribute_values(":due", s(keys::due_sort(overdue_at)))
+            .expression_attribute_values(":att", n(claimed.attempts.saturating_sub(1)));
+        applied(update).await
+    }
+
+    async fn keep_body(&self, tenant: &Tenant, document: &Document) -> PortResult<bool> {
+        let update = self.update(tenant, &document.id, &document.revision, "SET body = :body, att = :one");
+        let update = update.expression_attribute_values(":one", n(1));
+        applied(update.expression_attribute_values(":body", json(&document.body))).await
     }
 
     async fn advance(

@@ -54,7 +54,7 @@ pub fn ctx(clients: &Clients, names: &Names, clock: Arc<dyn Clock>) -> Ctx {
     Ctx {
         containers: Arc::new(containers::DynamoContainers(records.clone())),
         settings: Arc::new(settings::DynamoSettings(records.clone())),
-        documents: Arc::new(documents::DynamoDocuments(records.clone())),
+        documents: Arc::new(documents::DynamoDocuments(records.clone(), activity.clone())),
         index: Arc::new(index::DynamoIndex(records.clone())),
         blobs: Arc::new(blobs),
         jobs: Arc::new(jobs::SqsJobs::new(clients.sqs.clone(), names)),

@@ -112,6 +112,24 @@ pub struct Body {
     pub sent_at: Option<Timestamp>,
 }
 
+/// The last part of the path at which a client stores a file by a form; the object store tells when it has arrived.
+pub(crate) const UPLOAD: &str = "upload";
+/// The last part of the path at which such a file is kept once it has arrived: no form reaches it.
+const KEPT: &str = "kept";
+
+impl Body {
+    /// Of a file that comes by a form: the other of the two places where it may lie.
+    pub(crate) fn twin(&self) -> Option<BlobRef> {
+        let (folder, name) = self.blob.path().rsplit_once('/')?;
+        let twin = match name {
+            UPLOAD => KEPT,
+            KEPT => UPLOAD,
+            _ => return None,
+        };
+        Some(BlobRef::Object(format!("{folder}/{twin}")))
+    }
+}
+
 /// How a body is to be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "form", rename_all = "lowercase")]

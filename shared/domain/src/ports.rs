@@ -28,7 +28,7 @@ pub use connectors::{
     Fetched, Item, ItemKind, Listing, OAuth, OAuthClient, Permission, View, Watched,
 };
 pub use containers::Containers;
-pub use documents::{Claim, Documents, OVERDUE_AFTER_SECONDS, Overdue};
+pub use documents::{Beginning, Claim, Documents, OVERDUE_AFTER_SECONDS, Overdue};
 pub use index::{Committed, ERASE_AFTER_SECONDS, Index, MAX_CHANGES};
 pub use organization::{Keys, Repeat, Repeats, SettingsStore, Tasks, Vault};
 

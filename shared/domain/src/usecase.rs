@@ -19,6 +19,7 @@ mod manage_keys;
 mod memories;
 mod merge;
 mod orphans;
+mod place;
 mod purge;
 mod rate;
 mod remove;
@@ -48,7 +49,7 @@ pub use counts::{COUNTED_AT_ONCE, COUNTED_EXACTLY, Size, count_documents, measur
 pub use damage::{Damage, Healed, heal_document, inspect, report_damage};
 pub use describe::Description;
 pub use export::{BodyCopy, ContainerCopy, Copied, DocumentCopy, LearnedCopy, ServedCopy, copy_document};
-pub use files::{Upload, begin_upload, file_arrived, file_url};
+pub use files::{Upload, begin_upload, file_arrived, file_url, keep_file};
 pub use find::{
     Naming, Scope, containers, find_document, find_documents, present_tag, read_chunks, read_text,
     with_same_custom_ids,

@@ -6,7 +6,7 @@ use domain::document::Indexed;
 use domain::ports::{Committed, PortResult};
 use domain::{Change, Document, PortError, SearchDocument, Status, Tenant, Timestamp};
 
-use crate::documents::{EDIT, EDITED_AS_OFTEN, NOT_SUPERSEDED, edit_values, new_record};
+use crate::documents::{EDIT, EDITED_AS_OFTEN, NOT_SUPERSEDED, check_free, edit_values, new_record};
 use crate::error::build_error;
 use crate::item::{Table, json, key_item, n, s};
 use crate::keys;
@@ -54,7 +54,11 @@ pub(super) fn change_records(
         Change::Describe(document) => Ok(vec![update(describe(table, tenant, document, now)?)]),
         Change::Remove(document) => Ok(vec![delete(table, tenant, document)?]),
         Change::Create(document) => Ok(vec![create(table, tenant, document)?]),
-        Change::Move { from, to } => Ok(vec![delete(table, tenant, from)?, create(table, tenant, to)?]),
+        Change::Move { from, to, rivals } => {
+            let moved = [delete(table, tenant, from), create(table, tenant, to)];
+            let free = rivals.iter().map(|rival| check_free(table, tenant, rival));
+            moved.into_iter().chain(free).collect()
+        }
         Change::Supersede(document) => Ok(vec![update(supersede(table, tenant, document)?)]),
         Change::Act(_) => Ok(Vec::new()),
     }

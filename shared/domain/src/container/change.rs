@@ -2,6 +2,7 @@
 
 use crate::blob::BlobRef;
 use crate::document::{Document, Extracted, Indexed};
+use crate::ids::DocumentId;
 use crate::memory::MemoryAction;
 
 /// One document's part in a commit.
@@ -21,6 +22,8 @@ pub enum Change {
         from: Box<Document>,
         /// What it becomes: queued, its bytes stored, its id not taken.
         to: Box<Document>,
+        /// Where else a document of its new customId could lie: none lives there.
+        rivals: Vec<DocumentId>,
     },
     /// The document disappears from the index and from listings, and its record stays: another one of its customId is
     /// newer, as they meet in a merge. The record names that one; here it is named already.
@@ -121,11 +124,14 @@ impl Document {
         let served: Vec<&BlobRef> = self.indexed.iter().flat_map(Indexed::blobs).collect();
         let made = [self.pack_path(), self.statements_path()];
         let made = made.into_iter().flat_map(|path| [BlobRef::Inline(path.clone()), BlobRef::Object(path)]);
-        made.chain([self.body.blob.clone()]).filter(|blob| !served.contains(&blob)).collect()
+        let bodies = [Some(self.body.blob.clone()), self.body.twin()].into_iter().flatten();
+        made.chain(bodies).filter(|blob| !served.contains(&blob)).collect()
     }
 
-    /// Whether the newest revision needs these bytes.
+    /// Whether the newest revision needs these bytes, or may come to need them: those of a file that is still awaited will
+    /// be kept beside where the client stores them.
     pub fn uses(&self, blob: &BlobRef) -> bool {
-        self.body.blob == *blob || self.extracted.iter().flat_map(Extracted::blobs).any(|made| made == blob)
+        let is_body = self.body.blob == *blob || self.body.twin().as_ref() == Some(blob);
+        is_body || self.extracted.iter().flat_map(Extracted::blobs).any(|made| made == blob)
     }
 }

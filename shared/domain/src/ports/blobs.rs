@@ -44,6 +44,10 @@ pub trait Blobs: Send + Sync {
     /// Stores bytes as an object of their own, whatever their size, so that a client can fetch them by a signed address.
     async fn put_object(&self, tenant: &Tenant, path: &str, bytes: Bytes) -> PortResult<BlobRef>;
 
+    /// Stores bytes as an object unless there is one at the path; which bytes are there then. Of several who store
+    /// different bytes one is first, and all get those.
+    async fn put_first(&self, tenant: &Tenant, path: &str, bytes: Bytes) -> PortResult<Bytes>;
+
     /// A form with which a client may store one object of 1 to `max_bytes` bytes at `path`, until `until`.
     async fn upload_form(
         &self,

@@ -47,6 +47,16 @@ impl Overdue {
     }
 }
 
+/// What has to hold, beside there being no record yet, for a document to begin.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Beginning {
+    /// Where else a document of its customId could lie: nothing is there, or only what a merge has superseded.
+    pub rivals: Vec<DocumentId>,
+    /// The key under which [`crate::ports::Repeats`] remembers the request: no document with this id was made by it
+    /// before, and from now on one was.
+    pub request: Option<String>,
+}
+
 /// How long a fresh record may wait for its message before the sweeper sends it again.
 pub const OVERDUE_AFTER_SECONDS: i64 = 60;
 
@@ -68,6 +78,11 @@ pub trait Documents: Send + Sync {
         garbage: &[BlobRef],
     ) -> PortResult<()>;
 
+    /// Writes the record of a document that begins, in one transaction with what `beginning` says. Fails with
+    /// [`PortError::Conflict`] when there is a record already, or something else that has to hold does not: whoever asked
+    /// decides again from what is there. Our own earlier write of the same revision counts as success.
+    async fn begin(&self, tenant: &Tenant, document: &Document, beginning: &Beginning) -> PortResult<()>;
+
     /// Replaces what the caller says about a document (metadata, path) and counts the edit, if the stored record still
     /// has its revision and one edit less than `document`; `false` when it has not. For documents that search does not
     /// serve; those that it serves change by a commit.
@@ -83,6 +98,15 @@ pub trait Documents: Send + Sync {
         now: Timestamp,
         lease_until: Timestamp,
     ) -> PortResult<Claim>;
+
+    /// Puts an unfinished revision back to `queued`, as `claimed` with its lease found that its file has not arrived: the
+    /// attempt does not count, and it turns up as overdue after `overdue_at`. `false` when it is no longer wanted, or
+    /// another worker's.
+    async fn wait_on(&self, tenant: &Tenant, claimed: &Document, overdue_at: Timestamp) -> PortResult<bool>;
+
+    /// Records where the bytes of an unfinished revision lie from now on, from which its attempts count anew; `false` when
+    /// it is no longer wanted.
+    async fn keep_body(&self, tenant: &Tenant, document: &Document) -> PortResult<bool>;
 
     /// Moves an unfinished revision to `status`; `false` when it is no longer wanted.
     async fn advance(

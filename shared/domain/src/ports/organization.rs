@@ -72,18 +72,21 @@ pub struct Repeat {
     pub document: DocumentId,
     /// Digest of the first request, to recognize another request under the same idempotency key.
     pub digest: String,
+    /// The document that was made by it in the end, where that is kept ([`crate::ports::Beginning::request`]).
+    pub made: Option<DocumentId>,
 }
 
 /// Recognizes requests that are sent again because an answer was lost.
 #[async_trait]
 pub trait Repeats: Send + Sync {
     /// Remembers `repeat` under `key` until `until`, unless something that has not expired at `now` is remembered
-    /// there; returns what is remembered.
+    /// there and names another document than `stale`; returns what is remembered.
     async fn remember(
         &self,
         tenant: &Tenant,
         key: &str,
         repeat: Repeat,
+        stale: Option<&DocumentId>,
         now: Timestamp,
         until: Timestamp,
     ) -> PortResult<Repeat>;

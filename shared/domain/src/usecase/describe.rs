@@ -40,7 +40,8 @@ impl Description {
 }
 
 /// Changes a document's description in place: its record and, where search serves the document, its place in the index,
-/// in one transaction. Nothing is processed again. The document as it is then; `None` when it was deleted meanwhile.
+/// in one transaction. Nothing is processed again. The document as it is then; `None` when it was deleted or superseded
+/// meanwhile, or has other content: whoever asked decides again.
 ///
 /// # Errors
 /// Those of the ports.
@@ -61,8 +62,10 @@ pub(crate) async fn describe(
             return Ok(Some(edited));
         }
         match read_document(ctx, tenant, &document.id).await? {
-            Some(newer) => document = newer,
-            None => return Ok(None),
+            Some(newer) if newer.is_current(&document.revision) && newer.superseded_by.is_none() => {
+                document = newer;
+            }
+            _ => return Ok(None),
         }
     }
     Err(PortError::Conflict.into())

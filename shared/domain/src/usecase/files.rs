@@ -1,17 +1,21 @@
 //! Files beside the API: uploads by a pre-signed form, and addresses to download what was stored.
 
+use bytes::Bytes;
+
 use crate::blob::BlobRef;
+use crate::container::Container;
 use crate::ctx::Ctx;
-use crate::document::{BodyForm, Document, FailureCode, Status};
+use crate::document::{BodyForm, Document, FailureCode, Status, UPLOAD};
 use crate::error::{Error, PortError, Result};
 use crate::ids::DocumentId;
 use crate::job::Envelope;
-use crate::ports::{Arrival, UploadForm};
+use crate::ports::{Arrival, Beginning, UploadForm};
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
 use crate::usecase::find::{read_document, visible_document};
-use crate::usecase::revise::{Identity, NewBody, UPLOAD, announce, compose, record};
-use crate::usecase::submit::{Accepted, Content, NewDocument, Place, identify, open_container};
+use crate::usecase::place::{Place, Target, place_of, repeated};
+use crate::usecase::revise::{Identity, NewBody, announce, compose, record};
+use crate::usecase::submit::{Accepted, Content, NewDocument, open_container};
 use crate::usecase::update::retry_document;
 
 /// How long a form may be used. An upload of 50 MB over a slow line takes minutes.
@@ -37,39 +41,67 @@ pub struct Upload {
 /// no bytes, only the form.
 ///
 /// # Errors
-/// [`Error::Forbidden`], [`Error::Conflict`] when an idempotency key comes with another request or again after its file,
-/// or while other content of the same customId is being processed, and those of the ports.
+/// [`Error::Forbidden`], [`Error::Conflict`] when an idempotency key comes with another request or again after its file
+/// or when its document is gone, or while other content of the same customId is being processed, and those of the ports.
 pub async fn begin_upload(ctx: &Ctx, tenant: &Tenant, new: NewDocument, max_bytes: u64) -> Result<Upload> {
     ctx.backlog.admit(ctx, tenant, 1).await?;
-    let container = open_container(ctx, tenant, new.tag.clone(), new.entity_context.as_deref()).await?;
-    // Without a name for the request, two requests are two files: nobody knows yet whether they are the same.
-    let is_named = new.custom_id.is_some() || new.idempotency_key.is_some();
-    let place = if is_named {
-        identify(ctx, tenant, &container, &new).await?.0
-    } else {
-        Place { container: container.primary().clone(), id: DocumentId::random() }
-    };
-    let id = place.id.clone();
-    let now = ctx.clock.now();
-    let until = now.plus_seconds(UPLOAD_SECONDS);
-    let Content::Whole { form, .. } = &new.content else {
-        return Err(Error::internal("a conversation is no file"));
-    };
     for _ in 0..ATTEMPTS {
-        let old = read_document(ctx, tenant, &id).await?;
-        if let Some(old) = old.as_ref().filter(|old| has_arrived(old)) {
-            check_replaceable(old, new.custom_id.is_none())?;
-        }
-        let identity = Identity::new(&container, place.clone(), new.custom_id.clone());
-        let body = NewBody::Awaited { form: form.clone(), until };
-        let document = compose(ctx, tenant, identity, &new.said(), body, old.as_ref()).await?;
-        let path = document.body.blob.path();
-        let form = ctx.blobs.upload_form(tenant, path, max_bytes, now, until).await?;
-        if record(ctx, tenant, &document, old.as_ref()).await? {
-            return Ok(Upload { accepted: Accepted { id, status: Status::Queued }, form, until });
+        let container = open_container(ctx, tenant, new.tag.clone(), new.entity_context.as_deref()).await?;
+        if let Some(upload) = try_upload(ctx, tenant, &container, &new, max_bytes).await? {
+            return Ok(upload);
         }
     }
     Err(PortError::Conflict.into())
+}
+
+/// One attempt; `None` when somebody was first.
+async fn try_upload(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &Container,
+    new: &NewDocument,
+    max_bytes: u64,
+) -> Result<Option<Upload>> {
+    let Content::Whole { form, .. } = &new.content else {
+        return Err(Error::internal("a conversation is no file"));
+    };
+    let now = ctx.clock.now();
+    let until = now.plus_seconds(UPLOAD_SECONDS);
+    let body = NewBody::Awaited { form: form.clone(), until };
+    let Target { place, old } = target(ctx, tenant, container, new, &body).await?;
+    if let Some(old) = old.as_ref().filter(|old| has_arrived(old)) {
+        check_replaceable(old, new.custom_id.is_none())?;
+    }
+    let beginning = place.beginning.clone();
+    let identity = Identity::new(container, place, new.custom_id.clone());
+    let document = compose(ctx, tenant, identity, &new.said(), body, old.as_ref()).await?;
+    let path = document.body.blob.path();
+    let form = ctx.blobs.upload_form(tenant, path, max_bytes, now, until).await?;
+    if !record(ctx, tenant, &document, old.as_ref(), &beginning).await? {
+        return Ok(None);
+    }
+    Ok(Some(Upload { accepted: Accepted { id: document.id, status: Status::Queued }, form, until }))
+}
+
+/// Which document the file is for.
+async fn target(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &Container,
+    new: &NewDocument,
+    body: &NewBody,
+) -> Result<Target> {
+    if let Some(custom_id) = &new.custom_id {
+        let place = place_of(ctx, tenant, container, custom_id).await?;
+        let old = read_document(ctx, tenant, &place.id).await?;
+        return Ok(Target { place, old });
+    }
+    if new.idempotency_key.is_some() {
+        return repeated(ctx, tenant, container, new, body).await;
+    }
+    // Without a name for the request, two requests are two files: nobody knows yet whether they are the same.
+    let (container, id) = (container.primary().clone(), DocumentId::random());
+    Ok(Target { place: Place { container, id, beginning: Beginning::default() }, old: None })
 }
 
 /// Whether a file that may never come may take the place of what a document has. What is accepted and not yet searchable
@@ -121,6 +153,44 @@ pub async fn file_arrived(ctx: &Ctx, arrival: &Arrival) -> Result<()> {
         Some(document) if document.indexed.as_ref().is_some_and(|served| served.body == blob) => Ok(()),
         _ => Ok(ctx.blobs.delete(&tenant, &[blob]).await?),
     }
+}
+
+/// Keeps a file that has arrived where no form reaches it, so that a second use of the form changes nothing of what is
+/// processed, served and downloaded; the bytes that are kept. `None` when the revision is no longer wanted. Of several
+/// workers the first decides which bytes these are.
+///
+/// # Errors
+/// Those of the ports.
+pub async fn keep_file(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    document: &mut Document,
+    arrived: Bytes,
+) -> Result<Option<Bytes>> {
+    let (sent, twin) = (document.body.blob.clone(), document.body.twin());
+    let Some(kept) = twin.filter(|_| document.body.awaited_until.is_some()) else {
+        return Ok(Some(arrived));
+    };
+    let bytes = ctx.blobs.put_first(tenant, kept.path(), arrived).await?;
+    document.body.hash = NewBody::hash(&bytes, &document.body.form);
+    document.body.size = bytes.len() as u64;
+    document.body.awaited_until = None;
+    document.body.blob = kept.clone();
+    if ctx.documents.keep_body(tenant, document).await? {
+        // Another use of the form is told by the bucket, and deleted then.
+        ctx.blobs.delete(tenant, &[sent]).await.ok();
+        return Ok(Some(bytes));
+    }
+
+    // A later revision may wait for the same file, or have it.
+    let now = read_document(ctx, tenant, &document.id).await?;
+    let served = now.as_ref().and_then(|now| now.indexed.as_ref());
+    let is_used =
+        now.as_ref().is_some_and(|now| now.uses(&kept)) || served.is_some_and(|old| old.body == kept);
+    if !is_used {
+        ctx.blobs.delete(tenant, &[kept]).await?;
+    }
+    Ok(None)
 }
 
 /// An address from which anybody can read the document's file for 24 hours, or until the credentials that signed it

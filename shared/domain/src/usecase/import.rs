@@ -12,16 +12,16 @@ use crate::ids::{ContainerId, DocumentId, Revision};
 use crate::job::Envelope;
 use crate::memory::Statements;
 use crate::patch::Patch;
-use crate::ports::{Committed, MAX_CHANGES};
+use crate::ports::{Beginning, Committed, MAX_CHANGES};
 use crate::settings::Bucket;
 use crate::tag::ContainerTag;
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
 use crate::usecase::describe::Description;
 use crate::usecase::export::{ContainerCopy, DocumentCopy, ServedCopy};
+use crate::usecase::place::Place;
 use crate::usecase::remove::after_commit;
 use crate::usecase::revise::{Identity, NewBody, Said, announce, compose};
-use crate::usecase::submit::Place;
 
 /// How often a commit is tried against others of the container.
 const ATTEMPTS: usize = 50;
@@ -212,7 +212,8 @@ async fn prepare(
         document_date: copy.document_date,
         provenance: copy.provenance,
     };
-    let place = Place { container: container.primary().clone(), id: copy.id.clone() };
+    let beginning = Beginning::default();
+    let place = Place { container: container.primary().clone(), id: copy.id.clone(), beginning };
     let identity = Identity::new(container, place, copy.custom_id.clone());
     let (metadata, filter) = copy.metadata()?;
     let mut document = compose(ctx, tenant, identity, &said, body, None).await?;

@@ -16,13 +16,15 @@ use crate::document::{BodyForm, Document, Dreaming, Status, TaskType};
 use crate::error::{Error, PortError, Result};
 use crate::ids::{CustomId, DocumentId};
 use crate::job::Envelope;
+use crate::ports::Beginning;
 use crate::tag::ContainerTag;
 use crate::tenant::Tenant;
 use crate::usecase::describe::{Description, write_description};
 use crate::usecase::find::read_document;
+use crate::usecase::place::{place_of, places_of};
 use crate::usecase::remove::remove_documents;
 use crate::usecase::revise::{Identity, NewBody, Said, announce, compose, hex, record};
-use crate::usecase::submit::{Accepted, open_container, place_of, places_of};
+use crate::usecase::submit::{Accepted, open_container};
 
 /// How often a change is tried against concurrent ones of the same document and its container.
 const ATTEMPTS: usize = 50;
@@ -183,6 +185,8 @@ pub async fn release_item(ctx: &Ctx, tenant: &Tenant, document: &DocumentId, cla
 /// What there is of an item's document.
 struct Found {
     identity: Identity,
+    /// What has to hold for it to begin.
+    beginning: Beginning,
     old: Option<Document>,
     /// Whether the item had claimed it before it was read.
     claimed: bool,
@@ -201,8 +205,9 @@ async fn look(ctx: &Ctx, tenant: &Tenant, item: &ItemDocument) -> Result<Found> 
     let (place, superseded) = places_of(ctx, tenant, &container, &item.custom_id).await?;
     let claimed = ctx.connections.claims(tenant, &place.id).await?.contains(&item.claim);
     let old = read_document(ctx, tenant, &place.id).await?;
+    let beginning = place.beginning.clone();
     let identity = Identity::new(&container, place, Some(item.custom_id.clone()));
-    Ok(Found { identity, old, claimed, superseded })
+    Ok(Found { identity, beginning, old, claimed, superseded })
 }
 
 async fn check_wanted(ctx: &Ctx, tenant: &Tenant, item: &ItemDocument) -> Result<()> {
@@ -274,7 +279,7 @@ async fn revise(
     };
     let mut document = compose(ctx, tenant, found.identity.clone(), &said, body, old).await?;
     item.describe(&mut document);
-    if !record(ctx, tenant, &document, old).await? {
+    if !record(ctx, tenant, &document, old, &found.beginning).await? {
         return Ok(None);
     }
     announce(ctx, &[Envelope::to_process(tenant.org(), &document)]).await;

@@ -15,9 +15,10 @@ use crate::tag::ContainerTag;
 use crate::tenant::Tenant;
 use crate::usecase::describe::Description;
 use crate::usecase::find::read_document;
+use crate::usecase::place::{Target, repeated};
 use crate::usecase::remove::after_commit;
 use crate::usecase::revise::{Identity, NewBody, Said, compose};
-use crate::usecase::submit::{Content, NewDocument, identify};
+use crate::usecase::submit::{Content, NewDocument};
 
 /// How often a commit is tried against others of the container.
 const ATTEMPTS: usize = 50;
@@ -62,11 +63,12 @@ pub async fn write_memories(
     let bytes = Statements::new(statements.clone()).encode();
     let content = Content::Whole { bytes: bytes.clone().into(), form: BodyForm::Text };
     let new = NewDocument { tag: Some(container.tag.clone()), ..NewDocument::new(content) };
-    let (place, is_fresh) = identify(ctx, tenant, container, &new).await?;
-    let id = place.id.clone();
-    if !is_fresh && let Some(known) = read_document(ctx, tenant, &id).await? {
+    let body = NewBody::sent(Bytes::from(text.clone()), BodyForm::Text);
+    let Target { place, old } = repeated(ctx, tenant, container, &new, &body).await?;
+    if let Some(known) = old {
         return Ok(known);
     }
+    let id = place.id.clone();
     let said = Said {
         description: Description::default(),
         task_type: TaskType::Memory,
@@ -74,7 +76,6 @@ pub async fn write_memories(
         document_date: None,
         provenance: None,
     };
-    let body = NewBody::sent(Bytes::from(text.clone()), BodyForm::Text);
     let mut document = compose(ctx, tenant, Identity::new(container, place, None), &said, body, None).await?;
     let pack = Pack { v: Pack::VERSION, model: String::new(), text, chunks: Vec::new() };
     let learned = Learned {

@@ -8,20 +8,18 @@ use crate::blob::BlobRef;
 use crate::connection::Origin;
 use crate::container::Container;
 use crate::ctx::Ctx;
-use crate::document::{Body, BodyForm, Document, DocumentType, Dreaming, Status, TaskType};
+use crate::document::{Body, BodyForm, Document, DocumentType, Dreaming, Status, TaskType, UPLOAD};
 use crate::error::{PortError, Result};
 use crate::ids::{ContainerId, CustomId, DocumentId, Revision};
 use crate::job::Envelope;
+use crate::ports::Beginning;
 use crate::provenance::Provenance;
 use crate::tag::ContainerTag;
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
 use crate::usecase::describe::Description;
 use crate::usecase::find::read_document;
-use crate::usecase::submit::Place;
-
-/// The last part of the path of bytes that a client stores itself; the object store tells when they have arrived.
-pub(crate) const UPLOAD: &str = "upload";
+use crate::usecase::place::Place;
 
 /// What the client says about a content and its document.
 #[derive(Debug, Clone)]
@@ -46,13 +44,19 @@ pub(crate) enum NewBody {
 }
 
 impl NewBody {
-    /// Bytes that the client has sent, with their hash: SHA-256 over the form and the bytes, in hex.
+    /// Bytes that the client has sent.
     pub(crate) fn sent(bytes: Bytes, form: BodyForm) -> Self {
+        let hash = Self::hash(&bytes, &form);
+        Self::Bytes { bytes, form, hash }
+    }
+
+    /// The hash of bytes that are read as `form` says: SHA-256 over the form and the bytes, in hex.
+    pub(crate) fn hash(bytes: &[u8], form: &BodyForm) -> String {
         let mut hasher = Sha256::new();
         hasher.update(serde_json::json!(form).to_string());
         hasher.update([0]);
-        hasher.update(&bytes);
-        Self::Bytes { bytes, form, hash: hex(&hasher.finalize()) }
+        hasher.update(bytes);
+        hex(&hasher.finalize())
     }
 
     /// Whether these are the bytes that a document has. Of those that are still awaited nobody knows.
@@ -189,16 +193,24 @@ pub(crate) async fn compose(
     Ok(document)
 }
 
-/// Writes the record of a new revision in place of `old`; `false` when somebody was first, and the new bytes are gone.
+/// Writes the record of a new revision in place of `old`, or a first one on condition of `beginning`; `false` when
+/// somebody was first, and the new bytes are gone.
 pub(crate) async fn record(
     ctx: &Ctx,
     tenant: &Tenant,
     document: &Document,
     old: Option<&Document>,
+    beginning: &Beginning,
 ) -> Result<bool> {
-    let mut garbage = old.map(Document::unserved).unwrap_or_default();
-    garbage.retain(|blob| !document.uses(blob));
-    match ctx.documents.accept(tenant, document, old.map(|old| &old.revision), &garbage).await {
+    let written = match old {
+        None => ctx.documents.begin(tenant, document, beginning).await,
+        Some(old) => {
+            let mut garbage = old.unserved();
+            garbage.retain(|blob| !document.uses(blob));
+            ctx.documents.accept(tenant, document, Some(&old.revision), &garbage).await
+        }
+    };
+    match written {
         Ok(()) => Ok(true),
         Err(PortError::Conflict) => {
             // Our write may have happened, and a later revision may have taken the bytes over.

@@ -17,7 +17,6 @@ use crate::error::{Error, PortError, Result};
 use crate::ids::{ContainerId, CustomId, DocumentId};
 use crate::job::Envelope;
 use crate::metadata::Metadata;
-use crate::ports::Repeat;
 use crate::provenance::Provenance;
 use crate::tag::ContainerTag;
 use crate::tenant::Tenant;
@@ -25,12 +24,9 @@ use crate::time::Timestamp;
 use crate::usecase::damage::inspect;
 use crate::usecase::describe::{Description, describe};
 use crate::usecase::find::read_document;
+use crate::usecase::place::{Place, REPEAT_SECONDS, place_of, repeated};
 use crate::usecase::revise::{Identity, NewBody, Said, announce, compose, hex, record};
 
-/// The same content from the same key within this time is a client's retry. Contract: 2 minutes.
-const REPEAT_SECONDS: i64 = 120;
-/// How long an `Idempotency-Key` is honoured. Contract: 24 hours.
-const IDEMPOTENCY_SECONDS: i64 = 24 * 3600;
 /// How often an upsert is tried against concurrent upserts of the same document.
 const UPSERT_ATTEMPTS: usize = 12;
 /// How many documents of a batch are accepted at the same time.
@@ -97,7 +93,7 @@ pub struct Accepted {
 ///
 /// # Errors
 /// [`Error::Invalid`] for empty content, [`Error::Forbidden`], [`Error::Conflict`] when an idempotency key comes with
-/// another content or the container is being merged, [`Error::TooLarge`] for a conversation that has grown too large,
+/// another content or its document is gone, or the container is being merged, [`Error::TooLarge`] for a conversation that has grown too large,
 /// [`Error::RateLimited`] when the organization has too many unfinished documents, and those of the ports.
 pub async fn submit(ctx: &Ctx, tenant: &Tenant, new: NewDocument) -> Result<Accepted> {
     ctx.backlog.admit(ctx, tenant, 1).await?;
@@ -155,46 +151,91 @@ pub async fn submit_all(ctx: &Ctx, tenant: &Tenant, all: Vec<NewDocument>) -> Re
     Ok(results.into_iter().map(|(_, result)| result).collect())
 }
 
-/// Writes the record, or finds that there is nothing to write; and what is to be sent after that.
+/// Writes the record, or finds that there is nothing to write; and what is to be sent after that. Which document it is
+/// about is decided in each attempt.
 async fn accept(ctx: &Ctx, tenant: &Tenant, new: NewDocument) -> Result<(Accepted, Option<Envelope>)> {
     if new.content.is_blank() {
         return Err(Error::invalid_field("content", "there is nothing in it"));
     }
-    let container = open_container(ctx, tenant, new.tag.clone(), new.entity_context.as_deref()).await?;
-    let (place, mut known_new) = identify(ctx, tenant, &container, &new).await?;
-    let id = place.id.clone();
     for _ in 0..UPSERT_ATTEMPTS {
-        let old = if std::mem::take(&mut known_new) { None } else { read_document(ctx, tenant, &id).await? };
-        // A repeated request tells the present state; what has been done to the document since stays.
-        if new.custom_id.is_none()
-            && let Some(old) = old.as_ref().filter(|old| old.status != Status::Failed)
-        {
-            return Ok((Accepted { id, status: old.status }, None));
-        }
-        let Some(bytes) = new.content.over(ctx, tenant, old.as_ref()).await? else {
-            // Another content was first and has taken away the bytes; the next read shows it.
-            continue;
+        let container = open_container(ctx, tenant, new.tag.clone(), new.entity_context.as_deref()).await?;
+        let accepted = match &new.custom_id {
+            Some(custom_id) => upsert(ctx, tenant, &container, custom_id, &new).await?,
+            None => add(ctx, tenant, &container, &new).await?,
         };
-        let said = new.said();
-        let body = NewBody::sent(bytes, new.content.form());
-        if let Some(old) = old.as_ref().filter(|old| is_unchanged(old, &body, &said, ctx.clock.now()))
-            && inspect(ctx, tenant, old).await?.is_none()
-        {
-            let Some(now) = describe(ctx, tenant, old.clone(), &said.description).await? else {
-                continue;
-            };
-            return Ok((Accepted { id, status: now.status }, None));
-        }
-        let identity = Identity::new(&container, place.clone(), new.custom_id.clone());
-        let document = compose(ctx, tenant, identity, &said, body, old.as_ref()).await?;
-        if record(ctx, tenant, &document, old.as_ref()).await? {
-            return Ok((
-                Accepted { id, status: Status::Queued },
-                Some(Envelope::to_process(tenant.org(), &document)),
-            ));
+        if let Some(accepted) = accepted {
+            return Ok(accepted);
         }
     }
     Err(PortError::Conflict.into())
+}
+
+/// One attempt to make a document without a customId; `None` when somebody was first.
+async fn add(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &Container,
+    new: &NewDocument,
+) -> Result<Option<(Accepted, Option<Envelope>)>> {
+    let Some(bytes) = new.content.over(ctx, tenant, None).await? else {
+        return Ok(None);
+    };
+    let body = NewBody::sent(bytes, new.content.form());
+    let target = repeated(ctx, tenant, container, new, &body).await?;
+    // A repeated request tells the present state; what has been done to the document since stays.
+    if let Some(known) = target.settled(&body) {
+        return Ok(Some((Accepted { id: known.id.clone(), status: known.status }, None)));
+    }
+    write(ctx, tenant, container, target.place, new, body, target.old.as_ref()).await
+}
+
+/// One attempt to make or replace the document with a customId; `None` when somebody was first.
+async fn upsert(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &Container,
+    custom_id: &CustomId,
+    new: &NewDocument,
+) -> Result<Option<(Accepted, Option<Envelope>)>> {
+    let place = place_of(ctx, tenant, container, custom_id).await?;
+    let old = read_document(ctx, tenant, &place.id).await?;
+    if old.as_ref().is_some_and(|old| old.superseded_by.is_some()) {
+        // A merge was there since the place was looked for.
+        return Ok(None);
+    }
+    let Some(bytes) = new.content.over(ctx, tenant, old.as_ref()).await? else {
+        // Another content was first and has taken away the bytes; the next read shows it.
+        return Ok(None);
+    };
+    let body = NewBody::sent(bytes, new.content.form());
+    let said = new.said();
+    if let Some(old) = old.as_ref().filter(|old| is_unchanged(old, &body, &said, ctx.clock.now()))
+        && inspect(ctx, tenant, old).await?.is_none()
+    {
+        let described = describe(ctx, tenant, old.clone(), &said.description).await?;
+        return Ok(described.map(|now| (Accepted { id: now.id, status: now.status }, None)));
+    }
+    write(ctx, tenant, container, place, new, body, old.as_ref()).await
+}
+
+/// Writes a new revision; `None` when somebody was first.
+async fn write(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &Container,
+    place: Place,
+    new: &NewDocument,
+    body: NewBody,
+    old: Option<&Document>,
+) -> Result<Option<(Accepted, Option<Envelope>)>> {
+    let beginning = place.beginning.clone();
+    let identity = Identity::new(container, place, new.custom_id.clone());
+    let document = compose(ctx, tenant, identity, &new.said(), body, old).await?;
+    if !record(ctx, tenant, &document, old, &beginning).await? {
+        return Ok(None);
+    }
+    let message = Envelope::to_process(tenant.org(), &document);
+    Ok(Some((Accepted { id: document.id, status: Status::Queued }, Some(message))))
 }
 
 /// Whether there is nothing to process: the same content, and not one that failed. A page may have changed behind the
@@ -235,86 +276,6 @@ pub(crate) async fn open_container(
     Ok(container)
 }
 
-/// Where a document lies, or will lie.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Place {
-    pub(crate) container: ContainerId,
-    pub(crate) id: DocumentId,
-}
-
-/// The place of the document with this customId: where it is, else where a new one goes. Behind a tag that others were
-/// merged into it may be in any of their containers.
-pub(crate) async fn place_of(
-    ctx: &Ctx,
-    tenant: &Tenant,
-    container: &Container,
-    custom_id: &CustomId,
-) -> Result<Place> {
-    Ok(places_of(ctx, tenant, container, custom_id).await?.0)
-}
-
-/// As [`place_of`], and the documents with this customId behind the tag that a merge has superseded.
-pub(crate) async fn places_of(
-    ctx: &Ctx,
-    tenant: &Tenant,
-    container: &Container,
-    custom_id: &CustomId,
-) -> Result<(Place, Vec<DocumentId>)> {
-    let place = |container: &ContainerId| Place {
-        container: container.clone(),
-        id: DocumentId::derived(tenant.org(), container, custom_id),
-    };
-    let places: Vec<Place> = container.ids.iter().map(place).collect();
-    if let [only] = places.as_slice() {
-        return Ok((only.clone(), Vec::new()));
-    }
-    let ids: Vec<DocumentId> = places.iter().map(|place| place.id.clone()).collect();
-    let known = ctx.documents.get(tenant, &ids).await?;
-    let (living, superseded): (Vec<_>, Vec<_>) =
-        known.iter().flatten().partition(|document| document.superseded_by.is_none());
-    let superseded = superseded.into_iter().map(|document| document.id.clone()).collect();
-    if let Some(document) = living.into_iter().max_by_key(|document| document.newness()) {
-        return Ok((Place { container: document.container.clone(), id: document.id.clone() }, superseded));
-    }
-    // What was superseded stays as it is; the place of whatever superseded it is free, or nothing would have.
-    let free = places.into_iter().zip(known).find(|(_, known)| known.is_none()).map(|(place, _)| place);
-    Ok((free.ok_or_else(|| Error::internal("every place of a customId is superseded"))?, superseded))
-}
-
-/// Decides which document this request is about, and whether its id was made just now.
-pub(crate) async fn identify(
-    ctx: &Ctx,
-    tenant: &Tenant,
-    container: &Container,
-    new: &NewDocument,
-) -> Result<(Place, bool)> {
-    let primary = container.primary();
-    if let Some(custom_id) = &new.custom_id {
-        return Ok((place_of(ctx, tenant, container, custom_id).await?, false));
-    }
-    // The tag belongs to it: under one idempotency key the same content for another container is another request.
-    let digest = format!("{}#{}", container.tag, new.digest());
-    let now = ctx.clock.now();
-    let key = tenant.key().map_or("local", |key| key.as_str());
-    let (name, seconds) = match &new.idempotency_key {
-        Some(sent) => (format!("key#{key}#{}", hex(&Sha256::digest(sent))), IDEMPOTENCY_SECONDS),
-        None => (format!("same#{key}#{primary}#{digest}"), REPEAT_SECONDS),
-    };
-    let fresh = DocumentId::random();
-    let mine = Repeat { document: fresh.clone(), digest: digest.clone() };
-    let first = ctx.repeats.remember(tenant, &name, mine, now, now.plus_seconds(seconds)).await?;
-    if first.digest != digest {
-        return Err(Error::Conflict("this Idempotency-Key was used for another request".into()));
-    }
-    let is_fresh = first.document == fresh;
-    // A tag that was deleted and is used anew has another container: there the same request makes another document.
-    let id = match new.idempotency_key {
-        Some(_) => first.document.moved_to(primary),
-        None => first.document,
-    };
-    Ok((Place { container: primary.clone(), id }, is_fresh))
-}
-
 impl NewDocument {
     /// Content about which nothing else is said.
     pub fn new(content: Content) -> Self {
@@ -350,7 +311,7 @@ impl NewDocument {
     }
 
     /// SHA-256 over everything that was sent about a new document, in hex.
-    fn digest(&self) -> String {
+    pub(crate) fn digest(&self) -> String {
         let mut hasher = Sha256::new();
         let parts = serde_json::json!([
             self.content.form(),

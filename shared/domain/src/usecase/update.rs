@@ -9,7 +9,7 @@ use crate::document::{BodyForm, Document, Extracted, Status, TaskType};
 use crate::error::{Error, PortError, Result};
 use crate::ids::{CustomId, DocumentId};
 use crate::job::Envelope;
-use crate::ports::{Committed, Stored};
+use crate::ports::{Beginning, Committed, Stored};
 use crate::provenance::Provenance;
 use crate::tag::ContainerTag;
 use crate::tenant::Tenant;
@@ -17,9 +17,10 @@ use crate::time::Timestamp;
 use crate::usecase::damage::inspect;
 use crate::usecase::describe::{Description, describe};
 use crate::usecase::find::{read_document, visible_document};
+use crate::usecase::place::{Place, place_of};
 use crate::usecase::remove::after_commit;
 use crate::usecase::revise::{Identity, NewBody, Said, announce, compose, record};
-use crate::usecase::submit::{Accepted, Place, open_container, place_of};
+use crate::usecase::submit::{Accepted, open_container};
 
 /// How often a change is tried against concurrent ones of the same document.
 const ATTEMPTS: usize = 12;
@@ -65,27 +66,38 @@ pub async fn update_document(
     {
         return Err(Error::invalid_field("content", "there is nothing in it"));
     }
-    check_changeable(ctx, tenant, &document).await?;
-    let other_tag = update.tag.as_ref().is_some_and(|tag| *tag != document.tag);
-    let other_custom_id = update.custom_id.is_some() && update.custom_id != document.custom_id;
-    if other_tag || other_custom_id {
-        return relocate(ctx, tenant, document, update).await;
-    }
     let mut document = document;
+    check_changeable(ctx, tenant, &document).await?;
     for _ in 0..ATTEMPTS {
-        let body = update.body(&document);
-        let same = !update.needs_processing(&document, &body);
-        if same && (update.content.is_none() || inspect(ctx, tenant, &document).await?.is_none()) {
-            let described = describe(ctx, tenant, document, &update.description).await?;
-            let described = described.ok_or(Error::NotFound("Document"))?;
-            return Ok(Accepted { id: described.id, status: described.status });
-        }
-        if let Some(accepted) = revise(ctx, tenant, &document, &update, body).await? {
+        let accepted = if update.moves(&document) {
+            relocate(ctx, tenant, &document, &update).await?
+        } else {
+            change_in_place(ctx, tenant, &document, &update).await?
+        };
+        if let Some(accepted) = accepted {
             return Ok(accepted);
         }
         document = reread(ctx, tenant, &document.id).await?;
     }
     Err(PortError::Conflict.into())
+}
+
+/// Changes a document that keeps its identity; `None` when it is no longer as it was read.
+async fn change_in_place(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    document: &Document,
+    update: &Update,
+) -> Result<Option<Accepted>> {
+    let body = update.body(document);
+    let is_same = !update.needs_processing(document, &body);
+    // The same content again heals a document whose stored data is damaged.
+    let is_whole = update.content.is_none() || inspect(ctx, tenant, document).await?.is_none();
+    if !(is_same && is_whole) {
+        return revise(ctx, tenant, document, update, body).await;
+    }
+    let described = describe(ctx, tenant, document.clone(), &update.description).await?;
+    Ok(described.map(|document| Accepted { id: document.id, status: document.status }))
 }
 
 /// Processes a document again that has failed, or whose stored data is damaged.
@@ -152,7 +164,7 @@ async fn revise(
 ) -> Result<Option<Accepted>> {
     let identity = Identity::of(document);
     let next = compose(ctx, tenant, identity, &update.said(document), body, Some(document)).await?;
-    if !record(ctx, tenant, &next, Some(document)).await? {
+    if !record(ctx, tenant, &next, Some(document), &Beginning::default()).await? {
         return Ok(None);
     }
     announce(ctx, &[Envelope::to_process(tenant.org(), &next)]).await;
@@ -160,28 +172,34 @@ async fn revise(
 }
 
 /// Makes the document anew under its new identity and takes the old one away, in one transaction that holds only while
-/// the old one is as it was read.
-async fn relocate(ctx: &Ctx, tenant: &Tenant, mut from: Document, update: Update) -> Result<Accepted> {
-    for _ in 0..ATTEMPTS {
-        let to = relocated(ctx, tenant, &from, &update).await?;
-        if move_over(ctx, tenant, &from, &to).await? {
-            announce(ctx, &[Envelope::to_process(tenant.org(), &to)]).await;
-            return Ok(Accepted { id: to.id, status: Status::Queued });
-        }
-        ctx.blobs.delete(tenant, &to.unserved()).await.ok();
-        from = reread(ctx, tenant, &from.id).await?;
+/// the old one is as it was read and nothing else has the new identity; `None` when it did not hold.
+async fn relocate(ctx: &Ctx, tenant: &Tenant, from: &Document, update: &Update) -> Result<Option<Accepted>> {
+    let (to, rivals) = relocated(ctx, tenant, from, update).await?;
+    if move_over(ctx, tenant, from, &to, rivals).await? {
+        announce(ctx, &[Envelope::to_process(tenant.org(), &to)]).await;
+        return Ok(Some(Accepted { id: to.id, status: Status::Queued }));
     }
-    Err(PortError::Conflict.into())
+    ctx.blobs.delete(tenant, &to.unserved()).await.ok();
+    Ok(None)
 }
 
-/// The document under its new identity; its bytes are stored, for they lie under their container.
-async fn relocated(ctx: &Ctx, tenant: &Tenant, from: &Document, update: &Update) -> Result<Document> {
+/// The document under its new identity, and where else one of that identity could lie. Its bytes are stored, for they lie
+/// under their container.
+async fn relocated(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    from: &Document,
+    update: &Update,
+) -> Result<(Document, Vec<DocumentId>)> {
     let tag = update.tag.clone().unwrap_or_else(|| from.tag.clone());
     let container = open_container(ctx, tenant, Some(tag), None).await?;
     let custom_id = update.custom_id.clone().or_else(|| from.custom_id.clone());
     let place = match &custom_id {
         Some(custom_id) => place_of(ctx, tenant, &container, custom_id).await?,
-        None => Place { id: from.id.moved_to(container.primary()), container: container.primary().clone() },
+        None => {
+            let (id, container) = (from.id.moved_to(container.primary()), container.primary().clone());
+            Place { id, container, beginning: Beginning::default() }
+        }
     };
     if read_document(ctx, tenant, &place.id).await?.is_some() {
         let taken = match &custom_id {
@@ -209,6 +227,7 @@ async fn relocated(ctx: &Ctx, tenant: &Tenant, from: &Document, update: &Update)
             (bytes, from.body.form.clone())
         }
     };
+    let rivals = place.beginning.rivals.clone();
     let (identity, body) = (Identity::new(&container, place, custom_id), NewBody::sent(bytes, form));
     let mut to = compose(ctx, tenant, identity, &update.said(from), body, Some(from)).await?;
     to.indexed = None;
@@ -218,7 +237,7 @@ async fn relocated(ctx: &Ctx, tenant: &Tenant, from: &Document, update: &Update)
     if update.content.is_none() && from.status == Status::Done && same {
         take_over(ctx, tenant, from, &container, &mut to).await?;
     }
-    Ok(to)
+    Ok((to, rivals))
 }
 
 /// Gives a moved document what was made of its content: a page may be gone by now, and a model costs.
@@ -258,8 +277,14 @@ async fn take_over(
 }
 
 /// Commits the move; `false` when a document has changed since it was read.
-async fn move_over(ctx: &Ctx, tenant: &Tenant, from: &Document, to: &Document) -> Result<bool> {
-    let change = [Change::Move { from: Box::new(from.clone()), to: Box::new(to.clone()) }];
+async fn move_over(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    from: &Document,
+    to: &Document,
+    rivals: Vec<DocumentId>,
+) -> Result<bool> {
+    let change = [Change::Move { from: Box::new(from.clone()), to: Box::new(to.clone()), rivals }];
     for _ in 0..COMMIT_ATTEMPTS {
         let head = ctx.index.head(tenant, &from.container).await?;
         match ctx.index.commit(tenant, &from.container, &head, &change, ctx.clock.now()).await? {
@@ -275,6 +300,13 @@ async fn move_over(ctx: &Ctx, tenant: &Tenant, from: &Document, to: &Document) -
 }
 
 impl Update {
+    /// Whether the document gets another identity.
+    fn moves(&self, document: &Document) -> bool {
+        let other_tag = self.tag.as_ref().is_some_and(|tag| *tag != document.tag);
+        let other_custom_id = self.custom_id.is_some() && self.custom_id != document.custom_id;
+        other_tag || other_custom_id
+    }
+
     /// Whether the document's chunks, or what is made of them, may change.
     fn needs_processing(&self, document: &Document, body: &NewBody) -> bool {
         let content = self.content.as_ref().is_some_and(|(_, form)| {

@@ -1,0 +1,247 @@
+//! One customId is one document, and a repeated request the one that it made before: whatever else is sent, deleted, moved
+//! or merged between any two calls of a request.
+
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::future::LocalBoxFuture;
+use http::Request;
+use serde_json::{Value, json};
+use testkit::{Answer, TestApp, World};
+
+use crate::client::Client;
+use crate::merge::{add, begin, listed};
+
+/// Two processes of one world.
+async fn two() -> (Client, Client) {
+    let world = World::new().expect("a folder");
+    let slow = Client::of(TestApp::start(&world, 0).await.expect("an app"), "acme").await;
+    let quick = Client::of(TestApp::start(&world, 1).await.expect("an app"), "acme").await;
+    (slow, quick)
+}
+
+/// Lets `first` come as far as its call number `call`, then has `second` happen, then the rest of `first`. What `first`
+/// answered, and whether it came as far.
+async fn meanwhile(
+    slow: &Client,
+    call: u64,
+    first: impl Future<Output = Answer>,
+    second: impl Future<Output = ()>,
+) -> (Answer, bool) {
+    // Counted now, because those calls go out together, and one that stands still is all that can go on.
+    let ctx = &slow.app.system.ctx;
+    ctx.backlog.admit(ctx, &slow.tenant, 0).await.expect("a count");
+    slow.get("/v3/session").await;
+    let faults = &slow.app.faults;
+    let begun = faults.calls();
+    faults.pause_at(begun + call);
+    let mut first = std::pin::pin!(first);
+    let mut early = (&mut first).now_or_never();
+    while early.is_none() && faults.calls() < begun + call {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        early = (&mut first).now_or_never();
+    }
+    second.await;
+    faults.resume();
+    let answer = match early {
+        Some(answer) => answer,
+        None => first.await,
+    };
+    (answer, faults.calls() > begun + call)
+}
+
+/// What a client asks about the document with a customId behind the tag `to`.
+type Act = for<'a> fn(&'a Client, &'a str) -> LocalBoxFuture<'a, Answer>;
+
+fn send<'a>(client: &'a Client, name: &'a str, words: &str) -> LocalBoxFuture<'a, Answer> {
+    let body = json!({"content": words, "containerTag": "to", "customId": name});
+    client.post("/v3/documents", body).boxed_local()
+}
+
+fn upsert_one<'a>(client: &'a Client, name: &'a str) -> LocalBoxFuture<'a, Answer> {
+    send(client, name, "The first heron.")
+}
+
+fn upsert_two<'a>(client: &'a Client, name: &'a str) -> LocalBoxFuture<'a, Answer> {
+    send(client, name, "The second heron.")
+}
+
+fn upload<'a>(client: &'a Client, name: &'a str) -> LocalBoxFuture<'a, Answer> {
+    let body = json!({"fileName": "a.txt", "containerTag": "to", "customId": name});
+    client.post("/v3/documents/file/uploads", body).boxed_local()
+}
+
+fn converse<'a>(client: &'a Client, name: &'a str) -> LocalBoxFuture<'a, Answer> {
+    let messages = json!([{"role": "user", "content": "I saw a heron."}]);
+    let body = json!({"conversationId": name, "messages": messages, "containerTag": "to"});
+    client.post("/v4/conversations", body).boxed_local()
+}
+
+fn rewrite<'a>(client: &'a Client, name: &'a str) -> LocalBoxFuture<'a, Answer> {
+    async move { client.patch(&at(name), json!({"content": "The third heron."})).await }.boxed_local()
+}
+
+fn move_away<'a>(client: &'a Client, name: &'a str) -> LocalBoxFuture<'a, Answer> {
+    async move { client.patch(&at(name), json!({"customId": format!("{name}-away")})).await }.boxed_local()
+}
+
+/// Another document gets the customId.
+fn move_here<'a>(client: &'a Client, name: &'a str) -> LocalBoxFuture<'a, Answer> {
+    async move {
+        let other = format!("{name}-other");
+        client.patch(&at(&other), json!({"customId": name})).await
+    }
+    .boxed_local()
+}
+
+fn delete<'a>(client: &'a Client, name: &'a str) -> LocalBoxFuture<'a, Answer> {
+    async move { client.delete(&at(name)).await }.boxed_local()
+}
+
+fn at(name: &str) -> String {
+    format!("/v3/documents/{name}?containerTag=to")
+}
+
+/// The living documents with this customId.
+async fn living(client: &Client, name: &str) -> Vec<Value> {
+    let answer = client.post("/v3/documents/list", json!({"containerTags": ["to"], "limit": 1000})).await;
+    let all = answer.body["memories"].as_array().expect("documents").clone();
+    all.into_iter().filter(|document| document["customId"] == name).collect()
+}
+
+/// How many documents lie in the container that was merged: more than there are calls of all cases together.
+const DOCUMENTS: usize = 250;
+
+#[tokio::test]
+async fn a_custom_id_behind_a_merged_tag_is_one_document_whatever_happens_between_any_two_calls() {
+    let (slow, quick) = two().await;
+    add(&quick, "to", "first", "A crane.").await;
+    let documents: Vec<Value> =
+        (0..DOCUMENTS).map(|n| json!({"content": "Old.", "customId": format!("d{n}")})).collect();
+    let batch = json!({"containerTag": "from", "documents": documents, "taskType": "superrag"});
+    assert_eq!(quick.post("/v3/documents/batch", batch).await.body["success"], DOCUMENTS);
+    quick.settle().await;
+    begin(&quick, &["from"], "to").await;
+    quick.settle().await;
+
+    let cases: [(&str, &[Act], Act, &[Act]); 9] = [
+        ("two upserts and a deletion", &[], upsert_one, &[delete, upsert_two]),
+        ("an upsert and a move away", &[], upsert_one, &[move_away, upsert_two]),
+        ("an upsert of what is moved here", &[], upsert_one, &[delete, move_here]),
+        ("two upserts of a new document", &[delete], upsert_one, &[upsert_two]),
+        ("a move here and an upsert", &[delete], move_here, &[upsert_two]),
+        ("an upsert and a move here", &[delete], upsert_one, &[move_here]),
+        ("a change of what is made anew", &[], rewrite, &[delete, upsert_two]),
+        ("an upload and an upsert", &[], upload, &[delete, upsert_two]),
+        ("a conversation and an upsert", &[], converse, &[delete, upsert_two]),
+    ];
+    let mut names = (0..DOCUMENTS).map(|n| format!("d{n}"));
+    for (what, before, first, others) in cases {
+        for call in 0.. {
+            let name = &names.next().expect("more documents than calls");
+            send(&quick, &format!("{name}-other"), "Another heron.").await;
+            for act in before {
+                act(&quick, name).await;
+            }
+            let second = async {
+                for act in others {
+                    let answer = act(&quick, name).await;
+                    assert!(!answer.status.is_server_error(), "{what}, call {call}: {}", answer.body);
+                }
+            };
+            let (answer, stood_still) = meanwhile(&slow, call, first(&slow, name), second).await;
+            assert!(!answer.status.is_server_error(), "{what}, call {call}: {}", answer.body);
+            let found = living(&quick, name).await;
+            assert_eq!(found.len(), 1, "{what}, call {call}: {found:?}");
+            if !stood_still {
+                assert!(call > 2, "{what}: {call} calls");
+                break;
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_upsert_during_a_merge_is_one_document_or_refused() {
+    let (slow, quick) = two().await;
+    add(&quick, "to", "first", "A crane.").await;
+    for call in 0.. {
+        let (name, from) = (&format!("d{call}"), &format!("from{call}"));
+        add(&quick, from, name, "The old heron.").await;
+        let second = async {
+            begin(&quick, &[from], "to").await;
+            let refused = upsert_two(&quick, name).await;
+            assert_eq!(refused.status, 409, "{}", refused.body);
+        };
+        let (answer, stood_still) = meanwhile(&slow, call, upsert_one(&slow, name), second).await;
+        quick.settle().await;
+        let found = living(&quick, name).await;
+        assert_eq!(found.len(), 1, "call {call}: {found:?}");
+        let now = quick.document(&format!("{name}?containerTag=to")).await;
+        let expected = if answer.status.is_success() { "The first heron." } else { "The old heron." };
+        assert_eq!(now["content"], expected, "call {call}: {}", answer.body);
+        if !stood_still {
+            break;
+        }
+    }
+}
+
+/// Sends content under an `Idempotency-Key`.
+async fn send_as(client: &Client, key: &str, body: &Value) -> Answer {
+    let request = Request::builder().method("POST").uri("/v3/documents");
+    let request = request.header("authorization", format!("Bearer {}", client.key));
+    let request = request.header("idempotency-key", key);
+    client.app.send(request.body(body.to_string().into()).expect("a request")).await
+}
+
+#[tokio::test]
+async fn a_repeat_that_stands_still_anywhere_does_not_bring_a_deleted_document_back() {
+    let (mut slow, quick) = two().await;
+    // The same key, or it would be another client's request.
+    slow.key.clone_from(&quick.key);
+    let mut refused = 0;
+    for call in 0.. {
+        let (key, body) =
+            (format!("order-{call}"), json!({"content": format!("Order {call}."), "containerTag": "box"}));
+        let second = async {
+            let made = send_as(&quick, &key, &body).await;
+            let id = made.body["id"].as_str().expect("an id").to_owned();
+            assert_eq!(quick.delete(&format!("/v3/documents/{id}")).await.status, 204);
+        };
+        let (answer, stood_still) = meanwhile(&slow, call, send_as(&slow, &key, &body), second).await;
+        let left = listed(&quick, &["box"]).await;
+        assert!(left.is_empty(), "call {call}: {} {}", answer.status, answer.body);
+        // What was written before it was deleted is answered as it was.
+        assert!([200, 409].contains(&answer.status.as_u16()), "call {call}: {}", answer.body);
+        refused += usize::from(answer.status == 409);
+        if !stood_still {
+            break;
+        }
+    }
+    assert!(refused > 2, "{refused} repeats came after the deletion");
+}
+
+#[tokio::test]
+async fn a_change_and_the_same_content_again_are_two_documents_at_any_call() {
+    let (mut slow, quick) = two().await;
+    slow.key.clone_from(&quick.key);
+    for call in 0.. {
+        let tag = format!("t{call}");
+        let body = json!({"content": "The heron X.", "containerTag": tag});
+        let id = quick.send(body.clone()).await;
+        let second = async {
+            quick.update(&id, json!({"content": "The heron Y."})).await;
+        };
+        let (answer, stood_still) = meanwhile(&slow, call, slow.post("/v3/documents", body), second).await;
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        let again = answer.body["id"].as_str().expect("an id");
+        if !stood_still {
+            break;
+        }
+        // The repeat was answered before the change, or what it sent is a document of its own.
+        assert_eq!(quick.document_or_failure(&id).await["content"], "The heron Y.", "call {call}");
+        if again != id {
+            assert_eq!(quick.document_or_failure(again).await["content"], "The heron X.", "call {call}");
+        }
+    }
+}
