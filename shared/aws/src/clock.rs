@@ -1,11 +1,28 @@
 //! The machine's clock.
 
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
 use domain::Timestamp;
 use domain::ports::Clock;
 
-/// The time of this machine.
+/// A clock that is set back by more than this was wrong before, and is followed.
+const MOST_SET_BACK_MS: i64 = 24 * 3600 * 1000;
+
+/// The time of this machine, which never goes back within a process: where the machine's clock is set back, the time goes
+/// on from where it was. What is forgotten, leased or remembered for a while so keeps its order and its length.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemClock;
+
+/// What the clock told last. One for the process: all of its parts share one time.
+static LAST: Mutex<Option<Last>> = Mutex::new(None);
+
+/// A time that was told.
+#[derive(Debug, Clone, Copy)]
+struct Last {
+    millis: i64,
+    at: Instant,
+}
 
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
@@ -14,6 +31,53 @@ impl Clock for SystemClock {
             reason = "this is the clock that everything else takes its time from"
         )]
         let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-        Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+        let wall = i64::try_from(since.as_millis()).unwrap_or(i64::MAX);
+        let at = Instant::now();
+        // A panic while the lock was held cannot leave half a time.
+        let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+        let millis = match *last {
+            Some(last) => going_on(last.millis, at.saturating_duration_since(last.at), wall),
+            None => wall,
+        };
+        // Only what is ahead is kept: small steps would add up their rounding.
+        if last.is_none_or(|last| millis != last.millis) {
+            *last = Some(Last { millis, at });
+        }
+        Timestamp::from_millis(millis)
+    }
+}
+
+/// The time that follows `last` by `passed`, while the machine's clock says `wall`.
+fn going_on(last: i64, passed: Duration, wall: i64) -> i64 {
+    let steady = last.saturating_add(i64::try_from(passed.as_millis()).unwrap_or(i64::MAX));
+    let set_back = steady.saturating_sub(wall);
+    if set_back > MOST_SET_BACK_MS { wall } else { wall.max(steady) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR: i64 = 3_600_000;
+    const NOW: i64 = 1_767_225_600_000;
+
+    #[test]
+    fn the_time_goes_on_when_the_clock_is_set_back() {
+        let second = Duration::from_secs(1);
+        assert_eq!(going_on(NOW, second, NOW + 1_000), NOW + 1_000);
+        assert_eq!(going_on(NOW, second, NOW + 1_000 - HOUR), NOW + 1_000, "an hour back");
+        assert_eq!(going_on(NOW, Duration::ZERO, NOW - HOUR), NOW, "never before what was told");
+        assert_eq!(going_on(NOW, second, NOW + HOUR), NOW + HOUR, "forward, as after a sleep");
+        assert_eq!(going_on(NOW, second, NOW - 48 * HOUR), NOW - 48 * HOUR, "it was wrong before");
+    }
+
+    #[test]
+    fn the_time_never_goes_back() {
+        let mut before = SystemClock.now();
+        for _ in 0..1000 {
+            let now = SystemClock.now();
+            assert!(now >= before);
+            before = now;
+        }
     }
 }

@@ -7,6 +7,10 @@ use crate::time::Timestamp;
 /// The most entries that a window remembers; a larger maximum is counted in steps of a part of the window.
 const MAX_ENTRIES: u32 = 128;
 
+/// Clocks of several machines differ by less than this many milliseconds. An entry that is further ahead was made before
+/// the clock was set back.
+const MOST_SKEW_MS: i64 = 5_000;
+
 /// So many requests in any stretch of so long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RateLimit {
@@ -36,6 +40,7 @@ impl RateWindow {
     /// The time from which the limit has room again.
     pub fn admit(&mut self, limit: RateLimit, now: Timestamp) -> Result<(), Timestamp> {
         let step = limit.step_ms();
+        self.follow_clock(now, step);
         // Clocks of several machines differ a little: the window's own newest entry is never in the future.
         let now = now.as_millis().max(self.0.last().map_or(i64::MIN, |(at, _)| *at));
         // An entry stands for requests up to the end of its step.
@@ -51,6 +56,18 @@ impl RateWindow {
             _ => self.0.push((at, 1)),
         }
         Ok(())
+    }
+
+    /// Moves the entries back with a clock that was set back, as if the newest had been made just now: otherwise the
+    /// limit would stay shut until the clock is where it was. What lies between the entries stays, so no more is admitted.
+    fn follow_clock(&mut self, now: Timestamp, step: i64) {
+        let newest = self.0.last().map_or(i64::MIN, |(at, _)| *at);
+        let ahead = newest.saturating_sub(now.as_millis());
+        if ahead > MOST_SKEW_MS {
+            // Whole steps, so that entries stay where steps begin.
+            let back = ahead + (step - ahead.rem_euclid(step)) % step;
+            self.0.iter_mut().for_each(|(at, _)| *at -= back);
+        }
     }
 
     /// When enough entries have left that one more fits.
@@ -94,6 +111,30 @@ mod tests {
         let mut window = RateWindow::default();
         let admitted = (0..10).filter(|_| window.admit(limit, at(5)).is_ok()).count();
         assert_eq!(admitted, 3);
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_keeps_a_limit_shut_for_a_window_at_most() {
+        for max in [3, 500] {
+            let limit = RateLimit { max, window_ms: 60_000 };
+            let mut window = RateWindow::default();
+            let hour = 3_600_000;
+            for _ in 0..max {
+                window.admit(limit, at(2 * hour)).unwrap();
+            }
+            let room = window.admit(limit, at(hour)).unwrap_err();
+            assert!(room > at(hour) && room <= at(hour + 61_000), "{room:?}");
+            assert!(window.admit(limit, at(hour + 30_000)).is_err(), "what was admitted still counts");
+            window.admit(limit, room).unwrap();
+        }
+    }
+
+    #[test]
+    fn clocks_that_differ_a_little_are_one_clock() {
+        let limit = RateLimit { max: 1, window_ms: 60_000 };
+        let mut window = RateWindow::default();
+        window.admit(limit, at(100_000)).unwrap();
+        assert_eq!(window.admit(limit, at(96_000)), Err(at(160_000)));
     }
 
     proptest! {

@@ -6,9 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use domain::ports::PortResult;
 use domain::usecase::report_damage;
-use domain::{ContainerId, Ctx, OrgId, Tenant};
+use domain::{ContainerId, Ctx, OrgId, Tenant, Timestamp};
 
 use crate::view::{Loaded, View};
+
+/// How often the cache looks whether a container that it keeps warm is still there: one read each time.
+const LOOK_SECONDS: i64 = 60;
 
 /// A tail longer than this is dropped for the segments that compaction has made of it.
 const MAX_TAIL: usize = 2_000;
@@ -27,19 +30,25 @@ pub struct Cache<V> {
 struct Slots<V> {
     by_container: HashMap<(OrgId, ContainerId), Entry<V>>,
     clock: u64,
+    /// When to look for a container that is gone; none before the first request.
+    look_at: Option<Timestamp>,
 }
 
 #[derive(Debug)]
 struct Entry<V> {
     slot: Slot<V>,
+    /// Who asked for it first.
+    tenant: Tenant,
     used: u64,
+    /// When it was used or found to be there, in the cache's own count.
+    seen: u64,
     bytes: usize,
 }
 
 impl<V: View> Cache<V> {
     /// A cache that keeps about `max_bytes` of views.
     pub fn new(max_bytes: usize) -> Self {
-        Self { slots: Mutex::new(Slots { by_container: HashMap::new(), clock: 0 }), max_bytes }
+        Self { slots: Mutex::new(Slots { by_container: HashMap::new(), clock: 0, look_at: None }), max_bytes }
     }
 
     /// The container's view, with everything that was committed before this call.
@@ -47,12 +56,14 @@ impl<V: View> Cache<V> {
     /// # Errors
     /// Those of the ports.
     pub async fn open(&self, ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult<V> {
+        self.drop_gone(ctx).await;
         let head = ctx.index.head(tenant, id).await?;
+        let key = (tenant.org().clone(), id.clone());
         if head.seq == 0 {
+            self.lock().by_container.remove(&key);
             return Ok(V::empty(id));
         }
-        let key = (tenant.org().clone(), id.clone());
-        let slot = self.slot(&key);
+        let slot = self.slot(tenant, &key);
         // One reader follows the log, the others of this container wait for it and find the work done.
         let mut warm = slot.lock().await;
         if let Some(loaded) =
@@ -87,13 +98,48 @@ impl<V: View> Cache<V> {
         Ok(view)
     }
 
-    fn slot(&self, key: &(OrgId, ContainerId)) -> Slot<V> {
+    /// Now and then drops a view whose container was deleted: nobody asks for it any more, so nothing else would. Looks at
+    /// the one that was seen the longest time ago.
+    async fn drop_gone(&self, ctx: &Ctx) {
+        let Some((key, tenant)) = self.to_look_at(ctx.clock.now()) else {
+            return;
+        };
+        // A look that fails is no failure of the request beside it.
+        let head = ctx.index.head(&tenant, &key.1).await;
+        if head.is_ok_and(|head| head.seq == 0) {
+            self.lock().by_container.remove(&key);
+        }
+    }
+
+    fn to_look_at(&self, now: Timestamp) -> Option<((OrgId, ContainerId), Tenant)> {
+        let mut slots = self.lock();
+        let next = now.plus_seconds(LOOK_SECONDS);
+        let due = *slots.look_at.get_or_insert(next);
+        // A clock that was set back does not put it off.
+        if now < due && due <= next {
+            return None;
+        }
+        slots.look_at = Some(next);
+        slots.clock += 1;
+        let clock = slots.clock;
+        let (key, entry) = slots.by_container.iter_mut().min_by_key(|(_, entry)| entry.seen)?;
+        entry.seen = clock;
+        Some((key.clone(), entry.tenant.clone()))
+    }
+
+    fn slot(&self, tenant: &Tenant, key: &(OrgId, ContainerId)) -> Slot<V> {
         let mut slots = self.lock();
         slots.clock += 1;
         let now = slots.clock;
         let entry = slots.by_container.entry(key.clone());
-        let entry = entry.or_insert_with(|| Entry { slot: Slot::default(), used: 0, bytes: 0 });
-        entry.used = now;
+        let entry = entry.or_insert_with(|| Entry {
+            slot: Slot::default(),
+            tenant: tenant.clone(),
+            used: 0,
+            seen: 0,
+            bytes: 0,
+        });
+        (entry.used, entry.seen) = (now, now);
         entry.slot.clone()
     }
 

@@ -90,10 +90,10 @@ async fn change_in_place(
     update: &Update,
 ) -> Result<Option<Accepted>> {
     let body = update.body(document);
-    let is_same = !update.needs_processing(document, &body);
     // The same content again heals a document whose stored data is damaged.
-    let is_whole = update.content.is_none() || inspect(ctx, tenant, document).await?.is_none();
-    if !(is_same && is_whole) {
+    if update.needs_processing(document, &body)
+        || (update.content.is_some() && inspect(ctx, tenant, document).await?.is_some())
+    {
         return revise(ctx, tenant, document, update, body).await;
     }
     let described = describe(ctx, tenant, document.clone(), &update.description).await?;
