@@ -1,6 +1,6 @@
 //! `/v3/auth`: keys are made, shown once, listed, disabled, deleted, and stop.
 
-use domain::key::Permission;
+use domain::key::{KeyKind, KeyPlan, Permission};
 use serde_json::{Value, json};
 
 use crate::client::{Client, ids};
@@ -269,8 +269,6 @@ async fn a_key_does_nothing_to_itself_nor_to_those_of_others() {
         let enable = call("PUT", format!("{KEYS}/{id}/toggle"), json!({"enabled": false})).await;
         faults.note(&format!("disable {id}"), &enable, 404, "NotFoundError", "Key not found");
     }
-    let not_scoped = call("DELETE", format!("{SCOPED}/{}", text(&plain["id"])), Value::Null).await;
-    faults.note("no scoped key", &not_scoped, 404, "NotFoundError", "Key not found");
     faults.assert_none();
     assert_eq!(
         call("PUT", format!("{KEYS}/{own}/toggle"), json!({"enabled": true})).await.body,
@@ -280,6 +278,31 @@ async fn a_key_does_nothing_to_itself_nor_to_those_of_others() {
     for key in [&plain["key"], &json!(other), &json!(client.key)] {
         assert!(works(&client, key).await);
     }
+}
+
+#[tokio::test]
+async fn a_key_that_is_revoked_by_either_route_works_no_more_whatever_kind_it_is() {
+    let client = Client::new().await;
+    for route in [KEYS, SCOPED] {
+        let agent = json!({"name": "agent", "permission": "write"});
+        let agent = client.post(AGENT, agent).await.body;
+        let scoped = scoped(&client, json!({"containerTag": "box"})).await;
+        let full = client.app.key_of("acme", full_plan()).await;
+        let full = json!({"key": full.text, "id": full.record.id});
+        for key in [&agent, &scoped, &full] {
+            let id = text(&key["id"]);
+            assert!(works(&client, &key["key"]).await, "{key}");
+            let answer = client.delete(&format!("{route}/{id}")).await;
+            assert_eq!((answer.status.as_u16(), answer.body), (200, json!({"success": true})), "{route}");
+            client.app.world.clock.advance_seconds(31);
+            assert!(!works(&client, &key["key"]).await, "{route} left the key working: {key}");
+        }
+    }
+}
+
+fn full_plan() -> KeyPlan {
+    let (kind, permission, name) = (KeyKind::Full, Permission::Read, "full".to_owned());
+    KeyPlan { name, kind, permission, tags: None, expires_at: None, rate: None }
 }
 
 #[tokio::test]

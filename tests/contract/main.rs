@@ -52,6 +52,7 @@ mod memory_model;
 mod merge;
 mod merge_late;
 mod merge_refused;
+mod misnamed;
 mod moves;
 mod pages;
 mod processing;

@@ -1,7 +1,7 @@
 //! Every parameter of every operation that names something, as `openapi.yaml` has them, with the names of things that
 //! are not the caller's: the answer is the one to a name that does not exist.
 
-mod operations;
+pub(crate) mod operations;
 
 use std::collections::BTreeMap;
 

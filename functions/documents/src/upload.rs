@@ -6,7 +6,7 @@ use axum::extract::multipart::{Field, Multipart, MultipartError, MultipartReject
 use bytes::Bytes;
 use domain::usecase::{Content, submit};
 use domain::{BodyForm, Error, Result};
-use edge::{ApiResult, App, Auth, Json, WriteContent, note_body, object_text};
+use edge::{ApiResult, App, Auth, Json, WriteContent, check_name, note_body, object_text};
 use http::{HeaderMap, StatusCode};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -150,7 +150,7 @@ async fn read_field(form: &mut Form, name: &str, field: Field<'_>, most: DirectF
         "provenance" => common.provenance = Some(one_of(name, text)?),
         "fileType" => form.file_type = owned,
         "mimeType" => form.mime_type = owned,
-        _ => {}
+        _ => check_name(name, &["containerTag", "containerTags"])?,
     }
     Ok(())
 }

@@ -184,18 +184,7 @@ pub(crate) async fn delete(
     Path(id): Path<String>,
 ) -> ApiResult<Json<Value>> {
     let id = key_id(&id)?;
-    delete_key(&app.ctx, &tenant, &id, None).await?;
-    app.authenticator.forget(&id);
-    Ok(Json(json!({"success": true})))
-}
-
-pub(crate) async fn delete_scoped(
-    State(app): State<App>,
-    Auth { tenant, .. }: Auth<Admin>,
-    Path(id): Path<String>,
-) -> ApiResult<Json<Value>> {
-    let id = key_id(&id)?;
-    delete_key(&app.ctx, &tenant, &id, Some(KeyKind::Scoped)).await?;
+    delete_key(&app.ctx, &tenant, &id).await?;
     app.authenticator.forget(&id);
     Ok(Json(json!({"success": true})))
 }

@@ -26,7 +26,8 @@ pub fn router(app: App) -> Router {
         .route("/v3/auth/keys/{id}/toggle", put(keys::toggle))
         .route("/v3/auth/agent-key", post(keys::create_agent))
         .route("/v3/auth/scoped-key", post(keys::create_scoped))
-        .route("/v3/auth/scoped-key/{id}", delete(keys::delete_scoped))
+        // compat: the command-line client revokes every key here, whatever kind it is.
+        .route("/v3/auth/scoped-key/{id}", delete(keys::delete))
         .route("/v3/session", get(session::show).post(session::open).delete(session::end))
         .route("/v3/openapi", get(openapi::show))
         .route("/v4/openapi", get(openapi::show))

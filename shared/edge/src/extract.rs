@@ -14,6 +14,7 @@ use serde_json::Value;
 use serde_path_to_error::Segment;
 
 use crate::error::ApiError;
+use crate::misnamed::{Fields, QueryIsRead, check_query_of};
 use crate::record::note_body;
 
 /// A JSON body, whatever its declared type; an empty body counts as `{}`, because clients send none where every field
@@ -25,8 +26,12 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
+        let taken = Fields::of::<T>();
+        let query = check_query_of(&request, &taken);
         let object = parse(&read(request, state).await?)?;
         note_body(&object);
+        query?;
+        taken.check(names(&object))?;
         Ok(Self(fields(object)?))
     }
 }
@@ -40,8 +45,12 @@ impl<A: DeserializeOwned, B: DeserializeOwned, S: Send + Sync> FromRequest<S> fo
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
+        let taken = Fields::of::<A>().and(Fields::of::<B>());
+        let query = check_query_of(&request, &taken);
         let object = parse(&read(request, state).await?)?;
         note_body(&object);
+        query?;
+        taken.check(names(&object))?;
         Ok(Self(fields(&object)?, fields(&object)?))
     }
 }
@@ -69,11 +78,19 @@ fn parse(bytes: &[u8]) -> Result<Value, Error> {
     if value.is_object() { Ok(value) } else { Err(Error::invalid("the body is not a JSON object")) }
 }
 
-/// Reads a JSON value that is part of a request.
+fn names(object: &Value) -> impl Iterator<Item = &str> {
+    object.as_object().into_iter().flatten().map(|(name, _)| name.as_str())
+}
+
+/// Reads a JSON value that is part of a request. Where it has a scope of its own, that is checked as in a whole body.
 ///
 /// # Errors
 /// [`Error::Invalid`] that names the place of a wrong value in it.
 pub fn parse_fields<'de, T: Deserialize<'de>>(value: &'de Value) -> Result<T, Error> {
+    let taken = Fields::of::<T>();
+    if taken.have_scope() {
+        taken.check(names(value))?;
+    }
     fields(value)
 }
 
@@ -123,6 +140,9 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Query<T
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let sent = pairs(&parts.uri);
+        Fields::of::<T>().check(sent.iter().map(|(name, _)| name.as_str()))?;
+        parts.extensions.insert(QueryIsRead);
         let query = axum::extract::Query::<T>::from_request_parts(parts, state).await;
         query.map(|query| Self(query.0)).map_err(|rejection| {
             let text = rejection.body_text();

@@ -6,6 +6,7 @@ mod extract;
 mod fields;
 mod kind;
 mod memories;
+mod misnamed;
 mod record;
 mod redact;
 mod router;
@@ -23,5 +24,6 @@ pub use fields::{
     optional_object, own_tag, scope, tag_of,
 };
 pub use memories::{MemoryEntry, MemoryVersion, review_status};
+pub use misnamed::check_name;
 pub use record::{note_body, request_id};
 pub use router::{App, MAX_JSON_BYTES, finish};

@@ -53,6 +53,15 @@ pub(super) struct Asked {
     pub(super) is_form: bool,
 }
 
+/// Every operation: its method, its path and what the document says of it.
+pub(crate) fn every_operation() -> impl Iterator<Item = (String, String, &'static Value)> {
+    let paths = DOCUMENT["paths"].as_object().expect("paths");
+    paths.iter().flat_map(|(path, operations)| {
+        let operations = operations.as_object().expect("operations");
+        operations.iter().map(|(method, operation)| (method.to_uppercase(), path.clone(), operation))
+    })
+}
+
 /// Every parameter of every operation that names something.
 pub(super) fn targets() -> Vec<Target> {
     let mut targets = Vec::new();
@@ -128,14 +137,14 @@ fn properties(schema: &Value) -> BTreeSet<String> {
 }
 
 /// What a reference leads to, or the value itself.
-fn component(value: &Value) -> &Value {
+pub(crate) fn component(value: &Value) -> &Value {
     match value["$ref"].as_str() {
         Some(reference) => DOCUMENT.pointer(reference.trim_start_matches('#')).expect("what is referred to"),
         None => value,
     }
 }
 
-fn entries(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
+pub(crate) fn entries(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
     value.as_object().into_iter().flatten()
 }
 

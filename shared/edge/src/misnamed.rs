@@ -1,0 +1,241 @@
+//! Fields that look like the scope of a request and are none. An unknown field is ignored by contract, but a scope that is
+//! ignored widens the request to the whole organization or to the default container, so these are refused by name.
+
+use axum::extract::Request;
+use domain::{Error, Issue, Result};
+use http::Uri;
+use serde::Deserialize;
+use serde::de::{Deserializer, Visitor};
+
+use crate::extract::pairs;
+
+/// The fields that name the scope of a request, where it takes them.
+const SCOPES: [&str; 2] = ["containerTag", "containerTags"];
+/// Other words for a container, in lower case and without separators.
+const OTHER_WORDS: [&str; 10] = [
+    "container",
+    "containers",
+    "containerid",
+    "containerids",
+    "space",
+    "spaces",
+    "spaceid",
+    "spaceids",
+    "spacecontainertag",
+    "spacecontainertags",
+];
+/// A name this near to a scope's is a slip: one letter left out, doubled or changed, or two letters swapped.
+const MOST_EDITS: usize = 2;
+
+/// The names of the fields that a type of a request reads; none for a type that takes any name.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Fields(Vec<&'static str>);
+
+impl Fields {
+    /// The fields of one type.
+    pub(crate) fn of<'de, T: Deserialize<'de>>() -> Self {
+        let mut fields = Self::default();
+        // It always fails: there is nothing to read, only to be asked for.
+        T::deserialize(Probe(&mut fields.0)).ok();
+        fields
+    }
+
+    /// The fields of both.
+    pub(crate) fn and(mut self, other: Self) -> Self {
+        self.0.extend(other.0);
+        self
+    }
+
+    /// Whether a scope is among them.
+    pub(crate) fn have_scope(&self) -> bool {
+        self.0.iter().any(|field| SCOPES.contains(field))
+    }
+
+    /// Refuses a name that looks like a scope and is none of these fields.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] that names the right field.
+    pub(crate) fn check<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Result<()> {
+        names.into_iter().try_for_each(|name| check_name(name, &self.0))
+    }
+
+    /// As [`Fields::check`], for the query string of a request whose fields these are in its body.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] that says where the scope belongs.
+    pub(crate) fn check_unread_query(&self, uri: &Uri) -> Result<()> {
+        for (name, _) in pairs(uri) {
+            if looks_like_scope(&name) {
+                let right = right_name(&name, &self.0);
+                return Err(unknown(&name, right.map(|right| format!("send `{right}` in the body"))));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether the query string of a request was read, and with it checked.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct QueryIsRead;
+
+/// Refuses a scope in the query string of a request that reads its fields from the body alone.
+///
+/// # Errors
+/// As [`Fields::check_unread_query`].
+pub(crate) fn check_query_of(request: &Request, fields: &Fields) -> Result<()> {
+    if request.extensions().get::<QueryIsRead>().is_some() {
+        return Ok(());
+    }
+    fields.check_unread_query(request.uri())
+}
+
+/// Refuses a name that looks like a scope and is not among the fields that a request takes.
+///
+/// # Errors
+/// [`Error::Invalid`] that names the right field.
+pub fn check_name(name: &str, taken: &[&str]) -> Result<()> {
+    if taken.contains(&name) || !looks_like_scope(name) {
+        return Ok(());
+    }
+    Err(unknown(name, right_name(name, taken).map(|right| format!("did you mean `{right}`?"))))
+}
+
+fn unknown(name: &str, advice: Option<String>) -> Error {
+    let advice = advice.unwrap_or_else(|| "this request takes no container tag".to_owned());
+    let message = format!("unknown field `{name}`: {advice}");
+    let issue = Issue { path: vec![name.to_owned()], message: message.clone() };
+    Error::Invalid { message, issues: vec![issue] }
+}
+
+/// The scope that was meant: of both, the one in the same number.
+fn right_name(name: &str, taken: &[&str]) -> Option<&'static str> {
+    let [one, many] = SCOPES;
+    let (has_one, has_many) = (taken.contains(&one), taken.contains(&many));
+    let is_plural = name.to_ascii_lowercase().ends_with('s');
+    match (has_one, has_many) {
+        (true, true) => Some(if is_plural { many } else { one }),
+        (true, false) => Some(one),
+        (false, true) => Some(many),
+        (false, false) => None,
+    }
+}
+
+fn looks_like_scope(name: &str) -> bool {
+    // Longer than any slip of these names.
+    const MOST_BYTES: usize = 32;
+    if name.len() > MOST_BYTES {
+        return false;
+    }
+    let letters = name.chars().filter(|letter| letter.is_alphanumeric());
+    let plain: String = letters.flat_map(char::to_lowercase).collect();
+    OTHER_WORDS.contains(&plain.as_str())
+        || SCOPES.iter().any(|scope| edits(&plain, &scope.to_lowercase()) <= MOST_EDITS)
+}
+
+/// How many letters have to be inserted, deleted or replaced to make one text of the other.
+fn edits(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().collect();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (i, letter) in one.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, wanted) in other.iter().enumerate() {
+            let replaced = diagonal + usize::from(letter != *wanted);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[other.len()]
+}
+
+/// Learns which fields a struct asks for.
+struct Probe<'a>(&'a mut Vec<&'static str>);
+
+impl<'de> Deserializer<'de> for Probe<'_> {
+    type Error = serde::de::value::Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> std::result::Result<V::Value, Self::Error> {
+        Err(serde::de::Error::custom("nothing to read"))
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> std::result::Result<V::Value, Self::Error> {
+        self.0.extend(fields);
+        self.deserialize_any(visitor)
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char str string bytes byte_buf option unit unit_struct
+        newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    #[expect(dead_code, reason = "only its fields matter")]
+    struct Both {
+        container_tag: Option<String>,
+        container_tags: Option<Vec<String>>,
+        #[serde(alias = "second")]
+        other: Option<String>,
+    }
+
+    #[test]
+    fn the_fields_of_a_type_are_those_that_it_reads() {
+        let fields = Fields::of::<Both>();
+        assert!(
+            ["containerTag", "containerTags", "other", "second"].iter().all(|name| fields.0.contains(name))
+        );
+        assert!(
+            fields.have_scope() && !Fields::of::<serde_json::Map<String, serde_json::Value>>().have_scope()
+        );
+    }
+
+    #[test]
+    fn a_misspelled_scope_is_refused_with_the_right_name() {
+        let refusal =
+            |name: &str, taken: &[&str]| check_name(name, taken).err().map(|error| error.to_string());
+        let both = SCOPES;
+        for (name, right) in [
+            ("container_tag", "containerTag"),
+            ("container_tags", "containerTags"),
+            ("containertag", "containerTag"),
+            ("ContainerTags", "containerTags"),
+            ("container-tag", "containerTag"),
+            ("contanerTag", "containerTag"),
+            ("containerTga", "containerTag"),
+            ("conatinerTags", "containerTags"),
+            ("spaceId", "containerTag"),
+            ("space_id", "containerTag"),
+            ("spaces", "containerTags"),
+            ("container", "containerTag"),
+        ] {
+            let expected = format!("unknown field `{name}`: did you mean `{right}`?");
+            assert_eq!(refusal(name, &both).as_deref(), Some(expected.as_str()));
+        }
+        assert!(
+            refusal("containerTag", &["containerTags"]).unwrap().ends_with("did you mean `containerTags`?")
+        );
+        assert!(
+            refusal("containerTags", &["containerTag"]).unwrap().ends_with("did you mean `containerTag`?")
+        );
+        assert!(refusal("containerTag", &[]).unwrap().ends_with("this request takes no container tag"));
+    }
+
+    #[test]
+    fn every_other_unknown_field_stays_unknown_and_ignored() {
+        for name in
+            ["tags", "tag", "content", "targetContainerTag", "namespace", "userId", "context", "ä", ""]
+        {
+            assert!(check_name(name, &SCOPES).is_ok(), "{name}");
+        }
+        assert!(check_name(&"containerTag".repeat(1000), &SCOPES).is_ok());
+    }
+}

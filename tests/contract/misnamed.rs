@@ -1,0 +1,162 @@
+//! A scope that is misspelled, or stands where the operation does not take it, never widens a request: it is refused by
+//! name, in the body, the query string and the form of every operation of `openapi.yaml`.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+use testkit::Answer;
+
+use crate::client::Client;
+use crate::matrix::operations::{component, entries, every_operation};
+
+/// What people write for a container tag.
+const WRITTEN: [&str; 16] = [
+    "containerTag",
+    "containerTags",
+    "container_tag",
+    "container_tags",
+    "containertag",
+    "containertags",
+    "ContainerTag",
+    "container-tag",
+    "contanerTag",
+    "containerTga",
+    "container",
+    "containers",
+    "spaceId",
+    "space_id",
+    "space",
+    "spaces",
+];
+
+/// Where an operation takes fields, and which.
+enum Place {
+    Body(BTreeSet<String>),
+    Form(BTreeSet<String>),
+    Query(BTreeSet<String>),
+}
+
+impl Place {
+    fn of(operation: &Value) -> Vec<Self> {
+        let parameters = operation["parameters"].as_array().into_iter().flatten().map(component);
+        let query = parameters.filter(|parameter| parameter["in"] == "query");
+        let query: BTreeSet<String> =
+            query.map(|parameter| parameter["name"].as_str().expect("a name").to_owned()).collect();
+        let mut places = Vec::new();
+        for (media, content) in
+            component(&operation["requestBody"])["content"].as_object().into_iter().flatten()
+        {
+            let names = fields(&content["schema"]);
+            let is_form = media == "multipart/form-data";
+            places.push(if is_form { Self::Form(names) } else { Self::Body(names) });
+        }
+        if !query.is_empty() {
+            places.push(Self::Query(query));
+        }
+        places
+    }
+
+    fn takes(&self, name: &str) -> bool {
+        let (Self::Body(fields) | Self::Form(fields) | Self::Query(fields)) = self;
+        fields.contains(name)
+    }
+
+    /// Sends a request with nothing but a field of this name.
+    async fn ask(&self, client: &Client, method: &str, path: &str, name: &str) -> Answer {
+        match self {
+            Self::Body(_) => {
+                let body = Value::from(Map::from_iter([(name.to_owned(), json!("box"))]));
+                client.app.call(method, path, &client.key, &body).await
+            }
+            Self::Form(_) => client.app.upload(&client.key, "a.txt", b"Words.", &[(name, "box")]).await,
+            Self::Query(_) => {
+                client.app.call(method, &format!("{path}?{name}=box"), &client.key, &Value::Null).await
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_operation_refuses_a_misspelled_scope_by_its_right_name() {
+    let client = Client::new().await;
+    let (mut wrong, mut asked) = (Vec::new(), 0);
+    for (method, path, operation) in every_operation() {
+        let path = filled(&path);
+        for place in Place::of(operation) {
+            for name in WRITTEN {
+                let answer = place.ask(&client, &method, &path, name).await;
+                let message = answer.body["error"].as_str().unwrap_or_default();
+                let is_refused =
+                    answer.status == 400 && message.starts_with(&format!("unknown field `{name}`: "));
+                let advice = if place.takes("containerTag") || place.takes("containerTags") {
+                    "did you mean `containerTag"
+                } else {
+                    "this request takes no container tag"
+                };
+                let right = if place.takes(name) {
+                    !message.contains("unknown field")
+                } else {
+                    is_refused && message.contains(advice)
+                };
+                if !right {
+                    wrong.push(format!("{method} {path} {name}: {} {message}", answer.status));
+                }
+                asked += 1;
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {asked}:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(asked > 500, "{asked} requests");
+    let all = client.listed(json!({})).await;
+    assert_eq!(all, client.listed(json!({"containerTags": ["box"]})).await, "nothing went elsewhere");
+}
+
+/// The names of the fields that a schema knows, beside and behind its references.
+fn fields(schema: &Value) -> BTreeSet<String> {
+    let own = entries(&schema["properties"]).map(|(name, _)| name.clone());
+    let parts = ["allOf", "anyOf", "oneOf"].into_iter().flat_map(|kind| schema[kind].as_array()).flatten();
+    let referred = schema["$ref"].is_string().then(|| component(schema));
+    own.chain(parts.chain(referred).flat_map(fields)).collect()
+}
+
+/// A path with something in the place of each parameter.
+fn filled(path: &str) -> String {
+    let parts = path.split('/').map(|part| match part {
+        "{tag}" => "box",
+        _ if part.starts_with('{') => "1111111111111111111111",
+        _ => part,
+    });
+    parts.collect::<Vec<_>>().join("/")
+}
+
+#[tokio::test]
+async fn a_scope_in_the_query_string_of_a_body_is_sent_to_where_it_belongs() {
+    let client = Client::new().await;
+    for path in ["/v3/documents", "/v4/search", "/v3/documents/list", "/v4/memories/list"] {
+        let body = json!({"content": "Words.", "q": "words", "containerTags": ["box"]});
+        let answer = client.post(&format!("{path}?containerTag=box"), body).await;
+        crate::shape::refused(&answer, 400, "ValidationError", "send `containerTag` in the body");
+    }
+    assert!(client.listed(json!({})).await.is_empty());
+}
+
+#[tokio::test]
+async fn a_document_of_a_batch_is_refused_for_its_own_misspelled_scope() {
+    let client = Client::new().await;
+    let documents =
+        json!([{"content": "One.", "container_tag": "box"}, {"content": "Two.", "containerTag": "box"}]);
+    let answer = client.post("/v3/documents/batch", json!({"documents": documents})).await;
+    assert_eq!((&answer.body["success"], &answer.body["failed"]), (&json!(1), &json!(1)), "{}", answer.body);
+    let refused = answer.body["results"][1]["error"].as_str().expect("an error");
+    assert_eq!(refused, "unknown field `container_tag`: did you mean `containerTag`?");
+}
+
+#[tokio::test]
+async fn other_unknown_fields_are_ignored_as_ever() {
+    let client = Client::new().await;
+    let body =
+        json!({"content": "Words.", "containerTag": "box", "tags": ["a"], "userId": "u", "project": "p"});
+    client.send(body).await;
+    let found = client.post("/v4/search?verbose=1", json!({"q": "words", "namespace": "n"})).await;
+    assert_eq!(found.status, 200, "{}", found.body);
+}
