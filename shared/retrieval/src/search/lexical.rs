@@ -38,6 +38,11 @@ impl Saturation {
 /// A container of fewer chunks is taken for a sample of this many when the weight of a term is estimated.
 const SMALLEST_POPULATION: usize = 100;
 
+/// A word is rare in a container that has it in one chunk of so many, or fewer.
+const RARE_SHARE: usize = 1_000;
+/// In a small container it is rare in so many chunks: a name, a code word and what is said of it.
+const RARE_CHUNKS: usize = 3;
+
 impl<'a> Lexical<'a> {
     pub(super) fn new(scope: &Scope<'a>, terms: &[QueryTerm], config: &Config) -> Self {
         let postings: Vec<Vec<_>> = terms
@@ -54,7 +59,7 @@ impl<'a> Lexical<'a> {
             postings,
             idf: frequencies.iter().map(|&found| idf(found, scope.chunks)).collect(),
             weights: frequencies.iter().map(|&n| idf(n, scope.chunks.max(SMALLEST_POPULATION))).collect(),
-            identifiers: terms.iter().map(|term| term.identifier).collect(),
+            identifiers: identifiers(terms, &frequencies, scope.chunks),
             saturation,
         }
     }
@@ -120,6 +125,18 @@ fn find<'a>(part: &'a crate::index::Part, term: &QueryTerm) -> Option<Postings<'
     let mut lists: Vec<Postings<'a>> =
         term.variants.iter().filter_map(|variant| part.postings(variant)).collect();
     if lists.len() > 1 { Some(Postings::union(&lists)) } else { lists.pop() }
+}
+
+/// Which terms name something, so that the chunks that hold them come first: whole identifiers, and a word that is the
+/// whole query and rare. Of a word that nobody knows the vector says next to nothing: its pieces are near those of any
+/// other.
+fn identifiers(terms: &[QueryTerm], frequencies: &[usize], chunks: usize) -> Vec<bool> {
+    let most = (chunks / RARE_SHARE).max(RARE_CHUNKS);
+    let is_named = |found: usize| (1..=most).contains(&found);
+    match (terms, frequencies) {
+        ([only], [found]) => vec![only.identifier || is_named(*found)],
+        _ => terms.iter().map(|term| term.identifier).collect(),
+    }
 }
 
 /// Living chunks in `lists`, one list per part.

@@ -1,0 +1,74 @@
+//! A word that stands in one document alone finds it, whatever its letters are.
+
+use std::collections::BTreeMap;
+
+use retrieval::{ChunkInput, ContainerIndex, Document, Embedder, Query, StaticEmbedder, search};
+
+/// How many words, each in a document of its own.
+const WORDS: usize = 2_000;
+/// The similarity from which a search shows a hit where the request does not say.
+const DEFAULT_THRESHOLD: f32 = 0.6;
+
+const ONSETS: [&str; 20] = [
+    "b", "br", "ch", "d", "dr", "f", "fl", "g", "gl", "k", "kr", "l", "m", "n", "p", "qu", "s", "st", "v",
+    "z",
+];
+const VOWELS: [&str; 10] = ["a", "e", "i", "o", "u", "ai", "ou", "ee", "y", "io"];
+const ENDS: [&str; 16] =
+    ["", "n", "s", "r", "l", "ng", "sh", "x", "ing", "ed", "ly", "tion", "er", "s", "ness", "heit"];
+
+/// The word with this number, of two or three syllables and an ending that stemmers may cut; the syllables and the whole.
+fn word(number: usize) -> (String, String) {
+    let mut state = (number as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0xD1B5_4A32_D192_ED03;
+    let mut pick = |from: &[&'static str]| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        from[(state >> 33) as usize % from.len()]
+    };
+    let syllables = 2 + number % 2;
+    let stem: String = (0..syllables).map(|_| format!("{}{}", pick(&ONSETS), pick(&VOWELS))).collect();
+    let whole = format!("{stem}{}", pick(&ENDS));
+    (stem, whole)
+}
+
+/// Sentences that such words stand in, of several lengths and languages.
+fn sentence(number: usize, word: &str) -> String {
+    match number % 5 {
+        0 => format!("The {word} was delivered to the warehouse on Tuesday."),
+        1 => format!(
+            "We talked about {word} and the plans for the next quarter, and nobody had any questions."
+        ),
+        2 => word.to_owned(),
+        3 => format!("Gestern haben wir das {word} im Keller gefunden und in den Garten gebracht."),
+        _ => format!(
+            "My notes of the meeting: the budget is fine, the office moves in May, and {word} has to be renewed. \
+             Anna will write to the landlord and Ben will call the bank about the account."
+        ),
+    }
+}
+
+#[test]
+fn a_rare_word_finds_its_document_at_the_default_threshold() {
+    // Each with syllables of its own: forms of one word would find each other.
+    let words: BTreeMap<String, String> = (0..WORDS).map(word).collect();
+    let words: Vec<String> = words.into_values().collect();
+    let mut index = ContainerIndex::new();
+    for (number, word) in words.iter().enumerate() {
+        let text = sentence(number, word);
+        let vector = StaticEmbedder.embed(&text);
+        let chunk = ChunkInput { text, vector, ..ChunkInput::default() };
+        index.upsert(Document { id: format!("d{number}"), chunks: vec![chunk], ..Document::default() });
+    }
+    let mut missed = Vec::new();
+    for (number, word) in words.iter().enumerate() {
+        let found =
+            search(&[&index], &Query::new(word, StaticEmbedder.embed(word))).expect("a readable index");
+        let own = found.hits.iter().find(|hit| hit.document == format!("d{number}"));
+        let similarity = own.map_or(0.0, |hit| hit.similarity);
+        if similarity < DEFAULT_THRESHOLD {
+            missed.push(format!("{word} ({similarity:.2}, {:?})", found.features));
+        }
+    }
+    assert!(missed.is_empty(), "{} of {}:\n{}", missed.len(), words.len(), missed.join("\n"));
+}
