@@ -1,5 +1,5 @@
-//! The templates stay within the documented limits of the services that they use: CloudFormation and the linter accept
-//! what the services then refuse, in the middle of a deployment.
+//! The templates stay within the documented limits of the services that they use: the linter accepts what the services
+//! then refuse in the middle of a deployment.
 
 use std::collections::BTreeSet;
 

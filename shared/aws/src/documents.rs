@@ -3,6 +3,7 @@
 //! Two sparse indexes hang on it: `by-container` for listings, and `due` while the document is unfinished.
 
 mod begin;
+mod edit;
 mod scan;
 mod shape;
 
@@ -26,17 +27,13 @@ use crate::keys;
 use crate::purge::purge_put;
 
 pub(crate) use begin::check_free;
+pub(crate) use edit::{EDIT, EDITED_AS_OFTEN, edit_values};
 use shape::write_sent;
 pub(crate) use shape::{new_record, read_document};
 
 /// The tables of the records and of repeated requests.
 pub(crate) struct DynamoDocuments(pub(crate) Table, pub(crate) Table);
 
-/// Nobody has changed the description since it was read; a record that was never edited has no count.
-pub(crate) const EDITED_AS_OFTEN: &str = "(attribute_not_exists(ed) OR ed = :ed)";
-/// What an edit of a description writes, with [`edit_values`]: `sent` has the origin as well, and so a title that is a name
-/// elsewhere.
-pub(crate) const EDIT: &str = "SET sent = :sent, ed = :next, up = :now";
 /// No merge has superseded the document: one that is superseded is served no more and stays as it is.
 pub(crate) const NOT_SUPERSEDED: &str = "attribute_not_exists(sup)";
 /// The revision is the newest and no end was reached.
@@ -59,18 +56,6 @@ impl DynamoDocuments {
             .expression_attribute_values(":done", s(Status::Done.as_str()))
             .expression_attribute_values(":failed", s(Status::Failed.as_str()))
     }
-}
-
-/// The values of an edit, whose condition names `:rev` and the edits before it.
-pub(crate) fn edit_values(document: &Document, now: Timestamp) -> HashMap<String, AttributeValue> {
-    let values = [
-        (":sent", write_sent(document)),
-        (":next", n(document.edits)),
-        (":ed", n(document.edits.saturating_sub(1))),
-        (":rev", s(document.revision.as_str())),
-        (":now", n(now.as_millis())),
-    ];
-    values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 /// The condition of a record that replaces `expected`, and its values. What search serves belongs to it: a commit since

@@ -114,7 +114,7 @@ impl Chunks {
     /// Whether the document is held as it is to be shown.
     fn holds(&self, document: &SearchDocument) -> bool {
         let held = self.index.document(document.id.as_str());
-        held.and_then(|held| attributes(&held.attributes).ok()).is_some_and(|held| held == *document)
+        held.and_then(|held| attributes(held.attributes).ok()).is_some_and(|held| held == *document)
     }
 
     async fn put_all(

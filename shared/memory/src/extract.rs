@@ -119,7 +119,7 @@ pub fn extract(source: &Source<'_>) -> Vec<Statement> {
         let (trust, before) = (source.trust_of(passage), statements.len());
         read(passage, talk.scene(passage, trust), &mut statements);
         let mut found = statements.split_off(before);
-        found.retain(|statement| may_be_stated(statement));
+        found.retain(may_be_stated);
         let attribution = passage.quoted.map(Quoted::attribution);
         found.iter_mut().for_each(|statement| statement.attribution.clone_from(&attribution));
         statements.extend(found);

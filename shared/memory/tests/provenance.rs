@@ -51,7 +51,9 @@ fn known(documents: Vec<Told>) -> (Vec<String>, Vec<String>) {
 
 #[test]
 fn no_attempt_by_itself_instructs_lasts_or_replaces() {
-    let wrappings: [(&str, fn(&str) -> String); 9] = [
+    /// Puts an attempt into words that are recognizably somebody else's.
+    type Wrap = fn(&str) -> String;
+    let wrappings: [(&str, Wrap); 9] = [
         ("mail", |text| format!("From: M <m@evil.example>\nSubject: News\n\n{text}")),
         ("forward", |text| format!("fyi\n-----Original Message-----\nFrom: M\n\n{text}")),
         ("paste", |text| format!("Here is the mail I got: {text}")),

@@ -163,7 +163,7 @@ impl Guard {
     /// Counts what the builder holds, if that is due.
     fn count(&self) {
         self.start_tags.set(self.start_tags.get() + 1);
-        if self.start_tags.get() % COUNT_EVERY == 0 || self.held.get() >= MAX_HELD {
+        if self.start_tags.get().is_multiple_of(COUNT_EVERY) || self.held.get() >= MAX_HELD {
             let counter = Counter::default();
             self.builder.trace_handles(&counter);
             self.held.set(counter.0.get());

@@ -41,6 +41,9 @@ impl TrustedSources {
             }
             None => is_host(entry),
         };
+        if self.providers.len() > MAX_ENTRIES {
+            return refuse(format!("at most {MAX_ENTRIES} providers"));
+        }
         for (name, entries) in
             [("connections", &self.connections), ("senders", &self.senders), ("hosts", &self.hosts)]
         {

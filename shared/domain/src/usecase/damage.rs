@@ -141,7 +141,8 @@ pub async fn heal_document(ctx: &Ctx, tenant: &Tenant, id: &DocumentId) -> Resul
         error!(document.id = %id, "the content that was sent of document {id} cannot be read; it is still found");
         return Ok(Healed::BodyLost);
     }
-    if !damage.body && !(damage.statements && is_written(&document)) {
+    let is_beyond_mending = damage.body || (damage.statements && is_written(&document));
+    if !is_beyond_mending {
         return reprocess(ctx, tenant, &document).await;
     }
     let message = "The stored data of this document cannot be read; send its content again.".to_owned();
