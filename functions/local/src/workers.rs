@@ -28,8 +28,8 @@ const WAIT: Duration = Duration::from_secs(20);
 const BACK_OFF: Duration = Duration::from_secs(1);
 /// How often unfinished work is looked for. The schedule of `template.yaml` has the same pace.
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
-/// How long a batch at hand may take once its worker is to stop. On a full disk every call is tried three times, with
-/// pauses, and a batch of ten messages took over a minute.
+/// How long a batch at hand may take once its worker is to stop. On a full disk the SDK tries every call three times, with
+/// pauses, which adds up over the messages of a batch.
 const GRACE: Duration = Duration::from_secs(4);
 /// Sweeps between two clean-ups of expired records, which nobody reads any more.
 const EXPIRE_EVERY_SWEEPS: u32 = 60;
