@@ -87,6 +87,23 @@ async fn content_that_was_changed_since_can_be_sent_again_at_once() {
 }
 
 #[tokio::test]
+async fn a_memory_that_was_changed_since_can_be_written_again_at_once() {
+    let client = Client::new().await;
+    client.send(json!({"content": "A crane.", "containerTag": "box"})).await;
+    let write = async || {
+        let body = json!({"containerTag": "box", "memories": [{"content": "The heron X waits."}]});
+        let answer = client.post("/v4/memories", body).await;
+        assert_eq!(answer.status, 201, "{}", answer.body);
+        answer.body["documentId"].as_str().expect("an id").to_owned()
+    };
+    let first = write().await;
+    assert_eq!(write().await, first);
+    client.update(&first, json!({"content": "The heron Y waits."})).await;
+    client.settle().await;
+    assert_ne!(write().await, first);
+}
+
+#[tokio::test]
 async fn an_idempotency_key_never_brings_a_deleted_document_back() {
     let client = Client::new().await;
     let body = json!({"content": "Under a key.", "containerTag": "a"});
