@@ -12,6 +12,7 @@ fn turns(bytes: &[u8]) -> Vec<Turn> {
         name: None,
         text: char::from(byte % 8 + b'a').into(),
         at: None,
+        provenance: None,
     };
     bytes.iter().map(turn).collect()
 }
