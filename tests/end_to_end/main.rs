@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 mod binary;
+mod check;
 mod command_line;
 mod crash;
 mod documents;
