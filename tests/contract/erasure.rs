@@ -27,7 +27,7 @@ fn unpacked(bytes: &[u8]) -> Vec<u8> {
         if window == MAGIC
             && let Ok(decoder) = zstd::stream::Decoder::new(&bytes[at..])
         {
-            // What follows the frame is none; what came before it counts.
+            // Bytes after the frame do not decode; those decoded before them count.
             decoder.take(4 * 1024 * 1024).read_to_end(&mut all).ok();
         }
     }

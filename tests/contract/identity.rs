@@ -211,7 +211,7 @@ async fn a_repeat_that_stands_still_anywhere_does_not_bring_a_deleted_document_b
         let (answer, stood_still) = meanwhile(&slow, call, send_as(&slow, &key, &body), second).await;
         let left = listed(&quick, &["box"]).await;
         assert!(left.is_empty(), "call {call}: {} {}", answer.status, answer.body);
-        // What was written before it was deleted is answered as it was.
+        // A write before the deletion is answered as usual.
         assert!([200, 409].contains(&answer.status.as_u16()), "call {call}: {}", answer.body);
         refused += usize::from(answer.status == 409);
         if !stood_still {

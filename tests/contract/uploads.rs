@@ -191,7 +191,7 @@ async fn a_form_that_is_used_again_with_another_file_swaps_nothing() {
         assert_eq!(client.document(&id).await["content"], "The first words.");
         let url = crate::files::url(&client, &id).await;
         assert_eq!(crate::files::fetch(&client, &url).await.1, "The first words.");
-        // What is processed again is the same file as well.
+        // Processing again reads the same file as well.
         client.update(&id, json!({"taskType": "superrag"})).await;
         client.settle().await;
         assert_eq!(client.document(&id).await["content"], "The first words.");

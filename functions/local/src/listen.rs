@@ -83,7 +83,7 @@ pub async fn listen(
 pub(crate) fn limits() -> Limits {
     let usual = Limits::default();
     let wanted = usual.connections as u64 + RESERVED_FILES;
-    // Where the limit cannot be read, it is what systems have had for decades.
+    // If the limit cannot be read, 1,024 is assumed, the usual default.
     let files = rlimit::increase_nofile_limit(wanted).unwrap_or(1024);
     let connections = files.saturating_sub(RESERVED_FILES).max(files / 2);
     Limits { connections: usize::try_from(connections).unwrap_or(usize::MAX).min(usual.connections), ..usual }

@@ -101,7 +101,7 @@ impl Workers {
 impl Drop for Workers {
     fn drop(&mut self) {
         if let Some(threads) = self.threads.take() {
-            // What is still at work may block, and this must not.
+            // Work under way may block; stopping must not.
             threads.shutdown_background();
         }
     }

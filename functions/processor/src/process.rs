@@ -119,7 +119,7 @@ async fn run(ctx: &Ctx, readers: &Readers, tenant: &Tenant, document: &mut Docum
 /// Ends work on a document whose bytes are not there.
 async fn without_body(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<()> {
     let Some(until) = document.body.awaited_until else {
-        // Where it was deleted or replaced since the claim, nothing is written.
+        // Nothing is written if the document was deleted or replaced since the claim.
         return fail_damaged(ctx, tenant, document).await;
     };
     if until > ctx.clock.now() {

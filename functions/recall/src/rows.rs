@@ -289,7 +289,7 @@ fn explanation(ledger: &Ledger, memory: &Memory, scores_of: &retrieval::Scores) 
 pub(crate) fn aggregate(results: Vec<SearchResult>) -> Vec<SearchResult> {
     let mut rows: Vec<SearchResult> = Vec::new();
     for result in results {
-        // What others say is not mixed with what the user says.
+        // Statements of others are not mixed with those of the user.
         let same = |row: &&mut SearchResult| {
             row.subject.is_some() && row.subject == result.subject && row.origin == result.origin
         };

@@ -25,7 +25,7 @@ pub struct MemoryVersion {
     parent_memory_id: Option<MemoryId>,
     root_memory_id: MemoryId,
     metadata: Option<Map<String, Value>>,
-    /// How far it can be relied on, by where it comes from.
+    /// The trust in the memory, by its origin.
     trust: Trust,
     /// Where it was read, when it is not the user's own.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -191,7 +191,7 @@ impl<I: MemoryIndex> View for Memories<I> {
                 file.apply(&mut inner.ledger);
             }
         }
-        // What a lost file said is told by the documents, before anything is computed.
+        // The documents supply what a lost file held, before anything is computed.
         if whole {
             inner.ledger.settle();
             inner.index_all();

@@ -119,7 +119,7 @@ mod kernel {
 
     /// Forbids every file and every connection; whether the kernel does so.
     pub(super) fn close_files() -> bool {
-        // What an older kernel lacks of this version is left out by the crate.
+        // The crate leaves out the parts of this version that an older kernel lacks.
         const VERSION: ABI = ABI::V6;
         let ruleset = Ruleset::default()
             .handle_access(AccessFs::from_all(VERSION))

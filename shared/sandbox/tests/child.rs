@@ -243,7 +243,7 @@ async fn a_child_reaches_nothing_but_its_document() {
     let walls =
         Sandbox::child(own_executable()).walls().await.expect("a child tells").expect("there is a child");
     let reached = sandbox.extract(&fixture("two-pages.pdf"), None, None).await.expect("it answers");
-    // Where the kernel lacks the filter, files and connections are out of reach all the same, by the limit on open files.
+    // Without the filter, the limit on open files still keeps files and connections out of reach.
     let possible = if walls.seccomp { "" } else { "start a program" };
     assert_eq!(reached.text, possible, "{walls}");
     assert!(!folder.path().join("left").exists());

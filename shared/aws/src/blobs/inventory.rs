@@ -46,7 +46,7 @@ impl AwsBlobs {
             if answer.is_truncated() == Some(true) {
                 page.next = Some(key.to_owned());
             }
-            // What is none of ours stays.
+            // Objects with other keys are not ours and stay.
             let Some((org, path)) = keys::parse_object(key) else { continue };
             let stored_at = object.last_modified().and_then(|at| at.to_millis().ok());
             let stored_at = stored_at.map(Timestamp::from_millis);

@@ -81,7 +81,7 @@ fn feed(html: &str, tokenizer: &Tokenizer<Guard>) {
                 tags::end_of(html, start, if is_foreign { "]]>" } else { ">" })
             }
             Markup::Tag(tag) => {
-                // Whether raw text follows is known when the tree builder has seen the tag.
+                // The tree builder has to see the tag before it is known if raw text follows.
                 if tag.is_cut() || tag.may_hold_raw_text(html) {
                     pass(&html[passed..tag.kept]);
                     pass(tag.ending);
@@ -175,7 +175,7 @@ impl Guard {
         let is_root = matches!(&*tag.name, "html" | "body");
         self.root_tags.set(self.root_tags.get() + usize::from(is_root));
         let adds_too_many = is_root && self.root_tags.get() > MAX_ROOT_TAGS;
-        // What is open and formats is held twice.
+        // Open formatting elements are held twice.
         let many = MANY_HELD.min(2 * self.open.borrow().len() + LEFT_OVER);
         if adds_too_many || FORMATTING.contains(&&*tag.name) && self.held.get() >= many {
             tag.attrs.clear();

@@ -66,7 +66,7 @@ pub(crate) async fn places_of(
     if let Some((at, _)) = living.max_by_key(|(_, document)| document.newness()) {
         return Ok((place(at), superseded));
     }
-    // What was superseded stays as it is; the place of whatever superseded it is free, or nothing would have.
+    // A superseded document stays as it is. If the document that superseded it is gone, its place is free.
     let free = known.iter().position(Option::is_none);
     let free = free.ok_or_else(|| Error::internal("every place of a customId is superseded"))?;
     Ok((place(free), superseded))

@@ -322,7 +322,7 @@ impl NewDocument {
             self.filter_by_metadata,
         ]);
         hasher.update(parts.to_string());
-        // Where nothing is said of it, the digest is what it was before it could be said.
+        // Without a provenance the digest equals that of versions before this field.
         if let Some(provenance) = self.provenance {
             hasher.update(serde_json::json!(provenance).to_string());
         }

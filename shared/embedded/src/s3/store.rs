@@ -100,7 +100,7 @@ impl Store {
         let result = work(&change)?;
         let discarded = change.into_discarded();
         if !discarded.is_empty() {
-            // What is on the disk of the others may still name these bytes.
+            // Records and messages on the disk may still name these bytes.
             self.records
                 .settle_answered()
                 .and_then(|()| self.queues.log.settle_answered())

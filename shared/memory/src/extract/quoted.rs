@@ -53,7 +53,7 @@ pub(super) fn divide<'a>(passage: &Passage<'a>) -> Vec<Passage<'a>> {
     let speakers = transcript::parts(passage.text, passage.role);
     if !speakers.is_empty() {
         let parts = within(passage, &speakers);
-        // What the user says in it may hold a paste.
+        // The user's own parts may hold a paste.
         let own =
             |part: &Passage<'a>| part.quoted.is_none() && matches!(part.role, Role::User | Role::Author);
         let divided = parts
