@@ -5,6 +5,7 @@ use futures::future::join_all;
 
 use crate::promises;
 use crate::setting::{Setting, again};
+use crate::tags;
 
 promises!(
     the_first_to_create_decides,
@@ -13,6 +14,7 @@ promises!(
     what_a_tag_is_about_stays_until_it_is_replaced,
     a_description_makes_the_tag_and_changes_what_it_names,
     descriptions_of_different_fields_at_the_same_time_all_hold,
+    tags_are_counted_up_to_a_bound,
 );
 
 fn tag(text: &str) -> ContainerTag {
@@ -45,6 +47,40 @@ async fn of_many_at_the_same_time_one_decides(setting: &Setting) {
     let stored = get(setting, &setting.alpha, "box").await.expect("a container");
     assert!(all.iter().all(|(_, container)| *container == stored));
     assert!(all.iter().any(|(id, _)| id == stored.primary()));
+}
+
+/// The most tags that the organization may still count, up to 20.
+async fn room(setting: &Setting, tenant: &Tenant, most: u64) -> usize {
+    let reserve = async || again(async || setting.ctx().containers.reserve(tenant, most).await).await;
+    for counted in 0..20 {
+        if !reserve().await.expect("an answer") {
+            return counted;
+        }
+    }
+    20
+}
+
+async fn tags_are_counted_up_to_a_bound(setting: &Setting) {
+    let release = async |tenant: &Tenant| {
+        again(async || setting.ctx().containers.release(tenant).await).await.expect("a release");
+    };
+    release(&setting.alpha).await;
+    let counted = room(setting, &setting.alpha, 5).await;
+    // A try whose answer was lost is counted again.
+    assert!(if setting.is_calm() { counted == 5 } else { counted <= 5 }, "{counted}");
+    assert_eq!(room(setting, &setting.alpha, 5).await, 0);
+    assert!(room(setting, &setting.beta, 5).await > 0, "each organization has its own");
+    if !setting.is_calm() {
+        return;
+    }
+
+    release(&setting.alpha).await;
+    assert_eq!(room(setting, &setting.alpha, 5).await, 1);
+    // A deleted tag makes room for another.
+    let (_, container) = create(setting, &setting.alpha, "box").await;
+    let task = tags::purge(setting, &container);
+    assert!(tags::delete(setting, &setting.alpha, &container, &task).await);
+    assert_eq!(room(setting, &setting.alpha, 5).await, 1);
 }
 
 async fn tags_are_listed_in_order_and_by_organization(setting: &Setting) {

@@ -9,6 +9,7 @@ use crate::setting::{Setting, again};
 promises!(
     a_key_is_read_back_whole_by_its_id_alone,
     keys_are_listed_by_age_and_organization,
+    keys_are_counted_by_organization_without_sessions,
     only_its_organization_disables_a_key,
     only_its_organization_deletes_a_key,
     sessions_are_keys_that_are_not_listed,
@@ -62,6 +63,17 @@ async fn keys_are_listed_by_age_and_organization(setting: &Setting) {
         create(setting, &setting.beta, |_| {}).await;
     }
     assert_eq!(list(setting, &setting.alpha).await, wanted);
+}
+
+async fn keys_are_counted_by_organization_without_sessions(setting: &Setting) {
+    for kind in [KeyKind::Full, KeyKind::Agent, KeyKind::Scoped, KeyKind::Session] {
+        create(setting, &setting.alpha, |key| key.kind = kind).await;
+    }
+    create(setting, &setting.beta, |_| {}).await;
+    for (tenant, wanted) in [(&setting.alpha, 3), (&setting.beta, 1)] {
+        let count = again(async || setting.ctx().keys.count(tenant).await).await.expect("a count");
+        assert_eq!(count, wanted);
+    }
 }
 
 async fn only_its_organization_disables_a_key(setting: &Setting) {

@@ -1,54 +1,15 @@
 //! One customId is one document, and a repeated request the one that it made before: whatever else is sent, deleted, moved
 //! or merged between any two calls of a request.
 
-use std::time::Duration;
-
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
 use http::Request;
 use serde_json::{Value, json};
-use testkit::{Answer, TestApp, World};
+use testkit::Answer;
 
 use crate::client::Client;
 use crate::merge::{add, begin, listed};
-
-/// Two processes of one world.
-async fn two() -> (Client, Client) {
-    let world = World::new().expect("a folder");
-    let slow = Client::of(TestApp::start(&world, 0).await.expect("an app"), "acme").await;
-    let quick = Client::of(TestApp::start(&world, 1).await.expect("an app"), "acme").await;
-    (slow, quick)
-}
-
-/// Lets `first` come as far as its call number `call`, then has `second` happen, then the rest of `first`. What `first`
-/// answered, and whether it came as far.
-async fn meanwhile(
-    slow: &Client,
-    call: u64,
-    first: impl Future<Output = Answer>,
-    second: impl Future<Output = ()>,
-) -> (Answer, bool) {
-    // Counted now, because those calls go out together, and one that stands still is all that can go on.
-    let ctx = &slow.app.system.ctx;
-    ctx.backlog.admit(ctx, &slow.tenant, 0).await.expect("a count");
-    slow.get("/v3/session").await;
-    let faults = &slow.app.faults;
-    let begun = faults.calls();
-    faults.pause_at(begun + call);
-    let mut first = std::pin::pin!(first);
-    let mut early = (&mut first).now_or_never();
-    while early.is_none() && faults.calls() < begun + call {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-        early = (&mut first).now_or_never();
-    }
-    second.await;
-    faults.resume();
-    let answer = match early {
-        Some(answer) => answer,
-        None => first.await,
-    };
-    (answer, faults.calls() > begun + call)
-}
+use crate::pauses::{meanwhile, two};
 
 /// What a client asks about the document with a customId behind the tag `to`.
 type Act = for<'a> fn(&'a Client, &'a str) -> LocalBoxFuture<'a, Answer>;

@@ -1,51 +1,13 @@
 //! Two connections and one item, each standing still before every one of its calls in turn.
 
-use std::time::Duration;
-
 use domain::{ConnectionId, DocumentId};
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
 use serde_json::json;
-use testkit::{TestApp, World};
 
 use crate::client::Client;
 use crate::items::{CONTENT, Seen, read};
-
-/// Two processes of one world.
-async fn two() -> (Client, Client) {
-    let world = World::new().expect("a folder");
-    let slow = Client::of(TestApp::start(&world, 0).await.expect("an app"), "acme").await;
-    let quick = Client::of(TestApp::start(&world, 1).await.expect("an app"), "acme").await;
-    (slow, quick)
-}
-
-/// Lets `first` come as far as its call number `call`, then has `second` happen, then the rest of `first`. Whether it came
-/// as far.
-async fn meanwhile(
-    slow: &Client,
-    call: u64,
-    first: impl Future<Output = ()>,
-    second: impl Future<Output = ()>,
-) -> bool {
-    // Counted now, because those calls go out together, and one that stands still is all that can go on.
-    let ctx = &slow.app.system.ctx;
-    ctx.backlog.admit(ctx, &slow.tenant, 0).await.expect("a count");
-    let faults = &slow.app.faults;
-    let begun = faults.calls();
-    faults.pause_at(begun + call);
-    let mut first = std::pin::pin!(first);
-    let mut early = (&mut first).now_or_never();
-    while early.is_none() && faults.calls() < begun + call {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-        early = (&mut first).now_or_never();
-    }
-    second.await;
-    faults.resume();
-    if early.is_none() {
-        first.await;
-    }
-    faults.calls() > begun + call
-}
+use crate::pauses::{meanwhile, two};
 
 /// What a connection does.
 type Act = for<'a> fn(&'a Seen, &'a Client) -> LocalBoxFuture<'a, ()>;
@@ -102,9 +64,9 @@ async fn a_document_that_one_connection_gives_up_while_another_needs_it_stays() 
                     quick.settle().await;
                 }
                 let stood_still = if release_first {
-                    meanwhile(&slow, call, release(&old, &slow), needs(&new, &quick)).await
+                    meanwhile(&slow, call, release(&old, &slow), needs(&new, &quick)).await.1
                 } else {
-                    meanwhile(&slow, call, needs(&new, &slow), release(&old, &quick)).await
+                    meanwhile(&slow, call, needs(&new, &slow), release(&old, &quick)).await.1
                 };
                 let case = format!("{what}, settled {settled}, released first {release_first}, call {call}");
                 assert!(quick.record(id.as_str()).await.is_some(), "the document is gone: {case}");
@@ -132,7 +94,7 @@ async fn a_document_that_both_give_up_goes() {
         let id = one.sync(&quick).await;
         two.sync(&quick).await;
         quick.settle().await;
-        let stood_still = meanwhile(&slow, call, release(&one, &slow), release(&two, &quick)).await;
+        let stood_still = meanwhile(&slow, call, release(&one, &slow), release(&two, &quick)).await.1;
         assert!(quick.record(id.as_str()).await.is_none(), "call {call}");
         assert!(quick.found("lighthouse").await.is_empty(), "call {call}");
         if !stood_still {
@@ -152,9 +114,9 @@ async fn what_a_caller_and_a_connection_change_at_the_same_time_is_all_there() {
                 let id = seen.sync(&quick).await;
                 quick.settle().await;
                 let stood_still = if patch_first {
-                    meanwhile(&slow, call, patch(&seen, &slow), changes(&seen, &quick)).await
+                    meanwhile(&slow, call, patch(&seen, &slow), changes(&seen, &quick)).await.1
                 } else {
-                    meanwhile(&slow, call, changes(&seen, &slow), patch(&seen, &quick)).await
+                    meanwhile(&slow, call, changes(&seen, &slow), patch(&seen, &quick)).await.1
                 };
                 quick.settle().await;
                 let (document, case) =

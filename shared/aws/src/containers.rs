@@ -20,6 +20,14 @@ pub(crate) struct DynamoContainers(pub(crate) Table);
 
 #[async_trait]
 impl Containers for DynamoContainers {
+    async fn reserve(&self, tenant: &Tenant, most: u64) -> PortResult<bool> {
+        self.count_tags(tenant, 1, "attribute_not_exists(tags) OR tags < :bound", most).await
+    }
+
+    async fn release(&self, tenant: &Tenant) -> PortResult<()> {
+        self.count_tags(tenant, -1, "tags > :bound", 0).await.map(|_| ())
+    }
+
     async fn get(&self, tenant: &Tenant, tag: &ContainerTag) -> PortResult<Option<Container>> {
         self.0.get(&keys::tag(tenant, tag)).await?.as_ref().map(read).transpose()
     }
@@ -71,7 +79,11 @@ impl Containers for DynamoContainers {
     }
 
     async fn delete(&self, tenant: &Tenant, container: &Container, task: &Task) -> PortResult<bool> {
-        self.begin(tenant, task, self.deletion(tenant, container)?).await
+        let is_deleted = self.begin(tenant, task, self.deletion(tenant, container)?).await?;
+        if is_deleted {
+            self.release(tenant).await?;
+        }
+        Ok(is_deleted)
     }
 
     async fn begin_merge(
@@ -130,6 +142,17 @@ impl Containers for DynamoContainers {
         let update = update.update_expression(expression.text).return_values(ReturnValue::AllNew);
         let stored = update.send().await.map_err(port_error)?.attributes;
         read(&stored.ok_or_else(|| PortError::Corrupt("container".into()))?)
+    }
+}
+
+impl DynamoContainers {
+    /// Changes the number of tags while `condition` holds, whose `:bound` is given; whether it did.
+    async fn count_tags(&self, tenant: &Tenant, by: i64, condition: &str, bound: u64) -> PortResult<bool> {
+        let update = self.0.client.update_item().table_name(&self.0.name);
+        let update = update.set_key(Some(key_item(&keys::tag_count(tenant))));
+        let update = update.update_expression("ADD tags :by").condition_expression(condition);
+        let update = update.expression_attribute_values(":by", n(by));
+        held(update.expression_attribute_values(":bound", n(bound)).send().await)
     }
 }
 

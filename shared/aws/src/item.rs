@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use aws_sdk_dynamodb::types::{AttributeValue, DeleteRequest, KeysAndAttributes, WriteRequest};
+use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
+use aws_sdk_dynamodb::types::{AttributeValue, DeleteRequest, KeysAndAttributes, Select, WriteRequest};
 use aws_smithy_types::Blob;
 use domain::PortError;
 use domain::ports::PortResult;
@@ -158,21 +159,32 @@ impl Table {
         Err(throttled())
     }
 
+    /// The number of a partition's items whose sort key lies between two bounds. An item written a moment ago may be
+    /// missing.
+    pub(crate) async fn count(&self, pk: &str, from: &str, to: &str) -> PortResult<usize> {
+        let mut pages = self.between(pk, from, to).select(Select::Count).into_paginator().send();
+        let mut count = 0;
+        while let Some(page) = pages.next().await {
+            count += usize::try_from(page.map_err(port_error)?.count).unwrap_or_default();
+        }
+        Ok(count)
+    }
+
     /// All items of a partition whose sort key lies between two bounds, ascending, strongly consistent.
     pub(crate) async fn range(&self, pk: &str, from: &str, to: &str) -> PortResult<Vec<Item>> {
-        let query = self.client.query().table_name(&self.name).consistent_read(true);
+        collect(self.between(pk, from, to).consistent_read(true)).await
+    }
+
+    fn between(&self, pk: &str, from: &str, to: &str) -> QueryFluentBuilder {
+        let query = self.client.query().table_name(&self.name);
         let query = query.key_condition_expression("pk = :pk AND sk BETWEEN :from AND :to");
         let query = query.expression_attribute_values(":pk", s(pk));
-        let query =
-            query.expression_attribute_values(":from", s(from)).expression_attribute_values(":to", s(to));
-        collect(query).await
+        query.expression_attribute_values(":from", s(from)).expression_attribute_values(":to", s(to))
     }
 }
 
 /// All pages of a query.
-pub(crate) async fn collect(
-    query: aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder,
-) -> PortResult<Vec<Item>> {
+pub(crate) async fn collect(query: QueryFluentBuilder) -> PortResult<Vec<Item>> {
     let mut items = Vec::new();
     let mut pages = query.into_paginator().send();
     while let Some(page) = pages.next().await {

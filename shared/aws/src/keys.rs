@@ -38,6 +38,11 @@ pub(crate) fn tag(tenant: &Tenant, tag: &ContainerTag) -> Key {
     (organization(tenant), format!("{TAG_PREFIX}{tag}"))
 }
 
+/// The number of the organization's tags.
+pub(crate) fn tag_count(tenant: &Tenant) -> Key {
+    (organization(tenant), "TAGS".into())
+}
+
 pub(crate) fn settings(tenant: &Tenant) -> Key {
     (organization(tenant), "SET".into())
 }

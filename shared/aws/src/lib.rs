@@ -37,7 +37,7 @@ use std::sync::Arc;
 
 use domain::Ctx;
 use domain::ports::Clock;
-use domain::usecase::{Backlog, MAX_UNFINISHED};
+use domain::usecase::{Backlog, Caps, MAX_UNFINISHED};
 
 pub use clients::{Clients, from_environment, through};
 pub use clock::SystemClock;
@@ -68,6 +68,7 @@ pub fn ctx(clients: &Clients, names: &Names, clock: Arc<dyn Clock>) -> Ctx {
         rates: Arc::new(rates::DynamoRates(activity)),
         vault: Arc::new(vault::KmsVault::new(secrets, clients.kms.clone(), names.kms_key.clone())),
         backlog: Backlog::new(MAX_UNFINISHED),
+        caps: Caps::default(),
         clock,
     }
 }

@@ -1,6 +1,6 @@
 //! API keys on DynamoDB: one item by key id for authentication, one in the organization's partition for listing. Both
-//! are written, and deleted, in one transaction. Sessions have the first one only, and DynamoDB deletes it some time
-//! after they have expired.
+//! are written, and deleted, in one transaction. Sessions have the first one only. DynamoDB deletes what has expired:
+//! sessions at once, other keys 30 days later.
 
 use async_trait::async_trait;
 use aws_sdk_dynamodb::types::{AttributeValue, Delete, Put, TransactWriteItem};
@@ -13,6 +13,9 @@ use crate::item::{Item, Read, Table, b, json, key_item, n, s};
 use crate::keys;
 use crate::transaction::transaction_error;
 
+/// The time for which an expired key stays listed.
+const EXPIRED_SECONDS: i64 = 30 * 24 * 60 * 60;
+
 pub(crate) struct DynamoKeys(pub(crate) Table);
 
 #[async_trait]
@@ -23,7 +26,7 @@ impl Keys for DynamoKeys {
 
     async fn create(&self, key: &ApiKey) -> PortResult<()> {
         let tenant = Tenant::of_operator(key.org.clone());
-        let listed = (key.kind != KeyKind::Session).then(|| key_item(&keys::api_key_of(&tenant, &key.id)));
+        let listed = (key.kind != KeyKind::Session).then(|| pointer(&tenant, key));
         let mut transaction = self.0.client.transact_write_items();
         for item in [Some(write(key)), listed].into_iter().flatten() {
             let put =
@@ -33,9 +36,12 @@ impl Keys for DynamoKeys {
         transaction.send().await.map(|_| ()).map_err(transaction_error)
     }
 
+    async fn count(&self, tenant: &Tenant) -> PortResult<usize> {
+        self.0.count(&keys::organization(tenant), keys::KEY_PREFIX, &end_of_keys()).await
+    }
+
     async fn list(&self, tenant: &Tenant) -> PortResult<Vec<ApiKey>> {
-        let end = format!("{}~", keys::KEY_PREFIX);
-        let pointers = self.0.range(&keys::organization(tenant), keys::KEY_PREFIX, &end).await?;
+        let pointers = self.0.range(&keys::organization(tenant), keys::KEY_PREFIX, &end_of_keys()).await?;
         let ids = pointers.iter().filter_map(|item| item.optional_text("sk")?.strip_prefix(keys::KEY_PREFIX));
         let wanted: Vec<_> = ids.filter_map(KeyId::parse).map(|id| keys::api_key(&id)).collect();
         let items = self.0.get_many(&wanted).await?;
@@ -77,6 +83,24 @@ impl Keys for DynamoKeys {
     }
 }
 
+/// The upper bound of the sort keys of pointers.
+fn end_of_keys() -> String {
+    format!("{}~", keys::KEY_PREFIX)
+}
+
+/// The item by which a key is listed.
+fn pointer(tenant: &Tenant, key: &ApiKey) -> Item {
+    let mut item = key_item(&keys::api_key_of(tenant, &key.id));
+    item.extend(removal(key).map(|time| ("ttl".to_owned(), n(time))));
+    item
+}
+
+/// The time from which DynamoDB may remove the items of a key, in seconds since 1970.
+fn removal(key: &ApiKey) -> Option<i64> {
+    let kept = if key.kind == KeyKind::Session { 0 } else { EXPIRED_SECONDS };
+    key.expires_at.map(|end| end.as_millis() / 1000 + kept)
+}
+
 fn write(key: &ApiKey) -> Item {
     let mut item = key_item(&keys::api_key(&key.id));
     let mut set = |name: &str, value| item.insert(name.to_owned(), value);
@@ -97,9 +121,9 @@ fn write(key: &ApiKey) -> Item {
     }
     if let Some(end) = key.expires_at {
         set("exp", n(end.as_millis()));
-        if key.kind == KeyKind::Session {
-            set("ttl", n(end.as_millis() / 1000));
-        }
+    }
+    if let Some(time) = removal(key) {
+        set("ttl", n(time));
     }
     item
 }

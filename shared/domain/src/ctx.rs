@@ -6,7 +6,7 @@ use crate::ports::{
     Activity, Blobs, Clock, Connections, Containers, Documents, Index, Jobs, Keys, Rates, Repeats,
     SettingsStore, SyncStore, Tasks, Tickets, Vault,
 };
-use crate::usecase::Backlog;
+use crate::usecase::{Backlog, Caps};
 
 /// The ports, as one value that is made once in a process and passed to every use case.
 #[derive(Clone)]
@@ -43,6 +43,8 @@ pub struct Ctx {
     pub tickets: Arc<dyn Tickets>,
     /// How much unfinished work an organization may have.
     pub backlog: Backlog,
+    /// The most tags and keys of an organization.
+    pub caps: Caps,
     /// The time.
     pub clock: Arc<dyn Clock>,
 }

@@ -4,6 +4,7 @@
 mod access;
 mod analytics;
 mod backlog;
+mod caps;
 mod connections;
 mod containers;
 mod counts;
@@ -35,6 +36,7 @@ pub use analytics::{
     RequestFilter, RequestPage, Span, find_request, list_requests, read_tallies, tally_hour,
 };
 pub use backlog::{Backlog, MAX_UNFINISHED};
+pub use caps::{Caps, create_container};
 pub use connections::{
     Apps, ConsentAnswer, Consented, Created, Import, Invitation, NewConnection, PickerSession, Place,
     Refusal, SESSION_SECONDS, TicketFor, TicketKind, access, ask_for_consent, browse, change_connection,

@@ -10,7 +10,7 @@ use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
 use domain::key::{KeyKind, KeyPlan, NewKey, Permission};
-use domain::usecase::{Authenticator, Backlog, create_key};
+use domain::usecase::{Authenticator, Backlog, Caps, create_key};
 use domain::{ContainerTag, OrgId, Tenant, Timestamp};
 use edge::App;
 use embedded::{ACCESS_KEY, Durability, REGION, SECRET_KEY, Services};
@@ -44,6 +44,8 @@ pub struct World {
     pub drive: connectors::Settings,
     /// How many unfinished documents an organization may have, where a test says so before it starts an app.
     pub max_unfinished: Option<usize>,
+    /// The most tags and keys of an organization.
+    pub caps: Caps,
     folder: Arc<TempDir>,
 }
 
@@ -64,6 +66,7 @@ impl World {
             models: ModelSettings::default(),
             drive: connectors::Settings::default(),
             max_unfinished: None,
+            caps: Caps::default(),
             folder: Arc::new(folder),
         })
     }
@@ -121,6 +124,7 @@ impl TestApp {
         if let Some(max) = world.max_unfinished {
             system.ctx.backlog = Backlog::new(max);
         }
+        system.ctx.caps = world.caps;
         let outside = world.outside()?;
         let queues = Queues::open(&system, &outside).await?;
         let authenticator = Authenticator::new(system.ctx.keys.clone(), system.ctx.clock.clone());

@@ -1,7 +1,7 @@
 //! Files of other services: which they are, and what becomes of them.
 
 use anyhow::{Context, Result, bail};
-use domain::usecase::{DocumentCopy, NewDocument, import_documents, submit};
+use domain::usecase::{DocumentCopy, NewDocument, create_container, import_documents, submit};
 use domain::{Container, ContainerId, ContainerTag, Ctx, DocumentId, Revision, Tenant};
 use indicatif::ProgressBar;
 use serde_json::{Map, Value};
@@ -130,7 +130,7 @@ pub(super) async fn import_foreign(
     let conversations = conversations(&records, &tag, &mut report)?;
     let container = match known {
         Some(known) => known,
-        None => ctx.containers.create(tenant, &tag, id, ctx.clock.now()).await?,
+        None => create_container(ctx, tenant, &tag, id, ctx.clock.now()).await?,
     };
     // Bytes were counted while the file was read.
     bar.reset();

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::builders::UpdateBuilder;
 use aws_sdk_dynamodb::types::{AttributeValue, Delete, Put, TransactWriteItem, Update};
-use domain::ports::PortResult;
+use domain::ports::{Containers, PortResult};
 use domain::{Container, ContainerId, ContainerTag, Merging, PortError, Task, TaskId, Tenant};
 
 use super::{DynamoContainers, held, read};
@@ -134,7 +134,9 @@ impl DynamoContainers {
         if part.into.is_some() {
             let delete = client.delete_item().table_name(&self.0.name).set_key(key);
             let delete = delete.condition_expression("mg = :mg");
-            held(delete.expression_attribute_values(":mg", json(&part)).send().await)?;
+            if held(delete.expression_attribute_values(":mg", json(&part)).send().await)? {
+                self.release(tenant).await?;
+            }
         } else {
             let update = client.update_item().table_name(&self.0.name).set_key(key);
             let update = update.update_expression("REMOVE mg").condition_expression("mg = :mg");

@@ -15,6 +15,14 @@ use async_trait::async_trait;
 /// Container tags.
 #[async_trait]
 pub trait Containers: Send + Sync {
+    /// Counts one more tag, unless the organization has `most`; whether it did. A tag is counted before it is created. The
+    /// count can be off by the requests that were broken off, and leaves out tags of before there was a count.
+    async fn reserve(&self, tenant: &Tenant, most: u64) -> PortResult<bool>;
+
+    /// Counts one tag less: it was counted and not created. [`Containers::delete`] and [`Containers::end_merge`] do this
+    /// for the tags that they delete.
+    async fn release(&self, tenant: &Tenant) -> PortResult<()>;
+
     /// The container behind a tag.
     async fn get(&self, tenant: &Tenant, tag: &ContainerTag) -> PortResult<Option<Container>>;
 

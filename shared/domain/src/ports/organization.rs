@@ -52,8 +52,11 @@ pub trait Keys: Send + Sync {
     /// The key with this id, of any organization: this is the one read that comes before a tenant is known.
     async fn get(&self, id: &KeyId) -> PortResult<Option<ApiKey>>;
 
-    /// Stores a new key.
+    /// Stores a new key. One that expires is removed some time later: a session at once, any other after 30 days.
     async fn create(&self, key: &ApiKey) -> PortResult<()>;
+
+    /// The number of the organization's keys, without sessions.
+    async fn count(&self, tenant: &Tenant) -> PortResult<usize>;
 
     /// The organization's keys, oldest first, without sessions.
     async fn list(&self, tenant: &Tenant) -> PortResult<Vec<ApiKey>>;

@@ -10,6 +10,7 @@ use crate::tag::ContainerTag;
 use crate::task::{MAX_CONTAINERS, Merge, MergePhase, Pending, Purge, PurgePhase, PurgeReport, Task, Work};
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
+use crate::usecase::caps::admit_tag;
 use crate::usecase::connections::end_connections;
 use crate::usecase::memories::writable_container;
 use crate::usecase::purge::REQUEST_SECONDS;
@@ -38,8 +39,9 @@ pub async fn change_container(
 ) -> Result<Container> {
     tenant.check_reach(tag)?;
     check(change)?;
-    if let Some(known) = ctx.containers.get(tenant, tag).await? {
-        known.check_writable()?;
+    match ctx.containers.get(tenant, tag).await? {
+        Some(known) => known.check_writable()?,
+        None => admit_tag(ctx, tenant).await?,
     }
     Ok(ctx.containers.describe(tenant, tag, change, ContainerId::random(), ctx.clock.now()).await?)
 }

@@ -17,6 +17,7 @@ use crate::settings::Bucket;
 use crate::tag::ContainerTag;
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
+use crate::usecase::caps::create_container;
 use crate::usecase::describe::Description;
 use crate::usecase::export::{ContainerCopy, DocumentCopy, ServedCopy};
 use crate::usecase::place::Place;
@@ -77,7 +78,10 @@ pub async fn import_container(
         return Err(Error::Conflict(message));
     }
     check_owner(ctx, tenant, tag, id).await?;
-    let container = ctx.containers.create(tenant, tag, id.clone(), copy.created_at).await?;
+    let container = match all.into_iter().find(|known| known.tag == *tag) {
+        Some(known) => known,
+        None => create_container(ctx, tenant, tag, id.clone(), copy.created_at).await?,
+    };
     if container.ids != [id.clone()] {
         let message = format!("the container tag {tag} exists already, with other content; name another tag");
         return Err(Error::Conflict(message));

@@ -8,6 +8,7 @@ use crate::rate::RateLimit;
 use crate::tag::ContainerTag;
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
+use crate::usecase::caps::check_keys;
 
 /// The most characters of a name. Contract.
 const MAX_NAME: usize = 100;
@@ -53,8 +54,8 @@ pub struct AgentKey {
 /// Makes a key; the returned text is the only copy of its secret.
 ///
 /// # Errors
-/// [`Error::Invalid`] for a name outside 1 to 100 characters, or too many tags or none in a list of them, and those of
-/// the port.
+/// [`Error::Invalid`] for a name outside 1 to 100 characters, for too many tags or none in a list of them, and for an
+/// organization that has as many keys as it may; and those of the port.
 pub async fn create_key(ctx: &Ctx, tenant: &Tenant, plan: KeyPlan) -> Result<NewKey> {
     if plan.name.trim().is_empty() || plan.name.chars().count() > MAX_NAME {
         return Err(Error::invalid_field("name", format!("1 to {MAX_NAME} characters")));
@@ -63,6 +64,9 @@ pub async fn create_key(ctx: &Ctx, tenant: &Tenant, plan: KeyPlan) -> Result<New
         let rule =
             format!("1 to {MAX_TAGS} container tags, or none at all for a key that reaches every container");
         return Err(Error::invalid_field("containerTags", rule));
+    }
+    if plan.kind != KeyKind::Session {
+        check_keys(ctx, tenant).await?;
     }
     let key = NewKey::generate(tenant.org().clone(), plan, ctx.clock.now());
     ctx.keys.create(&key.record).await?;

@@ -21,6 +21,7 @@ use crate::provenance::Provenance;
 use crate::tag::ContainerTag;
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
+use crate::usecase::caps::create_container;
 use crate::usecase::damage::inspect;
 use crate::usecase::describe::{Description, describe};
 use crate::usecase::find::read_document;
@@ -265,7 +266,7 @@ pub(crate) async fn open_container(
     let tag = tenant.writable_tag(tag)?;
     let container = match ctx.containers.get(tenant, &tag).await? {
         Some(container) => container,
-        None => ctx.containers.create(tenant, &tag, ContainerId::random(), ctx.clock.now()).await?,
+        None => create_container(ctx, tenant, &tag, ContainerId::random(), ctx.clock.now()).await?,
     };
     // A request that is refused stands in the log with its content as well, and goes with the container.
     tenant.touch(&container.ids);

@@ -1,0 +1,73 @@
+//! Caps on the container tags and keys of an organization. Their lists are answered whole, so neither may grow without end.
+
+use crate::container::Container;
+use crate::ctx::Ctx;
+use crate::error::{Error, Result};
+use crate::ids::ContainerId;
+use crate::tag::ContainerTag;
+use crate::tenant::Tenant;
+use crate::time::Timestamp;
+
+/// The most that an organization may have of what it names itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Caps {
+    /// Container tags.
+    pub tags: u64,
+    /// API keys, without sessions.
+    pub keys: usize,
+}
+
+impl Default for Caps {
+    fn default() -> Self {
+        Self { tags: 1_000_000, keys: 10_000 }
+    }
+}
+
+/// Creates the container of a tag that had none a moment ago. When another request was first, returns the container of
+/// that one.
+///
+/// # Errors
+/// [`Error::Invalid`] when the organization has as many tags as it may, and those of the ports.
+pub async fn create_container(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    tag: &ContainerTag,
+    id: ContainerId,
+    now: Timestamp,
+) -> Result<Container> {
+    admit_tag(ctx, tenant).await?;
+    let container = ctx.containers.create(tenant, tag, id.clone(), now).await?;
+    if container.ids != [id] {
+        ctx.containers.release(tenant).await?;
+    }
+    Ok(container)
+}
+
+/// Counts one more tag of the organization.
+///
+/// # Errors
+/// [`Error::Invalid`] when there may be no more, and those of the port.
+pub(crate) async fn admit_tag(ctx: &Ctx, tenant: &Tenant) -> Result<()> {
+    let most = ctx.caps.tags;
+    if ctx.containers.reserve(tenant, most).await? {
+        return Ok(());
+    }
+    let rule = format!(
+        "the organization has {most} container tags, the most it may have; use or delete one of them"
+    );
+    Err(Error::invalid_field("containerTag", rule))
+}
+
+/// Checks that the organization may have one more key.
+///
+/// # Errors
+/// [`Error::Invalid`] when it may not, and those of the port.
+pub(crate) async fn check_keys(ctx: &Ctx, tenant: &Tenant) -> Result<()> {
+    let most = ctx.caps.keys;
+    if ctx.keys.count(tenant).await? < most {
+        return Ok(());
+    }
+    Err(Error::invalid(format!(
+        "the organization has {most} keys, the most it may have; delete one that is not used"
+    )))
+}
