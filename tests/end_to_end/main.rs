@@ -4,12 +4,14 @@
 
 mod binary;
 mod check;
+mod clock;
 mod command_line;
 mod crash;
 mod documents;
 mod happy_path;
 mod http;
 mod idle;
+mod newcomer;
 mod server;
 mod stopping;
 mod transfer;

@@ -23,8 +23,9 @@ pub struct System {
 }
 
 impl System {
-    /// Opens a data folder, of which a power cut spares what `durability` says, and creates what is missing in it. Links to files and uploads lead to `public`, the base
-    /// address at which [`crate::bucket_routes`] are served; without one they lead nowhere.
+    /// Opens a data folder, of which a power cut spares what `durability` says, and creates what is missing in it. Links
+    /// to files and uploads lead to `public`, the base address at which [`crate::bucket_routes`] are served; without one
+    /// they lead nowhere. The time goes on from the last write to the folder, if the machine's clock was set back since.
     ///
     /// # Errors
     /// When the folder cannot be used.
@@ -33,7 +34,12 @@ impl System {
         durability: impl Into<Durability>,
         public: Option<&str>,
     ) -> Result<Self> {
-        let services = Services::open_durable(folder, durability.into())
+        if let Some(time) = embedded::last_write(folder) {
+            SystemClock::go_on_from(time);
+        }
+        // One time for all: a message of the queues is not held back because the machine's clock was set back.
+        let clock = Arc::new(|| u64::try_from(SystemClock.now().as_millis()).unwrap_or_default());
+        let services = Services::open_with(folder, durability.into(), clock)
             .with_context(|| format!("open the data folder {}", folder.display()))?;
         let config = aws::through(Transport::new(services.clone()), ACCESS_KEY, SECRET_KEY, REGION);
         Self::over(services, &Clients::new(&config), Arc::new(SystemClock), public).await

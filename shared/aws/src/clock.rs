@@ -1,7 +1,7 @@
 //! The machine's clock.
 
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use domain::Timestamp;
 use domain::ports::Clock;
@@ -9,8 +9,9 @@ use domain::ports::Clock;
 /// A clock that is set back by more than this was wrong before, and is followed.
 const MOST_SET_BACK_MS: i64 = 24 * 3600 * 1000;
 
-/// The time of this machine, which never goes back within a process: where the machine's clock is set back, the time goes
-/// on from where it was. What is forgotten, leased or remembered for a while so keeps its order and its length.
+/// The time of this machine, which never goes back within a process or behind [`SystemClock::go_on_from`]: where the
+/// machine's clock is set back, the time goes on from where it was. What is forgotten, leased or remembered for a while so
+/// keeps its order and its length.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemClock;
 
@@ -24,14 +25,22 @@ struct Last {
     at: Instant,
 }
 
+impl SystemClock {
+    /// Goes on from `time`, at which something was written before this process began. Does nothing after the first time
+    /// that this process was told.
+    pub fn go_on_from(time: SystemTime) {
+        let told = Last { millis: millis(time), at: Instant::now() };
+        LAST.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(told);
+    }
+}
+
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
         #[expect(
             clippy::disallowed_methods,
             reason = "this is the clock that everything else takes its time from"
         )]
-        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-        let wall = i64::try_from(since.as_millis()).unwrap_or(i64::MAX);
+        let wall = millis(SystemTime::now());
         let at = Instant::now();
         // A panic while the lock was held cannot leave half a time.
         let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
@@ -45,6 +54,11 @@ impl Clock for SystemClock {
         }
         Timestamp::from_millis(millis)
     }
+}
+
+fn millis(time: SystemTime) -> i64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
 /// The time that follows `last` by `passed`, while the machine's clock says `wall`.

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use anyhow::{Context, bail};
 use rusqlite::{Connection, OpenFlags};
@@ -44,6 +45,12 @@ pub(crate) struct Folder {
 pub(crate) struct Locked<'a> {
     folder: &'a Folder,
     _lock: File,
+}
+
+/// Returns the time of the last write to the databases of the folder at `path`; `None` without databases.
+pub fn last_write(path: &Path) -> Option<SystemTime> {
+    let files = DATABASES.iter().flat_map(|(name, _)| [path.join(name), path.join(format!("{name}-wal"))]);
+    files.filter_map(|file| fs::metadata(file).ok()?.modified().ok()).max()
 }
 
 impl Folder {

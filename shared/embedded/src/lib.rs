@@ -35,6 +35,7 @@ mod wire;
 pub use clock::Clock;
 pub use durability::Durability;
 pub use erase::check_databases;
+pub use folder::last_write;
 pub use meter::{Count, Meter};
 pub use serve::serve;
 pub use services::Services;
