@@ -5,6 +5,7 @@
 
 mod detect;
 mod render;
+mod serializing;
 mod table;
 mod tags;
 mod tree;
@@ -16,6 +17,7 @@ use dom_smoothie::{Config, Metadata, Readability};
 
 pub(crate) use detect::{charset_in_head, is_html_document, is_html_fragment};
 use render::{Mode, render};
+use serializing::is_quickly_written;
 
 use crate::extract::{Extracted, MAX_TEXT_BYTES, MAX_TITLE_CHARS, one_line, too_much_text};
 use crate::failure::Failure;
@@ -85,6 +87,9 @@ fn readable(page: Document) -> String {
         if is_believable(&text, &whole) {
             return text;
         }
+    }
+    if !is_quickly_written(&page.root()) {
+        return whole;
     }
     let article = Readability::with_document(page, None, Some(config())).and_then(|mut page| page.parse());
     match article {

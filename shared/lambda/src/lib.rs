@@ -12,7 +12,7 @@ use domain::ports::PortResult;
 use domain::usecase::Authenticator;
 use domain::{Ctx, Worker};
 use edge::App;
-use lambda_runtime::{LambdaEvent, service_fn};
+use lambda_http::{LambdaEvent, lambda_runtime, service_fn};
 use serde_json::Value;
 
 pub use events::{batch_response, deliveries};

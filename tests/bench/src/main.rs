@@ -3,6 +3,7 @@
 //! ```text
 //! cargo run --release -p bench -- speed                 latency, rates, memory
 //! cargo run --release -p bench -- durability            what surviving a power cut costs
+//! cargo run --release -p bench -- hostile               files made to be slow
 //! cargo run --release -p bench -- cost                  request units and dollars per million operations
 //! cargo run --release -p bench -- recall FOLDER         LoCoMo evidence recall; FOLDER holds conversations.json
 //! cargo run --release -p bench -- extraction FOLDER     what the built-in extractor finds of labelled memories
@@ -20,6 +21,9 @@ mod drive;
 mod durability;
 mod extraction;
 mod formats;
+mod hostile;
+#[path = "../../../shared/content/tests/make/mod.rs"]
+mod make;
 mod organization;
 mod recall;
 mod reuse;
@@ -58,6 +62,8 @@ enum What {
         #[arg(long, default_value_t = 1000)]
         documents: usize,
     },
+    /// Files made to be slow: the time to read n, 2n and 4n, and how long another organization waits beside them
+    Hostile,
     /// Requests and request units of each operation, and what they cost on AWS
     Cost,
     /// Evidence recall on LoCoMo conversations
@@ -140,6 +146,7 @@ async fn run(what: What) -> Result<()> {
     match what {
         What::Speed { chunks } => speed::run(&chunks).await,
         What::Durability { documents } => durability::run(documents).await,
+        What::Hostile => hostile::run().await,
         What::Cost => cost::run().await,
         What::Recall { folder, limit } => recall::run(&folder, limit).await,
         What::Formats { folder, exe } => formats::run(&folder, exe).await,

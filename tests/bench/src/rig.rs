@@ -31,6 +31,7 @@ pub(crate) struct Rig {
     pub(crate) system: System,
     pub(crate) meter: Meter,
     routes: Router,
+    sandbox: Sandbox,
     workers: Option<Workers>,
     _folder: TempDir,
 }
@@ -39,6 +40,11 @@ impl Rig {
     /// A system; without `workers` nothing is processed until [`Rig::work`].
     pub(crate) async fn new() -> Result<Self> {
         Self::with(Durability::Full).await
+    }
+
+    /// The same, whose parsers run in `sandbox`.
+    pub(crate) async fn confined(sandbox: Sandbox) -> Result<Self> {
+        Ok(Self { sandbox, ..Self::new().await? })
     }
 
     /// The same, of which a power cut would spare what `durability` says.
@@ -52,22 +58,38 @@ impl Rig {
         let authenticator = Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
         let authenticator = authenticator.with_local_key(OrgId::parse("local")?);
         let routes = local::routes(&App::new(ctx, authenticator), CACHE_BYTES, Connectors::default(), None);
-        Ok(Self { system, meter, routes, workers: None, _folder: folder })
+        Ok(Self { system, meter, routes, sandbox: Sandbox::in_process(), workers: None, _folder: folder })
     }
 
     /// Starts the workers.
     pub(crate) async fn work(&mut self) -> Result<()> {
-        self.workers = Some(Workers::start(&self.system, &outside()).await?);
+        self.workers = Some(Workers::start(&self.system, &outside(self.sandbox.clone())).await?);
         Ok(())
     }
 
     /// Sends a request; its answer.
     pub(crate) async fn call(&self, method: &str, path: &str, body: &Value) -> Result<Value> {
-        let request = Request::builder().method(method).uri(path).extension(LoopbackPeer);
-        let request =
-            request.header("authorization", "Bearer local").header("content-type", "application/json");
+        self.call_as("local", method, path, body).await
+    }
+
+    /// Sends a request with another key.
+    pub(crate) async fn call_as(&self, key: &str, method: &str, path: &str, body: &Value) -> Result<Value> {
         let body = if body.is_null() { String::new() } else { body.to_string() };
-        let response = self.routes.clone().oneshot(request.body(Body::from(body))?).await?;
+        self.send(key, method, path, "application/json", body.into()).await
+    }
+
+    /// Sends a file by a form.
+    pub(crate) async fn upload(&self, name: &str, bytes: &[u8]) -> Result<Value> {
+        let head = format!("content-disposition: form-data; name=\"file\"; filename=\"{name}\"\r\n\r\n");
+        let form = [b"--part\r\n", head.as_bytes(), bytes, b"\r\n--part--\r\n"].concat();
+        let kind = "multipart/form-data; boundary=part";
+        self.send("local", "POST", "/v3/documents/file", kind, form.into()).await
+    }
+
+    async fn send(&self, key: &str, method: &str, path: &str, kind: &str, body: Body) -> Result<Value> {
+        let request = Request::builder().method(method).uri(path).extension(LoopbackPeer);
+        let request = request.header("authorization", format!("Bearer {key}")).header("content-type", kind);
+        let response = self.routes.clone().oneshot(request.body(body)?).await?;
         let status = response.status();
         let bytes = response.into_body().collect().await?.to_bytes();
         if !status.is_success() {
@@ -146,13 +168,10 @@ pub(crate) fn percentiles(times: &mut [Duration]) -> (f64, f64, f64) {
     (at(0.5), at(0.99), at(1.0))
 }
 
-/// Parsers in this process; nothing is fetched, and there is neither a model nor a provider of items.
-fn outside() -> Outside {
+/// Nothing is fetched, and there is neither a model nor a provider of items.
+fn outside(sandbox: Sandbox) -> Outside {
     let nowhere = Network::simulated(|_| Vec::new(), |_, _| None);
-    let readers = Readers {
-        sandbox: Sandbox::in_process(),
-        fetcher: Fetcher::new(nowhere),
-        models: Models::new(ModelSettings::default()),
-    };
+    let readers =
+        Readers { sandbox, fetcher: Fetcher::new(nowhere), models: Models::new(ModelSettings::default()) };
     Outside { readers, connectors: Connectors::default(), public_url: None }
 }

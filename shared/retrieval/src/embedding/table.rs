@@ -8,7 +8,7 @@ static SCALES: &[u8] = include_bytes!("../../model/scales.bin");
 
 /// The quantized mean of the rows of `ids`; ids of special tokens are left out.
 pub(super) fn mean(ids: &[u32]) -> Vector {
-    let (rows, _) = bytemuck::cast_slice::<u8, i8>(ROWS).as_chunks::<DIMENSIONS>();
+    let (rows, _) = pulp::bytemuck::cast_slice::<u8, i8>(ROWS).as_chunks::<DIMENSIONS>();
     let (scales, _) = SCALES.as_chunks::<4>();
     let mut sum = [0f32; DIMENSIONS];
     pulp::Arch::new().dispatch(|| {

@@ -145,7 +145,7 @@ impl Writer {
             for number in [chunk.position, chunk.start, chunk.end] {
                 self.places.extend_from_slice(&number.to_le_bytes());
             }
-            self.vectors.extend_from_slice(bytemuck::cast_slice(&chunk.vector.0));
+            self.vectors.extend_from_slice(pulp::bytemuck::cast_slice(&chunk.vector.0));
             self.norms.extend_from_slice(&chunk.vector.inverse_norm().to_le_bytes());
             if self.with_signs {
                 self.signs.extend_from_slice(&chunk.vector.signs());

@@ -206,7 +206,7 @@ impl Segment {
     }
 
     pub(crate) fn vectors(&self) -> &[i8] {
-        bytemuck::cast_slice(&self.vectors)
+        pulp::bytemuck::cast_slice(&self.vectors)
     }
 
     fn vector(&self, chunk: u32) -> Vector {
