@@ -55,7 +55,7 @@ expect() { # what, wanted, found
     [ "$2" = "$3" ] || { echo "$1: $3 instead of $2" >&2; exit 1; }
 }
 list() { # key, address
-    "${curl[@]}" --output /dev/null --write-out '%{http_code}' -H "authorization: Bearer $1" --json '{}' "$2/v3/documents/list"
+    "${curl[@]}" --output /dev/null --write-out '%{http_code}' -H "authorization: Bearer $1" -H 'content-type: application/json' -d '{}' "$2/v3/documents/list"
 }
 expect "a created key through the proxy" 200 "$(list "$key" "$public")"
 expect "the key local through the proxy" 401 "$(list local "$public")"

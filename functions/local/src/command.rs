@@ -8,6 +8,7 @@ mod serve;
 mod transfer;
 mod work;
 
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use anyhow::Context;
@@ -15,16 +16,17 @@ use anyhow::Context;
 use crate::cli::{Cli, Command, DriveOptions, ModelOptions};
 use crate::outside::Outside;
 
-/// Runs what the command line asks for.
+/// Runs what the command line asks for. `program` is how this program was called, and need not be on PATH: the commands
+/// that are printed for people to go on with begin with it.
 #[expect(clippy::print_stderr, reason = "a program's last words go to standard error")]
-pub fn run(cli: Cli) -> ExitCode {
+pub fn run(cli: Cli, program: &str) -> ExitCode {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let result = runtime.map_err(anyhow::Error::from).and_then(|runtime| {
         let result = runtime.block_on(async {
             match cli.command {
-                None => serve::serve(cli.serve).await?,
-                Some(Command::Serve(serve)) => serve::serve(serve).await?,
-                Some(Command::Demo(demo)) => demo::demo(demo).await?,
+                None => serve::serve(cli.serve, program).await?,
+                Some(Command::Serve(serve)) => serve::serve(serve, program).await?,
+                Some(Command::Demo(demo)) => demo::demo(demo, program).await?,
                 Some(Command::Keys(keys)) => keys::keys(keys.action).await?,
                 Some(Command::Check(check)) => return Ok(check::run(check).await),
                 Some(Command::Export(export)) => return transfer::export(export).await,
@@ -62,7 +64,13 @@ fn outside(
 fn log_to_stderr(filter: &str) -> anyhow::Result<()> {
     let filter = tracing_subscriber::EnvFilter::try_new(filter)
         .with_context(|| format!("--log {filter}: a level or a list like recall=debug,warn"))?;
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    // Colours are for people: a file and a pipe get none.
+    if std::io::stderr().is_terminal() {
+        log.init()
+    } else {
+        log.with_ansi(false).init()
+    }
     Ok(())
 }
 

@@ -5,8 +5,10 @@ use std::process::ExitCode;
 use clap::Parser;
 
 fn main() -> ExitCode {
-    if std::env::args().nth(1).as_deref() == Some(sandbox::CHILD_ARGUMENT) {
+    let mut arguments = std::env::args();
+    let program = arguments.next().unwrap_or_else(|| "recollect".to_owned());
+    if arguments.next().as_deref() == Some(sandbox::CHILD_ARGUMENT) {
         return sandbox::child_main();
     }
-    local::run(local::cli::Cli::parse())
+    local::run(local::cli::Cli::parse(), &program)
 }

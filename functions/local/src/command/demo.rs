@@ -41,7 +41,7 @@ const QUESTIONS: [&str; 3] = [
 ];
 
 #[expect(clippy::print_stdout, reason = "a demo is there to be read")]
-pub(super) async fn demo(options: Demo) -> Result<()> {
+pub(super) async fn demo(options: Demo, program: &str) -> Result<()> {
     log_to_stderr(&options.log)?;
     let temporary = std::env::temp_dir().join(format!("recollect-demo-{}", std::process::id()));
     let folder = options.data.clone().unwrap_or_else(|| temporary.clone());
@@ -72,11 +72,10 @@ pub(super) async fn demo(options: Demo) -> Result<()> {
     }
     workers.stop().await;
     if let Some(folder) = &options.data {
-        println!("Go on with it:  recollect serve --data {}", folder.display());
+        println!("Go on with it:  {program} serve --data {}", folder.display());
     } else {
-        println!(
-            "Nothing was kept. To go on with this data:  recollect demo --data ./.recollect && recollect serve"
-        );
+        println!("Nothing was kept. To go on with this data:");
+        println!("  {program} demo --data ./.recollect && {program} serve");
     }
     drop(cleanup);
     Ok(())

@@ -12,7 +12,7 @@ use crate::origin::{is_loopback, is_own_address};
 use crate::system::System;
 use crate::workers::Workers;
 
-pub(super) async fn serve(options: Serve) -> Result<()> {
+pub(super) async fn serve(options: Serve, program: &str) -> Result<()> {
     log_to_stderr(&options.log)?;
     let limits = limits();
     let address = SocketAddr::new(options.bind, options.port);
@@ -32,7 +32,7 @@ pub(super) async fn serve(options: Serve) -> Result<()> {
         local_key: has_local_key(&options),
     };
     let service = service(&system, &outside, serving)?;
-    greet(listener.local_addr()?, &options);
+    greet(listener.local_addr()?, &options, program);
     listen(listener, service, limits, interrupted()).await;
     workers.stop().await;
     Ok(())
@@ -55,7 +55,7 @@ fn own_address(listener: &TcpListener, port: u16) -> String {
 }
 
 #[expect(clippy::print_stdout, reason = "this is what a person who starts the server reads")]
-fn greet(address: SocketAddr, options: &Serve) {
+fn greet(address: SocketAddr, options: &Serve, program: &str) {
     let local_key = has_local_key(options);
     let key = if local_key { "local" } else { "<key>" };
     println!("Recollect listens on http://{address}  (data: {})", options.data.data.display());
@@ -64,7 +64,7 @@ fn greet(address: SocketAddr, options: &Serve) {
     } else {
         let reason = if is_loopback(options.bind) { "--public-url" } else { "--bind" };
         println!("The key `local` does not work with this {reason}.");
-        println!("Create an API key:  recollect keys create --data {}", options.data.data.display());
+        println!("Create an API key:  {program} keys create --data {}", options.data.data.display());
     }
     println!();
     println!("Try it:");

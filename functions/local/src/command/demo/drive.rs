@@ -104,11 +104,14 @@ async fn follow(routes: &Router, id: &str, drive: &FakeDrive, folder: &str) -> R
             if let Err(error) = ask(routes, QUESTION).await {
                 println!("  {error}\n");
             }
+            let curl = |command: &Value| {
+                format!("  curl {}/admin -H 'content-type: application/json' -d '{command}'", drive.url())
+            };
             println!("It stays in step. Change something in the drive, in another terminal, and watch:");
             let command = json!({"do": "rename", "id": folder, "name": "Harbour Bikes & Boats"});
-            println!("  curl {}/admin --json '{command}'", drive.url());
+            println!("{}", curl(&command));
             let command = json!({"do": "trash", "id": folder});
-            println!("  curl {}/admin --json '{command}'", drive.url());
+            println!("{}", curl(&command));
             println!("What is in the bin goes after ten minutes. Ctrl-C ends the demo.\n");
         }
         shown = documents;
