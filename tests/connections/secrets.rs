@@ -1,36 +1,11 @@
 //! No token, code or secret is ever told: not in answers, not in errors, not in logs.
 
-use std::io::Write;
-use std::sync::{Arc, Mutex};
-
 use fake_drive::Fault;
 use serde_json::json;
-use testkit::{DRIVE_ACCOUNT, TestApp, World};
-use tracing_subscriber::fmt::MakeWriter;
+use testkit::{DRIVE_ACCOUNT, Log, TestApp, World};
+use tracing::Level;
 
 use crate::client::{Client, TAG};
-
-#[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Lines {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().expect("a log").extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-impl<'a> MakeWriter<'a> for Lines {
-    type Writer = Self;
-
-    fn make_writer(&'a self) -> Self {
-        self.clone()
-    }
-}
 
 /// What must not be told: everything that the drive hands out or is given begins with one of these.
 const SECRETS: [&str; 4] = ["ya29.", "1//", "4/0", "fake-client-secret"];
@@ -43,9 +18,7 @@ fn assert_silent(what: &str, text: &str) {
 
 #[tokio::test]
 async fn tokens_are_nowhere_but_in_the_vault() {
-    let lines = Lines::default();
-    let subscriber = tracing_subscriber::fmt().with_env_filter("trace").with_writer(lines.clone()).finish();
-    let guard = tracing::subscriber::set_default(subscriber);
+    let log = Log::capture(Level::TRACE);
     let (world, drive) = World::with_drive().await.expect("a world");
     let app = TestApp::start(&world, 0).await.expect("an app");
     let key = app.key("acme").await;
@@ -69,8 +42,7 @@ async fn tokens_are_nowhere_but_in_the_vault() {
     assert_silent("settings", &settings.to_string());
     let logs = client.get("/v3/analytics/logs?limit=100").await.body;
     assert_silent("the request log", &logs.to_string());
-    drop(guard);
-    let text = String::from_utf8_lossy(&lines.0.lock().expect("a log")).into_owned();
+    let text = log.end();
     assert!(text.contains("/v3/connections"), "something was logged");
     let ours: Vec<&str> =
         text.lines().filter(|line| !line.contains("hyper") && !line.contains("aws_")).collect();

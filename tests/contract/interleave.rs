@@ -1,15 +1,12 @@
 //! 64 organizations in one warm process, taking turns: every answer has words of its own organization only, and no log
 //! line and no error has words of anybody.
 
-use std::io::Write;
-use std::sync::{Arc, Mutex, PoisonError};
-
 use futures::stream::{self, StreamExt};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
-use testkit::{TestApp, World};
-use tracing_subscriber::fmt::MakeWriter;
+use testkit::{Log, TestApp, World};
+use tracing::Level;
 
 const ORGANIZATIONS: usize = 64;
 /// Requests of each organization.
@@ -18,36 +15,6 @@ const REQUESTS: usize = 12;
 const PARALLEL: usize = 16;
 /// What every canary begins with.
 const CANARY: &str = "zanzibarcanary";
-
-/// Everything that is logged, as text.
-#[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<u8>>>);
-
-impl Lines {
-    fn text(&self) -> String {
-        let bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        String::from_utf8_lossy(&bytes).into_owned()
-    }
-}
-
-impl Write for Lines {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-impl<'a> MakeWriter<'a> for Lines {
-    type Writer = Self;
-
-    fn make_writer(&'a self) -> Self {
-        self.clone()
-    }
-}
 
 fn canary(organization: usize) -> String {
     format!("{CANARY}{organization:02}x")
@@ -99,9 +66,7 @@ fn request(random: &mut StdRng, organization: usize) -> (&'static str, String, V
 
 #[tokio::test]
 async fn answers_and_logs_of_many_organizations_never_mix() {
-    let lines = Lines::default();
-    let subscriber = tracing_subscriber::fmt().with_writer(lines.clone()).with_ansi(false);
-    let logged = tracing::subscriber::set_default(subscriber.with_max_level(tracing::Level::DEBUG).finish());
+    let log = Log::capture(Level::DEBUG);
     let world = World::new().expect("a folder");
     let app = TestApp::start(&world, 0).await.expect("an app");
     let mut keys = Vec::new();
@@ -127,10 +92,9 @@ async fn answers_and_logs_of_many_organizations_never_mix() {
         }
         while app.turn().await > 0 {}
     }
-    drop(logged);
     assert!(own > 500, "answers show the organization its own: {own}");
     assert!(refused > 10, "some are refused: {refused}");
-    let lines = lines.text().to_lowercase();
+    let lines = log.end().to_lowercase();
     assert!(lines.len() > 10_000, "something is logged");
     let line = lines.lines().find(|line| line.contains(CANARY));
     assert_eq!(line, None, "content in a log line");

@@ -7,7 +7,8 @@ use domain::key::Permission;
 use domain::ports::Connectors;
 use domain::settings::LogContent;
 use serde_json::{Value, json};
-use testkit::{Answer, TestApp, World};
+use testkit::{Answer, Log, Rates, TestApp, World};
+use tracing::Level;
 
 use crate::auth_matrix::Operation;
 use crate::client::Client;
@@ -157,4 +158,22 @@ async fn when_the_log_cannot_be_written_the_answer_is_the_same() {
     let status = response.status();
     let body = axum::body::to_bytes(response.into_body(), usize::MAX).await.expect("a body");
     assert_eq!(status, 200, "{}", String::from_utf8_lossy(&body));
+}
+
+#[tokio::test]
+async fn only_failures_of_the_server_are_logged_as_errors() {
+    let client = Client::new().await;
+    let log = Log::capture(Level::INFO);
+    let unsupported = client.post("/v3/connections/unknown-drive", json!({"containerTag": "box"})).await;
+    assert_eq!(unsupported.status, 501, "{}", unsupported.body);
+    let invalid = client.post("/v3/documents", json!({"content": 7})).await;
+    assert_eq!(invalid.status, 400, "{}", invalid.body);
+    let refused = log.end();
+    assert!(refused.contains("answered 501") && !refused.contains("ERROR"), "{refused}");
+
+    let log = Log::capture(Level::INFO);
+    client.app.faults.set_rates(Rates { lost_request: 1.0, ..Rates::default() });
+    let failed = client.post("/v3/documents/list", json!({})).await;
+    assert_eq!(failed.status, 503, "{}", failed.body);
+    assert!(log.end().contains("ERROR"), "a failure is logged");
 }

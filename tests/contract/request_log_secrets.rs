@@ -1,37 +1,15 @@
 //! Credentials that people paste into content, names and questions: none of them gets into the log, stored or printed.
 
-use std::io::Write;
-use std::sync::{Arc, Mutex};
-
 use domain::settings::LogContent;
 use serde_json::{Value, json};
+use testkit::Log;
+use tracing::Level;
 
 use crate::client::Client;
 use crate::request_log::{keep, log};
 
 #[path = "../../shared/edge/src/secret/tests/samples.rs"]
 mod samples;
-
-/// What was printed.
-#[derive(Clone, Default)]
-struct Printed(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Printed {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().expect("no panic").extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Printed {
-    fn text(&self) -> String {
-        String::from_utf8_lossy(&self.0.lock().expect("no panic")).into_owned()
-    }
-}
 
 /// Requests that hold a text wherever a request may hold one; what is refused is in the log as well.
 fn requests(text: &str) -> Vec<(&'static str, String, Value)> {
@@ -93,14 +71,9 @@ fn requests(text: &str) -> Vec<(&'static str, String, Value)> {
 
 #[tokio::test]
 async fn what_looks_like_a_credential_is_in_no_log() {
-    let printed = Printed::default();
-    let writer = printed.clone();
-    let subscriber = tracing_subscriber::fmt().with_max_level(tracing::Level::INFO).with_ansi(false);
-    let guard = tracing::subscriber::set_default(subscriber.with_writer(move || writer.clone()).finish());
+    let printed = Log::capture(Level::INFO);
     let client = Client::new().await;
     client.send(json!({"content": "Words.", "containerTag": "box"})).await;
-    // Other tests that print nothing may have turned it off for everybody.
-    tracing::callsite::rebuild_interest_cache();
     let credentials = samples::credentials();
     assert!(credentials.len() >= 60, "{}", credentials.len());
     let mut sent = 1;
@@ -114,12 +87,11 @@ async fn what_looks_like_a_credential_is_in_no_log() {
             }
         }
     }
-    drop(guard);
     let records = log(&client).await;
     assert_eq!(records.len(), sent, "every request is there to be searched");
     let stored: Vec<String> =
         records.iter().map(|record| serde_json::to_string(record).expect("JSON")).collect();
-    let printed = printed.text();
+    let printed = printed.end();
     let start: String = printed.chars().take(300).collect();
     assert!(printed.contains("answered 200"), "something was printed: {start}");
     let mut found = Vec::new();

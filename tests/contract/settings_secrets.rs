@@ -1,42 +1,16 @@
 //! Secrets in settings: sealed, found by nobody who looks, deleted when they are taken away.
 
-use std::io::Write;
-use std::sync::{Arc, Mutex};
-
 use domain::settings::Provider;
 use domain::{OrgId, Tenant};
 use futures::future::join_all;
 use serde_json::{Value, json};
-use testkit::Rates;
-use tracing_subscriber::fmt::MakeWriter;
+use testkit::{Log, Rates};
+use tracing::Level;
 
 use crate::client::Client;
 
 const PATH: &str = "/v3/settings";
 const CANARY: &str = "GRAUREIHER-7f3e91c2d4";
-
-/// What is logged while it lives, in the thread of a test.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().expect("the log").extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-impl MakeWriter<'_> for Log {
-    type Writer = Self;
-
-    fn make_writer(&self) -> Self {
-        self.clone()
-    }
-}
 
 fn holds(bytes: &[u8], part: &str) -> bool {
     bytes.windows(part.len()).any(|window| window == part.as_bytes())
@@ -92,13 +66,9 @@ fn with_secret(provider: &str, secret: &str) -> Value {
 
 #[tokio::test]
 async fn a_secret_is_shown_nowhere_again() {
-    let log = Log::default();
-    let subscriber = tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE).with_writer(log.clone());
-    let guard = tracing::subscriber::set_default(subscriber.finish());
+    let log = Log::capture(Level::TRACE);
     let client = Client::new().await;
     client.get(PATH).await;
-    // Tests beside this one may have come first to what logs, and told it that nobody listens.
-    tracing::callsite::rebuild_interest_cache();
     // The request log keeps as much as it ever does.
     client.patch(PATH, json!({"logContent": "full"})).await;
     let mut answers = Vec::new();
@@ -117,10 +87,8 @@ async fn a_secret_is_shown_nowhere_again() {
     let (found, items) = tables_with(&client, CANARY).await;
     assert!(found.is_empty() && items > 4, "{found:?} of {items}");
     assert!(!tables_with(&client, "app").await.0.is_empty(), "the search finds what is there");
-    drop(guard);
-    let logged = log.0.lock().expect("the log");
-    assert!(holds(&logged, "/v3/settings"), "the log has what is logged");
-    let logged = String::from_utf8_lossy(&logged);
+    let logged = log.end();
+    assert!(logged.contains("/v3/settings"), "the log has what is logged");
     let told: Vec<&str> = logged.lines().filter(|line| line.contains(CANARY)).collect();
     assert!(told.is_empty(), "{told:#?}");
 }

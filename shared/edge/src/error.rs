@@ -54,7 +54,7 @@ impl IntoResponse for ApiError {
         let status = status(&self.0);
         let request_id = request_id();
         note_error(self.0.kind());
-        if status.is_server_error() {
+        if matches!(self.0, Error::Unavailable(_) | Error::Internal(_)) {
             error!(request.id = %request_id, error = %chain(&self.0), "request {request_id} failed");
         }
         let mut body = json!({"error": self.0.to_string(), "type": self.0.kind(), "requestId": request_id});

@@ -7,6 +7,7 @@ mod damage;
 mod drive;
 mod faults;
 mod internet;
+mod log;
 mod openapi;
 mod sleep;
 
@@ -16,4 +17,5 @@ pub use damage::{Harm, files};
 pub use drive::{Browser, DRIVE_ACCOUNT, JSON, Shown};
 pub use faults::{Faults, Rates};
 pub use internet::Internet;
+pub use log::Log;
 pub use openapi::is_for_browsers;

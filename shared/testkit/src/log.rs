@@ -1,0 +1,56 @@
+//! What a test logs.
+
+use std::io::Write;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+use tracing::subscriber::{DefaultGuard, NoSubscriber};
+use tracing::{Dispatch, Level};
+use tracing_subscriber::fmt::MakeWriter;
+
+/// With one subscriber alone, `tracing` asks only the thread that first comes to a statement whether somebody listens, and
+/// a test without a log would turn the statement off for all threads.
+static SECOND: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(NoSubscriber::new()));
+
+/// Keeps what the current thread logs.
+pub struct Log {
+    lines: Lines,
+    _guard: DefaultGuard,
+}
+
+impl Log {
+    /// Begins to keep lines of `level` and above.
+    pub fn capture(level: Level) -> Self {
+        LazyLock::force(&SECOND);
+        let lines = Lines::default();
+        let subscriber = tracing_subscriber::fmt().with_max_level(level).with_ansi(false);
+        let guard = tracing::subscriber::set_default(subscriber.with_writer(lines.clone()).finish());
+        Self { lines, _guard: guard }
+    }
+
+    /// Stops and returns the lines.
+    pub fn end(self) -> String {
+        String::from_utf8_lossy(&self.lines.0.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
+    }
+}
+
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl MakeWriter<'_> for Lines {
+    type Writer = Self;
+
+    fn make_writer(&self) -> Self {
+        self.clone()
+    }
+}
