@@ -117,6 +117,13 @@ impl Fetcher {
         Self { network, limits: Limits::STANDARD }
     }
 
+    /// Sets the pause before a failed request is repeated. It is half a second by default.
+    #[must_use]
+    pub fn retry_pause(mut self, pause: Duration) -> Self {
+        self.limits.pause = pause;
+        self
+    }
+
     #[cfg(test)]
     pub(crate) fn with_limits(network: Network, limits: Limits) -> Self {
         Self { limits, ..Self::new(network) }

@@ -80,9 +80,16 @@ impl Models {
         Self { settings, limit: CALL_LIMIT, pause: PAUSE, taken, tls: Tls::default() }
     }
 
+    /// Sets the pause before a failed call is repeated the first time; each further one is four times as long.
+    #[must_use]
+    pub fn retry_pause(mut self, pause: Duration) -> Self {
+        self.pause = pause;
+        self
+    }
+
     #[cfg(test)]
     pub(crate) fn with_limit(settings: ModelSettings, limit: Duration) -> Self {
-        Self { limit, pause: Duration::from_millis(1), ..Self::new(settings) }
+        Self { limit, ..Self::new(settings).retry_pause(Duration::from_millis(1)) }
     }
 
     /// Returns what an image shows and all of its text, as Markdown.

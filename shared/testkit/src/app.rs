@@ -1,6 +1,7 @@
 //! The whole app in one process: the production routers, adapters and workers over embedded services.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use aws::Clients;
@@ -247,12 +248,13 @@ impl TestApp {
 }
 
 impl World {
-    /// What reads content: parsers in this process, the internet of this world, its models.
+    /// What reads content: parsers in this process, the internet of this world, its models. Nothing pauses before it is
+    /// repeated.
     pub fn readers(&self) -> Readers {
         Readers {
             sandbox: Sandbox::in_process(),
-            fetcher: Fetcher::new(self.internet.network()),
-            models: Models::new(self.models.clone()),
+            fetcher: Fetcher::new(self.internet.network()).retry_pause(Duration::ZERO),
+            models: Models::new(self.models.clone()).retry_pause(Duration::ZERO),
         }
     }
 
