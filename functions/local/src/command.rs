@@ -74,14 +74,15 @@ fn log_to_stderr(filter: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Resolves on Ctrl-C or a polite request to end.
-async fn interrupted() {
+/// Listens from now on for Ctrl-C and SIGTERM. The future resolves when one of them comes.
+fn interrupted() -> anyhow::Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};
-    let Ok(mut terminate) = signal(SignalKind::terminate()) else {
-        return tokio::signal::ctrl_c().await.unwrap_or_default();
-    };
-    tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
-        _ = terminate.recv() => {}
-    }
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    })
 }

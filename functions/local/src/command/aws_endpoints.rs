@@ -15,6 +15,7 @@ pub(super) async fn aws_endpoints(options: AwsEndpoints) -> Result<()> {
     let address = SocketAddr::new(options.bind, options.port);
     let listener = TcpListener::bind(address).await.with_context(|| format!("listen on {address}"))?;
     let system = System::open(&options.data.data, options.data.power_cut.durability, None).await?;
+    let interrupted = interrupted()?;
     println!("export AWS_ENDPOINT_URL=http://{}", listener.local_addr()?);
     println!("export AWS_ACCESS_KEY_ID={ACCESS_KEY}");
     println!("export AWS_SECRET_ACCESS_KEY={SECRET_KEY}");
@@ -22,6 +23,6 @@ pub(super) async fn aws_endpoints(options: AwsEndpoints) -> Result<()> {
     for (name, value) in system.names.to_environment() {
         println!("export {name}={value}");
     }
-    embedded::serve(system.services, listener, interrupted()).await;
+    embedded::serve(system.services, listener, interrupted).await;
     Ok(())
 }

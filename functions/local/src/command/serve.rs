@@ -32,8 +32,10 @@ pub(super) async fn serve(options: Serve, program: &str) -> Result<()> {
         local_key: has_local_key(&options),
     };
     let service = service(&system, &outside, serving)?;
+    // Whoever reads the address may end the server at once.
+    let interrupted = interrupted()?;
     greet(listener.local_addr()?, &options, program);
-    listen(listener, service, limits, interrupted()).await;
+    listen(listener, service, limits, interrupted).await;
     workers.stop().await;
     Ok(())
 }

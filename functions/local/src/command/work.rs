@@ -15,8 +15,9 @@ pub(super) async fn work(options: Work) -> Result<()> {
     if options.until_idle {
         return work_until_idle(&system, &outside).await;
     }
+    let interrupted = interrupted()?;
     let workers = Workers::start(&system, &outside).await?;
-    interrupted().await;
+    interrupted.await;
     workers.stop().await;
     Ok(())
 }

@@ -45,6 +45,7 @@ pub(super) async fn run(options: &Demo, folder: &std::path::Path, cleanup: Clean
     let routes = service(&system, &outside, SERVING)?;
     let server = tokio::spawn(listen(listener, routes.clone(), Limits::default(), std::future::pending()));
 
+    let interrupted = interrupted()?;
     let body = json!({"containerTag": TAG});
     let connection = call(&routes, "POST", "/v3/connections/cloud-drive", &body).await?;
     println!("A made-up company's drive is on this machine, and a server that has never seen it.\n");
@@ -56,7 +57,7 @@ pub(super) async fn run(options: &Demo, folder: &std::path::Path, cleanup: Clean
     let id = id(&connection)?;
     tokio::select! {
         followed = follow(&routes, &id, &drive, &made.folder) => followed?,
-        () = interrupted() => {}
+        () = interrupted => {}
     }
     server.abort();
     workers.stop().await;
