@@ -26,7 +26,7 @@ fn find() -> PathBuf {
     if modified(&binary).is_none_or(|built| built < newest_source()) {
         build(folder);
     }
-    assert!(binary.is_file(), "{} is missing: run cargo build -p local", binary.display());
+    assert!(binary.is_file(), "{} is missing: run cargo build --bin recollect", binary.display());
     binary
 }
 
@@ -52,7 +52,8 @@ fn build(folder: &Path) {
             command.env_remove(name);
         }
     }
-    command.args(["build", "--package", "local", "--bin", "recollect"]);
+    // Without --package, so that features and compiled crates are those of `cargo test --workspace`.
+    command.args(["build", "--bin", "recollect"]);
     let profile = folder.file_name().and_then(|name| name.to_str()).expect("a profile's name");
     command.args(["--profile", if profile == "debug" { "dev" } else { profile }]);
     let parent = folder.parent().expect("a profile's folder lies in the target folder");
