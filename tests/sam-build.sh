@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # Lints the templates and builds every function as SAM does, then prints the size of each.
-#   tests/sam-build.sh [release|ci|dev]      the last line on standard output is the folder of the built template
+#   tests/sam-build.sh [release|dev]      the last line on standard output is the folder of the built template
 # release  what `sam deploy` ships: optimized, for arm64 unless ARCH says otherwise, in .aws-sam/build
-# ci       the same steps and linker with cheap optimization, for this machine, in target/sam/ci
 # dev      debug build with this machine's own linker, in target/sam/dev. The quickest, and it reuses what cargo has
 #          built for tests when those ran with CARGO_BUILD_TARGET set to this machine's target. Runs on this machine only.
 # ARCH=arm64|x86_64 chooses the architecture, BUILD_DIR another folder (below this one) for the built template.
@@ -20,11 +19,6 @@ case $profile in
     arch=${ARCH:-arm64}
     build=.aws-sam/build
     ;;
-  ci) # SAM always passes --release, so the cheaper settings are given as overrides of that profile
-    arch=${ARCH:-$host}
-    build=target/sam/ci
-    export CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
-    ;;
   dev)
     arch=${ARCH:-$host}
     [[ $arch == "$host" ]] || { echo "sam-build: dev builds are for $host only" >&2; exit 1; }
@@ -32,7 +26,7 @@ case $profile in
     export SAM_BUILD_MODE=debug CARGO_LAMBDA_COMPILER=cargo
     ;;
   *)
-    echo "usage: $0 [release|ci|dev]" >&2
+    echo "usage: $0 [release|dev]" >&2
     exit 2
     ;;
 esac

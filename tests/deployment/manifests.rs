@@ -127,3 +127,25 @@ fn every_crate_takes_versions_and_lints_from_the_workspace() {
         assert_eq!(line, "source = \"registry+https://github.com/rust-lang/crates.io-index\"");
     }
 }
+
+/// The lines of a section of the root manifest.
+fn section(manifest: &str, name: &str) -> Vec<String> {
+    let begin = format!("\n[{name}]\n");
+    let section = manifest.split(begin.as_str()).nth(1).unwrap_or_else(|| panic!("no section {name}"));
+    section.lines().take_while(|line| !line.starts_with('[')).map(|line| line.trim().to_owned()).collect()
+}
+
+#[test]
+fn the_functions_and_the_binary_are_shipped_with_the_same_settings() {
+    let manifest = read("Cargo.toml");
+    let is_setting = |line: &String| !line.is_empty() && !line.starts_with(['#', ']']);
+    let binary: Vec<String> =
+        section(&manifest, "profile.dist").into_iter().filter(is_setting).skip(1).collect();
+    let functions = section(&manifest, "workspace.metadata.lambda.build").into_iter().skip(1);
+    let functions: Vec<String> = functions
+        .filter(is_setting)
+        .map(|line| line.trim_matches(['"', ',']).replace("profile.release.", "").replace('\'', "\""))
+        .collect();
+    assert!(binary.len() >= 3, "{binary:?}");
+    assert_eq!(functions, binary);
+}
