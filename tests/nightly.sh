@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# Runs what takes too long for every change: fuzzing, made-up histories, many made-up requests, the shipped build of
+# both architectures, and the benchmarks. Runs every part even when one fails, prints the time of each, and ends with a
+# status other than 0 when one failed. Takes about two hours on two processors from nothing.
+#   tests/nightly.sh [PART]…     all parts when none is named: fuzz histories requests proxy build speed
+# Each night tries other histories and requests; what fails prints how to run it again.
+#   RECOLLECT_NIGHT    the number that they are made from (default: the days since 1970)
+#   FUZZ_SECONDS       seconds for each fuzz target (default 60)
+# Results are printed, and the figures of the benchmarks are kept in target/nightly as well.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+night=${RECOLLECT_NIGHT:-$(($(date +%s) / 86400))}
+results=target/nightly
+mkdir -p "$results"
+
+fuzz() { tests/fuzz.sh "${FUZZ_SECONDS:-60}"; }
+
+# Histories of faults, other ones than the gate's: two processes, one for each processor.
+histories() {
+  local first=$((night * 2000)) middle last pids=() status=0
+  middle=$((first + 1000)) last=$((first + 2000))
+  cargo test --workspace --test faults --no-run || return
+  local range
+  for range in "$first..$middle" "$middle..$last"; do
+    RECOLLECT_SEEDS=$range cargo test --workspace --test faults -- --exact seeds::histories_0_to_150_lose_nothing &
+    pids+=("$!")
+  done
+  for pid in "${pids[@]}"; do wait "$pid" || status=1; done
+  return "$status"
+}
+
+requests() { SCHEMA_EXAMPLES=100 SCHEMA_SEED=$night tests/schema.sh; }
+
+# Needs nginx.
+proxy() { tests/proxy.sh; }
+
+build() { tests/full-build.sh; }
+
+# The benchmarks, optimized as what is shipped. The figures are for reading: nothing here fails because of them.
+speed() {
+  cargo build --profile dist --bin bench --bin recollect || return
+  local bench=${CARGO_TARGET_DIR:-target}/${CARGO_BUILD_TARGET:+$CARGO_BUILD_TARGET/}dist/bench arguments
+  for arguments in "speed --chunks 1000,10000" batch durability reuse cost hostile; do
+    echo "-- bench $arguments"
+    # shellcheck disable=SC2086 # options are words
+    "$bench" $arguments | tee "$results/${arguments%% *}.txt" || return
+  done
+}
+
+parts=("$@")
+((${#parts[@]})) || parts=(fuzz histories requests proxy build speed)
+for part in "${parts[@]}"; do
+  [[ " fuzz histories requests proxy build speed " == *" $part "* ]] || { echo "nightly: no part \`$part\`" >&2; exit 2; }
+done
+
+summary=() failed=0
+for part in "${parts[@]}"; do
+  printf '\n== %s\n' "$part"
+  begin=$SECONDS result=passed
+  "$part" || result=FAILED failed=1
+  summary+=("$(printf '%6d s  %-6s  %s' $((SECONDS - begin)) "$result" "$part")")
+done
+
+printf '\n== night %s\n' "$night"
+printf '%s\n' "${summary[@]}"
+exit "$failed"
