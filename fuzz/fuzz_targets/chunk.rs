@@ -5,14 +5,24 @@
 use content::{ChunkOptions, Format, chunk};
 use libfuzzer_sys::fuzz_target;
 
-const FORMATS: [Format; 5] = [Format::Text, Format::Markdown, Format::Code, Format::Data, Format::Csv];
+const FORMATS: [Format; 5] = [
+    Format::Text,
+    Format::Markdown,
+    Format::Code,
+    Format::Data,
+    Format::Csv,
+];
 
 fuzz_target!(|input: &[u8]| {
     let Some(([kind, target, overlap], bytes)) = input.split_first_chunk() else {
         return;
     };
     let (target_chars, overlap_sentences) = (usize::from(*target) * 8, usize::from(*overlap));
-    let options = ChunkOptions { target_chars, overlap_sentences, ..ChunkOptions::default() };
+    let options = ChunkOptions {
+        target_chars,
+        overlap_sentences,
+        ..ChunkOptions::default()
+    };
     // What takes more than linear time shows in long texts.
     let times = if *kind >= 250 { 64 } else { 1 };
     let text = String::from_utf8_lossy(bytes).repeat(times);

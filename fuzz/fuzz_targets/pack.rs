@@ -10,7 +10,10 @@ fuzz_target!(|input: &[u8]| {
         assert_eq!(pack.chunk_texts().len(), pack.chunks.len());
     }
     if let Ok(pack) = serde_json::from_slice::<Pack>(input) {
-        assert_eq!(Pack::decode(&pack.encode()).expect("what was written"), pack);
+        assert_eq!(
+            Pack::decode(&pack.encode()).expect("what was written"),
+            pack
+        );
         assert_eq!(pack.chunk_texts().len(), pack.chunks.len());
     }
 });

@@ -10,13 +10,19 @@ use libfuzzer_sys::fuzz_target;
 use remote::{Fetcher, Network, parse_page_url};
 
 fuzz_target!(|input: &[u8]| {
-    let Some((octets, url)) = input.split_first_chunk::<16>() else { return };
+    let Some((octets, url)) = input.split_first_chunk::<16>() else {
+        return;
+    };
     let url = String::from_utf8_lossy(url);
     if let Some(parsed) = parse_page_url(&url) {
         fuzz::promises::page_url(&parsed);
     }
     let v4 = Ipv4Addr::new(octets[12], octets[13], octets[14], octets[15]);
-    let answer = if octets[..12] == [0; 12] { IpAddr::V4(v4) } else { Ipv6Addr::from(*octets).into() };
+    let answer = if octets[..12] == [0; 12] {
+        IpAddr::V4(v4)
+    } else {
+        Ipv6Addr::from(*octets).into()
+    };
     let dial = |ip: IpAddr, port| {
         fuzz::promises::dialed(ip, port);
         None

@@ -22,5 +22,10 @@ fuzz_target!(|input: &[u8]| {
     let (choice, body) = fuzz::choice(input);
     let (path, kind) = ROUTES[choice % ROUTES.len()];
     let answer = fuzz::app::post(path, kind, body);
-    assert!(!answer.status.is_server_error(), "{path}: {} {}", answer.status, answer.body);
+    assert!(
+        !answer.status.is_server_error(),
+        "{path}: {} {}",
+        answer.status,
+        answer.body
+    );
 });

@@ -15,7 +15,10 @@ fuzz_target!(|text: &str| {
     assert_eq!(CustomId::parse(text).is_ok(), of("_.:-", 255));
     assert_eq!(ContainerTag::parse(text).is_ok(), of("_:-", 100));
     assert_eq!(OrgId::parse(text).is_ok(), of("-", 40) && lower);
-    assert_eq!(DocumentId::parse(text).is_some(), of("", 22) && text.len() == 22);
+    assert_eq!(
+        DocumentId::parse(text).is_some(),
+        of("", 22) && text.len() == 22
+    );
     if let Some(key) = PresentedKey::parse(text) {
         assert!(
             text.starts_with(&format!("rk_{}_", key.id()))
@@ -26,6 +29,10 @@ fuzz_target!(|text: &str| {
         assert_eq!(Envelope::parse(&envelope.to_text()), Some(envelope));
     }
     if let Ok(time) = Timestamp::parse("documentDate", text) {
-        assert_eq!(Timestamp::parse("documentDate", &time.to_string()).ok(), Some(time), "{time}");
+        assert_eq!(
+            Timestamp::parse("documentDate", &time.to_string()).ok(),
+            Some(time),
+            "{time}"
+        );
     }
 });

@@ -20,7 +20,9 @@ pub fn post(path: &str, kind: &str, body: &[u8]) -> Answer {
     with_app(|app, key| {
         let request = Request::post(path).header("content-type", kind);
         let request = request.header("authorization", format!("Bearer {key}"));
-        let request = request.body(Body::from(body.to_vec())).expect("a request of plain parts");
+        let request = request
+            .body(Body::from(body.to_vec()))
+            .expect("a request of plain parts");
         runtime().block_on(app.send(request))
     })
 }

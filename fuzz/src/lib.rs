@@ -19,8 +19,12 @@ const PART: &str = "@@ ";
 /// More parts say nothing new and take time.
 const MAX_PARTS: usize = 64;
 
-static RUNTIME: LazyLock<Runtime> =
-    LazyLock::new(|| Builder::new_current_thread().enable_all().build().expect("a runtime"));
+static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
+    Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime")
+});
 
 static EXTRACTING: AtomicBool = AtomicBool::new(false);
 
@@ -37,7 +41,11 @@ pub fn let_parsers_panic() {
 /// Reads a file that calls itself `name`, and cuts what was read.
 pub fn read(bytes: &[u8], name: Option<&str>, declared: Option<&str>) {
     EXTRACTING.store(true, Ordering::SeqCst);
-    let result = extract(&Source { bytes, name, declared });
+    let result = extract(&Source {
+        bytes,
+        name,
+        declared,
+    });
     EXTRACTING.store(false, Ordering::SeqCst);
     match result {
         Ok(extracted) => {
@@ -77,7 +85,9 @@ fn package(input: &[u8]) -> Option<Vec<u8>> {
 
 /// The input's first byte, to choose by, and the rest.
 pub fn choice(input: &[u8]) -> (usize, &[u8]) {
-    input.split_first().map_or((0, input), |(first, rest)| (usize::from(*first), rest))
+    input
+        .split_first()
+        .map_or((0, input), |(first, rest)| (usize::from(*first), rest))
 }
 
 /// What requests and fetches run in.

@@ -17,25 +17,41 @@ const MAX_URL: usize = 2048;
 pub fn extracted(extracted: &Extracted) {
     let text = &extracted.text;
     assert!(!text.trim().is_empty(), "blank text is a failure");
-    assert!(!text.contains(|c: char| c.is_control() && c != '\n' && c != '\t'), "a control character");
+    assert!(
+        !text.contains(|c: char| c.is_control() && c != '\n' && c != '\t'),
+        "a control character"
+    );
     assert!(is_nfc(text), "text that is not composed");
     for line in extracted.title.iter().chain(extracted.properties.values()) {
-        assert!(!line.trim().is_empty() && !line.contains(['\n', '\r']), "not one line: {line:?}");
+        assert!(
+            !line.trim().is_empty() && !line.contains(['\n', '\r']),
+            "not one line: {line:?}"
+        );
     }
 }
 
 /// Chunks are slices that their offsets name, in order, of limited size, and cover all but white space.
 pub fn chunks(text: &str, chunks: &[Chunk], target: usize) {
-    let bytes: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+    let bytes: Vec<usize> = text
+        .char_indices()
+        .map(|(at, _)| at)
+        .chain([text.len()])
+        .collect();
     let blank = |range: Range<usize>| text[bytes[range.start]..bytes[range.end]].trim().is_empty();
     let (mut covered, mut last_start) = (0, None);
     for (index, chunk) in chunks.iter().enumerate() {
         assert_eq!(chunk.position as usize, index);
         assert_eq!(chunk.text, text[bytes[chunk.start]..bytes[chunk.end]]);
         assert!(!chunk.text.trim().is_empty(), "chunk {index} is blank");
-        assert!(chunk.end - chunk.start <= 2 * target.max(MIN_TARGET), "chunk {index} is too long");
+        assert!(
+            chunk.end - chunk.start <= 2 * target.max(MIN_TARGET),
+            "chunk {index} is too long"
+        );
         assert!(last_start < Some(chunk.start), "starts must grow");
-        assert!(chunk.start <= covered || blank(covered..chunk.start), "a gap before chunk {index}");
+        assert!(
+            chunk.start <= covered || blank(covered..chunk.start),
+            "a gap before chunk {index}"
+        );
         last_start = Some(chunk.start);
         covered = covered.max(chunk.end);
     }
@@ -45,19 +61,35 @@ pub fn chunks(text: &str, chunks: &[Chunk], target: usize) {
 /// Places of turns follow each other within the text, and windows hold the turns that they name.
 pub fn windows(text: &str, places: &[Range<usize>], windows: &[Chunk]) {
     let end = text.chars().count();
-    assert!(places.iter().all(|place| place.start <= place.end && place.end <= end));
-    assert!(places.windows(2).all(|pair| pair[0].end <= pair[1].start), "turns in order");
+    assert!(
+        places
+            .iter()
+            .all(|place| place.start <= place.end && place.end <= end)
+    );
+    assert!(
+        places.windows(2).all(|pair| pair[0].end <= pair[1].start),
+        "turns in order"
+    );
     for window in windows {
         let turns = window.turns.clone().expect("a window names its turns");
         let (first, last) = (&places[turns.start], &places[turns.end - 1]);
-        assert!(first.start <= window.start && window.end <= last.end, "more than the turns named");
-        assert!(first.end > window.start && window.end > last.start, "less than the turns named");
+        assert!(
+            first.start <= window.start && window.end <= last.end,
+            "more than the turns named"
+        );
+        assert!(
+            first.end > window.start && window.end > last.start,
+            "less than the turns named"
+        );
     }
 }
 
 /// What is taken for the address of a page is one, and in its normal form is taken again.
 pub fn page_url(url: &Url) {
-    assert!(["http", "https"].contains(&url.scheme()) && url.has_host(), "{url}");
+    assert!(
+        ["http", "https"].contains(&url.scheme()) && url.has_host(),
+        "{url}"
+    );
     // Escapes make it longer.
     if url.as_str().len() <= MAX_URL {
         assert_eq!(parse_page_url(url.as_str()).as_ref(), Some(url));
@@ -68,15 +100,22 @@ pub fn page_url(url: &Url) {
 pub fn dialed(ip: IpAddr, port: u16) {
     let special = match ip {
         IpAddr::V4(ip) => {
-            let nowhere =
-                ip.is_unspecified() || ip.is_broadcast() || ip.is_documentation() || ip.is_multicast();
+            let nowhere = ip.is_unspecified()
+                || ip.is_broadcast()
+                || ip.is_documentation()
+                || ip.is_multicast();
             nowhere || ip.is_private() || ip.is_loopback() || ip.is_link_local()
         }
         IpAddr::V6(ip) => {
-            let nowhere =
-                ip.is_unspecified() || ip.is_multicast() || ip.is_loopback() || ip.to_ipv4().is_some();
+            let nowhere = ip.is_unspecified()
+                || ip.is_multicast()
+                || ip.is_loopback()
+                || ip.to_ipv4().is_some();
             nowhere || ip.is_unique_local() || ip.is_unicast_link_local()
         }
     };
-    assert!(!special && [80, 443].contains(&port), "{ip} is dialed at port {port}");
+    assert!(
+        !special && [80, 443].contains(&port),
+        "{ip} is dialed at port {port}"
+    );
 }

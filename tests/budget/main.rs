@@ -70,18 +70,35 @@ impl Measured {
         const TOLERANCE: f64 = 0.26;
         /// A budget this much above the need would not notice a doubling of small things.
         const SLACK: f64 = 1.3;
-        let allowed = [budget.reads, budget.writes, budget.s3_puts, budget.s3_gets, budget.sqs, budget.kms];
+        let allowed = [
+            budget.reads,
+            budget.writes,
+            budget.s3_puts,
+            budget.s3_gets,
+            budget.sqs,
+            budget.kms,
+        ];
         let mut faults = Vec::new();
         for ((name, units), allowed) in self.units().into_iter().zip(allowed) {
             if units > allowed * 1.05 + TOLERANCE {
-                faults.push(format!("{}: {units:.2} {name}, and {allowed} are budgeted", self.operation));
+                faults.push(format!(
+                    "{}: {units:.2} {name}, and {allowed} are budgeted",
+                    self.operation
+                ));
             }
             if allowed > units * SLACK + 2.0 * TOLERANCE {
-                faults.push(format!("{}: {allowed} {name} are budgeted for {units:.2}", self.operation));
+                faults.push(format!(
+                    "{}: {allowed} {name} are budgeted for {units:.2}",
+                    self.operation
+                ));
             }
         }
         if budget.goal.is_some_and(|goal| self.dollars() > goal) {
-            faults.push(format!("{}: ${:.2} a million misses the goal", self.operation, self.dollars()));
+            faults.push(format!(
+                "{}: ${:.2} a million misses the goal",
+                self.operation,
+                self.dollars()
+            ));
         }
         faults
     }
@@ -89,7 +106,10 @@ impl Measured {
 
 #[test]
 fn no_operation_costs_more_than_its_budget() {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
     let measured = runtime.block_on(async {
         let mut rig = Rig::new().await.expect("a system in a temporary folder");
         operations::measure_all(&mut rig).await;
@@ -105,7 +125,9 @@ fn no_operation_costs_more_than_its_budget() {
             None => faults.push(format!("{}: there is no budget", measured.operation)),
         }
     }
-    let unknown = budgets.keys().filter(|name| measured.iter().all(|one| one.operation != name.as_str()));
+    let unknown = budgets
+        .keys()
+        .filter(|name| measured.iter().all(|one| one.operation != name.as_str()));
     faults.extend(unknown.map(|name| format!("{name}: budgeted and not measured")));
     assert!(faults.is_empty(), "\n{}", faults.join("\n"));
 }
@@ -117,8 +139,15 @@ fn print_if_asked(measured: &[Measured]) {
     }
     for one in measured {
         let units = one.units().into_iter().filter(|(_, units)| *units > 0.0);
-        let units: Vec<String> = units.map(|(name, units)| format!("{name}: {}", round(units))).collect();
-        println!("{}: {{ {} }} # ${:.2} a million", one.operation, units.join(", "), one.dollars());
+        let units: Vec<String> = units
+            .map(|(name, units)| format!("{name}: {}", round(units)))
+            .collect();
+        println!(
+            "{}: {{ {} }} # ${:.2} a million",
+            one.operation,
+            units.join(", "),
+            one.dollars()
+        );
     }
 }
 

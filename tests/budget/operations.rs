@@ -30,36 +30,57 @@ pub(crate) async fn measure_all(rig: &mut Rig) {
     analytics(rig).await;
     connections(rig).await;
     // Last: what waits for a file is unfinished.
-    let form =
-        fixed("POST", "/v3/documents/file/uploads", json!({"fileName": "a.txt", "containerTag": "box"}));
+    let form = fixed(
+        "POST",
+        "/v3/documents/file/uploads",
+        json!({"fileName": "a.txt", "containerTag": "box"}),
+    );
     rig.measure("begin_upload", 2, form).await;
 }
 
-fn fixed(method: &'static str, path: &str, body: Value) -> impl Fn(usize) -> (&'static str, String, Value) {
+fn fixed(
+    method: &'static str,
+    path: &str,
+    body: Value,
+) -> impl Fn(usize) -> (&'static str, String, Value) {
     let path = path.to_owned();
     move |_| (method, path.clone(), body.clone())
 }
 
 async fn ingest(rig: &mut Rig) -> Vec<String> {
     // The first request of all makes the container and opens the hour.
-    rig.call("POST", "/v3/documents", &json!({"content": "The first.", "containerTag": "box"})).await;
+    rig.call(
+        "POST",
+        "/v3/documents",
+        &json!({"content": "The first.", "containerTag": "box"}),
+    )
+    .await;
     rig.work().await.expect("work");
     let add = |number| {
-        let body = json!({"content": text(number), "containerTag": "box", "metadata": {"number": number}});
+        let body =
+            json!({"content": text(number), "containerTag": "box", "metadata": {"number": number}});
         ("POST", "/v3/documents".to_owned(), body)
     };
     let added = rig.measure("add_document", DOCUMENTS, add).await;
-    rig.measure_work("process_document", DOCUMENTS).await.expect("work");
+    rig.measure_work("process_document", DOCUMENTS)
+        .await
+        .expect("work");
     let upsert = |number| {
-        let body = json!({"content": text(100), "containerTag": "box", "customId": format!("c{number}")});
+        let body =
+            json!({"content": text(100), "containerTag": "box", "customId": format!("c{number}")});
         ("POST", "/v3/documents".to_owned(), body)
     };
     rig.measure("upsert_document_new", TIMES, upsert).await;
-    rig.measure("upsert_document_unchanged", TIMES, upsert).await;
+    rig.measure("upsert_document_unchanged", TIMES, upsert)
+        .await;
     rig.work().await.expect("work");
     let batch = |number| {
         let documents: Vec<String> = (0..20).map(|i| text(1000 + 20 * number + i)).collect();
-        ("POST", "/v3/documents/batch".to_owned(), json!({"documents": documents, "containerTag": "batch"}))
+        (
+            "POST",
+            "/v3/documents/batch".to_owned(),
+            json!({"documents": documents, "containerTag": "batch"}),
+        )
     };
     rig.measure("add_batch_of_20", 2, batch).await;
     rig.work().await.expect("work");
@@ -70,73 +91,142 @@ async fn ingest(rig: &mut Rig) -> Vec<String> {
     };
     rig.measure("add_conversation", TIMES, turn).await;
     rig.work().await.expect("work");
-    added.iter().map(|answer| answer["id"].as_str().expect("an id").to_owned()).collect()
+    added
+        .iter()
+        .map(|answer| answer["id"].as_str().expect("an id").to_owned())
+        .collect()
 }
 
 async fn read(rig: &mut Rig, documents: &[String]) {
     for (operation, end) in [("get_document", ""), ("list_chunks", "/chunks")] {
         let path = |number: usize| format!("/v3/documents/{}{end}", documents[number]);
-        rig.measure(operation, TIMES, |number| ("GET", path(number), Value::Null)).await;
+        rig.measure(operation, TIMES, |number| {
+            ("GET", path(number), Value::Null)
+        })
+        .await;
     }
     let list = json!({"containerTags": ["box"], "limit": 20});
-    rig.measure("list_documents", TIMES, fixed("POST", "/v3/documents/list", list.clone())).await;
-    rig.measure("list_documents_with_memories", TIMES, fixed("POST", "/v3/documents/documents", list)).await;
+    rig.measure(
+        "list_documents",
+        TIMES,
+        fixed("POST", "/v3/documents/list", list.clone()),
+    )
+    .await;
+    rig.measure(
+        "list_documents_with_memories",
+        TIMES,
+        fixed("POST", "/v3/documents/documents", list),
+    )
+    .await;
     let processing = "/v3/documents/processing?containerTags=box";
-    rig.measure("list_processing", TIMES, fixed("GET", processing, Value::Null)).await;
+    rig.measure(
+        "list_processing",
+        TIMES,
+        fixed("GET", processing, Value::Null),
+    )
+    .await;
 }
 
 async fn recall(rig: &mut Rig) {
-    for (operation, mode) in
-        [("search_memories", "memories"), ("search_documents", "documents"), ("search_hybrid", "hybrid")]
-    {
+    for (operation, mode) in [
+        ("search_memories", "memories"),
+        ("search_documents", "documents"),
+        ("search_hybrid", "hybrid"),
+    ] {
         let body = json!({"q": "ferry at dawn", "containerTag": "box", "searchMode": mode, "threshold": 0});
         rig.call("POST", "/v4/search", &body).await;
-        rig.measure(operation, TIMES, fixed("POST", "/v4/search", body)).await;
+        rig.measure(operation, TIMES, fixed("POST", "/v4/search", body))
+            .await;
     }
     let v3 = json!({"q": "ferry at dawn", "containerTag": "box"});
-    rig.measure("search_v3", TIMES, fixed("POST", "/v3/search", v3)).await;
+    rig.measure("search_v3", TIMES, fixed("POST", "/v3/search", v3))
+        .await;
     let tag = json!({"containerTag": "box"});
-    rig.measure("profile", TIMES, fixed("POST", "/v4/profile", tag.clone())).await;
-    rig.measure("profile_buckets", TIMES, fixed("POST", "/v4/profile/buckets", tag)).await;
+    rig.measure("profile", TIMES, fixed("POST", "/v4/profile", tag.clone()))
+        .await;
+    rig.measure(
+        "profile_buckets",
+        TIMES,
+        fixed("POST", "/v4/profile/buckets", tag),
+    )
+    .await;
 }
 
 async fn memories(rig: &mut Rig) {
     let create = |number| {
         let memories = json!([{"content": format!("Ada keeps bees in garden {number}.")}]);
-        ("POST", "/v4/memories".to_owned(), json!({"containerTag": "box", "memories": memories}))
+        (
+            "POST",
+            "/v4/memories".to_owned(),
+            json!({"containerTag": "box", "memories": memories}),
+        )
     };
     let made = rig.measure("create_memory", TIMES, create).await;
-    let ids: Vec<String> =
-        made.iter().map(|one| one["memories"][0]["id"].as_str().expect("an id").to_owned()).collect();
+    let ids: Vec<String> = made
+        .iter()
+        .map(|one| one["memories"][0]["id"].as_str().expect("an id").to_owned())
+        .collect();
     let list = json!({"containerTags": ["box"], "limit": 20});
-    rig.measure("list_memories", TIMES, fixed("POST", "/v4/memories/list", list)).await;
+    rig.measure(
+        "list_memories",
+        TIMES,
+        fixed("POST", "/v4/memories/list", list),
+    )
+    .await;
     let update = |number: usize| {
         let body = json!({"containerTag": "box", "id": ids[number], "newContent": format!("Ada keeps {number} goats.")});
         ("PATCH", "/v4/memories".to_owned(), body)
     };
     let updated = rig.measure("update_memory", TIMES, update).await;
     let forget = |number: usize| {
-        ("DELETE", "/v4/memories".to_owned(), json!({"containerTag": "box", "id": updated[number]["id"]}))
+        (
+            "DELETE",
+            "/v4/memories".to_owned(),
+            json!({"containerTag": "box", "id": updated[number]["id"]}),
+        )
     };
     rig.measure("forget_memory", TIMES, forget).await;
     let matching = json!({"containerTag": "box", "query": "tea", "dryRun": true});
-    rig.measure("forget_matching_dry", 2, fixed("POST", "/v4/memories/forget-matching", matching)).await;
+    rig.measure(
+        "forget_matching_dry",
+        2,
+        fixed("POST", "/v4/memories/forget-matching", matching),
+    )
+    .await;
 }
 
 async fn change(rig: &mut Rig, documents: &[String]) {
     let path = |number: usize| format!("/v3/documents/{}", documents[number]);
     let patch = |number: usize| ("PATCH", path(number), json!({"metadata": {"seen": true}}));
     rig.measure("patch_metadata", TIMES, patch).await;
-    rig.measure("delete_document", TIMES, |number| ("DELETE", path(number), Value::Null)).await;
+    rig.measure("delete_document", TIMES, |number| {
+        ("DELETE", path(number), Value::Null)
+    })
+    .await;
     rig.work().await.expect("work");
 }
 
 async fn containers(rig: &mut Rig) {
-    rig.measure("get_container_tag", TIMES, fixed("GET", "/v3/container-tags/box", Value::Null)).await;
-    let patch =
-        |number| ("PATCH", "/v3/container-tags/box".to_owned(), json!({"name": format!("Box {number}")}));
+    rig.measure(
+        "get_container_tag",
+        TIMES,
+        fixed("GET", "/v3/container-tags/box", Value::Null),
+    )
+    .await;
+    let patch = |number| {
+        (
+            "PATCH",
+            "/v3/container-tags/box".to_owned(),
+            json!({"name": format!("Box {number}")}),
+        )
+    };
     rig.measure("patch_container_tag", TIMES, patch).await;
-    rig.measure("list_container_tags_3", TIMES, fixed("GET", "/v3/container-tags/list", Value::Null)).await;
+    rig.measure(
+        "list_container_tags_3",
+        TIMES,
+        fixed("GET", "/v3/container-tags/list", Value::Null),
+    )
+    .await;
     for number in 0..4 {
         for tag in ["left", "right", "old"] {
             let body = json!({"content": text(number), "containerTag": format!("{tag}{number}")});
@@ -155,16 +245,38 @@ async fn containers(rig: &mut Rig) {
         ("GET", format!("/v3/container-tags/merge/{id}"), Value::Null)
     };
     rig.measure("get_merge", 4, status).await;
-    let delete = |number| ("DELETE", format!("/v3/container-tags/old{number}"), Value::Null);
+    let delete = |number| {
+        (
+            "DELETE",
+            format!("/v3/container-tags/old{number}"),
+            Value::Null,
+        )
+    };
     rig.measure("delete_container_tag", 4, delete).await;
     rig.work().await.expect("work");
 }
 
 async fn organization(rig: &mut Rig) {
-    rig.measure("get_settings", TIMES, fixed("GET", "/v3/settings", Value::Null)).await;
-    let patch = |number| ("PATCH", "/v3/settings".to_owned(), json!({"chunkSize": 500 + number}));
+    rig.measure(
+        "get_settings",
+        TIMES,
+        fixed("GET", "/v3/settings", Value::Null),
+    )
+    .await;
+    let patch = |number| {
+        (
+            "PATCH",
+            "/v3/settings".to_owned(),
+            json!({"chunkSize": 500 + number}),
+        )
+    };
     rig.measure("patch_settings", TIMES, patch).await;
-    rig.measure("get_session", TIMES, fixed("GET", "/v3/session", Value::Null)).await;
+    rig.measure(
+        "get_session",
+        TIMES,
+        fixed("GET", "/v3/session", Value::Null),
+    )
+    .await;
     let key = |number| {
         (
             "POST",
@@ -173,7 +285,12 @@ async fn organization(rig: &mut Rig) {
         )
     };
     let keys = rig.measure("create_scoped_key", TIMES, key).await;
-    rig.measure("list_keys_10", TIMES, fixed("GET", "/v3/auth/keys", Value::Null)).await;
+    rig.measure(
+        "list_keys_10",
+        TIMES,
+        fixed("GET", "/v3/auth/keys", Value::Null),
+    )
+    .await;
     let delete = |number: usize| {
         let id = keys[number]["id"].as_str().expect("an id");
         ("DELETE", format!("/v3/auth/scoped-key/{id}"), Value::Null)
@@ -193,13 +310,35 @@ async fn connections(rig: &mut Rig) {
     };
     let made = rig.measure("create_connection", TIMES, site).await;
     let id = |number: usize| made[number]["id"].as_str().expect("an id").to_owned();
-    let list = fixed("POST", "/v3/connections/list", json!({"containerTags": ["box"]}));
+    let list = fixed(
+        "POST",
+        "/v3/connections/list",
+        json!({"containerTags": ["box"]}),
+    );
     rig.measure("list_connections_10", TIMES, list).await;
-    let get = |number| ("GET", format!("/v3/connections/{}", id(number)), Value::Null);
+    let get = |number| {
+        (
+            "GET",
+            format!("/v3/connections/{}", id(number)),
+            Value::Null,
+        )
+    };
     rig.measure("get_connection", TIMES, get).await;
-    let import = |number| ("POST", format!("/v3/connections/{}/import", id(number)), json!({}));
+    let import = |number| {
+        (
+            "POST",
+            format!("/v3/connections/{}/import", id(number)),
+            json!({}),
+        )
+    };
     rig.measure("import_connection", TIMES, import).await;
-    let end = |number| ("DELETE", format!("/v3/connections/{}", id(number)), Value::Null);
+    let end = |number| {
+        (
+            "DELETE",
+            format!("/v3/connections/{}", id(number)),
+            Value::Null,
+        )
+    };
     rig.measure("end_connection", TIMES, end).await;
     rig.work().await.expect("work");
 }
@@ -212,6 +351,7 @@ async fn analytics(rig: &mut Rig) {
         ("analytics_requests", "/v3/analytics/requests"),
         ("analytics_memory", "/v3/analytics/memory?period=7d"),
     ] {
-        rig.measure(operation, 5, fixed("GET", path, Value::Null)).await;
+        rig.measure(operation, 5, fixed("GET", path, Value::Null))
+            .await;
     }
 }

@@ -38,28 +38,65 @@ impl Rig {
         let meter = Meter::new(Transport::new(world.services.clone()));
         let config = aws::through(meter.clone(), ACCESS_KEY, SECRET_KEY, REGION);
         let clock = Arc::new(world.clock.clone());
-        let system = System::over(world.services.clone(), &Clients::new(&config), clock, None).await?;
+        let system =
+            System::over(world.services.clone(), &Clients::new(&config), clock, None).await?;
         let ctx = system.ctx.clone();
         let authenticator = Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
         let authenticator = authenticator.with_local_key(OrgId::parse("local")?);
         let outside = world.outside()?;
         let app = App::new(ctx, authenticator);
-        let routes = local::routes(&app, CACHE_BYTES, outside.connectors.clone(), outside.public_url.clone());
+        let routes = local::routes(
+            &app,
+            CACHE_BYTES,
+            outside.connectors.clone(),
+            outside.public_url.clone(),
+        );
         let queues = Queues::open(&system, &outside).await?;
-        Ok(Self { measured: Vec::new(), system, meter, routes, queues, _world: world })
+        Ok(Self {
+            measured: Vec::new(),
+            system,
+            meter,
+            routes,
+            queues,
+            _world: world,
+        })
     }
 
     /// Sends a request; its answer.
     pub(crate) async fn call(&self, method: &str, path: &str, body: &Value) -> Value {
-        let request = Request::builder().method(method).uri(path).extension(LoopbackPeer);
-        let request =
-            request.header("authorization", "Bearer local").header("content-type", "application/json");
-        let body = if body.is_null() { String::new() } else { body.to_string() };
-        let request = request.body(Body::from(body)).expect("a request of plain parts");
-        let response = self.routes.clone().oneshot(request).await.expect("routes never fail");
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .extension(LoopbackPeer);
+        let request = request
+            .header("authorization", "Bearer local")
+            .header("content-type", "application/json");
+        let body = if body.is_null() {
+            String::new()
+        } else {
+            body.to_string()
+        };
+        let request = request
+            .body(Body::from(body))
+            .expect("a request of plain parts");
+        let response = self
+            .routes
+            .clone()
+            .oneshot(request)
+            .await
+            .expect("routes never fail");
         let status = response.status();
-        let bytes = response.into_body().collect().await.expect("a whole answer").to_bytes();
-        assert!(status.is_success(), "{method} {path}: {status} {}", String::from_utf8_lossy(&bytes));
+        let bytes = response
+            .into_body()
+            .collect()
+            .await
+            .expect("a whole answer")
+            .to_bytes();
+        assert!(
+            status.is_success(),
+            "{method} {path}: {status} {}",
+            String::from_utf8_lossy(&bytes)
+        );
         serde_json::from_slice(&bytes).unwrap_or_default()
     }
 
@@ -76,18 +113,30 @@ impl Rig {
             let (method, path, body) = request(number);
             answers.push(self.call(method, &path, &body).await);
         }
-        self.measured.push(Measured { operation, calls: times, count: self.meter.take() });
+        self.measured.push(Measured {
+            operation,
+            calls: times,
+            count: self.meter.take(),
+        });
         answers
     }
 
     /// Lets the workers do what is queued, and takes down what one of `documents` costs on average. The looks at empty
     /// queues are left out: on AWS they are the event sources', and free.
-    pub(crate) async fn measure_work(&mut self, operation: &'static str, documents: usize) -> Result<()> {
+    pub(crate) async fn measure_work(
+        &mut self,
+        operation: &'static str,
+        documents: usize,
+    ) -> Result<()> {
         self.meter.start();
         while self.queues.turn().await? > 0 {}
         let mut count = self.meter.take();
         count.sqs = 0;
-        self.measured.push(Measured { operation, calls: documents, count });
+        self.measured.push(Measured {
+            operation,
+            calls: documents,
+            count,
+        });
         self.check_nothing_is_left().await
     }
 
@@ -100,7 +149,9 @@ impl Rig {
     async fn check_nothing_is_left(&self) -> Result<()> {
         let all = Timestamp::from_millis(i64::MAX);
         let left = self.system.ctx.documents.overdue(all, 1000).await?;
-        let document = left.iter().find(|work| matches!(work, domain::ports::Overdue::Document(..)));
+        let document = left
+            .iter()
+            .find(|work| matches!(work, domain::ports::Overdue::Document(..)));
         ensure!(document.is_none(), "{document:?} is unfinished");
         Ok(())
     }

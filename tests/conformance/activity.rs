@@ -45,21 +45,37 @@ fn request(at: Timestamp) -> RequestRecord {
 fn telling(at: Timestamp, containers: &[&ContainerId]) -> RequestRecord {
     let mut containers: Vec<ContainerId> = containers.iter().map(|&id| id.clone()).collect();
     containers.sort();
-    let (input, output) = (Some(json!({"q": "食 \"x\""})), Some(json!({"results": [1, null]})));
-    RequestRecord { containers, input, output, ..request(at) }
+    let (input, output) = (
+        Some(json!({"q": "食 \"x\""})),
+        Some(json!({"results": [1, null]})),
+    );
+    RequestRecord {
+        containers,
+        input,
+        output,
+        ..request(at)
+    }
 }
 
 /// Writes a request `minutes` after it came.
 async fn record(setting: &Setting, tenant: &Tenant, record: &RequestRecord, minutes: i64) {
     let now = record.at.plus_seconds(minutes * 60);
-    again(async || setting.ctx().activity.record(tenant, record, now).await).await.expect("a record");
+    again(async || setting.ctx().activity.record(tenant, record, now).await)
+        .await
+        .expect("a record");
 }
 
 /// All records of an hour, and in how many pages they came.
 async fn read(setting: &Setting, tenant: &Tenant, hour: Hour) -> (Vec<RequestRecord>, usize) {
     let (mut records, mut after, mut pages) = (Vec::new(), None::<String>, 0);
     loop {
-        let page = async || setting.ctx().activity.requests(tenant, hour, after.as_deref()).await;
+        let page = async || {
+            setting
+                .ctx()
+                .activity
+                .requests(tenant, hour, after.as_deref())
+                .await
+        };
         let (found, next) = again(page).await.expect("a page");
         records.extend(found);
         pages += 1;
@@ -71,7 +87,9 @@ async fn read(setting: &Setting, tenant: &Tenant, hour: Hour) -> (Vec<RequestRec
 }
 
 async fn hours(setting: &Setting, tenant: &Tenant, from: Hour, to: Hour) -> Vec<HourCounts> {
-    again(async || setting.ctx().activity.hours(tenant, from, to).await).await.expect("hours")
+    again(async || setting.ctx().activity.hours(tenant, from, to).await)
+        .await
+        .expect("hours")
 }
 
 /// The token of the hour, which must be open.
@@ -83,7 +101,13 @@ async fn token(setting: &Setting, hour: Hour) -> String {
 }
 
 async fn close(setting: &Setting, hour: Hour, token: &str, tally: &Tally) -> bool {
-    let close = async || setting.ctx().activity.close(&setting.alpha, hour, token, tally).await;
+    let close = async || {
+        setting
+            .ctx()
+            .activity
+            .close(&setting.alpha, hour, token, tally)
+            .await
+    };
     again(close).await.expect("an answer")
 }
 
@@ -97,25 +121,63 @@ async fn count(setting: &Setting, hour: Hour) -> Tally {
 
 async fn a_request_is_read_back_whole_in_its_hour(setting: &Setting) {
     let (a, b) = (ContainerId::random(), ContainerId::random());
-    let failed = RequestRecord { status: 404, error: Some("NotFoundError".into()), ..request(at(0, 7)) };
-    let wanted = [request(at(0, 0)), telling(at(0, 5), &[&a, &b]), failed, telling(at(0, 59), &[])];
+    let failed = RequestRecord {
+        status: 404,
+        error: Some("NotFoundError".into()),
+        ..request(at(0, 7))
+    };
+    let wanted = [
+        request(at(0, 0)),
+        telling(at(0, 5), &[&a, &b]),
+        failed,
+        telling(at(0, 59), &[]),
+    ];
     for one in wanted.iter().rev() {
         record(setting, &setting.alpha, one, 0).await;
         record(setting, &setting.alpha, one, 1).await;
     }
     let hour = Hour::of(at(0, 0));
-    assert_eq!(read(setting, &setting.alpha, hour).await, (wanted.to_vec(), 1), "oldest first, each once");
-    let outlines = wanted.map(|one| RequestRecord { input: None, output: None, ..one });
-    let page = async || setting.ctx().activity.outlines(&setting.alpha, hour, None).await;
-    assert_eq!(again(page).await.expect("a page"), (outlines.to_vec(), None));
-    assert!(read(setting, &setting.alpha, hour.next()).await.0.is_empty());
-    assert!(read(setting, &setting.beta, hour).await.0.is_empty(), "of another organization");
+    assert_eq!(
+        read(setting, &setting.alpha, hour).await,
+        (wanted.to_vec(), 1),
+        "oldest first, each once"
+    );
+    let outlines = wanted.map(|one| RequestRecord {
+        input: None,
+        output: None,
+        ..one
+    });
+    let page = async || {
+        setting
+            .ctx()
+            .activity
+            .outlines(&setting.alpha, hour, None)
+            .await
+    };
+    assert_eq!(
+        again(page).await.expect("a page"),
+        (outlines.to_vec(), None)
+    );
+    assert!(
+        read(setting, &setting.alpha, hour.next())
+            .await
+            .0
+            .is_empty()
+    );
+    assert!(
+        read(setting, &setting.beta, hour).await.0.is_empty(),
+        "of another organization"
+    );
     assert!(hours(setting, &setting.beta, hour, hour).await.is_empty());
 }
 
 async fn an_hour_is_open_from_its_first_request_on_until_it_is_closed(setting: &Setting) {
     let (first, quiet, third) = (Hour::of(at(0, 0)), Hour::of(at(1, 0)), Hour::of(at(2, 0)));
-    assert!(hours(setting, &setting.alpha, first, third).await.is_empty());
+    assert!(
+        hours(setting, &setting.alpha, first, third)
+            .await
+            .is_empty()
+    );
     for time in [at(0, 0), at(0, 30), at(2, 59)] {
         record(setting, &setting.alpha, &request(time), 0).await;
     }
@@ -123,16 +185,30 @@ async fn an_hour_is_open_from_its_first_request_on_until_it_is_closed(setting: &
     record(setting, &setting.alpha, &request(at(0, 59)), 2).await;
     let other = setting.turned().await;
     record(&other, &setting.alpha, &request(at(0, 59)), 1).await;
-    assert_eq!(token(setting, first).await, before, "in time, by whichever process");
+    assert_eq!(
+        token(setting, first).await,
+        before,
+        "in time, by whichever process"
+    );
     let tally = count(setting, first).await;
     assert_eq!(tally.total(|_| true).map(|cell| cell.count), Some(4));
     let open = HourCounts::Open(third, token(setting, third).await);
     let wanted = [HourCounts::Closed(first, tally.clone()), open.clone()];
     assert_eq!(hours(setting, &setting.alpha, first, third).await, wanted);
     assert_eq!(hours(setting, &setting.alpha, quiet, third).await, [open]);
-    assert!(hours(setting, &setting.alpha, third, first).await.is_empty());
-    assert!(close(setting, first, &before, &tally).await, "our own closing again");
-    assert!(!close(setting, quiet, "", &tally).await, "it never was open");
+    assert!(
+        hours(setting, &setting.alpha, third, first)
+            .await
+            .is_empty()
+    );
+    assert!(
+        close(setting, first, &before, &tally).await,
+        "our own closing again"
+    );
+    assert!(
+        !close(setting, quiet, "", &tally).await,
+        "it never was open"
+    );
 }
 
 async fn a_late_request_opens_a_closed_hour_again(setting: &Setting) {
@@ -144,8 +220,14 @@ async fn a_late_request_opens_a_closed_hour_again(setting: &Setting) {
         record(setting, &setting.alpha, &late, 5).await;
         token(setting, hour).await;
         let tally = count(setting, hour).await;
-        assert_eq!(tally.total(|_| true).map(|cell| cell.count), Some(count_before + 1));
-        assert_eq!(hours(setting, &setting.alpha, hour, hour).await, [HourCounts::Closed(hour, tally)]);
+        assert_eq!(
+            tally.total(|_| true).map(|cell| cell.count),
+            Some(count_before + 1)
+        );
+        assert_eq!(
+            hours(setting, &setting.alpha, hour, hour).await,
+            [HourCounts::Closed(hour, tally)]
+        );
     }
 }
 
@@ -157,7 +239,13 @@ async fn counts_that_a_late_request_overtook_are_not_stored(setting: &Setting) {
     record(setting, &setting.alpha, &request(at(0, 2)), 70).await;
     assert!(!close(setting, hour, &before, &stale).await);
     assert_ne!(token(setting, hour).await, before, "it stays open");
-    assert_eq!(count(setting, hour).await.total(|_| true).map(|cell| cell.count), Some(2));
+    assert_eq!(
+        count(setting, hour)
+            .await
+            .total(|_| true)
+            .map(|cell| cell.count),
+        Some(2)
+    );
     assert!(!close(setting, hour, &before, &stale).await);
 }
 
@@ -168,17 +256,27 @@ async fn of_many_who_close_an_hour_all_store_the_same(setting: &Setting) {
     let tally: Tally = read(setting, &setting.alpha, hour).await.0.iter().collect();
     let all = (0..8).map(|_| close(setting, hour, &token, &tally));
     assert_eq!(futures::future::join_all(all).await, [true; 8]);
-    assert_eq!(hours(setting, &setting.alpha, hour, hour).await, [HourCounts::Closed(hour, tally)]);
+    assert_eq!(
+        hours(setting, &setting.alpha, hour, hour).await,
+        [HourCounts::Closed(hour, tally)]
+    );
 }
 
 async fn hours_are_overdue_from_their_end_on_oldest_first(setting: &Setting) {
     let overdue = async |before: Timestamp, limit: usize| {
         let found = again(async || setting.ctx().activity.overdue_hours(before, limit).await).await;
         let named = |(tenant, hour): (Tenant, Hour)| (tenant.org().as_str().to_owned(), hour);
-        found.expect("hours").into_iter().map(named).collect::<Vec<_>>()
+        found
+            .expect("hours")
+            .into_iter()
+            .map(named)
+            .collect::<Vec<_>>()
     };
-    for (tenant, time) in [(&setting.beta, at(2, 0)), (&setting.alpha, at(0, 59)), (&setting.beta, at(1, 0))]
-    {
+    for (tenant, time) in [
+        (&setting.beta, at(2, 0)),
+        (&setting.alpha, at(0, 59)),
+        (&setting.beta, at(1, 0)),
+    ] {
         record(setting, tenant, &request(time), 0).await;
     }
     let wanted = [("alpha", at(0, 0)), ("beta", at(1, 0)), ("beta", at(2, 0))];
@@ -193,11 +291,19 @@ async fn hours_are_overdue_from_their_end_on_oldest_first(setting: &Setting) {
 }
 
 /// The names of the records of an hour that tell of the containers, and in how many pages they came.
-async fn telling_of(setting: &Setting, hour: Hour, containers: &[ContainerId]) -> (Vec<String>, usize) {
+async fn telling_of(
+    setting: &Setting,
+    hour: Hour,
+    containers: &[ContainerId],
+) -> (Vec<String>, usize) {
     let (mut names, mut after, mut pages) = (Vec::new(), None::<String>, 0);
     loop {
         let activity = &setting.ctx().activity;
-        let page = async || activity.contents(&setting.alpha, hour, containers, after.as_deref()).await;
+        let page = async || {
+            activity
+                .contents(&setting.alpha, hour, containers, after.as_deref())
+                .await
+        };
         let (found, next) = again(page).await.expect("a page");
         names.extend(found);
         pages += 1;
@@ -209,7 +315,13 @@ async fn telling_of(setting: &Setting, hour: Hour, containers: &[ContainerId]) -
 }
 
 async fn forget(setting: &Setting, hour: Hour, names: &[String]) {
-    let forget = async || setting.ctx().activity.forget_contents(&setting.alpha, hour, names).await;
+    let forget = async || {
+        setting
+            .ctx()
+            .activity
+            .forget_contents(&setting.alpha, hour, names)
+            .await
+    };
     again(forget).await.expect("an answer");
 }
 
@@ -218,28 +330,66 @@ async fn contents_are_taken_out_of_some_containers_and_counts_stay_true(setting:
     let (a, b, c) = (&ids[0], &ids[1], &ids[2]);
     let hour = Hour::of(at(0, 0));
     let of = [vec![a], vec![a, b], vec![b], vec![], vec![c]];
-    let all: Vec<RequestRecord> = (0..).zip(&of).map(|(i, of)| telling(at(0, i), of)).collect();
+    let all: Vec<RequestRecord> = (0..)
+        .zip(&of)
+        .map(|(i, of)| telling(at(0, i), of))
+        .collect();
     for one in &all {
         record(setting, &setting.alpha, one, 0).await;
         record(setting, &setting.beta, one, 0).await;
     }
     let telling_of = async |hour: Hour, ids: &[ContainerId]| telling_of(setting, hour, ids).await.0;
-    for (ids, found) in [(&ids[..0], 0), (&ids[..1], 2), (&ids[1..3], 3), (&ids[3..], 0), (&ids[..], 4)] {
-        assert_eq!((telling_of(hour, ids).await.len(), telling_of(hour.next(), ids).await.len()), (found, 0));
+    for (ids, found) in [
+        (&ids[..0], 0),
+        (&ids[..1], 2),
+        (&ids[1..3], 3),
+        (&ids[3..], 0),
+        (&ids[..], 4),
+    ] {
+        assert_eq!(
+            (
+                telling_of(hour, ids).await.len(),
+                telling_of(hour.next(), ids).await.len()
+            ),
+            (found, 0)
+        );
     }
     let gone = [c.clone(), a.clone()];
     let names = telling_of(hour, &gone).await;
     for _ in 0..2 {
         forget(setting, hour, &names).await;
-        assert_eq!(telling_of(hour, &gone).await, Vec::<String>::new(), "nothing is left of them");
+        assert_eq!(
+            telling_of(hour, &gone).await,
+            Vec::<String>::new(),
+            "nothing is left of them"
+        );
     }
     // What has expired meanwhile does not come back.
     forget(setting, hour.next(), &names).await;
-    assert!(read(setting, &setting.alpha, hour.next()).await.0.is_empty());
-    let without = |record: &RequestRecord| RequestRecord { input: None, output: None, ..record.clone() };
-    let wanted = [without(&all[0]), without(&all[1]), all[2].clone(), all[3].clone(), without(&all[4])];
+    assert!(
+        read(setting, &setting.alpha, hour.next())
+            .await
+            .0
+            .is_empty()
+    );
+    let without = |record: &RequestRecord| RequestRecord {
+        input: None,
+        output: None,
+        ..record.clone()
+    };
+    let wanted = [
+        without(&all[0]),
+        without(&all[1]),
+        all[2].clone(),
+        all[3].clone(),
+        without(&all[4]),
+    ];
     assert_eq!(read(setting, &setting.alpha, hour).await.0, wanted);
-    assert_eq!(read(setting, &setting.beta, hour).await.0, all, "of another organization");
+    assert_eq!(
+        read(setting, &setting.beta, hour).await.0,
+        all,
+        "of another organization"
+    );
 }
 
 async fn long_hours_are_read_in_pages(setting: &Setting) {
@@ -248,14 +398,30 @@ async fn long_hours_are_read_in_pages(setting: &Setting) {
     let mut all = Vec::new();
     for i in 0..40 {
         let input = Some(json!({"i": i, "text": text}));
-        all.push(RequestRecord { input, ..telling(at(0, i), &[&containers[0]]) });
+        all.push(RequestRecord {
+            input,
+            ..telling(at(0, i), &[&containers[0]])
+        });
         record(setting, &setting.alpha, &all[all.len() - 1], 0).await;
     }
     let (records, pages) = read(setting, &setting.alpha, hour).await;
-    assert!(records == all && (3..=4).contains(&pages), "{} records in {pages} pages", records.len());
+    assert!(
+        records == all && (3..=4).contains(&pages),
+        "{} records in {pages} pages",
+        records.len()
+    );
     let (names, pages) = telling_of(setting, hour, &containers).await;
-    assert!(names.len() == 40 && pages > 1, "{} names in {pages} pages", names.len());
+    assert!(
+        names.len() == 40 && pages > 1,
+        "{} names in {pages} pages",
+        names.len()
+    );
     forget(setting, hour, &names).await;
     let (records, _) = read(setting, &setting.alpha, hour).await;
-    assert!(records.len() == 40 && records.iter().all(|one| one.input.is_none() && one.output.is_none()));
+    assert!(
+        records.len() == 40
+            && records
+                .iter()
+                .all(|one| one.input.is_none() && one.output.is_none())
+    );
 }

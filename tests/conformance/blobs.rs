@@ -34,7 +34,13 @@ fn noise(size: usize) -> Bytes {
 async fn what_is_stored_first_stays(setting: &Setting) {
     let put = async |bytes: &'static [u8]| {
         let bytes = Bytes::from_static(bytes);
-        let stored = async || setting.ctx().blobs.put_first(&setting.alpha, "first", bytes.clone()).await;
+        let stored = async || {
+            setting
+                .ctx()
+                .blobs
+                .put_first(&setting.alpha, "first", bytes.clone())
+                .await
+        };
         again(stored).await.expect("what is there")
     };
     let all = join_all([&b"one"[..], b"two", b"three"].map(put)).await;
@@ -47,27 +53,45 @@ async fn what_is_stored_first_stays(setting: &Setting) {
 }
 
 async fn put(setting: &Setting, path: &str, bytes: &Bytes) -> BlobRef {
-    let put = async || setting.ctx().blobs.put(&setting.alpha, path, bytes.clone()).await;
+    let put = async || {
+        setting
+            .ctx()
+            .blobs
+            .put(&setting.alpha, path, bytes.clone())
+            .await
+    };
     again(put).await.expect("a stored blob")
 }
 
 async fn get(setting: &Setting, tenant: &domain::Tenant, blobs: &[BlobRef]) -> Vec<Option<Bytes>> {
-    again(async || setting.ctx().blobs.get(tenant, blobs).await).await.expect("blobs")
+    again(async || setting.ctx().blobs.get(tenant, blobs).await)
+        .await
+        .expect("blobs")
 }
 
 async fn bytes_come_back_in_the_order_asked(setting: &Setting) {
     let mut blobs = Vec::new();
     let mut wanted = Vec::new();
     for size in SIZES {
-        for (kind, bytes) in [("noise", noise(size)), ("zeros", Bytes::from(vec![0; size]))] {
+        for (kind, bytes) in [
+            ("noise", noise(size)),
+            ("zeros", Bytes::from(vec![0; size])),
+        ] {
             let path = format!("c/{kind}/{size}");
             let blob = put(setting, &path, &bytes).await;
-            assert_eq!(put(setting, &path, &bytes).await, blob, "storing the same again is harmless");
+            assert_eq!(
+                put(setting, &path, &bytes).await,
+                blob,
+                "storing the same again is harmless"
+            );
             blobs.push(blob);
             wanted.push(Some(bytes));
         }
     }
-    for missing in [BlobRef::Inline("c/none".into()), BlobRef::Object("c/none".into())] {
+    for missing in [
+        BlobRef::Inline("c/none".into()),
+        BlobRef::Object("c/none".into()),
+    ] {
         blobs.insert(3, missing);
         wanted.insert(3, None);
     }
@@ -87,7 +111,10 @@ async fn an_organization_reads_its_own_only(setting: &Setting) {
         again(async || setting.ctx().blobs.delete(&setting.beta, blobs).await)
             .await
             .expect("nothing to delete");
-        assert_eq!(get(setting, &setting.alpha, blobs).await, [Some(noise(size))]);
+        assert_eq!(
+            get(setting, &setting.alpha, blobs).await,
+            [Some(noise(size))]
+        );
     }
 }
 
@@ -98,21 +125,32 @@ async fn deleting_is_final_and_repeatable(setting: &Setting) {
     }
     let kept = put(setting, "c/kept", &noise(20)).await;
     for _ in 0..2 {
-        again(async || setting.ctx().blobs.delete(&setting.alpha, &blobs).await).await.expect("a deletion");
+        again(async || setting.ctx().blobs.delete(&setting.alpha, &blobs).await)
+            .await
+            .expect("a deletion");
         assert_eq!(get(setting, &setting.alpha, &blobs).await, [None, None]);
     }
     assert!(get(setting, &setting.alpha, &[kept]).await[0].is_some());
 }
 
-async fn objects(setting: &Setting, tenant: &Tenant, prefix: &str, limit: usize) -> Vec<(String, u64)> {
-    again(async || setting.ctx().blobs.objects(tenant, prefix, limit).await).await.expect("a list")
+async fn objects(
+    setting: &Setting,
+    tenant: &Tenant,
+    prefix: &str,
+    limit: usize,
+) -> Vec<(String, u64)> {
+    again(async || setting.ctx().blobs.objects(tenant, prefix, limit).await)
+        .await
+        .expect("a list")
 }
 
 async fn put_objects(setting: &Setting, paths: &[String]) -> Vec<BlobRef> {
     let blobs = &setting.ctx().blobs;
     let put = async |path: &String| {
         let bytes = Bytes::from(path.clone());
-        again(async || blobs.put_object(&setting.alpha, path, bytes.clone()).await).await.expect("an object")
+        again(async || blobs.put_object(&setting.alpha, path, bytes.clone()).await)
+            .await
+            .expect("an object")
     };
     join_all(paths.iter().map(put)).await
 }
@@ -124,9 +162,15 @@ async fn objects_are_listed_by_their_prefix(setting: &Setting) {
     let sized = |path: &str| (path.to_owned(), path.len() as u64);
     let wanted = ["c/1", "c/2/a", "c/2/b"].map(sized);
     for limit in [1, 2, 3, 100, 5000] {
-        assert_eq!(objects(setting, &setting.alpha, "c/", limit).await, wanted[..limit.min(3)]);
+        assert_eq!(
+            objects(setting, &setting.alpha, "c/", limit).await,
+            wanted[..limit.min(3)]
+        );
     }
-    assert_eq!(objects(setting, &setting.alpha, "c/2/b", 10).await, [sized("c/2/b")]);
+    assert_eq!(
+        objects(setting, &setting.alpha, "c/2/b", 10).await,
+        [sized("c/2/b")]
+    );
     assert!(objects(setting, &setting.alpha, "x/", 10).await.is_empty());
     assert!(objects(setting, &setting.beta, "c/", 10).await.is_empty());
 }
@@ -136,18 +180,51 @@ async fn many_are_deleted_at_once(setting: &Setting) {
     let many = if setting.is_calm() { 1003 } else { 30 };
     let paths: Vec<String> = (0..many).map(|i| format!("c/{i:04}")).collect();
     let mut blobs = put_objects(setting, &paths).await;
-    assert_eq!(objects(setting, &setting.alpha, "c/", 2000).await.len(), many);
-    assert_eq!(objects(setting, &setting.alpha, "c/", 1001).await.len(), many.min(1001), "not a whole page");
+    assert_eq!(
+        objects(setting, &setting.alpha, "c/", 2000).await.len(),
+        many
+    );
+    assert_eq!(
+        objects(setting, &setting.alpha, "c/", 1001).await.len(),
+        many.min(1001),
+        "not a whole page"
+    );
     for i in 0..30 {
         blobs.push(put(setting, &format!("c/{i}/inline"), &noise(20)).await);
     }
-    blobs.extend([blobs[0].clone(), blobs[many].clone(), BlobRef::Inline("c/0000".into())]);
-    let kept = [put(setting, "d/1", &noise(20)).await, put(setting, "d/2", &noise(9000)).await];
+    blobs.extend([
+        blobs[0].clone(),
+        blobs[many].clone(),
+        BlobRef::Inline("c/0000".into()),
+    ]);
+    let kept = [
+        put(setting, "d/1", &noise(20)).await,
+        put(setting, "d/2", &noise(9000)).await,
+    ];
     for tenant in [&setting.beta, &setting.alpha, &setting.alpha] {
-        again(async || setting.ctx().blobs.delete(tenant, &blobs).await).await.expect("a deletion");
+        again(async || setting.ctx().blobs.delete(tenant, &blobs).await)
+            .await
+            .expect("a deletion");
         let left = objects(setting, &setting.alpha, "c/", 2000).await.len();
-        assert_eq!(left, if *tenant.org() == *setting.beta.org() { many } else { 0 });
+        assert_eq!(
+            left,
+            if *tenant.org() == *setting.beta.org() {
+                many
+            } else {
+                0
+            }
+        );
     }
-    assert!(get(setting, &setting.alpha, &blobs[many..]).await.iter().all(Option::is_none));
-    assert!(get(setting, &setting.alpha, &kept).await.iter().all(Option::is_some));
+    assert!(
+        get(setting, &setting.alpha, &blobs[many..])
+            .await
+            .iter()
+            .all(Option::is_none)
+    );
+    assert!(
+        get(setting, &setting.alpha, &kept)
+            .await
+            .iter()
+            .all(Option::is_some)
+    );
 }

@@ -20,24 +20,35 @@ promises!(
 fn fresh(setting: &Setting) -> Connection {
     let tag = ContainerTag::parse("notes").expect("a tag");
     let mut made = Connection::new(Provider::CloudDrive, tag, setting.now());
-    made.account = Some(Account { subject: "1#2".into(), email: Some("Zoë@örter.example".into()) });
+    made.account = Some(Account {
+        subject: "1#2".into(),
+        email: Some("Zoë@örter.example".into()),
+    });
     made.redirect_url = Some("https://örter.example/?a=1".into());
     made
 }
 
 fn next(connection: &Connection, document_limit: u32) -> Connection {
-    Connection { rev: connection.rev + 1, document_limit, ..connection.clone() }
+    Connection {
+        rev: connection.rev + 1,
+        document_limit,
+        ..connection.clone()
+    }
 }
 
 async fn get(setting: &Setting, tenant: &Tenant, id: &ConnectionId) -> Option<Connection> {
-    again(async || setting.ctx().connections.get(tenant, id).await).await.expect("an answer")
+    again(async || setting.ctx().connections.get(tenant, id).await)
+        .await
+        .expect("an answer")
 }
 
 /// Saves; where whole calls are lost, a call is made again, and what it finds may be its own.
 async fn save(setting: &Setting, tenant: &Tenant, connection: &Connection) -> bool {
     let save = async || setting.ctx().connections.save(tenant, connection).await;
     let saved = again(save).await.expect("an answer");
-    saved || !setting.is_calm() && get(setting, tenant, &connection.id).await.as_ref() == Some(connection)
+    saved
+        || !setting.is_calm()
+            && get(setting, tenant, &connection.id).await.as_ref() == Some(connection)
 }
 
 async fn delete(setting: &Setting, tenant: &Tenant, connection: &Connection) -> bool {
@@ -46,43 +57,88 @@ async fn delete(setting: &Setting, tenant: &Tenant, connection: &Connection) -> 
 }
 
 async fn due(setting: &Setting, before: Timestamp, limit: usize) -> Vec<(OrgId, ConnectionId)> {
-    again(async || setting.ctx().connections.due(before, limit).await).await.expect("what is due")
+    again(async || setting.ctx().connections.due(before, limit).await)
+        .await
+        .expect("what is due")
 }
 
 async fn a_record_holds_only_over_the_one_before(setting: &Setting) {
     let first = fresh(setting);
     assert_eq!(get(setting, &setting.alpha, &first.id).await, None);
-    assert!(!save(setting, &setting.alpha, &next(&first, 1)).await, "there is nothing before it");
+    assert!(
+        !save(setting, &setting.alpha, &next(&first, 1)).await,
+        "there is nothing before it"
+    );
     assert!(save(setting, &setting.alpha, &first).await);
-    assert!(!save(setting, &setting.alpha, &Connection { document_limit: 9, ..first.clone() }).await);
-    assert!(!save(setting, &setting.alpha, &next(&next(&first, 1), 2)).await, "one is left out");
+    assert!(
+        !save(
+            setting,
+            &setting.alpha,
+            &Connection {
+                document_limit: 9,
+                ..first.clone()
+            }
+        )
+        .await
+    );
+    assert!(
+        !save(setting, &setting.alpha, &next(&next(&first, 1), 2)).await,
+        "one is left out"
+    );
     let second = next(&first, 1);
     assert!(save(setting, &setting.alpha, &second).await);
     if setting.is_calm() {
-        assert!(!save(setting, &setting.alpha, &second).await, "the same record again is another write");
+        assert!(
+            !save(setting, &setting.alpha, &second).await,
+            "the same record again is another write"
+        );
     }
     for late in [&first, &next(&first, 2)] {
         assert!(!save(setting, &setting.alpha, late).await);
     }
-    assert_eq!(get(setting, &setting.alpha, &first.id).await.as_ref(), Some(&second));
+    assert_eq!(
+        get(setting, &setting.alpha, &first.id).await.as_ref(),
+        Some(&second)
+    );
     assert_eq!(get(setting, &setting.beta, &first.id).await, None);
-    assert!(!save(setting, &setting.beta, &next(&second, 3)).await, "of another organization");
+    assert!(
+        !save(setting, &setting.beta, &next(&second, 3)).await,
+        "of another organization"
+    );
     assert_eq!(get(setting, &setting.alpha, &first.id).await, Some(second));
 }
 
 async fn only_the_record_that_is_stored_is_deleted(setting: &Setting) {
     let first = fresh(setting);
-    assert!(delete(setting, &setting.alpha, &first).await, "there is none");
+    assert!(
+        delete(setting, &setting.alpha, &first).await,
+        "there is none"
+    );
     assert!(save(setting, &setting.alpha, &first).await);
     let second = next(&first, 1);
     assert!(save(setting, &setting.alpha, &second).await);
-    assert!(!delete(setting, &setting.alpha, &first).await, "it has changed");
-    assert!(delete(setting, &setting.beta, &second).await, "another organization has none");
-    assert_eq!(get(setting, &setting.alpha, &first.id).await.as_ref(), Some(&second));
+    assert!(
+        !delete(setting, &setting.alpha, &first).await,
+        "it has changed"
+    );
+    assert!(
+        delete(setting, &setting.beta, &second).await,
+        "another organization has none"
+    );
+    assert_eq!(
+        get(setting, &setting.alpha, &first.id).await.as_ref(),
+        Some(&second)
+    );
     assert!(delete(setting, &setting.alpha, &second).await);
-    assert!(delete(setting, &setting.alpha, &second).await, "again is fine");
+    assert!(
+        delete(setting, &setting.alpha, &second).await,
+        "again is fine"
+    );
     assert_eq!(get(setting, &setting.alpha, &first.id).await, None);
-    assert!(!save(setting, &setting.alpha, &next(&second, 2)).await, "who comes late does not bring it back");
+    assert!(
+        !save(setting, &setting.alpha, &next(&second, 2)).await,
+        "who comes late does not bring it back"
+    );
 }
 
 async fn of_many_saves_at_the_same_time_one_holds(setting: &Setting) {
@@ -90,7 +146,9 @@ async fn of_many_saves_at_the_same_time_one_holds(setting: &Setting) {
     assert!(save(setting, &setting.alpha, &first).await);
     let all: Vec<Connection> = (1..=12).map(|limit| next(&first, limit)).collect();
     let held = join_all(all.iter().map(|one| save(setting, &setting.alpha, one))).await;
-    let stored = get(setting, &setting.alpha, &first.id).await.expect("a connection");
+    let stored = get(setting, &setting.alpha, &first.id)
+        .await
+        .expect("a connection");
     for (one, held) in all.iter().zip(held) {
         assert_eq!(held, *one == stored);
     }
@@ -102,16 +160,33 @@ async fn of_many_saves_at_the_same_time_one_holds(setting: &Setting) {
 
 async fn connections_are_listed_oldest_first_by_organization(setting: &Setting) {
     let ctx = setting.ctx();
-    let list =
-        async |tenant: &Tenant| again(async || ctx.connections.list(tenant).await).await.expect("a list");
+    let list = async |tenant: &Tenant| {
+        again(async || ctx.connections.list(tenant).await)
+            .await
+            .expect("a list")
+    };
     assert!(list(&setting.alpha).await.is_empty());
     let mut made = Vec::new();
-    for status in [ConnectionStatus::Active, ConnectionStatus::Deleting, ConnectionStatus::PendingOauth] {
-        let connection = Connection { status, ..fresh(setting) };
+    for status in [
+        ConnectionStatus::Active,
+        ConnectionStatus::Deleting,
+        ConnectionStatus::PendingOauth,
+    ] {
+        let connection = Connection {
+            status,
+            ..fresh(setting)
+        };
         assert!(save(setting, &setting.alpha, &connection).await);
         // What lies in the partition next to connections is none.
-        let selection = Selection { rev: 1, items: Vec::new() };
-        let select = async || ctx.sync.select(&setting.alpha, &connection.id, &selection).await;
+        let selection = Selection {
+            rev: 1,
+            items: Vec::new(),
+        };
+        let select = async || {
+            ctx.sync
+                .select(&setting.alpha, &connection.id, &selection)
+                .await
+        };
         again(select).await.expect("an answer");
         made.push(connection);
         setting.app.world.clock.advance_seconds(1);
@@ -120,19 +195,33 @@ async fn connections_are_listed_oldest_first_by_organization(setting: &Setting) 
     assert!(save(setting, &setting.beta, &theirs).await);
     let tag = ContainerTag::parse("CX").expect("a tag");
     let (id, now) = (domain::ContainerId::random(), setting.now());
-    let create = async || ctx.containers.create(&setting.alpha, &tag, id.clone(), now).await;
+    let create = async || {
+        ctx.containers
+            .create(&setting.alpha, &tag, id.clone(), now)
+            .await
+    };
     again(create).await.expect("a container");
     assert_eq!(list(&setting.alpha).await, made);
     assert_eq!(list(&setting.beta).await, [theirs]);
-    let tags = again(async || ctx.containers.list(&setting.alpha).await).await.expect("a list");
+    let tags = again(async || ctx.containers.list(&setting.alpha).await)
+        .await
+        .expect("a list");
     assert_eq!(tags.len(), 1, "a connection is no container");
 }
 
 async fn a_connection_is_due_from_its_next_run_on(setting: &Setting) {
     let now = setting.now();
-    let mut connection = Connection { status: ConnectionStatus::Active, ..fresh(setting) };
+    let mut connection = Connection {
+        status: ConnectionStatus::Active,
+        ..fresh(setting)
+    };
     assert!(save(setting, &setting.alpha, &connection).await);
-    assert!(due(setting, Timestamp::from_millis(i64::MAX), 10).await.is_empty(), "it has no next run");
+    assert!(
+        due(setting, Timestamp::from_millis(i64::MAX), 10)
+            .await
+            .is_empty(),
+        "it has no next run"
+    );
     for (status, seconds) in [
         (ConnectionStatus::Active, 100),
         (ConnectionStatus::Active, 5),
@@ -140,16 +229,41 @@ async fn a_connection_is_due_from_its_next_run_on(setting: &Setting) {
         (ConnectionStatus::Suspended, 86_400),
         (ConnectionStatus::Deleting, 60),
     ] {
-        connection = Connection { status, ..next(&connection, 1) };
+        connection = Connection {
+            status,
+            ..next(&connection, 1)
+        };
         connection.request(Trigger::Cron, now.plus_seconds(seconds));
         assert!(save(setting, &setting.alpha, &connection).await);
-        assert!(due(setting, now.plus_seconds(seconds), 10).await.is_empty(), "{status:?}");
+        assert!(
+            due(setting, now.plus_seconds(seconds), 10).await.is_empty(),
+            "{status:?}"
+        );
         let named = (setting.alpha.org().clone(), connection.id.clone());
-        assert_eq!(due(setting, now.plus_seconds(seconds + 1), 10).await, [named], "{status:?}");
+        assert_eq!(
+            due(setting, now.plus_seconds(seconds + 1), 10).await,
+            [named],
+            "{status:?}"
+        );
     }
-    let overdue = async || setting.ctx().documents.overdue(Timestamp::from_millis(i64::MAX), 10).await;
-    assert!(again(overdue).await.expect("what is overdue").is_empty(), "a run to come is no unfinished work");
-    let count = async || setting.ctx().documents.count_unfinished(&setting.alpha, 10).await;
+    let overdue = async || {
+        setting
+            .ctx()
+            .documents
+            .overdue(Timestamp::from_millis(i64::MAX), 10)
+            .await
+    };
+    assert!(
+        again(overdue).await.expect("what is overdue").is_empty(),
+        "a run to come is no unfinished work"
+    );
+    let count = async || {
+        setting
+            .ctx()
+            .documents
+            .count_unfinished(&setting.alpha, 10)
+            .await
+    };
     assert_eq!(again(count).await.expect("a count"), 0);
 }
 
@@ -162,12 +276,21 @@ async fn who_waits_for_somebody_else_is_not_due(setting: &Setting) {
         (ConnectionStatus::Suspended, None, false),
         (ConnectionStatus::Deleting, None, true),
     ] {
-        let connection = Connection { status, next_run_at, ..fresh(setting) };
+        let connection = Connection {
+            status,
+            next_run_at,
+            ..fresh(setting)
+        };
         assert!(save(setting, &setting.alpha, &connection).await);
         let found = due(setting, now.plus_seconds(1), 10).await;
         assert_eq!(!found.is_empty(), is_due, "{status:?}");
         assert!(delete(setting, &setting.alpha, &connection).await);
-        assert!(due(setting, Timestamp::from_millis(i64::MAX), 10).await.is_empty(), "{status:?}");
+        assert!(
+            due(setting, Timestamp::from_millis(i64::MAX), 10)
+                .await
+                .is_empty(),
+            "{status:?}"
+        );
     }
 }
 
@@ -175,9 +298,16 @@ async fn the_longest_overdue_come_first(setting: &Setting) {
     let now = setting.now();
     let mut wanted = Vec::new();
     for i in 0..30 {
-        let mut connection = Connection { status: ConnectionStatus::Active, ..fresh(setting) };
+        let mut connection = Connection {
+            status: ConnectionStatus::Active,
+            ..fresh(setting)
+        };
         connection.next_run_at = Some(now.plus_seconds(-i));
-        let tenant = if i % 3 == 0 { &setting.beta } else { &setting.alpha };
+        let tenant = if i % 3 == 0 {
+            &setting.beta
+        } else {
+            &setting.alpha
+        };
         assert!(save(setting, tenant, &connection).await);
         wanted.insert(0, (tenant.org().clone(), connection.id));
     }
@@ -185,7 +315,15 @@ async fn the_longest_overdue_come_first(setting: &Setting) {
     assert_eq!(due(setting, now.plus_seconds(1), 7).await, wanted[..7]);
     assert_eq!(due(setting, now.plus_seconds(-9), 100).await, wanted[..20]);
     // However many are due, they take no place of unfinished work.
-    setting.accepted(&domain::ContainerId::random(), "Words.").await;
-    let overdue = async || setting.ctx().documents.overdue(Timestamp::from_millis(i64::MAX), 1).await;
+    setting
+        .accepted(&domain::ContainerId::random(), "Words.")
+        .await;
+    let overdue = async || {
+        setting
+            .ctx()
+            .documents
+            .overdue(Timestamp::from_millis(i64::MAX), 1)
+            .await
+    };
     assert_eq!(again(overdue).await.expect("what is overdue").len(), 1);
 }

@@ -21,21 +21,36 @@ fn tag(text: &str) -> ContainerTag {
     ContainerTag::parse(text).expect("a tag")
 }
 
-async fn create(setting: &Setting, tenant: &domain::Tenant, name: &str) -> (ContainerId, Container) {
+async fn create(
+    setting: &Setting,
+    tenant: &domain::Tenant,
+    name: &str,
+) -> (ContainerId, Container) {
     let (id, now) = (ContainerId::random(), setting.now());
-    let create = async || setting.ctx().containers.create(tenant, &tag(name), id.clone(), now).await;
+    let create = async || {
+        setting
+            .ctx()
+            .containers
+            .create(tenant, &tag(name), id.clone(), now)
+            .await
+    };
     let container = again(create).await.expect("a container");
     (id, container)
 }
 
 async fn get(setting: &Setting, tenant: &domain::Tenant, name: &str) -> Option<Container> {
-    again(async || setting.ctx().containers.get(tenant, &tag(name)).await).await.expect("an answer")
+    again(async || setting.ctx().containers.get(tenant, &tag(name)).await)
+        .await
+        .expect("an answer")
 }
 
 async fn the_first_to_create_decides(setting: &Setting) {
     assert_eq!(get(setting, &setting.alpha, "box").await, None);
     let (id, first) = create(setting, &setting.alpha, "box").await;
-    assert_eq!((first.ids.as_slice(), &first.tag), ([id].as_slice(), &tag("box")));
+    assert_eq!(
+        (first.ids.as_slice(), &first.tag),
+        ([id].as_slice(), &tag("box"))
+    );
     let (other, second) = create(setting, &setting.alpha, "box").await;
     assert_eq!(second, first);
     assert_ne!(*second.primary(), other);
@@ -44,14 +59,17 @@ async fn the_first_to_create_decides(setting: &Setting) {
 
 async fn of_many_at_the_same_time_one_decides(setting: &Setting) {
     let all = join_all((0..20).map(|_| create(setting, &setting.alpha, "box"))).await;
-    let stored = get(setting, &setting.alpha, "box").await.expect("a container");
+    let stored = get(setting, &setting.alpha, "box")
+        .await
+        .expect("a container");
     assert!(all.iter().all(|(_, container)| *container == stored));
     assert!(all.iter().any(|(id, _)| id == stored.primary()));
 }
 
 /// The most tags that the organization may still count, up to 20.
 async fn room(setting: &Setting, tenant: &Tenant, most: u64) -> usize {
-    let reserve = async || again(async || setting.ctx().containers.reserve(tenant, most).await).await;
+    let reserve =
+        async || again(async || setting.ctx().containers.reserve(tenant, most).await).await;
     for counted in 0..20 {
         if !reserve().await.expect("an answer") {
             return counted;
@@ -62,14 +80,26 @@ async fn room(setting: &Setting, tenant: &Tenant, most: u64) -> usize {
 
 async fn tags_are_counted_up_to_a_bound(setting: &Setting) {
     let release = async |tenant: &Tenant| {
-        again(async || setting.ctx().containers.release(tenant).await).await.expect("a release");
+        again(async || setting.ctx().containers.release(tenant).await)
+            .await
+            .expect("a release");
     };
     release(&setting.alpha).await;
     let counted = room(setting, &setting.alpha, 5).await;
     // A try whose answer was lost is counted again.
-    assert!(if setting.is_calm() { counted == 5 } else { counted <= 5 }, "{counted}");
+    assert!(
+        if setting.is_calm() {
+            counted == 5
+        } else {
+            counted <= 5
+        },
+        "{counted}"
+    );
     assert_eq!(room(setting, &setting.alpha, 5).await, 0);
-    assert!(room(setting, &setting.beta, 5).await > 0, "each organization has its own");
+    assert!(
+        room(setting, &setting.beta, 5).await > 0,
+        "each organization has its own"
+    );
     if !setting.is_calm() {
         return;
     }
@@ -90,12 +120,20 @@ async fn tags_are_listed_in_order_and_by_organization(setting: &Setting) {
     }
     let (_, theirs) = create(setting, &setting.beta, "a").await;
     let list = async |tenant: &domain::Tenant| {
-        again(async || setting.ctx().containers.list(tenant).await).await.expect("a list")
+        again(async || setting.ctx().containers.list(tenant).await)
+            .await
+            .expect("a list")
     };
     let listed = list(&setting.alpha).await;
     let mut wanted: Vec<ContainerTag> = names.iter().map(|name| tag(name)).collect();
     wanted.sort();
-    assert_eq!(listed.iter().map(|container| container.tag.clone()).collect::<Vec<_>>(), wanted);
+    assert_eq!(
+        listed
+            .iter()
+            .map(|container| container.tag.clone())
+            .collect::<Vec<_>>(),
+        wanted
+    );
     assert_eq!(list(&setting.beta).await, std::slice::from_ref(&theirs));
     assert_ne!(get(setting, &setting.alpha, "a").await, Some(theirs));
     assert_eq!(get(setting, &setting.beta, "b").await, None);
@@ -103,14 +141,27 @@ async fn tags_are_listed_in_order_and_by_organization(setting: &Setting) {
 
 async fn what_a_tag_is_about_stays_until_it_is_replaced(setting: &Setting) {
     let set = async |tenant: &domain::Tenant, name: &str, context: &str| {
-        again(async || setting.ctx().containers.set_context(tenant, &tag(name), context).await)
-            .await
-            .expect("an answer")
+        again(async || {
+            setting
+                .ctx()
+                .containers
+                .set_context(tenant, &tag(name), context)
+                .await
+        })
+        .await
+        .expect("an answer")
     };
-    let context =
-        async |name: &str| get(setting, &setting.alpha, name).await.and_then(|found| found.entity_context);
+    let context = async |name: &str| {
+        get(setting, &setting.alpha, name)
+            .await
+            .and_then(|found| found.entity_context)
+    };
     assert!(!set(&setting.alpha, "box", "Nobody has written there.").await);
-    assert_eq!(get(setting, &setting.alpha, "box").await, None, "guidance never makes a tag");
+    assert_eq!(
+        get(setting, &setting.alpha, "box").await,
+        None,
+        "guidance never makes a tag"
+    );
     let (_, first) = create(setting, &setting.alpha, "box").await;
     create(setting, &setting.alpha, "other").await;
     create(setting, &setting.beta, "box").await;
@@ -119,22 +170,43 @@ async fn what_a_tag_is_about_stays_until_it_is_replaced(setting: &Setting) {
         assert!(set(&setting.alpha, "box", text).await);
         assert_eq!(context("box").await.as_deref(), Some(text));
         let (_, again) = create(setting, &setting.alpha, "box").await;
-        assert_eq!((again.entity_context.as_deref(), &again.ids), (Some(text), &first.ids));
+        assert_eq!(
+            (again.entity_context.as_deref(), &again.ids),
+            (Some(text), &first.ids)
+        );
     }
     assert!(!set(&setting.beta, "other", "Not theirs.").await);
     assert_eq!(context("other").await, None);
-    assert_eq!(get(setting, &setting.beta, "box").await.and_then(|found| found.entity_context), None);
+    assert_eq!(
+        get(setting, &setting.beta, "box")
+            .await
+            .and_then(|found| found.entity_context),
+        None
+    );
 }
 
-async fn describe(setting: &Setting, tenant: &Tenant, name: &str, change: &ContainerChange) -> Container {
+async fn describe(
+    setting: &Setting,
+    tenant: &Tenant,
+    name: &str,
+    change: &ContainerChange,
+) -> Container {
     let (id, now) = (ContainerId::random(), setting.now());
-    let describe =
-        async || setting.ctx().containers.describe(tenant, &tag(name), change, id.clone(), now).await;
+    let describe = async || {
+        setting
+            .ctx()
+            .containers
+            .describe(tenant, &tag(name), change, id.clone(), now)
+            .await
+    };
     again(describe).await.expect("a container")
 }
 
 fn full() -> ContainerChange {
-    let bucket = |key: &str| Bucket { key: key.into(), description: "Örter: 日本語 \"quoted\"".into() };
+    let bucket = |key: &str| Bucket {
+        key: key.into(),
+        description: "Örter: 日本語 \"quoted\"".into(),
+    };
     ContainerChange {
         name: Patch::Set("A box".into()),
         entity_context: Patch::Set("Birds.".into()),
@@ -145,15 +217,41 @@ fn full() -> ContainerChange {
 
 async fn a_description_makes_the_tag_and_changes_what_it_names(setting: &Setting) {
     let made = describe(setting, &setting.alpha, "box", &full()).await;
-    assert_eq!(get(setting, &setting.alpha, "box").await.as_ref(), Some(&made));
-    assert_eq!((made.ids.len(), made.name.as_deref(), made.profile_buckets.len()), (1, Some("A box"), 50));
-    assert_eq!(made.memory_paths.as_deref(), Some(["/notes/".to_owned()].as_slice()));
-    assert_eq!(create(setting, &setting.alpha, "box").await.1, made, "it was made by being described");
+    assert_eq!(
+        get(setting, &setting.alpha, "box").await.as_ref(),
+        Some(&made)
+    );
+    assert_eq!(
+        (
+            made.ids.len(),
+            made.name.as_deref(),
+            made.profile_buckets.len()
+        ),
+        (1, Some("A box"), 50)
+    );
+    assert_eq!(
+        made.memory_paths.as_deref(),
+        Some(["/notes/".to_owned()].as_slice())
+    );
+    assert_eq!(
+        create(setting, &setting.alpha, "box").await.1,
+        made,
+        "it was made by being described"
+    );
     let kept = describe(setting, &setting.alpha, "box", &ContainerChange::default()).await;
     assert!(kept.updated_at > made.updated_at);
-    assert_eq!(kept, Container { updated_at: kept.updated_at, ..made.clone() });
-    let one =
-        ContainerChange { name: Patch::Clear, memory_paths: Patch::Set(Vec::new()), ..Default::default() };
+    assert_eq!(
+        kept,
+        Container {
+            updated_at: kept.updated_at,
+            ..made.clone()
+        }
+    );
+    let one = ContainerChange {
+        name: Patch::Clear,
+        memory_paths: Patch::Set(Vec::new()),
+        ..Default::default()
+    };
     let changed = describe(setting, &setting.alpha, "box", &one).await;
     let wanted = Container {
         name: None,
@@ -162,17 +260,33 @@ async fn a_description_makes_the_tag_and_changes_what_it_names(setting: &Setting
         ..made.clone()
     };
     assert_eq!(changed, wanted);
-    let (entity_context, profile_buckets, memory_paths) = (Patch::Clear, Patch::Clear, Patch::Clear);
-    let none = ContainerChange { entity_context, profile_buckets, memory_paths, name: Patch::Keep };
+    let (entity_context, profile_buckets, memory_paths) =
+        (Patch::Clear, Patch::Clear, Patch::Clear);
+    let none = ContainerChange {
+        entity_context,
+        profile_buckets,
+        memory_paths,
+        name: Patch::Keep,
+    };
     let cleared = describe(setting, &setting.alpha, "box", &none).await;
     assert_eq!(
-        (cleared.entity_context, cleared.profile_buckets, cleared.memory_paths),
+        (
+            cleared.entity_context,
+            cleared.profile_buckets,
+            cleared.memory_paths
+        ),
         (None, Vec::new(), None)
     );
     let (_, plain) = create(setting, &setting.alpha, "other").await;
-    let named = ContainerChange { name: Patch::Set("Other".into()), ..Default::default() };
+    let named = ContainerChange {
+        name: Patch::Set("Other".into()),
+        ..Default::default()
+    };
     let described = describe(setting, &setting.alpha, "other", &named).await;
-    assert_eq!((described.ids, described.created_at), (plain.ids, plain.created_at));
+    assert_eq!(
+        (described.ids, described.created_at),
+        (plain.ids, plain.created_at)
+    );
     assert_eq!(get(setting, &setting.beta, "box").await, None);
 }
 
@@ -180,14 +294,42 @@ async fn descriptions_of_different_fields_at_the_same_time_all_hold(setting: &Se
     let full = full();
     let kept = ContainerChange::default();
     let parts = [
-        ContainerChange { name: full.name, ..kept.clone() },
-        ContainerChange { entity_context: full.entity_context, ..kept.clone() },
-        ContainerChange { profile_buckets: full.profile_buckets, ..kept.clone() },
-        ContainerChange { memory_paths: full.memory_paths, ..kept },
+        ContainerChange {
+            name: full.name,
+            ..kept.clone()
+        },
+        ContainerChange {
+            entity_context: full.entity_context,
+            ..kept.clone()
+        },
+        ContainerChange {
+            profile_buckets: full.profile_buckets,
+            ..kept.clone()
+        },
+        ContainerChange {
+            memory_paths: full.memory_paths,
+            ..kept
+        },
     ];
-    let all = join_all(parts.iter().map(|part| describe(setting, &setting.alpha, "box", part))).await;
-    let stored = get(setting, &setting.alpha, "box").await.expect("a container");
+    let all = join_all(
+        parts
+            .iter()
+            .map(|part| describe(setting, &setting.alpha, "box", part)),
+    )
+    .await;
+    let stored = get(setting, &setting.alpha, "box")
+        .await
+        .expect("a container");
     assert!(all.iter().all(|container| container.ids == stored.ids));
-    assert_eq!((stored.name.as_deref(), stored.entity_context.as_deref()), (Some("A box"), Some("Birds.")));
-    assert_eq!((stored.profile_buckets.len(), stored.memory_paths.map(|paths| paths.len())), (50, Some(1)));
+    assert_eq!(
+        (stored.name.as_deref(), stored.entity_context.as_deref()),
+        (Some("A box"), Some("Birds."))
+    );
+    assert_eq!(
+        (
+            stored.profile_buckets.len(),
+            stored.memory_paths.map(|paths| paths.len())
+        ),
+        (50, Some(1))
+    );
 }

@@ -21,16 +21,30 @@ async fn a_damaged_blob_is_told_from_the_others(setting: &Setting) {
         for name in ["small", "large", "kept"] {
             let text = format!("{name} {number} ").repeat(if name == "large" { 9000 } else { 60 });
             let path = format!("c/{name}/{number}");
-            let put = async || blobs.put(&setting.alpha, &path, Bytes::from(text.clone())).await;
+            let put = async || {
+                blobs
+                    .put(&setting.alpha, &path, Bytes::from(text.clone()))
+                    .await
+            };
             stored.push((again(put).await.expect("a blob"), Bytes::from(text)));
         }
         for (blob, _) in &stored[..2] {
             setting.app.harm(&setting.alpha, blob, harm).await;
         }
         let refs: Vec<BlobRef> = stored.iter().map(|(blob, _)| blob.clone()).collect();
-        let read = again(async || blobs.read(&setting.alpha, &refs).await).await.expect("an answer");
+        let read = again(async || blobs.read(&setting.alpha, &refs).await)
+            .await
+            .expect("an answer");
         let is_missing = harm == Harm::Missing;
-        assert_eq!(read[0], if is_missing { Stored::Missing } else { Stored::Damaged }, "{harm:?}");
+        assert_eq!(
+            read[0],
+            if is_missing {
+                Stored::Missing
+            } else {
+                Stored::Damaged
+            },
+            "{harm:?}"
+        );
         // The bucket still names the file.
         assert_eq!(read[1], Stored::Damaged, "{harm:?}");
         assert_eq!(read[2], Stored::Intact(stored[2].1.clone()), "{harm:?}");
@@ -42,21 +56,40 @@ async fn a_damaged_blob_is_told_from_the_others(setting: &Setting) {
 async fn only_a_document_that_is_as_it_was_read_is_failed(setting: &Setting) {
     let container = ContainerId::random();
     let document = setting.served(&container, "Words.").await;
-    let failure = Failure { code: FailureCode::Damaged, message: "It cannot be read.".into() };
+    let failure = Failure {
+        code: FailureCode::Damaged,
+        message: "It cannot be read.".into(),
+    };
     let fail = async |document: &domain::Document| {
         let documents = &setting.ctx().documents;
-        let call = async || documents.fail_damaged(&setting.alpha, document, &failure, setting.now()).await;
+        let call = async || {
+            documents
+                .fail_damaged(&setting.alpha, document, &failure, setting.now())
+                .await
+        };
         again(call).await.expect("an answer")
     };
-    let other = domain::Document { revision: Revision::random(), ..document.clone() };
+    let other = domain::Document {
+        revision: Revision::random(),
+        ..document.clone()
+    };
     assert!(!fail(&other).await);
-    let unserved = domain::Document { indexed: None, ..document.clone() };
+    let unserved = domain::Document {
+        indexed: None,
+        ..document.clone()
+    };
     assert!(!fail(&unserved).await);
-    assert_eq!(setting.record(&document.id).await.expect("a record").status, Status::Done);
+    assert_eq!(
+        setting.record(&document.id).await.expect("a record").status,
+        Status::Done
+    );
     let first = fail(&document).await;
     assert!(first || !setting.is_calm(), "an answer may be lost");
     let failed = setting.record(&document.id).await.expect("a record");
-    assert_eq!((failed.status, failed.failure.clone()), (Status::Failed, Some(failure.clone())));
+    assert_eq!(
+        (failed.status, failed.failure.clone()),
+        (Status::Failed, Some(failure.clone()))
+    );
     assert_eq!(failed.indexed, document.indexed);
     assert!(!fail(&failed).await);
 }
@@ -78,14 +111,19 @@ async fn all_blobs_are_listed_page_by_page(setting: &Setting) {
         for shelf in [Shelf::Inline, Shelf::Objects] {
             let mut after: Option<String> = None;
             loop {
-                let page = again(async || blobs.inventory(shelf, after.as_deref(), limit).await).await;
+                let page =
+                    again(async || blobs.inventory(shelf, after.as_deref(), limit).await).await;
                 let page = page.expect("a page");
                 assert!(page.blobs.len() <= limit);
                 let is_timed = |stored: &domain::ports::StoredBlob| {
                     stored.stored_at.is_some_and(|at| at <= setting.now())
                 };
                 assert!(page.blobs.iter().all(is_timed), "{page:?}");
-                found.extend(page.blobs.into_iter().map(|stored| (stored.org, stored.blob)));
+                found.extend(
+                    page.blobs
+                        .into_iter()
+                        .map(|stored| (stored.org, stored.blob)),
+                );
                 after = page.next;
                 if after.is_none() {
                     break;

@@ -36,12 +36,23 @@ fn edited(document: &Document, n: u64) -> Document {
 
 fn replaced(old: &Document) -> Document {
     let revision_number = old.revision_number + 1;
-    Document { revision: Revision::random(), revision_number, extracted: None, ..old.clone() }
+    Document {
+        revision: Revision::random(),
+        revision_number,
+        extracted: None,
+        ..old.clone()
+    }
 }
 
 async fn describe(setting: &Setting, document: &Document) -> bool {
     let now = setting.now();
-    let describe = async || setting.ctx().documents.describe(&setting.alpha, document, now).await;
+    let describe = async || {
+        setting
+            .ctx()
+            .documents
+            .describe(&setting.alpha, document, now)
+            .await
+    };
     again(describe).await.expect("an answer")
 }
 
@@ -62,12 +73,21 @@ async fn served(setting: &Setting, container: &ContainerId) -> Document {
 
 async fn a_description_is_replaced_and_counted_and_nothing_else(setting: &Setting) {
     let container = ContainerId::random();
-    for document in [setting.accepted(&container, "A.").await, setting.extracted(&container, "B.").await] {
+    for document in [
+        setting.accepted(&container, "A.").await,
+        setting.extracted(&container, "B.").await,
+    ] {
         let wanted = edited(&document, 1);
         assert!(describe(setting, &wanted).await);
         let stored = setting.record(&document.id).await.expect("a record");
         assert!(stored.updated_at > document.updated_at);
-        assert_eq!(stored, Document { updated_at: stored.updated_at, ..wanted.clone() });
+        assert_eq!(
+            stored,
+            Document {
+                updated_at: stored.updated_at,
+                ..wanted.clone()
+            }
+        );
         assert!(describe(setting, &wanted).await, "our own edit again");
         assert_eq!(setting.record(&document.id).await, Some(stored.clone()));
         let cleared = Document {
@@ -79,7 +99,10 @@ async fn a_description_is_replaced_and_counted_and_nothing_else(setting: &Settin
         };
         assert!(describe(setting, &cleared).await);
         let stored = setting.record(&document.id).await.expect("a record");
-        assert_eq!((&stored.metadata, &stored.filepath, stored.edits), (&Metadata::default(), &None, 2));
+        assert_eq!(
+            (&stored.metadata, &stored.filepath, stored.edits),
+            (&Metadata::default(), &None, 2)
+        );
         assert_eq!(stored.filter_by_metadata, None);
     }
 }
@@ -89,16 +112,35 @@ async fn a_description_holds_only_over_what_was_read(setting: &Setting) {
     let first = setting.accepted(&container, "First.").await;
     assert!(describe(setting, &edited(&first, 1)).await);
     let stored = setting.record(&first.id).await.expect("a record");
-    assert!(!describe(setting, &edited(&first, 2)).await, "somebody else has edited it");
-    let other = Document { revision: Revision::random(), ..edited(&stored, 3) };
+    assert!(
+        !describe(setting, &edited(&first, 2)).await,
+        "somebody else has edited it"
+    );
+    let other = Document {
+        revision: Revision::random(),
+        ..edited(&stored, 3)
+    };
     assert!(!describe(setting, &other).await, "another revision");
-    let early = Document { edits: 7, ..edited(&stored, 4) };
-    assert!(!describe(setting, &early).await, "an edit that nobody has made");
+    let early = Document {
+        edits: 7,
+        ..edited(&stored, 4)
+    };
+    assert!(
+        !describe(setting, &early).await,
+        "an edit that nobody has made"
+    );
     assert_eq!(setting.record(&first.id).await, Some(stored.clone()));
     let missing = setting.composed(&container, "Never stored.").await;
     assert!(!describe(setting, &edited(&missing, 5)).await);
-    assert_eq!(setting.record(&missing.id).await, None, "a description never makes a record");
-    assert!(!describe(&setting.turned().await, &edited(&stored, 6)).await, "of another organization");
+    assert_eq!(
+        setting.record(&missing.id).await,
+        None,
+        "a description never makes a record"
+    );
+    assert!(
+        !describe(&setting.turned().await, &edited(&stored, 6)).await,
+        "of another organization"
+    );
     assert_eq!(setting.record(&first.id).await, Some(stored));
 }
 
@@ -117,41 +159,84 @@ async fn what_search_serves_is_described_by_a_commit(setting: &Setting) {
     let container = ContainerId::random();
     let done = served(setting, &container).await;
     let wanted = edited(&done, 1);
-    assert!(!describe(setting, &wanted).await, "the index would not know it");
+    assert!(
+        !describe(setting, &wanted).await,
+        "the index would not know it"
+    );
     assert_eq!(setting.record(&done.id).await, Some(done.clone()));
     assert!(
         matches!(setting.commit(&container, 1, &change(&wanted)).await, Committed::Done(purges) if purges.is_empty())
     );
     let stored = setting.record(&done.id).await.expect("a record");
-    assert_eq!(stored, Document { updated_at: stored.updated_at, ..wanted.clone() });
-    assert_eq!((stored.status, &stored.indexed), (Status::Done, &done.indexed), "its content stays");
+    assert_eq!(
+        stored,
+        Document {
+            updated_at: stored.updated_at,
+            ..wanted.clone()
+        }
+    );
+    assert_eq!(
+        (stored.status, &stored.indexed),
+        (Status::Done, &done.indexed),
+        "its content stays"
+    );
     let log = async || setting.ctx().index.log(&setting.alpha, &container, 1).await;
     let records = again(log).await.expect("a log");
-    let LogEntry::Put { pack, document, .. } = &records[0].entries[0] else { panic!("{records:?}") };
+    let LogEntry::Put { pack, document, .. } = &records[0].entries[0] else {
+        panic!("{records:?}")
+    };
     let indexed = done.indexed.as_ref().expect("served");
-    assert_eq!((pack, &document.revision), (&indexed.pack, &indexed.revision));
-    assert_eq!((document.metadata.get("n"), document.filepath.as_deref()), (Some(&json!(1)), Some("/1.md")));
+    assert_eq!(
+        (pack, &document.revision),
+        (&indexed.pack, &indexed.revision)
+    );
+    assert_eq!(
+        (document.metadata.get("n"), document.filepath.as_deref()),
+        (Some(&json!(1)), Some("/1.md"))
+    );
     let stale = setting.commit(&container, 2, &change(&wanted)).await;
     // Whose answer was lost is told that it happened, and so is who asks again.
-    assert!(matches!(stale, Committed::Stale(_) | Committed::Done(_)), "{stale:?}");
-    assert_eq!(setting.record(&done.id).await.map(|record| record.edits), Some(1));
+    assert!(
+        matches!(stale, Committed::Stale(_) | Committed::Done(_)),
+        "{stale:?}"
+    );
+    assert_eq!(
+        setting.record(&done.id).await.map(|record| record.edits),
+        Some(1)
+    );
 }
 
 async fn a_commit_that_read_before_a_description_is_stale(setting: &Setting) {
     let container = ContainerId::random();
     let read = setting.extracted(&container, "Words.").await;
     assert!(describe(setting, &edited(&read, 1)).await);
-    assert_eq!(setting.commit(&container, 0, &publish(&read)).await, Committed::Stale(vec![read.id.clone()]));
+    assert_eq!(
+        setting.commit(&container, 0, &publish(&read)).await,
+        Committed::Stale(vec![read.id.clone()])
+    );
     let now = setting.record(&read.id).await.expect("a record");
-    assert_eq!((now.status, now.edits, setting.head(&container).await.seq), (Status::Indexing, 1, 0));
-    assert!(matches!(setting.commit(&container, 0, &publish(&now)).await, Committed::Done(_)));
+    assert_eq!(
+        (now.status, now.edits, setting.head(&container).await.seq),
+        (Status::Indexing, 1, 0)
+    );
+    assert!(matches!(
+        setting.commit(&container, 0, &publish(&now)).await,
+        Committed::Done(_)
+    ));
     let done = setting.record(&read.id).await.expect("a record");
     assert_eq!(done.metadata, now.metadata);
-    setting.commit(&container, 1, &change(&edited(&done, 2))).await;
-    let late = setting.commit(&container, 2, &change(&edited(&done, 3))).await;
+    setting
+        .commit(&container, 1, &change(&edited(&done, 2)))
+        .await;
+    let late = setting
+        .commit(&container, 2, &change(&edited(&done, 3)))
+        .await;
     assert_eq!(late, Committed::Stale(vec![read.id.clone()]));
     let missing = setting.composed(&container, "Never stored.").await;
-    let never = Document { indexed: done.indexed.clone(), ..edited(&missing, 4) };
+    let never = Document {
+        indexed: done.indexed.clone(),
+        ..edited(&missing, 4)
+    };
     assert_eq!(
         setting.commit(&container, 2, &change(&never)).await,
         Committed::Stale(vec![missing.id.clone()])
@@ -163,16 +248,24 @@ async fn a_commit_that_read_before_a_description_is_stale(setting: &Setting) {
 async fn a_replacement_that_read_before_a_description_is_refused(setting: &Setting) {
     let container = ContainerId::random();
     let done = served(setting, &container).await;
-    setting.commit(&container, 1, &change(&edited(&done, 1))).await;
+    setting
+        .commit(&container, 1, &change(&edited(&done, 1)))
+        .await;
     let queued = setting.accepted(&container, "Queued.").await;
     assert!(describe(setting, &edited(&queued, 1)).await);
     for read in [done, queued] {
         let refused = setting.accept(&replaced(&read), Some(&read.revision)).await;
-        assert!(matches!(refused, Err(PortError::Conflict)), "it would take the description back");
+        assert!(
+            matches!(refused, Err(PortError::Conflict)),
+            "it would take the description back"
+        );
         let now = setting.record(&read.id).await.expect("a record");
         assert_eq!((&now.revision, now.edits), (&read.revision, 1));
         let next = replaced(&now);
-        setting.accept(&next, Some(&now.revision)).await.expect("a replacement that knows the description");
+        setting
+            .accept(&next, Some(&now.revision))
+            .await
+            .expect("a replacement that knows the description");
         assert_eq!(setting.record(&read.id).await, Some(next));
     }
 }
@@ -182,7 +275,13 @@ async fn a_description_that_was_told_to_hold_is_never_lost(setting: &Setting) {
         let container = ContainerId::random();
         let done = served(setting, &container).await;
         setting
-            .accept(&replaced(&Document { status: Status::Queued, ..done.clone() }), Some(&done.revision))
+            .accept(
+                &replaced(&Document {
+                    status: Status::Queued,
+                    ..done.clone()
+                }),
+                Some(&done.revision),
+            )
             .await
             .expect("new content");
         let queued = setting.record(&done.id).await.expect("a record");
@@ -193,14 +292,23 @@ async fn a_description_that_was_told_to_hold_is_never_lost(setting: &Setting) {
             learned: None,
             authorship: None,
         };
-        let extracted = Document { extracted: Some(found), ..queued };
+        let extracted = Document {
+            extracted: Some(found),
+            ..queued
+        };
         let now = setting.now();
-        let recorded =
-            async || setting.ctx().documents.record_extracted(&setting.alpha, &extracted, now).await;
+        let recorded = async || {
+            setting
+                .ctx()
+                .documents
+                .record_extracted(&setting.alpha, &extracted, now)
+                .await
+        };
         assert!(again(recorded).await.expect("an answer"));
         let read = setting.record(&done.id).await.expect("a record");
         let (index, documents) = (&setting.ctx().index, &setting.ctx().documents);
-        let (publishing, describing, next) = (publish(&read), change(&edited(&read, 1)), replaced(&read));
+        let (publishing, describing, next) =
+            (publish(&read), change(&edited(&read, 1)), replaced(&read));
         let head = setting.head(&container).await;
         let (published, described, accepted) = join3(
             index.commit(&setting.alpha, &container, &head, &publishing, now),
@@ -213,7 +321,10 @@ async fn a_description_that_was_told_to_hold_is_never_lost(setting: &Setting) {
             assert_eq!(stored.metadata, edited(&read, 1).metadata);
         }
         if matches!(published, Ok(Committed::Done(_))) {
-            assert_eq!(stored.indexed.as_ref().map(|indexed| &indexed.revision), Some(&read.revision));
+            assert_eq!(
+                stored.indexed.as_ref().map(|indexed| &indexed.revision),
+                Some(&read.revision)
+            );
         }
         if accepted.is_ok() {
             assert_eq!(stored.revision, next.revision);
@@ -223,12 +334,20 @@ async fn a_description_that_was_told_to_hold_is_never_lost(setting: &Setting) {
             matches!(described, Ok(Committed::Done(_))),
             accepted.is_ok(),
         ];
-        assert!(held.iter().filter(|held| **held).count() <= 1, "all of them read the same: {held:?}");
+        assert!(
+            held.iter().filter(|held| **held).count() <= 1,
+            "all of them read the same: {held:?}"
+        );
         let log = async || setting.ctx().index.log(&setting.alpha, &container, 0).await;
         let last = again(log).await.expect("a log").pop().expect("a record");
-        let Some(LogEntry::Put { document, .. }) = last.entries.last() else { panic!("{last:?}") };
+        let Some(LogEntry::Put { document, .. }) = last.entries.last() else {
+            panic!("{last:?}")
+        };
         let served = stored.indexed.as_ref().expect("served");
-        assert_eq!(document.revision, served.revision, "the index serves what the record says");
+        assert_eq!(
+            document.revision, served.revision,
+            "the index serves what the record says"
+        );
     }
 }
 
@@ -236,20 +355,48 @@ async fn a_description_that_was_told_to_hold_is_never_lost(setting: &Setting) {
 async fn a_description_that_read_before_a_publication_is_stale(setting: &Setting) {
     let container = ContainerId::random();
     let old = served(setting, &container).await;
-    let new = Document { status: Status::Queued, ..replaced(&old) };
-    setting.accept(&new, Some(&old.revision)).await.expect("a replacement");
+    let new = Document {
+        status: Status::Queued,
+        ..replaced(&old)
+    };
+    setting
+        .accept(&new, Some(&old.revision))
+        .await
+        .expect("a replacement");
     let path = new.pack_path();
-    let put = async || setting.ctx().blobs.put(&setting.alpha, &path, "Pack.".into()).await;
+    let put = async || {
+        setting
+            .ctx()
+            .blobs
+            .put(&setting.alpha, &path, "Pack.".into())
+            .await
+    };
     let pack = again(put).await.expect("a blob");
-    let found =
-        Extracted { revision: new.revision.clone(), pack, chunks: 1, learned: None, authorship: None };
-    let new = Document { extracted: Some(found), ..new };
+    let found = Extracted {
+        revision: new.revision.clone(),
+        pack,
+        chunks: 1,
+        learned: None,
+        authorship: None,
+    };
+    let new = Document {
+        extracted: Some(found),
+        ..new
+    };
     let now = setting.now();
-    let record = async || setting.ctx().documents.record_extracted(&setting.alpha, &new, now).await;
+    let record = async || {
+        setting
+            .ctx()
+            .documents
+            .record_extracted(&setting.alpha, &new, now)
+            .await
+    };
     assert!(again(record).await.expect("an answer"));
     let read = setting.record(&old.id).await.expect("a record");
     let published = setting.commit(&container, 1, &publish(&read)).await;
     assert!(matches!(published, Committed::Done(_)), "{published:?}");
-    let committed = setting.commit(&container, 2, &change(&edited(&read, 1))).await;
+    let committed = setting
+        .commit(&container, 2, &change(&edited(&read, 1)))
+        .await;
     assert_eq!(committed, Committed::Stale(vec![old.id]));
 }

@@ -23,7 +23,13 @@ const PATH: &str = "container/document/revision/upload";
 const DAY: u32 = 24 * 3600;
 
 async fn put(setting: &Setting, path: &str, bytes: &'static [u8]) -> BlobRef {
-    let put = async || setting.ctx().blobs.put_object(&setting.alpha, path, Bytes::from_static(bytes)).await;
+    let put = async || {
+        setting
+            .ctx()
+            .blobs
+            .put_object(&setting.alpha, path, Bytes::from_static(bytes))
+            .await
+    };
     again(put).await.expect("a stored object")
 }
 
@@ -33,10 +39,24 @@ async fn read(setting: &Setting, blob: &BlobRef) -> Option<Bytes> {
     again(get).await.expect("blobs").pop().flatten()
 }
 
-async fn call(setting: &Setting, method: &str, url: &str, kind: &str, body: Bytes) -> (StatusCode, Bytes) {
-    let path = url.strip_prefix(PUBLIC_URL).expect("an address of this world");
-    let request = Request::builder().method(method).uri(path).header("host", "recollect.test");
-    let request = request.header("content-type", kind).body(body).expect("a request");
+async fn call(
+    setting: &Setting,
+    method: &str,
+    url: &str,
+    kind: &str,
+    body: Bytes,
+) -> (StatusCode, Bytes) {
+    let path = url
+        .strip_prefix(PUBLIC_URL)
+        .expect("an address of this world");
+    let request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header("host", "recollect.test");
+    let request = request
+        .header("content-type", kind)
+        .body(body)
+        .expect("a request");
     let response = setting.app.world.services.call_public(request).await;
     (response.status(), response.into_body())
 }
@@ -44,13 +64,22 @@ async fn call(setting: &Setting, method: &str, url: &str, kind: &str, body: Byte
 async fn form(setting: &Setting, max: u64) -> UploadForm {
     let now = setting.now();
     let until = now.plus_seconds(900);
-    let form = async || setting.ctx().blobs.upload_form(&setting.alpha, PATH, max, now, until).await;
+    let form = async || {
+        setting
+            .ctx()
+            .blobs
+            .upload_form(&setting.alpha, PATH, max, now, until)
+            .await
+    };
     again(form).await.expect("a form")
 }
 
 async fn post(setting: &Setting, form: &UploadForm, bytes: &[u8]) -> StatusCode {
-    let fields: Vec<(&str, &str)> =
-        form.fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let fields: Vec<(&str, &str)> = form
+        .fields
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()))
+        .collect();
     let (kind, body) = multipart("file", bytes, &fields);
     call(setting, "POST", &form.url, &kind, body).await.0
 }
@@ -60,10 +89,24 @@ async fn an_object_is_one_whatever_its_size(setting: &Setting) {
         let path = format!("c/{}", bytes.len());
         let blob = put(setting, &path, bytes).await;
         assert_eq!(blob, BlobRef::Object(path.clone()));
-        assert_eq!(put(setting, &path, bytes).await, blob, "storing the same again is harmless");
+        assert_eq!(
+            put(setting, &path, bytes).await,
+            blob,
+            "storing the same again is harmless"
+        );
         assert_eq!(read(setting, &blob).await, Some(Bytes::from_static(bytes)));
-        assert_eq!(read(&setting.turned().await, &blob).await, None, "another organization's");
-        let delete = async || setting.ctx().blobs.delete(&setting.alpha, std::slice::from_ref(&blob)).await;
+        assert_eq!(
+            read(&setting.turned().await, &blob).await,
+            None,
+            "another organization's"
+        );
+        let delete = async || {
+            setting
+                .ctx()
+                .blobs
+                .delete(&setting.alpha, std::slice::from_ref(&blob))
+                .await
+        };
         again(delete).await.expect("a deletion");
         assert_eq!(read(setting, &blob).await, None);
     }
@@ -74,11 +117,26 @@ async fn an_address_reads_one_object_for_its_time(setting: &Setting) {
     put(setting, "c/other", b"Other words.").await;
     let now = setting.now();
     let address = async |blob: &BlobRef, name: Option<&str>| {
-        let url = async || setting.ctx().blobs.download_url(&setting.alpha, blob, name, now, DAY).await;
+        let url = async || {
+            setting
+                .ctx()
+                .blobs
+                .download_url(&setting.alpha, blob, name, now, DAY)
+                .await
+        };
         again(url).await.expect("an answer")
     };
-    assert_eq!(address(&BlobRef::Inline("c/inline".into()), None).await, None, "no object");
-    for name in [None, Some("plain.txt"), Some("größe \"a\".txt"), Some("a\r\nb: c")] {
+    assert_eq!(
+        address(&BlobRef::Inline("c/inline".into()), None).await,
+        None,
+        "no object"
+    );
+    for name in [
+        None,
+        Some("plain.txt"),
+        Some("größe \"a\".txt"),
+        Some("a\r\nb: c"),
+    ] {
         let url = address(&blob, name).await.expect("an address");
         assert_eq!(
             call(setting, "GET", &url, "", Bytes::new()).await,
@@ -97,33 +155,64 @@ async fn an_address_reads_one_object_for_its_time(setting: &Setting) {
                 "{wrong}"
             );
         }
-        assert!(call(setting, "DELETE", &url, "", Bytes::new()).await.0.is_client_error());
+        assert!(
+            call(setting, "DELETE", &url, "", Bytes::new())
+                .await
+                .0
+                .is_client_error()
+        );
     }
     let url = address(&blob, None).await.expect("an address");
     setting.app.world.clock.advance_seconds(i64::from(DAY) - 60);
-    assert_eq!(call(setting, "GET", &url, "", Bytes::new()).await.0, StatusCode::OK);
+    assert_eq!(
+        call(setting, "GET", &url, "", Bytes::new()).await.0,
+        StatusCode::OK
+    );
     setting.app.world.clock.advance_seconds(120);
-    assert_eq!(call(setting, "GET", &url, "", Bytes::new()).await.0, StatusCode::FORBIDDEN);
+    assert_eq!(
+        call(setting, "GET", &url, "", Bytes::new()).await.0,
+        StatusCode::FORBIDDEN
+    );
 }
 
 async fn a_form_stores_one_object_of_its_size_for_its_time(setting: &Setting) {
     let object = BlobRef::Object(PATH.to_owned());
     let small = form(setting, 10).await;
     for (size, status) in [(0, 400), (11, 400), (1, 204), (10, 204)] {
-        assert_eq!(post(setting, &small, &vec![b'x'; size]).await, status, "{size} bytes");
+        assert_eq!(
+            post(setting, &small, &vec![b'x'; size]).await,
+            status,
+            "{size} bytes"
+        );
         let stored = read(setting, &object).await.map(|bytes| bytes.len());
         assert_eq!(stored, (status == 204).then_some(size), "{size} bytes");
     }
     for (name, _) in &small.fields {
         let mut other = small.clone();
-        other.fields.iter_mut().filter(|(field, _)| field == name).for_each(|(_, value)| value.push('0'));
-        assert!(post(setting, &other, b"tampered").await.is_client_error(), "{name}");
+        other
+            .fields
+            .iter_mut()
+            .filter(|(field, _)| field == name)
+            .for_each(|(_, value)| value.push('0'));
+        assert!(
+            post(setting, &other, b"tampered").await.is_client_error(),
+            "{name}"
+        );
         other.fields.retain(|(field, _)| field != name);
-        assert!(post(setting, &other, b"left out").await.is_client_error(), "{name}");
+        assert!(
+            post(setting, &other, b"left out").await.is_client_error(),
+            "{name}"
+        );
     }
-    assert_eq!(read(setting, &object).await, Some(Bytes::from_static(b"xxxxxxxxxx")));
+    assert_eq!(
+        read(setting, &object).await,
+        Some(Bytes::from_static(b"xxxxxxxxxx"))
+    );
     setting.app.world.clock.advance_seconds(901);
-    assert_eq!(post(setting, &small, b"too late").await, StatusCode::FORBIDDEN);
+    assert_eq!(
+        post(setting, &small, b"too late").await,
+        StatusCode::FORBIDDEN
+    );
 }
 
 async fn the_arrival_of_an_upload_is_told_with_its_place(setting: &Setting) {
@@ -131,17 +220,35 @@ async fn the_arrival_of_an_upload_is_told_with_its_place(setting: &Setting) {
     for message in ["", "text", "[]", "{}", r#"{"org":"alpha"}"#] {
         assert_eq!(blobs.arrivals(message), None, "{message}");
     }
-    assert_eq!(post(setting, &form(setting, 100).await, b"Some words.").await, 204);
+    assert_eq!(
+        post(setting, &form(setting, 100).await, b"Some words.").await,
+        204
+    );
     // What we store ourselves is no news to us.
     put(setting, "container/document/revision/body", b"Ours.").await;
     let system = &setting.app.system;
-    let receiver = Receiver::new(system.clients.sqs.clone(), system.names.keeper_queue.clone());
+    let receiver = Receiver::new(
+        system.clients.sqs.clone(),
+        system.names.keeper_queue.clone(),
+    );
     let mut told = Vec::new();
     for _ in 0..20 {
-        let messages = again(async || receiver.receive(Duration::ZERO).await).await.expect("messages");
-        told.extend(messages.iter().flat_map(|message| blobs.arrivals(&message.body).unwrap_or_default()));
+        let messages = again(async || receiver.receive(Duration::ZERO).await)
+            .await
+            .expect("messages");
+        told.extend(
+            messages
+                .iter()
+                .flat_map(|message| blobs.arrivals(&message.body).unwrap_or_default()),
+        );
         setting.app.world.clock.advance_seconds(1);
     }
     told.dedup();
-    assert_eq!(told, [Arrival { org: setting.alpha.org().clone(), path: PATH.to_owned() }]);
+    assert_eq!(
+        told,
+        [Arrival {
+            org: setting.alpha.org().clone(),
+            path: PATH.to_owned()
+        }]
+    );
 }

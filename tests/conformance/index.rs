@@ -2,7 +2,9 @@
 
 use domain::container::LogEntry;
 use domain::ports::Committed;
-use domain::{BlobRef, Change, ContainerId, Document, IndexHead, LogRecord, Revision, SegmentRef, Status};
+use domain::{
+    BlobRef, Change, ContainerId, Document, IndexHead, LogRecord, Revision, SegmentRef, Status,
+};
 
 use crate::promises;
 use crate::setting::{Setting, again};
@@ -20,7 +22,15 @@ promises!(
 );
 
 async fn log(setting: &Setting, container: &ContainerId, after: u64) -> Vec<LogRecord> {
-    again(async || setting.ctx().index.log(&setting.alpha, container, after).await).await.expect("a log")
+    again(async || {
+        setting
+            .ctx()
+            .index
+            .log(&setting.alpha, container, after)
+            .await
+    })
+    .await
+    .expect("a log")
 }
 
 fn publish(document: &Document) -> Change {
@@ -35,22 +45,37 @@ async fn a_commit_does_all_of_it(setting: &Setting) {
     let container = ContainerId::random();
     assert_eq!(setting.head(&container).await, IndexHead::default());
     assert!(log(setting, &container, 0).await.is_empty());
-    let (a, b) = (setting.extracted(&container, "A.").await, setting.extracted(&container, "B.").await);
-    let queued = setting.accepted(&container, "Deleted before any work.").await;
+    let (a, b) = (
+        setting.extracted(&container, "A.").await,
+        setting.extracted(&container, "B.").await,
+    );
+    let queued = setting
+        .accepted(&container, "Deleted before any work.")
+        .await;
     let changes = [publish(&a), remove(&queued), publish(&b)];
-    assert!(matches!(setting.commit(&container, 0, &changes).await, Committed::Done(_)));
+    assert!(matches!(
+        setting.commit(&container, 0, &changes).await,
+        Committed::Done(_)
+    ));
     assert_eq!(setting.head(&container).await.seq, 1);
     for document in [&a, &b] {
         let done = setting.record(&document.id).await.expect("a record");
-        let (indexed, extracted) =
-            (done.indexed.expect("served"), document.extracted.as_ref().expect("extracted"));
+        let (indexed, extracted) = (
+            done.indexed.expect("served"),
+            document.extracted.as_ref().expect("extracted"),
+        );
         assert_eq!((done.status, done.extracted), (Status::Done, None));
-        assert_eq!((indexed.revision, indexed.pack), (document.revision.clone(), extracted.pack.clone()));
+        assert_eq!(
+            (indexed.revision, indexed.pack),
+            (document.revision.clone(), extracted.pack.clone())
+        );
         assert_eq!(indexed.body, document.body.blob);
     }
     assert_eq!(setting.record(&queued.id).await, None);
     let records = log(setting, &container, 0).await;
-    let [LogRecord { seq: 1, entries }] = records.as_slice() else { panic!("{records:?}") };
+    let [LogRecord { seq: 1, entries }] = records.as_slice() else {
+        panic!("{records:?}")
+    };
     let is_put = |entry: &LogEntry, of: &Document| {
         matches!(entry, LogEntry::Put { document, pack, .. } if document.id == of.id
             && document.revision == of.revision && Some(pack) == of.extracted.as_ref().map(|found| &found.pack))
@@ -61,30 +86,63 @@ async fn a_commit_does_all_of_it(setting: &Setting) {
 
 async fn a_commit_over_another_number_changes_nothing(setting: &Setting) {
     let container = ContainerId::random();
-    let (a, b) = (setting.extracted(&container, "A.").await, setting.extracted(&container, "B.").await);
-    assert_eq!(setting.commit(&container, 3, &[publish(&a)]).await, Committed::Moved);
+    let (a, b) = (
+        setting.extracted(&container, "A.").await,
+        setting.extracted(&container, "B.").await,
+    );
+    assert_eq!(
+        setting.commit(&container, 3, &[publish(&a)]).await,
+        Committed::Moved
+    );
     setting.commit(&container, 0, &[publish(&a)]).await;
     for expected in [0, 2] {
         let (index, changes) = (&setting.ctx().index, [publish(&b)]);
-        let head = IndexHead { seq: expected, ..IndexHead::default() };
-        let commit = async || index.commit(&setting.alpha, &container, &head, &changes, setting.now()).await;
+        let head = IndexHead {
+            seq: expected,
+            ..IndexHead::default()
+        };
+        let commit = async || {
+            index
+                .commit(&setting.alpha, &container, &head, &changes, setting.now())
+                .await
+        };
         assert_eq!(again(commit).await.expect("an answer"), Committed::Moved);
     }
     assert_eq!(setting.record(&b.id).await, Some(b));
-    assert_eq!((setting.head(&container).await.seq, log(setting, &container, 0).await.len()), (1, 1));
+    assert_eq!(
+        (
+            setting.head(&container).await.seq,
+            log(setting, &container, 0).await.len()
+        ),
+        (1, 1)
+    );
 }
 
 async fn a_commit_of_a_changed_document_changes_nothing(setting: &Setting) {
     let container = ContainerId::random();
-    let (a, b) = (setting.extracted(&container, "A.").await, setting.extracted(&container, "B.").await);
-    let newer = Document { revision: Revision::random(), revision_number: 2, extracted: None, ..b.clone() };
-    setting.accept(&newer, Some(&b.revision)).await.expect("a replacement");
+    let (a, b) = (
+        setting.extracted(&container, "A.").await,
+        setting.extracted(&container, "B.").await,
+    );
+    let newer = Document {
+        revision: Revision::random(),
+        revision_number: 2,
+        extracted: None,
+        ..b.clone()
+    };
+    setting
+        .accept(&newer, Some(&b.revision))
+        .await
+        .expect("a replacement");
     let missing = setting.composed(&container, "Never stored.").await;
     for (changes, stale) in [
         (vec![publish(&a), publish(&b)], vec![&b.id]),
         (vec![remove(&b), publish(&a)], vec![&b.id]),
         (vec![publish(&a), remove(&missing)], vec![&missing.id]),
-        (vec![remove(&missing), publish(&b)], vec![&missing.id, &b.id]),
+        (
+            vec![remove(&missing), publish(&b)],
+            vec![&missing.id, &b.id],
+        ),
     ] {
         let Committed::Stale(found) = setting.commit(&container, 0, &changes).await else {
             panic!("not stale")
@@ -106,12 +164,21 @@ async fn of_many_commits_at_the_same_time_one_holds(setting: &Setting) {
     let (index, now) = (&setting.ctx().index, setting.now());
     let commit = async |document: &Document| {
         let changes = [publish(document)];
-        index.commit(&setting.alpha, &container, &IndexHead::default(), &changes, now).await
+        index
+            .commit(
+                &setting.alpha,
+                &container,
+                &IndexHead::default(),
+                &changes,
+                now,
+            )
+            .await
     };
     let answers = futures::future::join_all(documents.iter().map(commit)).await;
     let mut done = 0;
     for (document, answer) in documents.iter().zip(&answers) {
-        let committed = setting.record(&document.id).await.expect("a record").status == Status::Done;
+        let committed =
+            setting.record(&document.id).await.expect("a record").status == Status::Done;
         done += usize::from(committed);
         match answer {
             Ok(Committed::Done(_)) => assert!(committed),
@@ -121,7 +188,10 @@ async fn of_many_commits_at_the_same_time_one_holds(setting: &Setting) {
         }
     }
     let seq = setting.head(&container).await.seq;
-    assert!(seq <= 1 && done as u64 == seq, "{done} are done after {seq} commits");
+    assert!(
+        seq <= 1 && done as u64 == seq,
+        "{done} are done after {seq} commits"
+    );
     assert_eq!(log(setting, &container, 0).await.len() as u64, seq);
 }
 
@@ -131,12 +201,24 @@ async fn what_a_commit_leaves_behind_is_recorded_for_purging(setting: &Setting) 
     setting.commit(&container, 0, &[publish(&document)]).await;
     let done = setting.record(&document.id).await.expect("a record");
     let change = remove(&done);
-    setting.commit(&container, 1, std::slice::from_ref(&change)).await;
+    setting
+        .commit(&container, 1, std::slice::from_ref(&change))
+        .await;
     let far = domain::Timestamp::from_millis(i64::MAX);
-    let left = again(async || setting.ctx().documents.overdue(far, 10).await).await.expect("what is overdue");
-    let [domain::ports::Overdue::Purge(_, of, purge)] = left.as_slice() else { panic!("{left:?}") };
+    let left = again(async || setting.ctx().documents.overdue(far, 10).await)
+        .await
+        .expect("what is overdue");
+    let [domain::ports::Overdue::Purge(_, of, purge)] = left.as_slice() else {
+        panic!("{left:?}")
+    };
     assert_eq!(*of, container);
-    let read = async || setting.ctx().index.purge(&setting.alpha, &container, purge).await;
+    let read = async || {
+        setting
+            .ctx()
+            .index
+            .purge(&setting.alpha, &container, purge)
+            .await
+    };
     let mut blobs = again(read).await.expect("an answer").expect("blobs");
     blobs.sort();
     assert_eq!(blobs, change.garbage());
@@ -161,9 +243,13 @@ async fn segments_are_replaced_only_over_the_expected_generation(setting: &Setti
     setting.commit(&container, 0, &[publish(&document)]).await;
     let publish = async |expected: u64, segments: &[SegmentRef]| {
         let index = &setting.ctx().index;
-        again(async || index.publish(&setting.alpha, &container, expected, segments, 7 + expected).await)
-            .await
-            .expect("an answer")
+        again(async || {
+            index
+                .publish(&setting.alpha, &container, expected, segments, 7 + expected)
+                .await
+        })
+        .await
+        .expect("an answer")
     };
     let (one, two) = ([segment("a", 1)], [segment("a", 1), segment("b", 2)]);
     assert!(!publish(1, &one).await);
@@ -171,32 +257,58 @@ async fn segments_are_replaced_only_over_the_expected_generation(setting: &Setti
     assert!(publish(0, &one).await, "our own publication again");
     assert!(!publish(0, &two).await);
     let found = setting.head(&container).await;
-    assert_eq!((found.seq, found.generation, found.segments.as_slice()), (1, 1, one.as_slice()));
+    assert_eq!(
+        (found.seq, found.generation, found.segments.as_slice()),
+        (1, 1, one.as_slice())
+    );
     assert_eq!((found.documents, found.memories), (Some(1), Some(7)));
     assert!(publish(1, &two).await);
     let other = setting.extracted(&container, "Other words.").await;
-    setting.commit(&container, 1, &[Change::Publish(Box::new(other))]).await;
+    setting
+        .commit(&container, 1, &[Change::Publish(Box::new(other))])
+        .await;
     let found = setting.head(&container).await;
-    assert_eq!((found.seq, found.generation, found.segments.as_slice()), (2, 2, two.as_slice()));
-    assert_eq!((found.through(), found.documents, found.memories), (2, Some(2), Some(8)));
+    assert_eq!(
+        (found.seq, found.generation, found.segments.as_slice()),
+        (2, 2, two.as_slice())
+    );
+    assert_eq!(
+        (found.through(), found.documents, found.memories),
+        (2, Some(2), Some(8))
+    );
 }
 
 async fn the_log_is_read_from_anywhere_and_trimmed_from_its_start(setting: &Setting) {
     let container = ContainerId::random();
     for seq in 0..12 {
-        let document = setting.extracted(&container, &format!("Number {seq}.")).await;
+        let document = setting
+            .extracted(&container, &format!("Number {seq}."))
+            .await;
         setting.commit(&container, seq, &[publish(&document)]).await;
     }
     let numbers = async |after| {
-        log(setting, &container, after).await.iter().map(|record| record.seq).collect::<Vec<_>>()
+        log(setting, &container, after)
+            .await
+            .iter()
+            .map(|record| record.seq)
+            .collect::<Vec<_>>()
     };
     for after in [0, 1, 5, 11, 12, 100] {
         assert_eq!(numbers(after).await, (after + 1..=12).collect::<Vec<_>>());
     }
     for through in [0, 5, 5, 3] {
-        let trim = async || setting.ctx().index.trim(&setting.alpha, &container, through).await;
+        let trim = async || {
+            setting
+                .ctx()
+                .index
+                .trim(&setting.alpha, &container, through)
+                .await
+        };
         again(trim).await.expect("a trimmed log");
-        assert_eq!(numbers(0).await, (if through == 0 { 1 } else { 6 }..=12).collect::<Vec<_>>());
+        assert_eq!(
+            numbers(0).await,
+            (if through == 0 { 1 } else { 6 }..=12).collect::<Vec<_>>()
+        );
     }
     assert_eq!(setting.head(&container).await.seq, 12);
 }
@@ -212,14 +324,36 @@ async fn the_head_counts_what_search_serves(setting: &Setting) {
     setting.commit(&container, 2, &[remove(&queued)]).await;
     assert_eq!(counted(&container).await, Some(2), "it was not among them");
     let made = setting.composed(&container, "Made at once.").await;
-    let made = Document { status: Status::Done, indexed: a.indexed.clone(), ..made };
-    setting.commit(&container, 3, &[Change::Create(Box::new(made)), remove(&b)]).await;
+    let made = Document {
+        status: Status::Done,
+        indexed: a.indexed.clone(),
+        ..made
+    };
+    setting
+        .commit(&container, 3, &[Change::Create(Box::new(made)), remove(&b)])
+        .await;
     assert_eq!(counted(&container).await, Some(2), "one came, one went");
     let to = Box::new(setting.composed(&other, "A.").await);
-    setting.commit(&container, 4, &[Change::Move { from: Box::new(a), to, rivals: Vec::new() }]).await;
-    assert_eq!((counted(&container).await, counted(&other).await), (Some(1), None));
+    setting
+        .commit(
+            &container,
+            4,
+            &[Change::Move {
+                from: Box::new(a),
+                to,
+                rivals: Vec::new(),
+            }],
+        )
+        .await;
+    assert_eq!(
+        (counted(&container).await, counted(&other).await),
+        (Some(1), None)
+    );
     // A head from before documents were counted stays one.
-    let unknown = IndexHead { documents: None, ..setting.head(&container).await };
+    let unknown = IndexHead {
+        documents: None,
+        ..setting.head(&container).await
+    };
     assert_eq!(unknown.documents_after(&[]), None);
 }
 
@@ -230,20 +364,31 @@ async fn an_index_is_erased_item_by_item(setting: &Setting) {
         setting.served(&container, &format!("Number {i}.")).await;
     }
     for _ in 0..2 {
-        let purge = async || ctx.index.record_purge(tenant, &container, &[], setting.now()).await;
+        let purge = async || {
+            ctx.index
+                .record_purge(tenant, &container, &[], setting.now())
+                .await
+        };
         again(purge).await.expect("a purge record");
     }
     let items = async |tenant: &domain::Tenant, limit: usize| {
-        again(async || ctx.index.items(tenant, &container, limit).await).await.expect("names")
+        again(async || ctx.index.items(tenant, &container, limit).await)
+            .await
+            .expect("names")
     };
     let erase = async |tenant: &domain::Tenant, names: &[String]| {
-        again(async || ctx.index.erase(tenant, &container, names).await).await.expect("erased items");
+        again(async || ctx.index.erase(tenant, &container, names).await)
+            .await
+            .expect("erased items");
     };
     let all = items(tenant, 100).await;
     let kinds: String = all.iter().filter_map(|name| name.chars().next()).collect();
     // A purge record whose answer was lost is there once more.
     assert_eq!(kinds.trim_start_matches('P'), "LLLLH");
-    assert!(kinds.starts_with("PP") && (kinds.len() == 7 || !setting.is_calm()), "{kinds}");
+    assert!(
+        kinds.starts_with("PP") && (kinds.len() == 7 || !setting.is_calm()),
+        "{kinds}"
+    );
     assert_eq!(items(tenant, 3).await, all[..3]);
     assert!(items(&setting.beta, 100).await.is_empty());
     erase(&setting.beta, &all).await;

@@ -20,7 +20,9 @@ fn receiver(setting: &Setting, queue: &str) -> Receiver {
 }
 
 async fn send(setting: &Setting, messages: &[Envelope]) {
-    again(async || setting.ctx().jobs.send(messages).await).await.expect("sent messages");
+    again(async || setting.ctx().jobs.send(messages).await)
+        .await
+        .expect("sent messages");
 }
 
 /// Receives until the queue is empty, deleting everything; what came, each once.
@@ -29,7 +31,9 @@ async fn drain(setting: &Setting, queue: &str) -> BTreeSet<String> {
     let mut seen = BTreeSet::new();
     let mut idle = 0;
     while idle < 3 {
-        let messages = again(async || receiver.receive(Duration::ZERO).await).await.expect("messages");
+        let messages = again(async || receiver.receive(Duration::ZERO).await)
+            .await
+            .expect("messages");
         assert!(messages.len() <= 10);
         idle = if messages.is_empty() { idle + 1 } else { 0 };
         for message in messages {
@@ -44,7 +48,10 @@ async fn drain(setting: &Setting, queue: &str) -> BTreeSet<String> {
 }
 
 fn job(setting: &Setting, job: Job) -> Envelope {
-    Envelope { org: setting.alpha.org().clone(), job }
+    Envelope {
+        org: setting.alpha.org().clone(),
+        job,
+    }
 }
 
 async fn every_message_arrives_at_its_queue(setting: &Setting) {
@@ -52,25 +59,57 @@ async fn every_message_arrives_at_its_queue(setting: &Setting) {
     let mut all = Vec::new();
     let mut wanted: [BTreeSet<String>; 4] = Default::default();
     for i in 0..13 {
-        let (document, revision, container) =
-            (DocumentId::random(), Revision::random(), ContainerId::random());
-        let process = Job::ProcessV1 { document: document.clone(), revision: revision.clone() };
-        let commit = Job::CommitV1 { document, revision, container: container.clone() };
-        let purge = Job::PurgeV1 { container: container.clone(), purge: i.to_string() };
-        let task = Job::TaskV1 { task: TaskId::random(), step: i };
-        let mend = Job::MendV1 { container: container.clone(), documents: Vec::new() };
+        let (document, revision, container) = (
+            DocumentId::random(),
+            Revision::random(),
+            ContainerId::random(),
+        );
+        let process = Job::ProcessV1 {
+            document: document.clone(),
+            revision: revision.clone(),
+        };
+        let commit = Job::CommitV1 {
+            document,
+            revision,
+            container: container.clone(),
+        };
+        let purge = Job::PurgeV1 {
+            container: container.clone(),
+            purge: i.to_string(),
+        };
+        let task = Job::TaskV1 {
+            task: TaskId::random(),
+            step: i,
+        };
+        let mend = Job::MendV1 {
+            container: container.clone(),
+            documents: Vec::new(),
+        };
         let compact = Job::CompactV1 { container };
-        let sync = Job::SyncV1 { connection: ConnectionId::random() };
-        for (queue, work) in
-            [(0, process), (1, commit), (2, purge), (2, task), (2, compact), (2, mend), (3, sync)]
-        {
+        let sync = Job::SyncV1 {
+            connection: ConnectionId::random(),
+        };
+        for (queue, work) in [
+            (0, process),
+            (1, commit),
+            (2, purge),
+            (2, task),
+            (2, compact),
+            (2, mend),
+            (3, sync),
+        ] {
             let message = job(setting, work);
             wanted[queue].insert(message.to_text());
             all.push(message);
         }
     }
     send(setting, &all).await;
-    let queues = [&names.process_queue, &names.commit_queue, &names.keeper_queue, &names.sync_queue];
+    let queues = [
+        &names.process_queue,
+        &names.commit_queue,
+        &names.keeper_queue,
+        &names.sync_queue,
+    ];
     for (queue, wanted) in queues.into_iter().zip(wanted) {
         assert_eq!(drain(setting, queue).await, wanted);
     }
@@ -80,17 +119,40 @@ async fn a_message_for_later_comes_later(setting: &Setting) {
     let queue = setting.app.system.names.keeper_queue.clone();
     let receiver = receiver(setting, &queue);
     for seconds in [1, 60, 900] {
-        let message = job(setting, Job::TaskV1 { task: TaskId::random(), step: seconds.into() });
+        let message = job(
+            setting,
+            Job::TaskV1 {
+                task: TaskId::random(),
+                step: seconds.into(),
+            },
+        );
         let send = async || setting.ctx().jobs.send_later(&message, seconds).await;
         again(send).await.expect("a sent message");
-        setting.app.world.clock.advance_seconds(i64::from(seconds) - 1);
-        let early = again(async || receiver.receive(Duration::ZERO).await).await.expect("messages");
+        setting
+            .app
+            .world
+            .clock
+            .advance_seconds(i64::from(seconds) - 1);
+        let early = again(async || receiver.receive(Duration::ZERO).await)
+            .await
+            .expect("messages");
         assert!(early.is_empty(), "not before {seconds} s");
         setting.app.world.clock.advance_seconds(1);
-        assert_eq!(drain(setting, &queue).await, BTreeSet::from([message.to_text()]));
+        assert_eq!(
+            drain(setting, &queue).await,
+            BTreeSet::from([message.to_text()])
+        );
     }
-    let message = job(setting, Job::TaskV1 { task: TaskId::random(), step: 0 });
-    again(async || setting.ctx().jobs.send_later(&message, 0).await).await.expect("a sent message");
+    let message = job(
+        setting,
+        Job::TaskV1 {
+            task: TaskId::random(),
+            step: 0,
+        },
+    );
+    again(async || setting.ctx().jobs.send_later(&message, 0).await)
+        .await
+        .expect("a sent message");
     assert_eq!(drain(setting, &queue).await.len(), 1);
 }
 
@@ -98,12 +160,26 @@ async fn commits_of_a_container_come_one_batch_at_a_time(setting: &Setting) {
     let (one, two) = (ContainerId::random(), ContainerId::random());
     let commit = |container: &ContainerId| {
         let (document, revision) = (DocumentId::random(), Revision::random());
-        job(setting, Job::CommitV1 { document, revision, container: container.clone() })
+        job(
+            setting,
+            Job::CommitV1 {
+                document,
+                revision,
+                container: container.clone(),
+            },
+        )
     };
-    let all: Vec<Envelope> = (0..25).map(|_| commit(&one)).chain((0..3).map(|_| commit(&two))).collect();
+    let all: Vec<Envelope> = (0..25)
+        .map(|_| commit(&one))
+        .chain((0..3).map(|_| commit(&two)))
+        .collect();
     send(setting, &all).await;
     let receiver = receiver(setting, &setting.app.system.names.commit_queue);
-    let receive = async || again(async || receiver.receive(Duration::ZERO).await).await.expect("messages");
+    let receive = async || {
+        again(async || receiver.receive(Duration::ZERO).await)
+            .await
+            .expect("messages")
+    };
     // Whatever is being handled, no second batch of the same container comes.
     let mut handled = Vec::new();
     loop {
@@ -111,9 +187,14 @@ async fn commits_of_a_container_come_one_batch_at_a_time(setting: &Setting) {
         if batch.is_empty() {
             break;
         }
-        let containers: BTreeSet<String> = batch.iter().map(|message| container_of(&message.body)).collect();
+        let containers: BTreeSet<String> = batch
+            .iter()
+            .map(|message| container_of(&message.body))
+            .collect();
         assert!(
-            containers.iter().all(|container| !handled.contains(container)),
+            containers
+                .iter()
+                .all(|container| !handled.contains(container)),
             "two batches at the same time"
         );
         handled.extend(containers);
@@ -121,7 +202,11 @@ async fn commits_of_a_container_come_one_batch_at_a_time(setting: &Setting) {
     assert!(!handled.is_empty());
     let wanted: BTreeSet<String> = all.iter().map(Envelope::to_text).collect();
     setting.app.world.clock.advance_seconds(1000);
-    assert_eq!(drain(setting, &setting.app.system.names.commit_queue).await, wanted, "in the end all come");
+    assert_eq!(
+        drain(setting, &setting.app.system.names.commit_queue).await,
+        wanted,
+        "in the end all come"
+    );
 }
 
 fn container_of(body: &str) -> String {

@@ -26,12 +26,16 @@ async fn create(setting: &Setting, tenant: &Tenant, change: impl FnOnce(&mut Api
     };
     let mut key = NewKey::generate(tenant.org().clone(), plan, setting.now()).record;
     change(&mut key);
-    again(async || setting.ctx().keys.create(&key).await).await.expect("a stored key");
+    again(async || setting.ctx().keys.create(&key).await)
+        .await
+        .expect("a stored key");
     key
 }
 
 async fn get(setting: &Setting, id: &KeyId) -> Option<ApiKey> {
-    again(async || setting.ctx().keys.get(id).await).await.expect("an answer")
+    again(async || setting.ctx().keys.get(id).await)
+        .await
+        .expect("an answer")
 }
 
 async fn a_key_is_read_back_whole_by_its_id_alone(setting: &Setting) {
@@ -39,14 +43,25 @@ async fn a_key_is_read_back_whole_by_its_id_alone(setting: &Setting) {
     let full = create(setting, &setting.beta, |key| {
         key.name = "ä name with #".into();
         key.permission = Permission::Read;
-        key.tags = Some(vec![ContainerTag::default_tag(), ContainerTag::parse("b:1").expect("a tag")]);
+        key.tags = Some(vec![
+            ContainerTag::default_tag(),
+            ContainerTag::parse("b:1").expect("a tag"),
+        ]);
         key.enabled = false;
         key.expires_at = Some(key.created_at.plus_seconds(60));
-        key.rate = Some(RateLimit { max: 500, window_ms: 60_000 });
+        key.rate = Some(RateLimit {
+            max: 500,
+            window_ms: 60_000,
+        });
     })
     .await;
     let mut keys = vec![plain, full];
-    for kind in [KeyKind::Full, KeyKind::Agent, KeyKind::Scoped, KeyKind::Session] {
+    for kind in [
+        KeyKind::Full,
+        KeyKind::Agent,
+        KeyKind::Scoped,
+        KeyKind::Session,
+    ] {
         keys.push(create(setting, &setting.alpha, |key| key.kind = kind).await);
     }
     for key in keys {
@@ -66,12 +81,19 @@ async fn keys_are_listed_by_age_and_organization(setting: &Setting) {
 }
 
 async fn keys_are_counted_by_organization_without_sessions(setting: &Setting) {
-    for kind in [KeyKind::Full, KeyKind::Agent, KeyKind::Scoped, KeyKind::Session] {
+    for kind in [
+        KeyKind::Full,
+        KeyKind::Agent,
+        KeyKind::Scoped,
+        KeyKind::Session,
+    ] {
         create(setting, &setting.alpha, |key| key.kind = kind).await;
     }
     create(setting, &setting.beta, |_| {}).await;
     for (tenant, wanted) in [(&setting.alpha, 3), (&setting.beta, 1)] {
-        let count = again(async || setting.ctx().keys.count(tenant).await).await.expect("a count");
+        let count = again(async || setting.ctx().keys.count(tenant).await)
+            .await
+            .expect("a count");
         assert_eq!(count, wanted);
     }
 }
@@ -79,28 +101,42 @@ async fn keys_are_counted_by_organization_without_sessions(setting: &Setting) {
 async fn only_its_organization_disables_a_key(setting: &Setting) {
     let key = create(setting, &setting.alpha, |_| {}).await;
     let set = async |tenant: &Tenant, id: &KeyId, enabled: bool| {
-        again(async || setting.ctx().keys.set_enabled(tenant, id, enabled).await).await.expect("an answer")
+        again(async || setting.ctx().keys.set_enabled(tenant, id, enabled).await)
+            .await
+            .expect("an answer")
     };
     assert!(!set(&setting.beta, &key.id, false).await);
     assert!(!set(&setting.alpha, &KeyId::random(), false).await);
     assert_eq!(get(setting, &key.id).await, Some(key.clone()));
     for enabled in [false, false, true] {
         assert!(set(&setting.alpha, &key.id, enabled).await);
-        assert_eq!(get(setting, &key.id).await, Some(ApiKey { enabled, ..key.clone() }));
+        assert_eq!(
+            get(setting, &key.id).await,
+            Some(ApiKey {
+                enabled,
+                ..key.clone()
+            })
+        );
     }
 }
 
 async fn list(setting: &Setting, tenant: &Tenant) -> Vec<ApiKey> {
-    again(async || setting.ctx().keys.list(tenant).await).await.expect("a list")
+    again(async || setting.ctx().keys.list(tenant).await)
+        .await
+        .expect("a list")
 }
 
 async fn only_its_organization_deletes_a_key(setting: &Setting) {
-    let (kept, deleted) =
-        (create(setting, &setting.alpha, |_| {}).await, create(setting, &setting.alpha, |_| {}).await);
+    let (kept, deleted) = (
+        create(setting, &setting.alpha, |_| {}).await,
+        create(setting, &setting.alpha, |_| {}).await,
+    );
     // An answer that was lost may make the second try find nothing.
     let delete = async |tenant: &Tenant, id: &KeyId| setting.ctx().keys.delete(tenant, id).await;
     let refused = async |tenant: &Tenant, id: &KeyId| {
-        !again(async || delete(tenant, id).await).await.expect("an answer")
+        !again(async || delete(tenant, id).await)
+            .await
+            .expect("an answer")
     };
     assert!(refused(&setting.beta, &deleted.id).await);
     assert!(refused(&setting.alpha, &KeyId::random()).await);
@@ -109,7 +145,10 @@ async fn only_its_organization_deletes_a_key(setting: &Setting) {
     while !answers.last().is_some_and(Result::is_ok) {
         answers.push(delete(&setting.alpha, &deleted.id).await);
     }
-    assert!(answers.len() > 1 || matches!(answers[0], Ok(true)), "{answers:?}");
+    assert!(
+        answers.len() > 1 || matches!(answers[0], Ok(true)),
+        "{answers:?}"
+    );
     assert_eq!(get(setting, &deleted.id).await, None);
     assert!(refused(&setting.alpha, &deleted.id).await, "it is gone");
     assert_eq!(list(setting, &setting.alpha).await, [kept]);
@@ -124,6 +163,8 @@ async fn sessions_are_keys_that_are_not_listed(setting: &Setting) {
     let key = create(setting, &setting.alpha, |_| {}).await;
     assert_eq!(list(setting, &setting.alpha).await, [key]);
     assert_eq!(get(setting, &session.id).await, Some(session.clone()));
-    again(async || setting.ctx().keys.delete(&setting.alpha, &session.id).await).await.expect("an answer");
+    again(async || setting.ctx().keys.delete(&setting.alpha, &session.id).await)
+        .await
+        .expect("an answer");
     assert_eq!(get(setting, &session.id).await, None);
 }

@@ -19,7 +19,10 @@ promises!(
 const MANY: usize = 12;
 
 fn note(text: String, custom_id: Option<&str>) -> NewDocument {
-    let content = Content::Whole { bytes: text.into(), form: BodyForm::Text };
+    let content = Content::Whole {
+        bytes: text.into(),
+        form: BodyForm::Text,
+    };
     NewDocument {
         tag: Some(ContainerTag::parse("box").expect("a tag")),
         custom_id: custom_id.map(|id| CustomId::parse(id).expect("an id")),
@@ -43,7 +46,10 @@ async fn found(setting: &Setting, q: &str) -> Vec<String> {
     let body = json!({"q": q, "searchMode": "documents", "threshold": 0, "limit": 100});
     let answer = setting.app.post("/v4/search", &key, &body).await.body;
     let results = answer["results"].as_array().expect("results").clone();
-    results.iter().map(|result| result["chunk"].as_str().expect("a chunk").to_owned()).collect()
+    results
+        .iter()
+        .map(|result| result["chunk"].as_str().expect("a chunk").to_owned())
+        .collect()
 }
 
 async fn settle(setting: &Setting) {
@@ -54,7 +60,11 @@ async fn settle(setting: &Setting) {
 async fn concurrent_contents_of_one_custom_id_are_one_document(setting: &Setting) {
     let text = |i: usize| format!("The keeper wrote the number {i} into the log.");
     let sent: Vec<String> = (0..MANY).map(text).collect();
-    let ids = join_all(sent.iter().map(|text| send(setting, note(text.clone(), Some("log"))))).await;
+    let ids = join_all(
+        sent.iter()
+            .map(|text| send(setting, note(text.clone(), Some("log")))),
+    )
+    .await;
     assert!(ids.iter().all(|id| *id == ids[0]));
     let record = setting.record(&ids[0]).await.expect("a record");
     // Every content was the newest once. One whose answer was lost may have been it twice.
@@ -62,15 +72,32 @@ async fn concurrent_contents_of_one_custom_id_are_one_document(setting: &Setting
     if setting.is_calm() {
         assert_eq!(revisions, MANY as u64);
     } else {
-        assert!(revisions >= MANY as u64, "{revisions} revisions of {MANY} contents");
+        assert!(
+            revisions >= MANY as u64,
+            "{revisions} revisions of {MANY} contents"
+        );
     }
     settle(setting).await;
     let chunks = found(setting, "keeper log number").await;
     assert!(chunks.len() == 1 && sent.contains(&chunks[0]), "{chunks:?}");
-    let read =
-        async || setting.ctx().blobs.get(&setting.alpha, std::slice::from_ref(&record.body.blob)).await;
-    let bytes = again(read).await.expect("blobs").pop().flatten().expect("the newest bytes");
-    assert_eq!(String::from_utf8_lossy(&bytes), chunks[0], "what is served is what was accepted last");
+    let read = async || {
+        setting
+            .ctx()
+            .blobs
+            .get(&setting.alpha, std::slice::from_ref(&record.body.blob))
+            .await
+    };
+    let bytes = again(read)
+        .await
+        .expect("blobs")
+        .pop()
+        .flatten()
+        .expect("the newest bytes");
+    assert_eq!(
+        String::from_utf8_lossy(&bytes),
+        chunks[0],
+        "what is served is what was accepted last"
+    );
 }
 
 async fn concurrent_equal_contents_are_one_document(setting: &Setting) {
@@ -78,7 +105,11 @@ async fn concurrent_equal_contents_are_one_document(setting: &Setting) {
         let text = format!("The same words for everybody, {custom_id:?}.");
         let ids = join_all((0..MANY).map(|_| send(setting, note(text.clone(), custom_id)))).await;
         assert!(ids.iter().all(|id| *id == ids[0]), "{custom_id:?}");
-        let revisions = setting.record(&ids[0]).await.expect("a record").revision_number;
+        let revisions = setting
+            .record(&ids[0])
+            .await
+            .expect("a record")
+            .revision_number;
         assert_eq!(revisions, 1, "{custom_id:?}");
     }
     settle(setting).await;
@@ -95,5 +126,9 @@ async fn concurrent_firsts_of_a_container_end_in_the_same_one(setting: &Setting)
     containers.dedup();
     assert_eq!(containers.len(), 1);
     settle(setting).await;
-    assert_eq!(found(setting, "number of the box").await.len(), MANY, "none is lost");
+    assert_eq!(
+        found(setting, "number of the box").await.len(),
+        MANY,
+        "none is lost"
+    );
 }

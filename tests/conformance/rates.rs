@@ -16,7 +16,10 @@ promises!(
 const WINDOW_MS: i64 = 60_000;
 
 fn limit(max: u32) -> RateLimit {
-    RateLimit { max, window_ms: WINDOW_MS }
+    RateLimit {
+        max,
+        window_ms: WINDOW_MS,
+    }
 }
 
 /// Asks under the limit `name` at a time, with an id that no other request has.
@@ -38,24 +41,42 @@ async fn ask_as(
     id: &str,
     now: Timestamp,
 ) -> Result<(), Timestamp> {
-    let admit = async || setting.ctx().rates.admit(tenant, name, limit(max), id, now).await;
+    let admit = async || {
+        setting
+            .ctx()
+            .rates
+            .admit(tenant, name, limit(max), id, now)
+            .await
+    };
     again(admit).await.expect("an answer")
 }
 
 async fn of_many_at_the_same_time_exactly_as_many_are_admitted(setting: &Setting) {
     if setting.is_calm() {
         // Nothing is lost, but every call lets others go first, so that the requests meet.
-        setting.app.faults.set_rates(testkit::Rates { yields: 6, ..testkit::Rates::default() });
+        setting.app.faults.set_rates(testkit::Rates {
+            yields: 6,
+            ..testkit::Rates::default()
+        });
     }
     for (round, max) in [(0, 20), (1, 1), (2, 32)] {
         let (now, name) = (setting.now(), format!("round {round}"));
-        let answers = join_all((0..32).map(|_| ask(setting, &setting.alpha, &name, max, now))).await;
+        let answers =
+            join_all((0..32).map(|_| ask(setting, &setting.alpha, &name, max, now))).await;
         let admitted = answers.iter().filter(|answer| answer.is_ok()).count();
         let room = now.plus_seconds(WINDOW_MS / 1000);
-        assert!(answers.iter().all(|answer| answer.is_ok() || *answer == Err(room)), "{answers:?}");
+        assert!(
+            answers
+                .iter()
+                .all(|answer| answer.is_ok() || *answer == Err(room)),
+            "{answers:?}"
+        );
         assert!(admitted <= max as usize, "{admitted} of {max}");
         // Among many, a request whose answer is lost may be forgotten before it asks again, and is counted twice then.
-        assert!(!setting.is_calm() || admitted == max as usize, "{admitted} of {max}");
+        assert!(
+            !setting.is_calm() || admitted == max as usize,
+            "{admitted} of {max}"
+        );
     }
 }
 
@@ -65,8 +86,15 @@ async fn the_same_request_asked_again_is_counted_once(setting: &Setting) {
         assert_eq!(ask_as(setting, place, 2, id, now).await, Ok(()), "{id}");
     }
     assert!(ask_as(setting, place, 2, "c", now).await.is_err());
-    assert_eq!(ask_as(setting, place, 2, "b", now).await, Ok(()), "it was admitted");
-    assert!(ask_as(setting, place, 2, "c", now).await.is_err(), "refused again");
+    assert_eq!(
+        ask_as(setting, place, 2, "b", now).await,
+        Ok(()),
+        "it was admitted"
+    );
+    assert!(
+        ask_as(setting, place, 2, "c", now).await.is_err(),
+        "refused again"
+    );
 }
 
 async fn a_request_is_counted_until_its_window_has_passed(setting: &Setting) {

@@ -15,12 +15,28 @@ promises!(
 );
 
 fn repeat(digest: &str) -> Repeat {
-    Repeat { document: DocumentId::random(), digest: digest.to_owned(), made: None }
+    Repeat {
+        document: DocumentId::random(),
+        digest: digest.to_owned(),
+        made: None,
+    }
 }
 
-async fn remember(setting: &Setting, tenant: &Tenant, key: &str, new: &Repeat, now: Timestamp) -> Repeat {
+async fn remember(
+    setting: &Setting,
+    tenant: &Tenant,
+    key: &str,
+    new: &Repeat,
+    now: Timestamp,
+) -> Repeat {
     let until = now.plus_seconds(120);
-    let remember = async || setting.ctx().repeats.remember(tenant, key, new.clone(), None, now, until).await;
+    let remember = async || {
+        setting
+            .ctx()
+            .repeats
+            .remember(tenant, key, new.clone(), None, now, until)
+            .await
+    };
     again(remember).await.expect("an answer")
 }
 
@@ -32,30 +48,54 @@ async fn the_first_is_remembered_until_it_expires(setting: &Setting) {
     assert_eq!(ask(&first, 0).await, first);
     assert_eq!(ask(&second, 0).await, first);
     assert_eq!(ask(&second, 119).await, first);
-    assert_eq!(ask(&second, 120).await, second, "expired exactly at its time");
+    assert_eq!(
+        ask(&second, 120).await,
+        second,
+        "expired exactly at its time"
+    );
     assert_eq!(ask(&first, 121).await, second);
 }
 
 async fn what_is_stale_is_replaced_once(setting: &Setting) {
     let now = setting.now();
     let (old, first, second) = (repeat("d"), repeat("d"), repeat("d"));
-    assert_eq!(remember(setting, &setting.alpha, "stale", &old, now).await, old);
+    assert_eq!(
+        remember(setting, &setting.alpha, "stale", &old, now).await,
+        old
+    );
     let instead = async |new: &Repeat| {
         let until = now.plus_seconds(120);
         let remember = async || {
             let repeats = &setting.ctx().repeats;
-            repeats.remember(&setting.alpha, "stale", new.clone(), Some(&old.document), now, until).await
+            repeats
+                .remember(
+                    &setting.alpha,
+                    "stale",
+                    new.clone(),
+                    Some(&old.document),
+                    now,
+                    until,
+                )
+                .await
         };
         again(remember).await.expect("an answer")
     };
     assert_eq!(instead(&first).await, first);
-    assert_eq!(instead(&second).await, first, "the stale one is gone already");
+    assert_eq!(
+        instead(&second).await,
+        first,
+        "the stale one is gone already"
+    );
 }
 
 async fn of_many_at_the_same_time_one_is_remembered(setting: &Setting) {
     let now = setting.now();
     let all: Vec<Repeat> = (0..20).map(|i| repeat(&i.to_string())).collect();
-    let answers = join_all(all.iter().map(|new| remember(setting, &setting.alpha, "k", new, now))).await;
+    let answers = join_all(
+        all.iter()
+            .map(|new| remember(setting, &setting.alpha, "k", new, now)),
+    )
+    .await;
     assert!(all.contains(&answers[0]));
     assert!(answers.iter().all(|answer| *answer == answers[0]));
 }
@@ -71,6 +111,9 @@ async fn keys_and_organizations_are_apart(setting: &Setting) {
         }
     }
     for (tenant, key, first) in seen {
-        assert_eq!(remember(setting, tenant, key, &repeat("later"), now).await, first);
+        assert_eq!(
+            remember(setting, tenant, key, &repeat("later"), now).await,
+            first
+        );
     }
 }

@@ -22,11 +22,20 @@ async fn accepted(setting: &Setting, container: &ContainerId, many: usize) -> Ve
     all
 }
 
-async fn pages(setting: &Setting, tenant: &Tenant, container: &ContainerId, size: usize) -> Vec<Document> {
+async fn pages(
+    setting: &Setting,
+    tenant: &Tenant,
+    container: &ContainerId,
+    size: usize,
+) -> Vec<Document> {
     let (mut found, mut after) = (Vec::new(), None::<String>);
     loop {
         let documents = &setting.ctx().documents;
-        let page = async || documents.page(tenant, container, false, after.as_deref(), size).await;
+        let page = async || {
+            documents
+                .page(tenant, container, false, after.as_deref(), size)
+                .await
+        };
         let (page, next) = again(page).await.expect("a page");
         assert!(page.len() <= size);
         found.extend(page);
@@ -41,19 +50,36 @@ async fn pages_show_each_document_once_the_oldest_first(setting: &Setting) {
     let wanted = accepted(setting, &one, 12).await;
     let other = setting.accepted(&two, "Elsewhere.").await;
     for size in [1, 4, 5, 12, 100] {
-        assert_eq!(pages(setting, &setting.alpha, &one, size).await, wanted, "{size} a page");
+        assert_eq!(
+            pages(setting, &setting.alpha, &one, size).await,
+            wanted,
+            "{size} a page"
+        );
     }
     assert_eq!(pages(setting, &setting.alpha, &two, 5).await, [other]);
     assert!(pages(setting, &setting.beta, &one, 5).await.is_empty());
-    assert!(pages(setting, &setting.alpha, &ContainerId::random(), 5).await.is_empty());
+    assert!(
+        pages(setting, &setting.alpha, &ContainerId::random(), 5)
+            .await
+            .is_empty()
+    );
     // What is erased in the middle of a walk, as its cursor, too, does not stop it.
     let documents = &setting.ctx().documents;
     let page = async || documents.page(&setting.alpha, &one, false, None, 5).await;
     let (first, next) = again(page).await.expect("a page");
     let ids: Vec<DocumentId> = first.iter().map(|document| document.id.clone()).collect();
-    again(async || documents.erase(&setting.alpha, &ids).await).await.expect("erased records");
-    let rest = async || documents.page(&setting.alpha, &one, false, next.as_deref(), 100).await;
-    assert_eq!(again(rest).await.expect("a page"), (wanted[5..].to_vec(), None));
+    again(async || documents.erase(&setting.alpha, &ids).await)
+        .await
+        .expect("erased records");
+    let rest = async || {
+        documents
+            .page(&setting.alpha, &one, false, next.as_deref(), 100)
+            .await
+    };
+    assert_eq!(
+        again(rest).await.expect("a page"),
+        (wanted[5..].to_vec(), None)
+    );
 }
 
 async fn documents_are_counted_by_container_and_no_further_than_asked(setting: &Setting) {
@@ -70,8 +96,18 @@ async fn documents_are_counted_by_container_and_no_further_than_asked(setting: &
         (&setting.beta, &one, 1000, Some(0)),
         (&setting.alpha, &ContainerId::random(), 0, Some(0)),
     ] {
-        let count = async || setting.ctx().documents.count(tenant, container, enough).await;
-        assert_eq!(again(count).await.expect("a count"), wanted, "up to {enough}");
+        let count = async || {
+            setting
+                .ctx()
+                .documents
+                .count(tenant, container, enough)
+                .await
+        };
+        assert_eq!(
+            again(count).await.expect("a count"),
+            wanted,
+            "up to {enough}"
+        );
     }
 }
 
@@ -79,7 +115,9 @@ async fn unfinished_documents_are_counted_by_organization(setting: &Setting) {
     let container = ContainerId::random();
     let count = async |tenant: &Tenant, enough: usize| {
         let documents = &setting.ctx().documents;
-        again(async || documents.count_unfinished(tenant, enough).await).await.expect("a count")
+        again(async || documents.count_unfinished(tenant, enough).await)
+            .await
+            .expect("a count")
     };
     assert_eq!(count(&setting.alpha, 10).await, 0);
     accepted(setting, &container, 11).await;
@@ -88,7 +126,11 @@ async fn unfinished_documents_are_counted_by_organization(setting: &Setting) {
     // Neither what is finished nor a purge is an unfinished document.
     setting.served(&container, "Done.").await;
     let (index, now) = (&setting.ctx().index, setting.now());
-    let purge = async || index.record_purge(&setting.alpha, &container, &[], now).await;
+    let purge = async || {
+        index
+            .record_purge(&setting.alpha, &container, &[], now)
+            .await
+    };
     again(purge).await.expect("a purge record");
     for (enough, wanted) in [(1000, 11), (11, 11), (4, 4), (1, 1)] {
         assert_eq!(count(&setting.alpha, enough).await, wanted);
@@ -104,14 +146,23 @@ async fn erased_records_are_gone_with_all_that_points_at_them(setting: &Setting)
     let mut ids: Vec<DocumentId> = all.iter().map(|document| document.id.clone()).collect();
     ids.extend([served.id.clone(), DocumentId::random(), ids[0].clone()]);
     let erase = async |tenant: &Tenant| {
-        again(async || setting.ctx().documents.erase(tenant, &ids).await).await.expect("erased records");
+        again(async || setting.ctx().documents.erase(tenant, &ids).await)
+            .await
+            .expect("erased records");
     };
     erase(&setting.beta).await;
-    assert_eq!(pages(setting, &setting.alpha, &container, 100).await.len(), 32, "not theirs to erase");
+    assert_eq!(
+        pages(setting, &setting.alpha, &container, 100).await.len(),
+        32,
+        "not theirs to erase"
+    );
     for _ in 0..2 {
         erase(&setting.alpha).await;
         assert_eq!(setting.record(&ids[3]).await, None);
-        assert_eq!(pages(setting, &setting.alpha, &container, 100).await, std::slice::from_ref(&kept));
+        assert_eq!(
+            pages(setting, &setting.alpha, &container, 100).await,
+            std::slice::from_ref(&kept)
+        );
         let far = Timestamp::from_millis(i64::MAX);
         let due = async || setting.ctx().documents.overdue(far, 100).await;
         assert_eq!(again(due).await.expect("what is overdue").len(), 1);

@@ -6,8 +6,8 @@ use bytes::Bytes;
 use domain::document::{BodyForm, Extracted};
 use domain::ports::{Claim, Committed, PortResult};
 use domain::{
-    Body, Change, ContainerId, ContainerTag, Ctx, Document, DocumentId, DocumentType, Dreaming, IndexHead,
-    Metadata, OrgId, PortError, Revision, Status, TaskType, Tenant, Timestamp,
+    Body, Change, ContainerId, ContainerTag, Ctx, Document, DocumentId, DocumentType, Dreaming,
+    IndexHead, Metadata, OrgId, PortError, Revision, Status, TaskType, Tenant, Timestamp,
 };
 use testkit::{Rates, TestApp};
 
@@ -26,7 +26,12 @@ impl Setting {
     /// Nothing goes wrong.
     pub(crate) async fn plain() -> Self {
         let tenant = |org| Tenant::of_operator(OrgId::parse(org).expect("an organization"));
-        Self { app: TestApp::new().await, alpha: tenant("alpha"), beta: tenant("beta"), calm: true }
+        Self {
+            app: TestApp::new().await,
+            alpha: tenant("alpha"),
+            beta: tenant("beta"),
+            calm: true,
+        }
     }
 
     /// Everything goes wrong now and then.
@@ -34,13 +39,22 @@ impl Setting {
         let world = testkit::World::new().expect("a folder");
         let app = TestApp::start(&world, seed).await.expect("an app");
         app.faults.set_rates(Rates::ROUGH);
-        Self { app, calm: false, ..Self::plain().await }
+        Self {
+            app,
+            calm: false,
+            ..Self::plain().await
+        }
     }
 
     /// The same services for the organizations the other way round, without faults.
     pub(crate) async fn turned(&self) -> Self {
         let app = TestApp::start(&self.app.world, 0).await.expect("an app");
-        Self { app, alpha: self.beta.clone(), beta: self.alpha.clone(), calm: true }
+        Self {
+            app,
+            alpha: self.beta.clone(),
+            beta: self.alpha.clone(),
+            calm: true,
+        }
     }
 
     /// From now on nothing goes wrong.
@@ -73,9 +87,14 @@ impl Setting {
         let (id, revision, now) = (DocumentId::random(), Revision::random(), self.now());
         let path = format!("{container}/{id}/{revision}/body");
         let bytes = Bytes::copy_from_slice(text.as_bytes());
-        let blob = again(async || self.ctx().blobs.put(&self.alpha, &path, bytes.clone()).await)
-            .await
-            .expect("a blob");
+        let blob = again(async || {
+            self.ctx()
+                .blobs
+                .put(&self.alpha, &path, bytes.clone())
+                .await
+        })
+        .await
+        .expect("a blob");
         Document {
             id,
             container: container.clone(),
@@ -117,14 +136,29 @@ impl Setting {
     }
 
     /// Stores a record.
-    pub(crate) async fn accept(&self, document: &Document, expected: Option<&Revision>) -> PortResult<()> {
-        again(async || self.ctx().documents.accept(&self.alpha, document, expected, &[]).await).await
+    pub(crate) async fn accept(
+        &self,
+        document: &Document,
+        expected: Option<&Revision>,
+    ) -> PortResult<()> {
+        again(async || {
+            self.ctx()
+                .documents
+                .accept(&self.alpha, document, expected, &[])
+                .await
+        })
+        .await
     }
 
     /// The stored record.
     pub(crate) async fn record(&self, id: &DocumentId) -> Option<Document> {
-        let found =
-            again(async || self.ctx().documents.get(&self.alpha, std::slice::from_ref(id)).await).await;
+        let found = again(async || {
+            self.ctx()
+                .documents
+                .get(&self.alpha, std::slice::from_ref(id))
+                .await
+        })
+        .await;
         found.expect("records").pop().flatten()
     }
 
@@ -132,17 +166,28 @@ impl Setting {
     pub(crate) async fn claim(&self, document: &Document) -> Claim {
         let now = self.now();
         let (id, revision) = (&document.id, &document.revision);
-        let claim =
-            async || self.ctx().documents.claim(&self.alpha, id, revision, now, now.plus_seconds(90)).await;
+        let claim = async || {
+            self.ctx()
+                .documents
+                .claim(&self.alpha, id, revision, now, now.plus_seconds(90))
+                .await
+        };
         again(claim).await.expect("a claim")
     }
 
     /// A document that waits for its commit.
     pub(crate) async fn extracted(&self, container: &ContainerId, text: &str) -> Document {
-        let document = self.extracted_from(&self.accepted(container, text).await).await;
+        let document = self
+            .extracted_from(&self.accepted(container, text).await)
+            .await;
         let now = self.now();
-        let recorded =
-            again(async || self.ctx().documents.record_extracted(&self.alpha, &document, now).await).await;
+        let recorded = again(async || {
+            self.ctx()
+                .documents
+                .record_extracted(&self.alpha, &document, now)
+                .await
+        })
+        .await;
         assert!(recorded.expect("a record"), "nobody else changes it");
         self.record(&document.id).await.expect("the record")
     }
@@ -150,9 +195,14 @@ impl Setting {
     /// The document with a pack that is stored, as a worker has it before it records that.
     pub(crate) async fn extracted_from(&self, document: &Document) -> Document {
         let (path, bytes) = (document.pack_path(), Bytes::from_static(b"a pack"));
-        let pack = again(async || self.ctx().blobs.put(&self.alpha, &path, bytes.clone()).await)
-            .await
-            .expect("a blob");
+        let pack = again(async || {
+            self.ctx()
+                .blobs
+                .put(&self.alpha, &path, bytes.clone())
+                .await
+        })
+        .await
+        .expect("a blob");
         let extracted = Extracted {
             revision: document.revision.clone(),
             pack,
@@ -160,7 +210,10 @@ impl Setting {
             learned: None,
             authorship: None,
         };
-        Document { extracted: Some(extracted), ..document.clone() }
+        Document {
+            extracted: Some(extracted),
+            ..document.clone()
+        }
     }
 
     /// Commits, whatever is lost on the way: a commit that did not answer either happened or did not.
@@ -171,8 +224,16 @@ impl Setting {
         changes: &[Change],
     ) -> Committed {
         loop {
-            let head = IndexHead { seq: expected, ..self.head(container).await };
-            match self.ctx().index.commit(&self.alpha, container, &head, changes, self.now()).await {
+            let head = IndexHead {
+                seq: expected,
+                ..self.head(container).await
+            };
+            match self
+                .ctx()
+                .index
+                .commit(&self.alpha, container, &head, changes, self.now())
+                .await
+            {
                 Ok(committed) => return committed,
                 Err(PortError::Unavailable(_)) if self.head(container).await.seq > expected => {
                     // Nobody else commits in these tests, so it was this one.
@@ -186,14 +247,21 @@ impl Setting {
 
     /// The index's head.
     pub(crate) async fn head(&self, container: &ContainerId) -> IndexHead {
-        again(async || self.ctx().index.head(&self.alpha, container).await).await.expect("a head")
+        again(async || self.ctx().index.head(&self.alpha, container).await)
+            .await
+            .expect("a head")
     }
 
     /// A document that search serves.
     pub(crate) async fn served(&self, container: &ContainerId, text: &str) -> Document {
         let document = self.extracted(container, text).await;
         let seq = self.head(container).await.seq;
-        self.commit(container, seq, &[Change::Publish(Box::new(document.clone()))]).await;
+        self.commit(
+            container,
+            seq,
+            &[Change::Publish(Box::new(document.clone()))],
+        )
+        .await;
         self.record(&document.id).await.expect("the record")
     }
 }

@@ -14,12 +14,22 @@ promises!(
 );
 
 fn settings(version: u64, size: u32) -> Settings {
-    let bucket = Bucket { key: "food".into(), description: format!("Meals, \"{size}\" – 食") };
-    Settings { version, chunk_size: Some(size), profile_buckets: Some(vec![bucket]), ..Settings::default() }
+    let bucket = Bucket {
+        key: "food".into(),
+        description: format!("Meals, \"{size}\" – 食"),
+    };
+    Settings {
+        version,
+        chunk_size: Some(size),
+        profile_buckets: Some(vec![bucket]),
+        ..Settings::default()
+    }
 }
 
 async fn get(setting: &Setting, tenant: &Tenant) -> Settings {
-    again(async || setting.ctx().settings.get(tenant).await).await.expect("settings")
+    again(async || setting.ctx().settings.get(tenant).await)
+        .await
+        .expect("settings")
 }
 
 async fn put(setting: &Setting, new: &Settings) -> PortResult<()> {
@@ -32,24 +42,47 @@ fn is_conflict(result: &PortResult<()>) -> bool {
 
 async fn settings_are_the_default_until_they_are_set(setting: &Setting) {
     assert_eq!(get(setting, &setting.alpha).await, Settings::default());
-    put(setting, &settings(1, 500)).await.expect("the first settings");
+    put(setting, &settings(1, 500))
+        .await
+        .expect("the first settings");
     assert_eq!(get(setting, &setting.alpha).await, settings(1, 500));
-    assert_eq!(get(setting, &setting.beta).await, Settings::default(), "another organization has its own");
-    let cleared = Settings { version: 2, ..Settings::default() };
+    assert_eq!(
+        get(setting, &setting.beta).await,
+        Settings::default(),
+        "another organization has its own"
+    );
+    let cleared = Settings {
+        version: 2,
+        ..Settings::default()
+    };
     put(setting, &cleared).await.expect("the next settings");
     assert_eq!(get(setting, &setting.alpha).await, cleared);
 }
 
 async fn settings_hold_only_over_the_version_before(setting: &Setting) {
-    assert!(is_conflict(&put(setting, &settings(2, 500)).await), "there is no version before");
-    put(setting, &settings(1, 500)).await.expect("the first settings");
-    put(setting, &settings(1, 500)).await.expect("our own write again");
+    assert!(
+        is_conflict(&put(setting, &settings(2, 500)).await),
+        "there is no version before"
+    );
+    put(setting, &settings(1, 500))
+        .await
+        .expect("the first settings");
+    put(setting, &settings(1, 500))
+        .await
+        .expect("our own write again");
     for (version, size) in [(1, 600), (3, 600), (7, 600)] {
-        assert!(is_conflict(&put(setting, &settings(version, size)).await), "{version}");
+        assert!(
+            is_conflict(&put(setting, &settings(version, size)).await),
+            "{version}"
+        );
     }
     assert_eq!(get(setting, &setting.alpha).await, settings(1, 500));
-    put(setting, &settings(2, 600)).await.expect("the next settings");
-    put(setting, &settings(2, 600)).await.expect("our own write again");
+    put(setting, &settings(2, 600))
+        .await
+        .expect("the next settings");
+    put(setting, &settings(2, 600))
+        .await
+        .expect("our own write again");
     assert!(is_conflict(&put(setting, &settings(2, 500)).await));
     assert_eq!(get(setting, &setting.alpha).await, settings(2, 600));
 }

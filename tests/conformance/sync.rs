@@ -8,11 +8,25 @@ use crate::setting::{Setting, again};
 
 /// Ids that are hard to keep apart: some are the beginnings of others, some hold what keys are made of.
 pub(crate) fn hard_ids() -> Vec<String> {
-    let mut ids: Vec<String> =
-        ["#", "##", "1#a", "a", "a#", "a#b", "a/b", "a%23", "ä", "a b", "ab", "~", "秘密", "🙂#🙂"]
-            .iter()
-            .map(|id| (*id).to_owned())
-            .collect();
+    let mut ids: Vec<String> = [
+        "#",
+        "##",
+        "1#a",
+        "a",
+        "a#",
+        "a#b",
+        "a/b",
+        "a%23",
+        "ä",
+        "a b",
+        "ab",
+        "~",
+        "秘密",
+        "🙂#🙂",
+    ]
+    .iter()
+    .map(|id| (*id).to_owned())
+    .collect();
     ids.push("x".repeat(300));
     ids.push("#".repeat(300));
     ids.push("ö".repeat(150));
@@ -60,7 +74,13 @@ pub(crate) fn change(old: &Node, new: &Node) -> SyncWrite {
 
 /// A write of something that waits.
 pub(crate) fn wait(queue: Queue, key: &str, value: &str) -> SyncWrite {
-    SyncWrite::Enqueue(queue, QueueEntry { key: key.into(), value: value.into() })
+    SyncWrite::Enqueue(
+        queue,
+        QueueEntry {
+            key: key.into(),
+            value: value.into(),
+        },
+    )
 }
 
 /// A run that ended well.
@@ -90,13 +110,24 @@ pub(crate) struct Known<'a> {
 impl<'a> Known<'a> {
     /// A new connection of the first organization.
     pub(crate) fn fresh(setting: &'a Setting) -> Self {
-        Self { setting, tenant: setting.alpha.clone(), of: ConnectionId::random() }
+        Self {
+            setting,
+            tenant: setting.alpha.clone(),
+            of: ConnectionId::random(),
+        }
     }
 
     /// The connection of this id in the other organization, and another one of the same.
     pub(crate) fn neighbours(&self) -> [Self; 2] {
         let (setting, of) = (self.setting, self.of.clone());
-        [Self { tenant: setting.beta.clone(), setting, of }, Self::fresh(setting)]
+        [
+            Self {
+                tenant: setting.beta.clone(),
+                setting,
+                of,
+            },
+            Self::fresh(setting),
+        ]
     }
 
     pub(crate) fn store(&self) -> &dyn SyncStore {
@@ -104,12 +135,18 @@ impl<'a> Known<'a> {
     }
 
     pub(crate) async fn state(&self) -> SyncState {
-        again(async || self.store().state(&self.tenant, &self.of).await).await.expect("a state")
+        again(async || self.store().state(&self.tenant, &self.of).await)
+            .await
+            .expect("a state")
     }
 
     /// Commits once; where whole calls are lost, a call is made again, and what it finds may be its own.
     pub(crate) async fn commit(&self, writes: &[SyncWrite], next: &SyncState) -> bool {
-        let call = async || self.store().commit(&self.tenant, &self.of, writes, next).await;
+        let call = async || {
+            self.store()
+                .commit(&self.tenant, &self.of, writes, next)
+                .await
+        };
         let done = again(call).await.expect("an answer");
         done || !self.setting.is_calm() && self.state().await == *next
     }
@@ -118,11 +155,16 @@ impl<'a> Known<'a> {
     pub(crate) async fn step(&self, writes: &[SyncWrite]) {
         let mut next = self.state().await;
         next.step += 1;
-        assert!(self.commit(writes, &next).await, "nobody else does anything");
+        assert!(
+            self.commit(writes, &next).await,
+            "nobody else does anything"
+        );
     }
 
     pub(crate) async fn nodes(&self, ids: &[String]) -> Vec<Option<Node>> {
-        again(async || self.store().nodes(&self.tenant, &self.of, ids).await).await.expect("nodes")
+        again(async || self.store().nodes(&self.tenant, &self.of, ids).await)
+            .await
+            .expect("nodes")
     }
 
     /// All nodes, in pages of this many.
@@ -130,7 +172,11 @@ impl<'a> Known<'a> {
         let mut all: Vec<Node> = Vec::new();
         loop {
             let after = all.last().map(|node| node.id.clone());
-            let page = async || self.store().page(&self.tenant, &self.of, after.as_deref(), limit).await;
+            let page = async || {
+                self.store()
+                    .page(&self.tenant, &self.of, after.as_deref(), limit)
+                    .await
+            };
             let page = again(page).await.expect("a page");
             assert!(page.len() <= limit);
             let is_last = page.len() < limit;
@@ -145,8 +191,11 @@ impl<'a> Known<'a> {
     pub(crate) async fn children(&self, folder: &str, limit: usize) -> Vec<String> {
         let (mut all, mut after) = (Vec::new(), None::<String>);
         loop {
-            let page =
-                async || self.store().children(&self.tenant, &self.of, folder, after.as_deref(), limit).await;
+            let page = async || {
+                self.store()
+                    .children(&self.tenant, &self.of, folder, after.as_deref(), limit)
+                    .await
+            };
             let (page, next) = again(page).await.expect("a page");
             assert!(page.len() <= limit);
             all.extend(page.into_iter().map(|node| node.id));
@@ -156,8 +205,17 @@ impl<'a> Known<'a> {
     }
 
     pub(crate) async fn shortcuts(&self, target: &str, limit: usize) -> Vec<String> {
-        let call = async || self.store().shortcuts(&self.tenant, &self.of, target, limit).await;
-        again(call).await.expect("shortcuts").into_iter().map(|node| node.id).collect()
+        let call = async || {
+            self.store()
+                .shortcuts(&self.tenant, &self.of, target, limit)
+                .await
+        };
+        again(call)
+            .await
+            .expect("shortcuts")
+            .into_iter()
+            .map(|node| node.id)
+            .collect()
     }
 
     /// Everything in a queue, in pages of this many.
@@ -165,8 +223,11 @@ impl<'a> Known<'a> {
         let mut all: Vec<QueueEntry> = Vec::new();
         loop {
             let after = all.last().map(|entry| entry.key.clone());
-            let page =
-                async || self.store().waiting(&self.tenant, &self.of, queue, after.as_deref(), limit).await;
+            let page = async || {
+                self.store()
+                    .waiting(&self.tenant, &self.of, queue, after.as_deref(), limit)
+                    .await
+            };
             let page = again(page).await.expect("a page");
             assert!(page.len() <= limit);
             let is_last = page.len() < limit;
@@ -179,7 +240,12 @@ impl<'a> Known<'a> {
 
     pub(crate) async fn runs(&self, limit: usize) -> Vec<u64> {
         let call = async || self.store().runs(&self.tenant, &self.of, limit).await;
-        again(call).await.expect("runs").into_iter().map(|run| run.number).collect()
+        again(call)
+            .await
+            .expect("runs")
+            .into_iter()
+            .map(|run| run.number)
+            .collect()
     }
 
     pub(crate) async fn erase(&self, limit: usize) -> bool {

@@ -27,9 +27,19 @@ async fn nodes_are_read_by_id_and_in_pages(setting: &Setting) {
         found.sort_by(|a, b| a.id.cmp(&b.id));
         assert_eq!(found, all, "in pages of {limit}");
     }
-    let asked: Vec<String> =
-        ["nobody".into(), all[3].id.clone(), all[0].id.clone(), all[3].id.clone()].into();
-    let wanted = [None, Some(all[3].clone()), Some(all[0].clone()), Some(all[3].clone())];
+    let asked: Vec<String> = [
+        "nobody".into(),
+        all[3].id.clone(),
+        all[0].id.clone(),
+        all[3].id.clone(),
+    ]
+    .into();
+    let wanted = [
+        None,
+        Some(all[3].clone()),
+        Some(all[0].clone()),
+        Some(all[3].clone()),
+    ];
     assert_eq!(known.nodes(&asked).await, wanted);
     for other in known.neighbours() {
         assert!(other.pages(10).await.is_empty());
@@ -48,10 +58,15 @@ async fn whatever_ids_are_made_of_they_stay_apart(setting: &Setting) {
         made.target = Some(next(i));
         add(&made)
     };
-    known.step(&ids.iter().enumerate().map(make).collect::<Vec<_>>()).await;
+    known
+        .step(&ids.iter().enumerate().map(make).collect::<Vec<_>>())
+        .await;
     for (i, id) in ids.iter().enumerate() {
         assert_eq!(known.children(&next(i), 10).await, std::slice::from_ref(id));
-        assert_eq!(known.shortcuts(&next(i), 10).await, std::slice::from_ref(id));
+        assert_eq!(
+            known.shortcuts(&next(i), 10).await,
+            std::slice::from_ref(id)
+        );
     }
     for of in ["", "a#b#", "2#a#", "x"] {
         assert!(known.children(of, 10).await.is_empty(), "{of}");
@@ -61,34 +76,67 @@ async fn whatever_ids_are_made_of_they_stay_apart(setting: &Setting) {
 
 async fn a_folder_finds_what_lies_in_it_after_moves(setting: &Setting) {
     let known = Known::fresh(setting);
-    let all: Vec<_> = (0..25).map(|i| node(&format!("f{i:02}"), Some("a"))).collect();
+    let all: Vec<_> = (0..25)
+        .map(|i| node(&format!("f{i:02}"), Some("a")))
+        .collect();
     known.step(&all.iter().map(add).collect::<Vec<_>>()).await;
     let ids = |nodes: &[domain::connection::Node]| -> Vec<String> {
         nodes.iter().map(|node| node.id.clone()).collect()
     };
     for limit in [1, 7, 25, 100] {
-        assert_eq!(known.children("a", limit).await, ids(&all), "in pages of {limit}");
+        assert_eq!(
+            known.children("a", limit).await,
+            ids(&all),
+            "in pages of {limit}"
+        );
     }
     let moved = |node: &domain::connection::Node, parent: Option<&str>| {
         let mut moved = node.clone();
         moved.parent = parent.map(str::to_owned);
         moved
     };
-    let mut writes: Vec<_> = all[..10].iter().map(|node| change(node, &moved(node, Some("b")))).collect();
-    writes.extend(all[10..15].iter().map(|node| change(node, &moved(node, None))));
-    writes.extend(all[15..20].iter().map(|node| SyncWrite::Forget(Box::new(node.clone()))));
+    let mut writes: Vec<_> = all[..10]
+        .iter()
+        .map(|node| change(node, &moved(node, Some("b"))))
+        .collect();
+    writes.extend(
+        all[10..15]
+            .iter()
+            .map(|node| change(node, &moved(node, None))),
+    );
+    writes.extend(
+        all[15..20]
+            .iter()
+            .map(|node| SyncWrite::Forget(Box::new(node.clone()))),
+    );
     // The same place, something else changed.
-    let renamed: Vec<_> =
-        all[20..].iter().map(|node| domain::connection::Node { seen: 9, ..node.clone() }).collect();
-    writes.extend(all[20..].iter().zip(&renamed).map(|(old, new)| change(old, new)));
+    let renamed: Vec<_> = all[20..]
+        .iter()
+        .map(|node| domain::connection::Node {
+            seen: 9,
+            ..node.clone()
+        })
+        .collect();
+    writes.extend(
+        all[20..]
+            .iter()
+            .zip(&renamed)
+            .map(|(old, new)| change(old, new)),
+    );
     known.step(&writes).await;
     assert_eq!(known.children("b", 4).await, ids(&all[..10]));
     assert_eq!(known.children("a", 4).await, ids(&all[20..]));
-    assert_eq!(known.nodes(&ids(&all[20..])).await, renamed.into_iter().map(Some).collect::<Vec<_>>());
+    assert_eq!(
+        known.nodes(&ids(&all[20..])).await,
+        renamed.into_iter().map(Some).collect::<Vec<_>>()
+    );
     assert_eq!(known.pages(100).await.len(), 20);
     assert_eq!(known.nodes(&ids(&all[15..16])).await, [None]);
     // And back again.
-    let back: Vec<_> = all[..10].iter().map(|node| change(&moved(node, Some("b")), node)).collect();
+    let back: Vec<_> = all[..10]
+        .iter()
+        .map(|node| change(&moved(node, Some("b")), node))
+        .collect();
     known.step(&back).await;
     assert!(known.children("b", 4).await.is_empty());
     assert_eq!(known.children("a", 4).await.len(), 15);
@@ -101,7 +149,9 @@ async fn an_item_finds_the_shortcuts_that_lead_to_it(setting: &Setting) {
         made.target = target.map(str::to_owned);
         made
     };
-    let all: Vec<_> = (0..9).map(|i| shortcut(&format!("s{i}"), Some("one"))).collect();
+    let all: Vec<_> = (0..9)
+        .map(|i| shortcut(&format!("s{i}"), Some("one")))
+        .collect();
     known.step(&all.iter().map(add).collect::<Vec<_>>()).await;
     assert_eq!(known.shortcuts("one", 100).await.len(), 9);
     assert_eq!(known.shortcuts("one", 4).await, ["s0", "s1", "s2", "s3"]);
@@ -113,7 +163,11 @@ async fn an_item_finds_the_shortcuts_that_lead_to_it(setting: &Setting) {
     known.step(&writes).await;
     assert_eq!(known.shortcuts("one", 3).await, ["s3", "s4", "s5"]);
     assert_eq!(known.shortcuts("two", 3).await, ["s0"]);
-    assert_eq!(known.children("a", 100).await.len(), 8, "where they lie is another matter");
+    assert_eq!(
+        known.children("a", 100).await.len(),
+        8,
+        "where they lie is another matter"
+    );
 }
 
 async fn of_several_writes_about_a_node_the_last_one_counts(setting: &Setting) {
@@ -125,12 +179,40 @@ async fn of_several_writes_about_a_node_the_last_one_counts(setting: &Setting) {
         (None, vec![add(&at_a), add(&at_b)], Some("b")),
         (None, vec![add(&at_a), forget(at_a.clone())], None),
         (None, vec![add(&at_a), add(&at_b), add(&at_a)], Some("a")),
-        (Some(&at_a), vec![change(&at_a, &at_b), change(&at_a, &at_a)], Some("a")),
-        (Some(&at_a), vec![change(&at_a, &at_a), change(&at_a, &at_b)], Some("b")),
-        (Some(&at_a), vec![forget(at_a.clone()), add(&at_a)], Some("a")),
-        (Some(&at_a), vec![forget(at_a.clone()), add(&at_b)], Some("b")),
-        (Some(&at_a), vec![change(&at_a, &at_b), forget(at_a.clone())], None),
-        (Some(&at_a), vec![change(&at_a, &at_b), change(&at_b, &at_a), change(&at_a, &at_b)], Some("b")),
+        (
+            Some(&at_a),
+            vec![change(&at_a, &at_b), change(&at_a, &at_a)],
+            Some("a"),
+        ),
+        (
+            Some(&at_a),
+            vec![change(&at_a, &at_a), change(&at_a, &at_b)],
+            Some("b"),
+        ),
+        (
+            Some(&at_a),
+            vec![forget(at_a.clone()), add(&at_a)],
+            Some("a"),
+        ),
+        (
+            Some(&at_a),
+            vec![forget(at_a.clone()), add(&at_b)],
+            Some("b"),
+        ),
+        (
+            Some(&at_a),
+            vec![change(&at_a, &at_b), forget(at_a.clone())],
+            None,
+        ),
+        (
+            Some(&at_a),
+            vec![
+                change(&at_a, &at_b),
+                change(&at_b, &at_a),
+                change(&at_a, &at_b),
+            ],
+            Some("b"),
+        ),
     ];
     for (i, (before, writes, wanted)) in table.into_iter().enumerate() {
         if let Some(before) = before {
@@ -138,12 +220,22 @@ async fn of_several_writes_about_a_node_the_last_one_counts(setting: &Setting) {
         }
         known.step(&writes).await;
         let stored = known.nodes(&["f".into()]).await.remove(0);
-        assert_eq!(stored.as_ref().and_then(|node| node.parent.as_deref()), wanted, "row {i}");
+        assert_eq!(
+            stored.as_ref().and_then(|node| node.parent.as_deref()),
+            wanted,
+            "row {i}"
+        );
         for folder in ["a", "b"] {
             let found = known.children(folder, 10).await;
-            assert_eq!(!found.is_empty(), wanted == Some(folder), "row {i}, folder {folder}");
+            assert_eq!(
+                !found.is_empty(),
+                wanted == Some(folder),
+                "row {i}, folder {folder}"
+            );
         }
-        known.step(&stored.map(forget).into_iter().collect::<Vec<_>>()).await;
+        known
+            .step(&stored.map(forget).into_iter().collect::<Vec<_>>())
+            .await;
     }
 }
 
@@ -154,7 +246,9 @@ async fn a_hint_that_is_no_longer_true_is_not_followed(setting: &Setting) {
         made.target = Some(target.into());
         made
     };
-    known.step(&[add(&shortcut("one", "a")), add(&node("g", Some("a")))]).await;
+    known
+        .step(&[add(&shortcut("one", "a")), add(&node("g", Some("a")))])
+        .await;
     // A write that does not say what was known leaves hints behind.
     known.step(&[add(&shortcut("two", "b"))]).await;
     assert_eq!(known.children("a", 1).await, ["g"]);

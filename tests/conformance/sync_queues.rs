@@ -19,16 +19,33 @@ const QUEUES: [Queue; 3] = [Queue::Walk, Queue::Fetch, Queue::Leave];
 
 async fn what_waits_comes_in_the_order_of_its_keys(setting: &Setting) {
     let known = Known::fresh(setting);
-    let keys: Vec<String> = (0..40).map(|i| format!("{}#{:05}#k{i}", i % 2, 999 - i)).collect();
-    known.step(&keys.iter().map(|key| wait(Queue::Fetch, key, "{}")).collect::<Vec<_>>()).await;
+    let keys: Vec<String> = (0..40)
+        .map(|i| format!("{}#{:05}#k{i}", i % 2, 999 - i))
+        .collect();
+    known
+        .step(
+            &keys
+                .iter()
+                .map(|key| wait(Queue::Fetch, key, "{}"))
+                .collect::<Vec<_>>(),
+        )
+        .await;
     let mut wanted = keys.clone();
     wanted.sort();
     for limit in [1, 7, 40, 100] {
-        let found: Vec<_> = known.waiting(Queue::Fetch, limit).await.into_iter().map(|one| one.key).collect();
+        let found: Vec<_> = known
+            .waiting(Queue::Fetch, limit)
+            .await
+            .into_iter()
+            .map(|one| one.key)
+            .collect();
         assert_eq!(found, wanted, "in pages of {limit}");
     }
     for queue in [Queue::Walk, Queue::Leave] {
-        assert!(known.waiting(queue, 10).await.is_empty(), "each queue is its own");
+        assert!(
+            known.waiting(queue, 10).await.is_empty(),
+            "each queue is its own"
+        );
     }
     for other in known.neighbours() {
         assert!(other.waiting(Queue::Fetch, 10).await.is_empty());
@@ -36,10 +53,21 @@ async fn what_waits_comes_in_the_order_of_its_keys(setting: &Setting) {
     // Some go, one is replaced, and of several writes about one key the last one counts.
     let dequeue = |key: &str| SyncWrite::Dequeue(Queue::Fetch, key.to_owned());
     let mut writes: Vec<_> = wanted[..38].iter().map(|key| dequeue(key)).collect();
-    writes.extend([dequeue("never there"), wait(Queue::Fetch, &wanted[38], "new"), dequeue(&wanted[39])]);
-    writes.extend([wait(Queue::Fetch, &wanted[39], "x"), wait(Queue::Fetch, "y", ""), dequeue("y")]);
+    writes.extend([
+        dequeue("never there"),
+        wait(Queue::Fetch, &wanted[38], "new"),
+        dequeue(&wanted[39]),
+    ]);
+    writes.extend([
+        wait(Queue::Fetch, &wanted[39], "x"),
+        wait(Queue::Fetch, "y", ""),
+        dequeue("y"),
+    ]);
     known.step(&writes).await;
-    let entry = |key: &str, value: &str| QueueEntry { key: key.into(), value: value.into() };
+    let entry = |key: &str, value: &str| QueueEntry {
+        key: key.into(),
+        value: value.into(),
+    };
     let left = [entry(&wanted[38], "new"), entry(&wanted[39], "x")];
     assert_eq!(known.waiting(Queue::Fetch, 10).await, left);
 }
@@ -47,22 +75,41 @@ async fn what_waits_comes_in_the_order_of_its_keys(setting: &Setting) {
 async fn whatever_keys_are_made_of_they_stay_apart(setting: &Setting) {
     let known = Known::fresh(setting);
     let keys = hard_ids();
-    let enqueue = |queue: Queue| keys.iter().map(move |key| wait(queue, key, &format!("{queue:?}{key}")));
-    known.step(&QUEUES.into_iter().flat_map(enqueue).collect::<Vec<_>>()).await;
+    let enqueue = |queue: Queue| {
+        keys.iter()
+            .map(move |key| wait(queue, key, &format!("{queue:?}{key}")))
+    };
+    known
+        .step(&QUEUES.into_iter().flat_map(enqueue).collect::<Vec<_>>())
+        .await;
     for queue in QUEUES {
-        let wanted = |key: &String| QueueEntry { key: key.clone(), value: format!("{queue:?}{key}") };
+        let wanted = |key: &String| QueueEntry {
+            key: key.clone(),
+            value: format!("{queue:?}{key}"),
+        };
         let mut found = known.waiting(queue, 4).await;
         found.sort_by(|a, b| a.key.cmp(&b.key));
         assert_eq!(found, keys.iter().map(wanted).collect::<Vec<_>>());
         let asked = [&keys[2..5], &["none".to_owned()], &keys[..1]].concat();
-        let waits = async || known.store().waits(&known.tenant, &known.of, queue, &asked).await;
+        let waits = async || {
+            known
+                .store()
+                .waits(&known.tenant, &known.of, queue, &asked)
+                .await
+        };
         let mut answer: Vec<_> = asked.iter().map(|key| Some(wanted(key))).collect();
         answer[3] = None;
         assert_eq!(again(waits).await.expect("what waits"), answer);
     }
-    known.step(&[SyncWrite::Dequeue(Queue::Walk, keys[0].clone())]).await;
-    let counts: Vec<usize> =
-        join_all(QUEUES.iter().map(async |queue| known.waiting(*queue, 100).await.len())).await;
+    known
+        .step(&[SyncWrite::Dequeue(Queue::Walk, keys[0].clone())])
+        .await;
+    let counts: Vec<usize> = join_all(
+        QUEUES
+            .iter()
+            .map(async |queue| known.waiting(*queue, 100).await.len()),
+    )
+    .await;
     assert_eq!(counts, [keys.len() - 1, keys.len(), keys.len()]);
 }
 
@@ -83,14 +130,27 @@ async fn the_newest_runs_are_kept(setting: &Setting) {
 
 async fn a_selection_holds_only_over_the_one_before(setting: &Setting) {
     let known = Known::fresh(setting);
-    let selected = |id: &str| Selected { id: id.into(), name: "Örter".into(), folder: true, drive: None };
-    let of = |rev: u64, ids: &[&str]| Selection { rev, items: ids.iter().map(|id| selected(id)).collect() };
+    let selected = |id: &str| Selected {
+        id: id.into(),
+        name: "Örter".into(),
+        folder: true,
+        drive: None,
+    };
+    let of = |rev: u64, ids: &[&str]| Selection {
+        rev,
+        items: ids.iter().map(|id| selected(id)).collect(),
+    };
     let get = async |known: &Known<'_>| {
         let call = async || known.store().selection(&known.tenant, &known.of).await;
         again(call).await.expect("a selection")
     };
     let select = async |selection: &Selection| {
-        let call = async || known.store().select(&known.tenant, &known.of, selection).await;
+        let call = async || {
+            known
+                .store()
+                .select(&known.tenant, &known.of, selection)
+                .await
+        };
         let held = again(call).await.expect("an answer");
         held || !setting.is_calm() && get(&known).await == *selection
     };
@@ -106,10 +166,17 @@ async fn a_selection_holds_only_over_the_one_before(setting: &Setting) {
     let all: Vec<Selection> = names.iter().map(|name| of(3, &[name])).collect();
     let held = join_all(all.iter().map(|one| select(one))).await;
     let stored = get(&known).await;
-    assert!(all.iter().zip(held).all(|(one, held)| held == (*one == stored)));
+    assert!(
+        all.iter()
+            .zip(held)
+            .all(|(one, held)| held == (*one == stored))
+    );
     for other in known.neighbours() {
         assert_eq!(get(&other).await, Selection::default());
     }
     assert!(known.pages(10).await.is_empty(), "a selection is no node");
-    assert_eq!(known.state().await, domain::connection::SyncState::default());
+    assert_eq!(
+        known.state().await,
+        domain::connection::SyncState::default()
+    );
 }

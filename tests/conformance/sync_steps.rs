@@ -20,7 +20,15 @@ promises!(
 );
 
 fn state(step: u64, documents: u64) -> SyncState {
-    SyncState { step, documents, phase: Some(Phase::Scan { feed: None, page: None }), ..SyncState::default() }
+    SyncState {
+        step,
+        documents,
+        phase: Some(Phase::Scan {
+            feed: None,
+            page: None,
+        }),
+        ..SyncState::default()
+    }
 }
 
 async fn a_step_holds_only_over_the_one_before(setting: &Setting) {
@@ -28,7 +36,10 @@ async fn a_step_holds_only_over_the_one_before(setting: &Setting) {
     assert_eq!(known.state().await, SyncState::default());
     let wait_for = |key: &str| [wait(Queue::Walk, key, "")];
     for writes in [&[][..], &wait_for("late")] {
-        assert!(!known.commit(writes, &state(2, 0)).await, "there is nothing before it");
+        assert!(
+            !known.commit(writes, &state(2, 0)).await,
+            "there is nothing before it"
+        );
     }
     assert!(known.commit(&[], &state(1, 1)).await, "without writes");
     assert!(known.commit(&wait_for("a"), &state(2, 2)).await);
@@ -37,11 +48,18 @@ async fn a_step_holds_only_over_the_one_before(setting: &Setting) {
         assert!(!known.commit(&[], &late).await);
     }
     if setting.is_calm() {
-        assert!(!known.commit(&wait_for("late"), &state(2, 2)).await, "the same again is another step");
+        assert!(
+            !known.commit(&wait_for("late"), &state(2, 2)).await,
+            "the same again is another step"
+        );
         assert!(!known.commit(&[], &state(2, 2)).await);
     }
     assert_eq!(known.state().await, state(2, 2));
-    assert_eq!(known.waiting(Queue::Walk, 10).await.len(), 1, "nothing of what came late");
+    assert_eq!(
+        known.waiting(Queue::Walk, 10).await.len(),
+        1,
+        "nothing of what came late"
+    );
     for other in known.neighbours() {
         assert_eq!(other.state().await, SyncState::default());
         assert!(!other.commit(&[], &state(3, 0)).await);
@@ -52,16 +70,23 @@ async fn of_many_steps_at_the_same_time_one_holds(setting: &Setting) {
     let known = Known::fresh(setting);
     for step in 1..=4 {
         // Most of them have the same state, as workers do that begin in the same millisecond.
-        let writes: Vec<_> = (0..12).map(|i| [wait(Queue::Walk, &format!("{step}/{i}"), "")]).collect();
+        let writes: Vec<_> = (0..12)
+            .map(|i| [wait(Queue::Walk, &format!("{step}/{i}"), "")])
+            .collect();
         let states: Vec<_> = (0..12).map(|i| state(step, i / 8)).collect();
         let all = writes.iter().zip(&states);
         let held = join_all(all.map(|(writes, next)| known.commit(writes, next))).await;
         let waiting = known.waiting(Queue::Walk, 100).await;
-        let waiting: Vec<_> = waiting.iter().filter(|one| one.key.starts_with(&step.to_string())).collect();
+        let waiting: Vec<_> = waiting
+            .iter()
+            .filter(|one| one.key.starts_with(&step.to_string()))
+            .collect();
         assert_eq!(waiting.len(), 1, "{waiting:?}");
         if setting.is_calm() {
             let held: Vec<usize> = (0..12).filter(|i| held[*i]).collect();
-            let [held] = held.as_slice() else { panic!("{held:?}") };
+            let [held] = held.as_slice() else {
+                panic!("{held:?}")
+            };
             assert_eq!(waiting[0].key, format!("{step}/{held}"));
             assert_eq!(known.state().await, states[*held]);
         }
@@ -72,9 +97,16 @@ async fn of_many_steps_at_the_same_time_one_holds(setting: &Setting) {
 fn large(known_before: bool) -> Vec<SyncWrite> {
     let mut writes = Vec::new();
     for i in 0..120 {
-        let (old, new) = (node(&format!("f{i}"), Some("old")), node(&format!("f{i}"), Some("new")));
+        let (old, new) = (
+            node(&format!("f{i}"), Some("old")),
+            node(&format!("f{i}"), Some("new")),
+        );
         writes.push(wait(Queue::Fetch, &format!("{i:03}"), "1"));
-        writes.push(if known_before { change(&old, &new) } else { add(&old) });
+        writes.push(if known_before {
+            change(&old, &new)
+        } else {
+            add(&old)
+        });
     }
     writes
 }
@@ -98,7 +130,12 @@ async fn a_step_that_was_cut_off_is_made_again(setting: &Setting) {
     let known = Known::fresh(setting);
     known.step(&large(false)).await;
     let next = state(2, 5);
-    let call = async || known.store().commit(&known.tenant, &known.of, &large(true), &next).await;
+    let call = async || {
+        known
+            .store()
+            .commit(&known.tenant, &known.of, &large(true), &next)
+            .await
+    };
     let faults = &setting.app.faults;
     for sent in 0..10 {
         faults.crash_at(Some(faults.calls() + sent));
@@ -114,10 +151,17 @@ async fn a_step_that_was_cut_off_is_made_again(setting: &Setting) {
         }
         assert_eq!(known.state().await.step, 1, "the step has not happened");
         for i in 0..120 {
-            let found = known.nodes(&[format!("f{i}")]).await.remove(0).expect("a node");
+            let found = known
+                .nodes(&[format!("f{i}")])
+                .await
+                .remove(0)
+                .expect("a node");
             let parent = found.parent.expect("a folder");
             let children = known.children(&parent, 200).await;
-            assert!(children.contains(&found.id), "each node is found where it lies");
+            assert!(
+                children.contains(&found.id),
+                "each node is found where it lies"
+            );
         }
     }
     assert_eq!(known.state().await, next);
@@ -143,9 +187,19 @@ async fn a_state_may_be_large(setting: &Setting) {
     for i in 0..500 {
         let chain = (0..10).map(|above| id(i / 10 + above)).collect();
         let above = format!("/My Drive/{}", "Örter und Pläne/".repeat(8));
-        next.roots.insert(id(1000 + i), RootState { active: true, above, chain });
+        next.roots.insert(
+            id(1000 + i),
+            RootState {
+                active: true,
+                above,
+                chain,
+            },
+        );
     }
-    let feed = FeedState { cursor: Some("1234567".into()), ..FeedState::default() };
+    let feed = FeedState {
+        cursor: Some("1234567".into()),
+        ..FeedState::default()
+    };
     next.feeds.insert("user".into(), feed);
     assert!(known.commit(&large(false), &next).await);
     assert_eq!(known.state().await, next);
@@ -156,8 +210,12 @@ async fn all_is_erased_and_the_state_last(setting: &Setting) {
     assert!(!known.erase(10).await, "there is nothing");
     for one in std::iter::once(&known).chain(&known.neighbours()) {
         one.step(&large(false)).await;
-        one.step(&[SyncWrite::Run(Box::new(run(1))), wait(Queue::Walk, "w", ""), wait(Queue::Walk, "x", "")])
-            .await;
+        one.step(&[
+            SyncWrite::Run(Box::new(run(1))),
+            wait(Queue::Walk, "w", ""),
+            wait(Queue::Walk, "x", ""),
+        ])
+        .await;
     }
     let neighbours = known.neighbours();
     let other = &neighbours[0];
@@ -174,6 +232,13 @@ async fn all_is_erased_and_the_state_last(setting: &Setting) {
     assert!(known.pages(10).await.is_empty() && known.children("old", 10).await.is_empty());
     assert!(known.waiting(Queue::Fetch, 10).await.is_empty() && known.runs(10).await.is_empty());
     assert!(!known.erase(50).await);
-    assert!(!known.commit(&[], &state(3, 0)).await, "whoever comes late finds no step of theirs");
-    assert_eq!(other.pages(1000).await.len(), 120, "another organization's is its own");
+    assert!(
+        !known.commit(&[], &state(3, 0)).await,
+        "whoever comes late finds no step of theirs"
+    );
+    assert_eq!(
+        other.pages(1000).await.len(),
+        120,
+        "another organization's is its own"
+    );
 }

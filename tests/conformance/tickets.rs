@@ -19,11 +19,15 @@ async fn issue(setting: &Setting, kind: &str, digest: &str, text: &str, until: T
 }
 
 async fn look(setting: &Setting, kind: &str, digest: &str, now: Timestamp) -> Option<String> {
-    again(async || setting.ctx().tickets.look(kind, digest, now).await).await.expect("an answer")
+    again(async || setting.ctx().tickets.look(kind, digest, now).await)
+        .await
+        .expect("an answer")
 }
 
 async fn redeem(setting: &Setting, kind: &str, digest: &str, now: Timestamp) -> Option<String> {
-    again(async || setting.ctx().tickets.redeem(kind, digest, now).await).await.expect("an answer")
+    again(async || setting.ctx().tickets.redeem(kind, digest, now).await)
+        .await
+        .expect("an answer")
 }
 
 /// Whether one of these redeemers got the ticket; where answers are lost, nobody may.
@@ -39,7 +43,10 @@ async fn a_ticket_may_be_looked_at_often_and_redeemed_once(setting: &Setting) {
     assert_eq!(redeem(setting, "link", "d1", now).await, None);
     issue(setting, "link", "d1", text, now.plus_seconds(60)).await;
     for _ in 0..3 {
-        assert_eq!(look(setting, "link", "d1", now).await.as_deref(), Some(text));
+        assert_eq!(
+            look(setting, "link", "d1", now).await.as_deref(),
+            Some(text)
+        );
     }
     let first = redeem(setting, "link", "d1", now).await;
     assert!(redeemed_once(setting, &[first], text));
@@ -47,7 +54,10 @@ async fn a_ticket_may_be_looked_at_often_and_redeemed_once(setting: &Setting) {
     assert_eq!(look(setting, "link", "d1", now).await, None);
     issue(setting, "link", "d1", "another", now.plus_seconds(60)).await;
     issue(setting, "link", "d1", "the last one", now.plus_seconds(60)).await;
-    assert_eq!(look(setting, "link", "d1", now).await.as_deref(), Some("the last one"));
+    assert_eq!(
+        look(setting, "link", "d1", now).await.as_deref(),
+        Some("the last one")
+    );
 }
 
 async fn of_many_who_redeem_a_ticket_one_gets_it(setting: &Setting) {
@@ -61,16 +71,26 @@ async fn of_many_who_redeem_a_ticket_one_gets_it(setting: &Setting) {
 }
 
 async fn a_ticket_ends_to_the_millisecond(setting: &Setting) {
-    let (until, last) = (Timestamp::from_millis(1_000_000_500), Timestamp::from_millis(1_000_000_499));
+    let (until, last) = (
+        Timestamp::from_millis(1_000_000_500),
+        Timestamp::from_millis(1_000_000_499),
+    );
     issue(setting, "picker", "d", "text", until).await;
-    assert_eq!(look(setting, "picker", "d", last).await.as_deref(), Some("text"));
+    assert_eq!(
+        look(setting, "picker", "d", last).await.as_deref(),
+        Some("text")
+    );
     for over in [until, until.plus_seconds(1)] {
         assert_eq!(look(setting, "picker", "d", over).await, None);
     }
     let got = redeem(setting, "picker", "d", last).await;
     assert!(redeemed_once(setting, &[got], "text"));
     issue(setting, "picker", "d", "text", until).await;
-    assert_eq!(redeem(setting, "picker", "d", until).await, None, "it has expired");
+    assert_eq!(
+        redeem(setting, "picker", "d", until).await,
+        None,
+        "it has expired"
+    );
 }
 
 async fn no_ticket_works_as_another_kind(setting: &Setting) {
@@ -85,7 +105,12 @@ async fn no_ticket_works_as_another_kind(setting: &Setting) {
         let got = redeem(setting, kind, "d", now).await;
         assert!(redeemed_once(setting, &[got], kind));
     }
-    assert_eq!(look(setting, "link", "other", now).await.as_deref(), Some("other"));
-    let keys = again(async || setting.ctx().keys.list(&setting.alpha).await).await.expect("a list");
+    assert_eq!(
+        look(setting, "link", "other", now).await.as_deref(),
+        Some("other")
+    );
+    let keys = again(async || setting.ctx().keys.list(&setting.alpha).await)
+        .await
+        .expect("a list");
     assert!(keys.is_empty(), "a ticket is no key");
 }

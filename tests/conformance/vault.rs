@@ -17,7 +17,9 @@ promises!(
 
 async fn put(setting: &Setting, tenant: &Tenant, name: &str, text: &str) {
     let secret = Secret::new(text);
-    again(async || setting.ctx().vault.put(tenant, name, &secret).await).await.expect("a stored secret");
+    again(async || setting.ctx().vault.put(tenant, name, &secret).await)
+        .await
+        .expect("a stored secret");
 }
 
 async fn try_get(setting: &Setting, tenant: &Tenant, name: &str) -> PortResult<Option<String>> {
@@ -34,7 +36,10 @@ async fn the_last_secret_under_a_name_is_read_back(setting: &Setting) {
     let largest = "k".repeat(4096);
     for text in ["a", "ä secret – 秘密", largest.as_str()] {
         put(setting, &setting.alpha, "drive", text).await;
-        assert_eq!(get(setting, &setting.alpha, "drive").await.as_deref(), Some(text));
+        assert_eq!(
+            get(setting, &setting.alpha, "drive").await.as_deref(),
+            Some(text)
+        );
     }
     for _ in 0..2 {
         let delete = async || setting.ctx().vault.delete(&setting.alpha, "drive").await;
@@ -52,21 +57,31 @@ async fn names_and_organizations_are_apart(setting: &Setting) {
             put(setting, tenant, name, &text(tenant, name)).await;
         }
     }
-    again(async || setting.ctx().vault.delete(&setting.beta, "drive").await).await.expect("a deleted secret");
+    again(async || setting.ctx().vault.delete(&setting.beta, "drive").await)
+        .await
+        .expect("a deleted secret");
     for tenant in tenants {
         for name in names {
             let gone = name == "drive" && tenant.org() == setting.beta.org();
-            assert_eq!(get(setting, tenant, name).await, (!gone).then(|| text(tenant, name)));
+            assert_eq!(
+                get(setting, tenant, name).await,
+                (!gone).then(|| text(tenant, name))
+            );
         }
     }
-    let keys = again(async || setting.ctx().keys.list(&setting.alpha).await).await.expect("a list");
+    let keys = again(async || setting.ctx().keys.list(&setting.alpha).await)
+        .await
+        .expect("a list");
     assert!(keys.is_empty(), "a secret is no key, whatever it is called");
 }
 
 /// A request to DynamoDB itself, past the adapters and past all faults.
 async fn dynamodb(setting: &Setting, operation: &str, body: Value) -> Value {
-    let request = http::Request::post("/").header("x-amz-target", format!("DynamoDB_20120810.{operation}"));
-    let request = request.body(Bytes::from(body.to_string())).expect("a request");
+    let request =
+        http::Request::post("/").header("x-amz-target", format!("DynamoDB_20120810.{operation}"));
+    let request = request
+        .body(Bytes::from(body.to_string()))
+        .expect("a request");
     let answer = setting.app.world.services.call(request).await;
     assert!(answer.status().is_success(), "{answer:?}");
     serde_json::from_slice(answer.body()).expect("JSON")
@@ -74,8 +89,15 @@ async fn dynamodb(setting: &Setting, operation: &str, body: Value) -> Value {
 
 /// The only item of the table of secrets, as it is stored.
 async fn stored(setting: &Setting) -> Value {
-    let found = dynamodb(setting, "Scan", json!({"TableName": setting.app.system.names.secrets})).await;
-    let [item] = found["Items"].as_array().expect("items").as_slice() else { panic!("one item: {found}") };
+    let found = dynamodb(
+        setting,
+        "Scan",
+        json!({"TableName": setting.app.system.names.secrets}),
+    )
+    .await;
+    let [item] = found["Items"].as_array().expect("items").as_slice() else {
+        panic!("one item: {found}")
+    };
     item.clone()
 }
 
@@ -88,7 +110,13 @@ async fn store(setting: &Setting, item: &Value, name: &str, value: Value) {
 }
 
 async fn what_is_stored_does_not_show_the_secret(setting: &Setting) {
-    put(setting, &setting.alpha, "drive", "words that nobody may read").await;
+    put(
+        setting,
+        &setting.alpha,
+        "drive",
+        "words that nobody may read",
+    )
+    .await;
     let item = stored(setting).await.to_string();
     // As it is, and as bytes are written in JSON.
     for text in ["nobody", "d29yZHMgdGhhdCBub2JvZHkgbWF5IHJlYWQ"] {
@@ -101,19 +129,35 @@ async fn a_secret_that_was_moved_or_changed_does_not_open(setting: &Setting) {
     put(setting, &setting.alpha, "drive", "secret").await;
     let item = stored(setting).await;
     let is_refused = async |tenant: &Tenant, name: &str| {
-        matches!(try_get(setting, tenant, name).await, Err(PortError::Corrupt(_)))
+        matches!(
+            try_get(setting, tenant, name).await,
+            Err(PortError::Corrupt(_))
+        )
     };
     store(setting, &item, "pk", json!({"S": "O#beta"})).await;
-    assert!(is_refused(&setting.beta, "drive").await, "of another organization");
+    assert!(
+        is_refused(&setting.beta, "drive").await,
+        "of another organization"
+    );
     store(setting, &item, "sk", json!({"S": "V#other"})).await;
     assert!(is_refused(&setting.alpha, "other").await, "of another name");
     let sealed = item["sealed"]["B"].as_str().expect("bytes");
     for at in [0, 2, 8, 20, 30] {
-        let other = if sealed.as_bytes()[at] == b'Q' { "R" } else { "Q" };
+        let other = if sealed.as_bytes()[at] == b'Q' {
+            "R"
+        } else {
+            "Q"
+        };
         let changed = format!("{}{other}{}", &sealed[..at], &sealed[at + 1..]);
         store(setting, &item, "sealed", json!({"B": changed})).await;
-        assert!(is_refused(&setting.alpha, "drive").await, "character {at} of {sealed}");
+        assert!(
+            is_refused(&setting.alpha, "drive").await,
+            "character {at} of {sealed}"
+        );
     }
     store(setting, &item, "sealed", item["sealed"].clone()).await;
-    assert_eq!(get(setting, &setting.alpha, "drive").await.as_deref(), Some("secret"));
+    assert_eq!(
+        get(setting, &setting.alpha, "drive").await.as_deref(),
+        Some("secret")
+    );
 }

@@ -56,7 +56,11 @@ impl Client {
     /// A connection to everything, synchronized once.
     pub(crate) async fn connect_all(&self) -> String {
         let body = json!({"containerTag": TAG, "metadata": {"syncScope": "full"}});
-        let (id, ..) = self.app.connect_drive(&self.key, &body).await.expect("permission");
+        let (id, ..) = self
+            .app
+            .connect_drive(&self.key, &body)
+            .await
+            .expect("permission");
         self.app.settle_connection(&self.key, &id).await;
         id
     }
@@ -64,7 +68,11 @@ impl Client {
     /// A connection to what is selected, synchronized once.
     pub(crate) async fn connect(&self, selected: &[&str]) -> String {
         let body = json!({"containerTag": TAG});
-        let (id, ..) = self.app.connect_drive(&self.key, &body).await.expect("permission");
+        let (id, ..) = self
+            .app
+            .connect_drive(&self.key, &body)
+            .await
+            .expect("permission");
         self.app.select(&self.key, &id, selected).await;
         self.app.settle_connection(&self.key, &id).await;
         id
@@ -93,8 +101,17 @@ impl Client {
             let id = text(&document["id"]);
             let full = self.get(&format!("/v3/documents/{id}")).await.body;
             let revision = full["latestRevision"].as_u64().expect("a number");
-            let one = Seen { id, title: text(&document["title"]), kind: text(&document["type"]), revision };
-            assert_eq!(seen.insert(text(&document["filepath"]), one), None, "twice: {document}");
+            let one = Seen {
+                id,
+                title: text(&document["title"]),
+                kind: text(&document["type"]),
+                revision,
+            };
+            assert_eq!(
+                seen.insert(text(&document["filepath"]), one),
+                None,
+                "twice: {document}"
+            );
         }
         seen
     }
@@ -106,6 +123,8 @@ impl Client {
     /// Whether search finds a text.
     pub(crate) async fn finds(&self, text: &str) -> bool {
         let body = json!({"q": text, "containerTag": TAG, "searchMode": "hybrid", "limit": 3});
-        self.post("/v4/search", body).await.body["results"].to_string().contains(text)
+        self.post("/v4/search", body).await.body["results"]
+            .to_string()
+            .contains(text)
     }
 }

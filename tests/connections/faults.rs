@@ -7,23 +7,37 @@ use testkit::{Browser, DRIVE_ACCOUNT};
 use crate::client::{Client, TAG};
 
 async fn refused(client: &Client) -> (Value, String) {
-    let made = client.post("/v3/connections/cloud-drive", json!({"containerTag": TAG})).await.body;
+    let made = client
+        .post("/v3/connections/cloud-drive", json!({"containerTag": TAG}))
+        .await
+        .body;
     let link = made["authLink"].as_str().expect("a link");
-    let shown = Browser::default().open(&client.app, link).await.expect("a page");
+    let shown = Browser::default()
+        .open(&client.app, link)
+        .await
+        .expect("a page");
     let id = made["id"].as_str().expect("an id");
-    (client.get(&format!("/v3/connections/{id}")).await.body, shown.text)
+    (
+        client.get(&format!("/v3/connections/{id}")).await.body,
+        shown.text,
+    )
 }
 
 #[tokio::test]
 async fn every_refusal_of_permission_is_told_apart() {
     let client = Client::new().await;
     let email = || DRIVE_ACCOUNT.to_owned();
-    for (consent, kind) in
-        [(Consent::Deny, "access_denied"), (Consent::Untick { email: email() }, "scope_denied")]
-    {
+    for (consent, kind) in [
+        (Consent::Deny, "access_denied"),
+        (Consent::Untick { email: email() }, "scope_denied"),
+    ] {
         client.drive.plan_consent(consent);
         let (told, page) = refused(&client).await;
-        assert_eq!((&told["status"], &told["errorKind"]), (&json!("pending_oauth"), &json!(kind)), "{told}");
+        assert_eq!(
+            (&told["status"], &told["errorKind"]),
+            (&json!("pending_oauth"), &json!(kind)),
+            "{told}"
+        );
         assert!(page.contains("<h1"), "a page for a person: {page}");
     }
     client.drive.without_refresh_token(1);
@@ -37,7 +51,10 @@ async fn every_refusal_of_permission_is_told_apart() {
 #[tokio::test]
 async fn an_answer_counts_once_and_in_the_browser_that_asked() {
     let client = Client::new().await;
-    let made = client.post("/v3/connections/cloud-drive", json!({"containerTag": TAG})).await.body;
+    let made = client
+        .post("/v3/connections/cloud-drive", json!({"containerTag": TAG}))
+        .await
+        .body;
     let link = made["authLink"].as_str().expect("a link");
     let mut browser = Browser::default();
     let mut url = link.to_owned();
@@ -45,7 +62,10 @@ async fn an_answer_counts_once_and_in_the_browser_that_asked() {
     let callback = loop {
         let shown = browser.get(&client.app, &url).await.expect("a page");
         let next = shown.location().or_else(|| {
-            let rest = shown.text.split("class=\"button primary\" href=\"").nth(1)?;
+            let rest = shown
+                .text
+                .split("class=\"button primary\" href=\"")
+                .nth(1)?;
             Some(rest.split('"').next()?.replace("&amp;", "&"))
         });
         url = next.expect("somewhere to go");
@@ -53,16 +73,30 @@ async fn an_answer_counts_once_and_in_the_browser_that_asked() {
             break url;
         }
     };
-    let stranger = Browser::default().get(&client.app, &callback).await.expect("a page");
+    let stranger = Browser::default()
+        .get(&client.app, &callback)
+        .await
+        .expect("a page");
     assert!(stranger.status.is_client_error(), "{}", stranger.status);
     let first = browser.get(&client.app, &callback).await.expect("a page");
-    assert_eq!(first.location().as_deref(), Some("http://recollect.test/picker"), "{}", first.text);
+    assert_eq!(
+        first.location().as_deref(),
+        Some("http://recollect.test/picker"),
+        "{}",
+        first.text
+    );
     let second = browser.get(&client.app, &callback).await.expect("a page");
     assert!(second.status.is_client_error(), "{}", second.status);
-    let wrong = browser.get(&client.app, &format!("{callback}x")).await.expect("a page");
+    let wrong = browser
+        .get(&client.app, &format!("{callback}x"))
+        .await
+        .expect("a page");
     assert!(wrong.status.is_client_error(), "{}", wrong.status);
     client.app.world.clock.advance_seconds(3700);
-    let late = Browser::default().get(&client.app, link).await.expect("a page");
+    let late = Browser::default()
+        .get(&client.app, link)
+        .await
+        .expect("a page");
     assert!(late.status.is_client_error(), "{}", late.status);
 }
 
@@ -82,11 +116,21 @@ async fn a_revoked_permission_keeps_documents_and_is_given_again() {
     );
     assert_eq!(told["lastSyncRun"]["errorCode"], "auth_expired", "{told}");
     assert_eq!(client.documents().await, before);
-    let again = client.post(&format!("/v3/connections/{id}/reconnect"), json!({})).await.body;
-    Browser::default().open(&client.app, again["authLink"].as_str().expect("a link")).await.expect("a page");
+    let again = client
+        .post(&format!("/v3/connections/{id}/reconnect"), json!({}))
+        .await
+        .body;
+    Browser::default()
+        .open(&client.app, again["authLink"].as_str().expect("a link"))
+        .await
+        .expect("a page");
     client.doc(&client.root(), "Crane", "Yellow.");
     let told = client.import(&id).await;
-    assert_eq!((&told["status"], &told["errorKind"]), (&json!("active"), &Value::Null), "{told}");
+    assert_eq!(
+        (&told["status"], &told["errorKind"]),
+        (&json!("active"), &Value::Null),
+        "{told}"
+    );
     assert_eq!(client.documents().await.len(), 2);
 }
 
@@ -97,19 +141,35 @@ async fn one_bad_file_stops_no_other_and_throttling_only_waits() {
     let bad = client.doc(&root, "Bad", "Never fetched.");
     let large = client.doc(&root, "Large", "Exported in another way.");
     client.doc(&root, "Good", "The good one.");
-    client.drive.plan(Fault::html(&format!("/drive/v3/files/{bad}/export"), 500).times(1000));
-    let too_large = Fault::reason(&format!("/drive/v3/files/{large}/export"), 403, "exportSizeLimitExceeded");
+    client
+        .drive
+        .plan(Fault::html(&format!("/drive/v3/files/{bad}/export"), 500).times(1000));
+    let too_large = Fault::reason(
+        &format!("/drive/v3/files/{large}/export"),
+        403,
+        "exportSizeLimitExceeded",
+    );
     client.drive.plan(too_large.times(1));
-    client.drive.plan(Fault::reason("/drive/v3/files", 403, "userRateLimitExceeded").times(2).retry_after(3));
+    client.drive.plan(
+        Fault::reason("/drive/v3/files", 403, "userRateLimitExceeded")
+            .times(2)
+            .retry_after(3),
+    );
     let id = client.connect_all().await;
     for _ in 0..20 {
         client.import(&id).await;
     }
     assert_eq!(client.paths().await, ["/My Drive/Good", "/My Drive/Large"]);
-    let failed = client.get(&format!("/v3/connections/{id}/items?state=failed")).await.body;
+    let failed = client
+        .get(&format!("/v3/connections/{id}/items?state=failed"))
+        .await
+        .body;
     assert_eq!(failed["items"][0]["name"], "Bad", "{failed}");
     client.drive.clear_plans();
-    client.drive.edit(&bad, fake_drive::Body::Doc("Fetched after all.".into())).expect("a file");
+    client
+        .drive
+        .edit(&bad, fake_drive::Body::Doc("Fetched after all.".into()))
+        .expect("a file");
     client.import(&id).await;
     assert_eq!(client.documents().await.len(), 3);
 }
@@ -117,10 +177,13 @@ async fn one_bad_file_stops_no_other_and_throttling_only_waits() {
 #[tokio::test]
 async fn a_provider_that_is_down_or_shows_nothing_takes_no_document_away() {
     let client = Client::new().await;
-    let files: Vec<String> =
-        (0..12).map(|n| client.doc(&client.root(), &format!("Note {n}"), "Text.")).collect();
+    let files: Vec<String> = (0..12)
+        .map(|n| client.doc(&client.root(), &format!("Note {n}"), "Text."))
+        .collect();
     let id = client.connect_all().await;
-    client.drive.plan(Fault::html("/drive/v3", 502).times(10_000));
+    client
+        .drive
+        .plan(Fault::html("/drive/v3", 502).times(10_000));
     let told = client.import(&id).await;
     assert_eq!(told["errorKind"], "provider_unavailable", "{told}");
     assert_eq!(client.documents().await.len(), 12);
@@ -144,11 +207,18 @@ async fn a_provider_that_is_down_or_shows_nothing_takes_no_document_away() {
 async fn what_is_not_supported_says_what_is() {
     let client = Client::new().await;
     for provider in ["notion", "onedrive", "something"] {
-        let answer = client.post(&format!("/v3/connections/{provider}"), json!({"containerTag": TAG})).await;
+        let answer = client
+            .post(
+                &format!("/v3/connections/{provider}"),
+                json!({"containerTag": TAG}),
+            )
+            .await;
         assert_eq!(answer.status, 501, "{}", answer.body);
         assert_eq!(answer.headers["x-should-retry"], "false");
         assert!(
-            answer.body["error"].as_str().is_some_and(|text| text.contains("cloud-drive")),
+            answer.body["error"]
+                .as_str()
+                .is_some_and(|text| text.contains("cloud-drive")),
             "{}",
             answer.body
         );
@@ -156,10 +226,17 @@ async fn what_is_not_supported_says_what_is() {
     let site = json!({"containerTag": TAG, "metadata": {"startUrl": "https://site.example/"}});
     let site = client.post("/v3/connections/web-crawler", site).await.body;
     let id = site["id"].as_str().expect("a site's connection");
-    let picker = client.post(&format!("/v3/connections/{id}/cloud-drive/hosted-picker"), json!({})).await;
+    let picker = client
+        .post(
+            &format!("/v3/connections/{id}/cloud-drive/hosted-picker"),
+            json!({}),
+        )
+        .await;
     assert_eq!(picker.status, 501, "{}", picker.body);
     for state in ["pending", "filed", "skipped", "failed", "folder"] {
-        let listed = client.get(&format!("/v3/connections/{id}/items?state={state}")).await;
+        let listed = client
+            .get(&format!("/v3/connections/{id}/items?state={state}"))
+            .await;
         assert_eq!(listed.body["items"], json!([]), "{state}");
     }
     for bad in [

@@ -6,33 +6,70 @@ use serde_json::json;
 use crate::client::{Client, Seen};
 
 fn seen<'a>(all: &'a std::collections::BTreeMap<String, Seen>, path: &str) -> &'a Seen {
-    all.get(path).unwrap_or_else(|| panic!("{path} is not among {:?}", all.keys()))
+    all.get(path)
+        .unwrap_or_else(|| panic!("{path} is not among {:?}", all.keys()))
 }
 
 #[tokio::test]
 async fn every_kind_of_file_becomes_a_document_of_its_type() {
     let client = Client::new().await;
     let folder = client.folder(&client.root(), "Plans");
-    client.doc(&folder, "Ferry", "# Ferry\n\nThe ferry leaves from quay seven.");
-    let rows = vec![vec!["boat".into(), "berth".into()], vec!["Albatross".into(), "C14".into()]];
-    let tables =
-        vec![Table { name: "Berths".into(), rows: rows.clone() }, Table { name: "Crew".into(), rows }];
-    client.drive.add_sheet(&folder, "Harbour", tables).expect("room");
+    client.doc(
+        &folder,
+        "Ferry",
+        "# Ferry\n\nThe ferry leaves from quay seven.",
+    );
+    let rows = vec![
+        vec!["boat".into(), "berth".into()],
+        vec!["Albatross".into(), "C14".into()],
+    ];
+    let tables = vec![
+        Table {
+            name: "Berths".into(),
+            rows: rows.clone(),
+        },
+        Table {
+            name: "Crew".into(),
+            rows,
+        },
+    ];
+    client
+        .drive
+        .add_sheet(&folder, "Harbour", tables)
+        .expect("room");
     let slides = vec![Slide {
         title: "Season".into(),
         lines: vec!["Opening in May".into()],
         notes: "Mention the new crane.".into(),
     }];
-    client.drive.add_slides(&folder, "Talk", slides).expect("room");
-    client.drive.add_file(&folder, "notes.txt", "text/plain", "Herons nest at the old mill.").expect("room");
     client
         .drive
-        .add_file(&folder, "photo.png", "image/png", vec![0x89, b'P', b'N', b'G', 13, 10, 26, 10])
+        .add_slides(&folder, "Talk", slides)
+        .expect("room");
+    client
+        .drive
+        .add_file(
+            &folder,
+            "notes.txt",
+            "text/plain",
+            "Herons nest at the old mill.",
+        )
+        .expect("room");
+    client
+        .drive
+        .add_file(
+            &folder,
+            "photo.png",
+            "image/png",
+            vec![0x89, b'P', b'N', b'G', 13, 10, 26, 10],
+        )
         .expect("room");
     let id = client.connect(&[&folder]).await;
     let all = client.documents().await;
-    let kinds: Vec<(&str, &str, &str)> =
-        all.iter().map(|(path, one)| (path.as_str(), one.title.as_str(), one.kind.as_str())).collect();
+    let kinds: Vec<(&str, &str, &str)> = all
+        .iter()
+        .map(|(path, one)| (path.as_str(), one.title.as_str(), one.kind.as_str()))
+        .collect();
     let wanted = [
         ("/My Drive/Plans/Ferry", "Ferry", "cloud_doc"),
         ("/My Drive/Plans/Harbour", "Harbour", "cloud_sheet"),
@@ -44,7 +81,10 @@ async fn every_kind_of_file_becomes_a_document_of_its_type() {
         assert!(client.finds(text).await, "{text}");
     }
     // What is left out says why.
-    let left = client.get(&format!("/v3/connections/{id}/items?state=skipped")).await.body;
+    let left = client
+        .get(&format!("/v3/connections/{id}/items?state=skipped"))
+        .await
+        .body;
     assert_eq!(left["items"][0]["name"], "photo.png", "{left}");
     assert_eq!(left["items"][0]["reason"], "unsupported_type");
 }
@@ -54,19 +94,35 @@ async fn a_rename_and_a_move_are_no_new_content_and_an_edit_is() {
     let client = Client::new().await;
     let folder = client.folder(&client.root(), "Plans");
     let below = client.folder(&folder, "Old");
-    let (kept, edited) =
-        (client.doc(&below, "Ferry", "Quay seven."), client.doc(&folder, "Crane", "Yellow."));
+    let (kept, edited) = (
+        client.doc(&below, "Ferry", "Quay seven."),
+        client.doc(&folder, "Crane", "Yellow."),
+    );
     let id = client.connect(&[&folder]).await;
     let before = client.documents().await;
     client.drive.rename(&below, "Archive").expect("a folder");
     client.drive.rename(&kept, "Ferries").expect("a file");
-    client.drive.edit(&edited, fake_drive::Body::Doc("The crane is green now.".into())).expect("a file");
+    client
+        .drive
+        .edit(
+            &edited,
+            fake_drive::Body::Doc("The crane is green now.".into()),
+        )
+        .expect("a file");
     client.import(&id).await;
     let after = client.documents().await;
-    let (old, new) =
-        (seen(&before, "/My Drive/Plans/Old/Ferry"), seen(&after, "/My Drive/Plans/Archive/Ferries"));
-    assert_eq!((&new.id, new.revision, new.title.as_str()), (&old.id, 1, "Ferries"));
-    let (old, new) = (seen(&before, "/My Drive/Plans/Crane"), seen(&after, "/My Drive/Plans/Crane"));
+    let (old, new) = (
+        seen(&before, "/My Drive/Plans/Old/Ferry"),
+        seen(&after, "/My Drive/Plans/Archive/Ferries"),
+    );
+    assert_eq!(
+        (&new.id, new.revision, new.title.as_str()),
+        (&old.id, 1, "Ferries")
+    );
+    let (old, new) = (
+        seen(&before, "/My Drive/Plans/Crane"),
+        seen(&after, "/My Drive/Plans/Crane"),
+    );
     assert_eq!((&new.id, new.revision), (&old.id, 2));
     assert_eq!(after.len(), 2);
     assert!(client.finds("crane is green").await);
@@ -75,8 +131,10 @@ async fn a_rename_and_a_move_are_no_new_content_and_an_edit_is() {
 #[tokio::test]
 async fn what_leaves_goes_after_a_while_and_what_comes_back_is_the_same() {
     let client = Client::new().await;
-    let (folder, elsewhere) =
-        (client.folder(&client.root(), "Plans"), client.folder(&client.root(), "Private"));
+    let (folder, elsewhere) = (
+        client.folder(&client.root(), "Plans"),
+        client.folder(&client.root(), "Private"),
+    );
     let below = client.folder(&folder, "Ferries");
     client.doc(&below, "Ferry", "Quay seven.");
     let moved = client.doc(&folder, "Crane", "Yellow.");
@@ -87,18 +145,31 @@ async fn what_leaves_goes_after_a_while_and_what_comes_back_is_the_same() {
     client.drive.trash(&below).expect("a folder");
     client.drive.move_to(&moved, &elsewhere).expect("a file");
     client.import(&id).await;
-    assert_eq!(client.documents().await.len(), 3, "they wait for ten minutes");
+    assert_eq!(
+        client.documents().await.len(),
+        3,
+        "they wait for ten minutes"
+    );
     client.drive.untrash(&below).expect("a folder");
     client.app.world.clock.advance_seconds(660);
     client.import(&id).await;
-    assert_eq!(client.paths().await, ["/My Drive/Plans/Ferries/Ferry", "/My Drive/Plans/Mill"]);
+    assert_eq!(
+        client.paths().await,
+        ["/My Drive/Plans/Ferries/Ferry", "/My Drive/Plans/Mill"]
+    );
     client.drive.move_to(&moved, &below).expect("a file");
     client.import(&id).await;
     let after = client.documents().await;
-    assert_eq!(seen(&after, "/My Drive/Plans/Ferries/Ferry"), seen(&before, "/My Drive/Plans/Ferries/Ferry"));
+    assert_eq!(
+        seen(&after, "/My Drive/Plans/Ferries/Ferry"),
+        seen(&before, "/My Drive/Plans/Ferries/Ferry")
+    );
     assert_eq!(seen(&after, "/My Drive/Plans/Ferries/Crane").revision, 1);
     client.drive.remove(&stays).expect("a file");
-    client.drive.withhold(&folder, testkit::DRIVE_ACCOUNT).expect("a folder");
+    client
+        .drive
+        .withhold(&folder, testkit::DRIVE_ACCOUNT)
+        .expect("a folder");
     client.import_patiently(&id).await;
     assert_eq!(client.paths().await, [""; 0]);
 }
@@ -112,9 +183,20 @@ async fn a_poll_without_changes_asks_once_for_each_feed() {
     client.drive.clear_requests();
     let after = client.import(&id).await;
     assert_eq!(after["lastSyncRun"]["status"], "completed", "{after}");
-    let asked: Vec<String> =
-        client.drive.requests().into_iter().map(|seen| format!("{} {}", seen.method, seen.path)).collect();
-    assert_eq!(asked.iter().filter(|line| line.contains("/changes")).count(), 1, "{asked:?}");
+    let asked: Vec<String> = client
+        .drive
+        .requests()
+        .into_iter()
+        .map(|seen| format!("{} {}", seen.method, seen.path))
+        .collect();
+    assert_eq!(
+        asked
+            .iter()
+            .filter(|line| line.contains("/changes"))
+            .count(),
+        1,
+        "{asked:?}"
+    );
     assert!(asked.len() <= 2, "{asked:?}");
 }
 
@@ -123,11 +205,17 @@ async fn runs_and_documents_are_listed() {
     let client = Client::new().await;
     client.doc(&client.root(), "Ferry", "Quay seven.");
     let id = client.connect_all().await;
-    let runs = client.get(&format!("/v3/connections/{id}/sync-runs")).await.body;
+    let runs = client
+        .get(&format!("/v3/connections/{id}/sync-runs"))
+        .await
+        .body;
     assert_eq!(runs[0]["status"], "completed", "{runs}");
     assert_eq!(runs[0]["itemsProcessed"], 1, "{runs}");
     let body = json!({"containerTags": ["team"]});
-    let documents = client.post("/v3/connections/google-drive/documents", body.clone()).await.body;
+    let documents = client
+        .post("/v3/connections/google-drive/documents", body.clone())
+        .await
+        .body;
     assert_eq!(documents[0]["title"], "Ferry", "{documents}");
     let listed = client.post("/v3/connections/list", body).await.body;
     assert_eq!(listed[0]["email"], testkit::DRIVE_ACCOUNT, "{listed}");

@@ -26,7 +26,11 @@ async fn tokens_are_nowhere_but_in_the_vault() {
     client.doc(&client.root(), "Ferry", "Quay seven.");
     client.drive.plan(Fault::html("/token", 502).times(1));
     let body = json!({"containerTag": TAG, "metadata": {"syncScope": "full"}});
-    client.app.connect_drive(&client.key, &body).await.expect("a page");
+    client
+        .app
+        .connect_drive(&client.key, &body)
+        .await
+        .expect("a page");
     let id = client.connect_all().await;
     client.drive.plan(Fault::html("/drive/v3", 500).times(3));
     client.app.world.clock.advance_seconds(3700);
@@ -44,7 +48,9 @@ async fn tokens_are_nowhere_but_in_the_vault() {
     assert_silent("the request log", &logs.to_string());
     let text = log.end();
     assert!(text.contains("/v3/connections"), "something was logged");
-    let ours: Vec<&str> =
-        text.lines().filter(|line| !line.contains("hyper") && !line.contains("aws_")).collect();
+    let ours: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.contains("hyper") && !line.contains("aws_"))
+        .collect();
     assert_silent("the log", &ours.join("\n"));
 }

@@ -7,7 +7,10 @@ use crate::client::{Client, TAG};
 #[tokio::test]
 async fn another_selection_takes_and_leaves_at_once() {
     let client = Client::new().await;
-    let (a, b) = (client.folder(&client.root(), "A"), client.folder(&client.root(), "B"));
+    let (a, b) = (
+        client.folder(&client.root(), "A"),
+        client.folder(&client.root(), "B"),
+    );
     client.doc(&a, "One", "First.");
     client.doc(&b, "Two", "Second.");
     let id = client.connect(&[&a]).await;
@@ -21,24 +24,47 @@ async fn another_selection_takes_and_leaves_at_once() {
 async fn the_newest_files_fill_the_limit_and_room_is_filled_up() {
     let client = Client::new().await;
     let folder = client.folder(&client.root(), "Many");
-    let files: Vec<String> =
-        (0..5).map(|n| client.doc(&folder, &format!("Note {n}"), &format!("Number {n}."))).collect();
+    let files: Vec<String> = (0..5)
+        .map(|n| client.doc(&folder, &format!("Note {n}"), &format!("Number {n}.")))
+        .collect();
     for (n, file) in files.iter().enumerate() {
-        client.drive.date(file, 1_700_000_000_000 + n as i64 * 1000).expect("a file");
+        client
+            .drive
+            .date(file, 1_700_000_000_000 + n as i64 * 1000)
+            .expect("a file");
     }
     let body = json!({"containerTag": TAG, "documentLimit": 2});
-    let (id, ..) = client.app.connect_drive(&client.key, &body).await.expect("permission");
+    let (id, ..) = client
+        .app
+        .connect_drive(&client.key, &body)
+        .await
+        .expect("permission");
     client.app.select(&client.key, &id, &[&folder]).await;
     let told = client.app.settle_connection(&client.key, &id).await;
-    assert_eq!(client.paths().await, ["/My Drive/Many/Note 3", "/My Drive/Many/Note 4"]);
-    assert_eq!((&told["documentCount"], &told["skippedByLimit"]), (&json!(2), &json!(3)), "{told}");
+    assert_eq!(
+        client.paths().await,
+        ["/My Drive/Many/Note 3", "/My Drive/Many/Note 4"]
+    );
+    assert_eq!(
+        (&told["documentCount"], &told["skippedByLimit"]),
+        (&json!(2), &json!(3)),
+        "{told}"
+    );
     client.drive.trash(&files[4]).expect("a file");
     client.import_patiently(&id).await;
     client.import(&id).await;
-    assert_eq!(client.paths().await, ["/My Drive/Many/Note 2", "/My Drive/Many/Note 3"]);
+    assert_eq!(
+        client.paths().await,
+        ["/My Drive/Many/Note 2", "/My Drive/Many/Note 3"]
+    );
     let change = client
         .app
-        .call("PATCH", &format!("/v3/connections/{id}"), &client.key, &json!({"documentLimit": 4}))
+        .call(
+            "PATCH",
+            &format!("/v3/connections/{id}"),
+            &client.key,
+            &json!({"documentLimit": 4}),
+        )
         .await;
     assert_eq!(change.status, 200, "{}", change.body);
     client.import(&id).await;
@@ -53,14 +79,23 @@ async fn rules_leave_out_and_take_back() {
     client.doc(&folder, "Ferry", "Quay seven.");
     client.doc(&archive, "Crane", "Yellow.");
     let rules = json!({"shouldLLMFilter": true, "excludeItems": {"folders": ["Archive"]}});
-    let set = client.app.call("PATCH", "/v3/settings", &client.key, &rules).await;
+    let set = client
+        .app
+        .call("PATCH", "/v3/settings", &client.key, &rules)
+        .await;
     assert_eq!(set.status, 200, "{}", set.body);
     let id = client.connect(&[&folder]).await;
     assert_eq!(client.paths().await, ["/My Drive/Plans/Ferry"]);
-    let left = client.get(&format!("/v3/connections/{id}/items?state=skipped")).await.body;
+    let left = client
+        .get(&format!("/v3/connections/{id}/items?state=skipped"))
+        .await
+        .body;
     assert_eq!(left["items"][0]["reason"], "excluded", "{left}");
     let none = json!({"excludeItems": null, "shouldLLMFilter": false});
-    client.app.call("PATCH", "/v3/settings", &client.key, &none).await;
+    client
+        .app
+        .call("PATCH", "/v3/settings", &client.key, &none)
+        .await;
     client.import(&id).await;
     assert_eq!(client.documents().await.len(), 2);
 }
@@ -69,22 +104,42 @@ async fn rules_leave_out_and_take_back() {
 async fn rules_that_cannot_be_understood_are_refused() {
     let client = Client::new().await;
     let rules = json!({"shouldLLMFilter": true, "includeItems": {"patterns": ["*.md", "[abc"]}});
-    let set = client.app.call("PATCH", "/v3/settings", &client.key, &rules).await;
+    let set = client
+        .app
+        .call("PATCH", "/v3/settings", &client.key, &rules)
+        .await;
     assert_eq!(set.status, 400, "{}", set.body);
-    assert!(set.body["error"].as_str().is_some_and(|error| error.contains("[abc")), "{}", set.body);
+    assert!(
+        set.body["error"]
+            .as_str()
+            .is_some_and(|error| error.contains("[abc")),
+        "{}",
+        set.body
+    );
 }
 
 #[tokio::test]
 async fn without_a_selection_nothing_is_synchronized() {
     let client = Client::new().await;
     client.doc(&client.root(), "Ferry", "Quay seven.");
-    let (id, ..) =
-        client.app.connect_drive(&client.key, &json!({"containerTag": TAG})).await.expect("permission");
+    let (id, ..) = client
+        .app
+        .connect_drive(&client.key, &json!({"containerTag": TAG}))
+        .await
+        .expect("permission");
     let told = client.get(&format!("/v3/connections/{id}")).await.body;
     assert_eq!(told["status"], "awaiting_selection", "{told}");
-    let import = client.post("/v3/connections/cloud-drive/import", json!({})).await;
+    let import = client
+        .post("/v3/connections/cloud-drive/import", json!({}))
+        .await;
     assert_eq!(import.status, 202, "{}", import.body);
-    assert!(import.body["message"].as_str().is_some_and(|text| text.contains("select")), "{}", import.body);
+    assert!(
+        import.body["message"]
+            .as_str()
+            .is_some_and(|text| text.contains("select")),
+        "{}",
+        import.body
+    );
     client.app.settle().await.expect("work that ends");
     assert_eq!(client.paths().await, [""; 0]);
 }
@@ -93,14 +148,30 @@ async fn without_a_selection_nothing_is_synchronized() {
 async fn browsers_are_sent_only_where_the_organization_permits_it() {
     let client = Client::new().await;
     let create = async |address: &str| {
-        client.post("/v3/connections/cloud-drive", json!({"containerTag": TAG, "redirectUrl": address})).await
+        client
+            .post(
+                "/v3/connections/cloud-drive",
+                json!({"containerTag": TAG, "redirectUrl": address}),
+            )
+            .await
     };
     let connection = create("https://anywhere.example/done").await;
     assert_eq!(connection.status, 200, "{}", connection.body);
     let id = connection.body["id"].as_str().expect("an id").to_owned();
-    let allowed = json!({"allowedRedirectUrls": ["https://*.example.com", "https://app.example.org"]});
-    assert_eq!(client.app.call("PATCH", "/v3/settings", &client.key, &allowed).await.status, 200);
-    for good in ["https://app.example.com/done?x=1", "https://app.example.org:443/"] {
+    let allowed =
+        json!({"allowedRedirectUrls": ["https://*.example.com", "https://app.example.org"]});
+    assert_eq!(
+        client
+            .app
+            .call("PATCH", "/v3/settings", &client.key, &allowed)
+            .await
+            .status,
+        200
+    );
+    for good in [
+        "https://app.example.com/done?x=1",
+        "https://app.example.org:443/",
+    ] {
         let answer = create(good).await;
         assert_eq!(answer.status, 200, "{good}: {}", answer.body);
     }
@@ -115,13 +186,22 @@ async fn browsers_are_sent_only_where_the_organization_permits_it() {
         let picker = format!("/v3/connections/{id}/cloud-drive/hosted-picker");
         let answers = [
             ("redirectUrl", create(bad).await),
-            ("redirectUrl", client.post(&reconnect, json!({"redirectUrl": bad})).await),
-            ("returnUrl", client.post(&picker, json!({"returnUrl": bad})).await),
+            (
+                "redirectUrl",
+                client.post(&reconnect, json!({"redirectUrl": bad})).await,
+            ),
+            (
+                "returnUrl",
+                client.post(&picker, json!({"returnUrl": bad})).await,
+            ),
         ];
         for (field, answer) in answers {
             assert_eq!(answer.status, 400, "{bad}: {}", answer.body);
             let error = answer.body["error"].as_str().unwrap_or_default();
-            assert!(error.starts_with(field) && error.contains("allowedRedirectUrls"), "{error}");
+            assert!(
+                error.starts_with(field) && error.contains("allowedRedirectUrls"),
+                "{error}"
+            );
         }
     }
 }

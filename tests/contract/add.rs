@@ -22,13 +22,23 @@ async fn accepted_content_is_queued_and_readable_at_once() {
         "entityContext": "Notes about towers.",
         "dreaming": "instant",
     });
-    let answer = ok(client.post("/v3/documents", body.clone()).await, &accepted());
+    let answer = ok(
+        client.post("/v3/documents", body.clone()).await,
+        &accepted(),
+    );
     assert_eq!(answer["status"], "queued");
     let document = client.document(answer["id"].as_str().expect("an id")).await;
     assert_eq!(document["status"], "queued");
     assert_eq!(document["dreamingStatus"], "dreaming");
-    assert_eq!(document["content"], body["content"], "text is readable before anything has worked on it");
-    for (field, wanted) in [("customId", "customId"), ("metadata", "metadata"), ("filepath", "filepath")] {
+    assert_eq!(
+        document["content"], body["content"],
+        "text is readable before anything has worked on it"
+    );
+    for (field, wanted) in [
+        ("customId", "customId"),
+        ("metadata", "metadata"),
+        ("filepath", "filepath"),
+    ] {
         assert_eq!(document[field], body[wanted]);
     }
     assert_eq!(document["taskType"], "superrag");
@@ -70,7 +80,10 @@ async fn the_older_plural_of_the_tag_is_taken() {
         json!({"content": "Two.", "containerTag": "plural", "containerTags": ["plural"]}),
     ] {
         let id = client.send(body).await;
-        assert_eq!(client.document(&id).await["containerTags"], json!(["plural"]));
+        assert_eq!(
+            client.document(&id).await["containerTags"],
+            json!(["plural"])
+        );
     }
 }
 
@@ -131,7 +144,12 @@ fn refusals() -> Vec<Refusal> {
         "ValidationError",
         "containerTag",
     ));
-    all.push((json!({"content": "x".repeat(MAX_TEXT + 1)}), 413, "PayloadTooLargeError", "1048577"));
+    all.push((
+        json!({"content": "x".repeat(MAX_TEXT + 1)}),
+        413,
+        "PayloadTooLargeError",
+        "1048577",
+    ));
     all
 }
 
@@ -150,9 +168,19 @@ async fn a_refusal_names_the_field_and_stores_nothing() {
 #[tokio::test]
 async fn a_megabyte_of_text_is_taken_however_it_is_escaped() {
     let client = Client::new().await;
-    let zeros = client.post("/v3/documents", json!({"content": "\u{1}".repeat(MAX_TEXT - 1) + "a"})).await;
+    let zeros = client
+        .post(
+            "/v3/documents",
+            json!({"content": "\u{1}".repeat(MAX_TEXT - 1) + "a"}),
+        )
+        .await;
     ok(zeros, &accepted());
-    ok(client.post("/v3/documents", json!({"content": "x".repeat(MAX_TEXT)})).await, &accepted());
+    ok(
+        client
+            .post("/v3/documents", json!({"content": "x".repeat(MAX_TEXT)}))
+            .await,
+        &accepted(),
+    );
 }
 
 #[tokio::test]
@@ -171,7 +199,14 @@ async fn text_in_a_json_field_is_text_whatever_it_looks_like() {
         let document = client.document_or_failure(&id).await;
         assert_eq!(document["status"], "done", "{document}");
         assert_eq!(document["type"], "text", "{document}");
-        assert!(client.found("à propos").await.iter().any(|text| text.ends_with("à propos.")), "{document}");
+        assert!(
+            client
+                .found("à propos")
+                .await
+                .iter()
+                .any(|text| text.ends_with("à propos.")),
+            "{document}"
+        );
         client.delete(&format!("/v3/documents/{id}")).await;
     }
 }

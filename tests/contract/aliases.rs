@@ -14,8 +14,11 @@ fn without_differences(value: Value) -> Value {
     const DIFFERENT: [&str; 4] = ["id", "requestId", "createdAt", "updatedAt"];
     match value {
         Value::Object(fields) => {
-            let same = fields.into_iter().filter(|(name, _)| !DIFFERENT.contains(&name.as_str()));
-            same.map(|(name, value)| (name, without_differences(value))).collect()
+            let same = fields
+                .into_iter()
+                .filter(|(name, _)| !DIFFERENT.contains(&name.as_str()));
+            same.map(|(name, value)| (name, without_differences(value)))
+                .collect()
         }
         Value::Array(items) => items.into_iter().map(without_differences).collect(),
         other => other,
@@ -27,32 +30,80 @@ async fn story(base: &str) -> Vec<(String, (u16, Value))> {
     let client = Client::new().await;
     let mut answers = Vec::new();
     let mut note = |what: &str, answer: Answer| answers.push((what.to_owned(), told(answer)));
-    let heron =
-        json!({"content": "A heron.", "customId": "heron", "containerTag": "birds", "filepath": "/a/1"});
+    let heron = json!({"content": "A heron.", "customId": "heron", "containerTag": "birds", "filepath": "/a/1"});
     note("add", client.post(base, heron.clone()).await);
-    note("add nothing", client.post(base, json!({"content": ""})).await);
+    note(
+        "add nothing",
+        client.post(base, json!({"content": ""})).await,
+    );
     let batch = json!({"documents": ["A bittern.", {"content": null}], "containerTag": "birds"});
     note("batch", client.post(&format!("{base}/batch"), batch).await);
-    let (kind, form) =
-        multipart("crane.txt", b"A crane.", &[("customId", "crane"), ("containerTag", "birds")]);
-    note("file", client.raw("POST", &format!("{base}/file"), &kind, form).await);
-    note("no file", client.raw("POST", &format!("{base}/file"), "application/json", "{}").await);
+    let (kind, form) = multipart(
+        "crane.txt",
+        b"A crane.",
+        &[("customId", "crane"), ("containerTag", "birds")],
+    );
+    note(
+        "file",
+        client
+            .raw("POST", &format!("{base}/file"), &kind, form)
+            .await,
+    );
+    note(
+        "no file",
+        client
+            .raw("POST", &format!("{base}/file"), "application/json", "{}")
+            .await,
+    );
     client.settle().await;
     let list = json!({"containerTags": ["birds"], "includeContent": true, "order": "asc"});
     note("list", client.post(&format!("{base}/list"), list).await);
-    note("list wrongly", client.post(&format!("{base}/list"), json!({"page": 0})).await);
+    note(
+        "list wrongly",
+        client
+            .post(&format!("{base}/list"), json!({"page": 0}))
+            .await,
+    );
     note("get", client.get(&format!("{base}/heron")).await);
-    note("get nothing", client.get(&format!("{base}/never-existed")).await);
-    note("update", client.patch(&format!("{base}/heron"), json!({"metadata": {"n": 1}})).await);
-    note("update wrongly", client.patch(&format!("{base}/heron"), json!({"content": " "})).await);
-    note("get again", client.get(&format!("{base}/heron?containerTag=birds")).await);
+    note(
+        "get nothing",
+        client.get(&format!("{base}/never-existed")).await,
+    );
+    note(
+        "update",
+        client
+            .patch(&format!("{base}/heron"), json!({"metadata": {"n": 1}}))
+            .await,
+    );
+    note(
+        "update wrongly",
+        client
+            .patch(&format!("{base}/heron"), json!({"content": " "}))
+            .await,
+    );
+    note(
+        "get again",
+        client
+            .get(&format!("{base}/heron?containerTag=birds"))
+            .await,
+    );
     note("delete", client.delete(&format!("{base}/heron")).await);
     let bulk = |body: Value| (format!("{base}/bulk"), body.to_string());
-    for body in [json!({"ids": ["crane", "gone"]}), json!({"containerTags": ["birds"]}), json!({})] {
+    for body in [
+        json!({"ids": ["crane", "gone"]}),
+        json!({"containerTags": ["birds"]}),
+        json!({}),
+    ] {
         let (path, body) = bulk(body);
-        note("bulk", client.raw("DELETE", &path, "application/json", body).await);
+        note(
+            "bulk",
+            client.raw("DELETE", &path, "application/json", body).await,
+        );
     }
-    note("list nothing", client.post(&format!("{base}/list"), json!({})).await);
+    note(
+        "list nothing",
+        client.post(&format!("{base}/list"), json!({})).await,
+    );
     answers
 }
 
@@ -66,21 +117,34 @@ async fn every_alias_does_what_its_twin_does() {
     let statuses: Vec<u16> = documents.iter().map(|(_, (status, _))| *status).collect();
     assert_eq!(
         statuses,
-        [200, 400, 200, 200, 415, 200, 400, 200, 404, 200, 400, 200, 204, 200, 200, 400, 200]
+        [
+            200, 400, 200, 200, 415, 200, 400, 200, 404, 200, 400, 200, 204, 200, 200, 400, 200
+        ]
     );
-    assert_eq!(documents[5].1.1["pagination"]["totalItems"], 3, "{:?}", documents[5]);
+    assert_eq!(
+        documents[5].1.1["pagination"]["totalItems"], 3,
+        "{:?}",
+        documents[5]
+    );
     assert_eq!(documents[16].1.1["pagination"]["totalItems"], 0);
 }
 
 #[tokio::test]
 async fn what_is_added_by_one_is_read_by_the_other() {
     let client = Client::new().await;
-    let answer = client.post("/v3/memories", json!({"content": "A heron."})).await;
+    let answer = client
+        .post("/v3/memories", json!({"content": "A heron."}))
+        .await;
     let id = answer.body["id"].as_str().expect("an id").to_owned();
     client.settle().await;
-    let (document, memory) =
-        (client.document(&id).await, client.get(&format!("/v3/memories/{id}")).await.body);
+    let (document, memory) = (
+        client.document(&id).await,
+        client.get(&format!("/v3/memories/{id}")).await.body,
+    );
     assert_eq!(document, memory);
-    assert_eq!(client.delete(&format!("/v3/memories/{id}")).await.status, 204);
+    assert_eq!(
+        client.delete(&format!("/v3/memories/{id}")).await.status,
+        204
+    );
     assert_eq!(client.get(&format!("/v3/documents/{id}")).await.status, 404);
 }

@@ -42,7 +42,13 @@ impl Client {
 
     /// Writes a record of the request log.
     pub(crate) async fn log(&self, record: &RequestRecord) {
-        self.app.system.ctx.activity.record(&self.tenant, record, self.now()).await.expect("a record");
+        self.app
+            .system
+            .ctx
+            .activity
+            .record(&self.tenant, record, self.now())
+            .await
+            .expect("a record");
     }
 
     /// Asks, a second after the last time, so that the limit is never met.
@@ -60,7 +66,11 @@ impl Client {
 
     /// Counts every hour that ended five minutes before `before`.
     pub(crate) async fn roll_up(&self, before: Timestamp) {
-        while keeper::roll_up(&self.app.system.ctx, before).await.expect("hours to count") > 0 {}
+        while keeper::roll_up(&self.app.system.ctx, before)
+            .await
+            .expect("hours to count")
+            > 0
+        {}
     }
 }
 
@@ -68,18 +78,24 @@ impl Client {
 async fn an_organization_that_has_asked_nothing_has_empty_figures() {
     let client = Client::new().await;
     let until = client.now();
-    let shape =
-        json!({"usage": [], "hourly": [], "byKey": [], "totalMemories": "int", "pagination": pagination()});
+    let shape = json!({"usage": [], "hourly": [], "byKey": [], "totalMemories": "int", "pagination": pagination()});
     let usage = ok(client.ask(&format!("usage?to={until}")).await, &shape);
-    assert_eq!(usage["pagination"], json!({"currentPage": 1, "limit": 20, "totalItems": 0, "totalPages": 0}));
+    assert_eq!(
+        usage["pagination"],
+        json!({"currentPage": 1, "limit": 20, "totalItems": 0, "totalPages": 0})
+    );
     let errors = client.figures(&format!("errors?to={until}")).await;
-    let none =
-        json!({"totalErrors": 0, "errorRate": 0.0, "topErrors": [], "timeline": [], "byStatusCode": {}});
+    let none = json!({"totalErrors": 0, "errorRate": 0.0, "topErrors": [], "timeline": [], "byStatusCode": {}});
     assert_eq!(errors, none);
     let logs = client.figures(&format!("logs?to={until}")).await;
     assert_eq!(logs["logs"], json!([]));
     let memory = client.figures("memory").await;
-    for figure in ["totalMemories", "totalMemoryEntries", "totalConnections", "totalContainerTags"] {
+    for figure in [
+        "totalMemories",
+        "totalMemoryEntries",
+        "totalConnections",
+        "totalContainerTags",
+    ] {
         assert_eq!(memory[figure], 0, "{figure}");
     }
 }
@@ -115,7 +131,13 @@ async fn a_wrong_parameter_is_named() {
         let spans = spans.iter().map(|span| (span.as_str(), "from"));
         for (query, field) in common.into_iter().chain(spans) {
             let answer = client.ask(&format!("{route}?{query}")).await;
-            faults.note(&format!("{route}?{query}"), &answer, 400, "ValidationError", field);
+            faults.note(
+                &format!("{route}?{query}"),
+                &answer,
+                400,
+                "ValidationError",
+                field,
+            );
         }
     }
     for (question, field) in [
@@ -128,12 +150,20 @@ async fn a_wrong_parameter_is_named() {
         ("requests?status=400", "status"),
         ("memory?period=2d", "period"),
     ] {
-        faults.note(question, &client.ask(question).await, 400, "ValidationError", field);
+        faults.note(
+            question,
+            &client.ask(question).await,
+            400,
+            "ValidationError",
+            field,
+        );
     }
     faults.assert_none();
-    for question in
-        ["logs?page=18446744073709551615&limit=100", "usage?page=18446744073709551615", "errors?page=9"]
-    {
+    for question in [
+        "logs?page=18446744073709551615&limit=100",
+        "usage?page=18446744073709551615",
+        "errors?page=9",
+    ] {
         client.figures(question).await;
     }
 }
@@ -141,12 +171,28 @@ async fn a_wrong_parameter_is_named() {
 #[tokio::test]
 async fn a_key_that_reaches_some_containers_only_is_refused() {
     let client = Client::new().await;
-    let confined = client.app.key_with("acme", domain::key::Permission::Write, Some(&["mine"])).await;
-    let reader = client.app.key_with("acme", domain::key::Permission::Read, None).await;
+    let confined = client
+        .app
+        .key_with("acme", domain::key::Permission::Write, Some(&["mine"]))
+        .await;
+    let reader = client
+        .app
+        .key_with("acme", domain::key::Permission::Read, None)
+        .await;
     for route in ROUTES {
         let path = format!("/v3/analytics/{route}");
-        refused(&client.app.get(&path, &confined).await, 403, "PermissionError", "");
-        refused(&client.app.get(&path, "").await, 401, "AuthenticationError", "key");
+        refused(
+            &client.app.get(&path, &confined).await,
+            403,
+            "PermissionError",
+            "",
+        );
+        refused(
+            &client.app.get(&path, "").await,
+            401,
+            "AuthenticationError",
+            "key",
+        );
         assert_eq!(client.app.get(&path, &reader).await.status, 200, "{route}");
     }
 }
@@ -170,17 +216,29 @@ async fn a_time_holds_its_first_moment_and_not_its_last() {
                     }
                     let wanted = times.iter().filter(|at| from <= **at && **at < to).count();
                     let logs = client.figures(&format!("logs?from={from}&to={to}")).await;
-                    assert_eq!(logs["pagination"]["totalItems"], wanted, "{from} {to} {rolled}");
-                    assert_eq!(logs["logs"].as_array().map(Vec::len), Some(wanted), "{from} {to}");
+                    assert_eq!(
+                        logs["pagination"]["totalItems"], wanted,
+                        "{from} {to} {rolled}"
+                    );
+                    assert_eq!(
+                        logs["logs"].as_array().map(Vec::len),
+                        Some(wanted),
+                        "{from} {to}"
+                    );
                     let usage = client.figures(&format!("usage?from={from}&to={to}")).await;
-                    assert_eq!(usage["usage"][0]["count"].as_u64().unwrap_or(0), wanted as u64);
+                    assert_eq!(
+                        usage["usage"][0]["count"].as_u64().unwrap_or(0),
+                        wanted as u64
+                    );
                 }
             }
         }
         client.roll_up(client.now()).await;
     }
     // An offset's plus that the client did not escape arrives as a space.
-    let logs = client.figures("logs?from=2025-12-30T11:00:00+01:00&to=2025-12-30T12:00:00+01:00").await;
+    let logs = client
+        .figures("logs?from=2025-12-30T11:00:00+01:00&to=2025-12-30T12:00:00+01:00")
+        .await;
     assert_eq!(logs["pagination"]["totalItems"], 3);
 }
 
@@ -190,19 +248,30 @@ async fn what_is_older_than_ninety_days_is_not_shown() {
     let now = client.now();
     let ages = [89 * DAY + 23 * 3600, 90 * DAY + 3600, 100 * DAY];
     for age in ages {
-        client.log(&record(now.plus_seconds(-age), RequestType::Add, 500, "a")).await;
+        client
+            .log(&record(now.plus_seconds(-age), RequestType::Add, 500, "a"))
+            .await;
     }
     for rolled in [false, true] {
-        for (from, to) in
-            [(Some(90), None), (Some(120), Some(40)), (Some(170), Some(80)), (Some(110), Some(95))]
-        {
+        for (from, to) in [
+            (Some(90), None),
+            (Some(120), Some(40)),
+            (Some(170), Some(80)),
+            (Some(110), Some(95)),
+        ] {
             let time = |name, days: Option<i64>| {
-                days.map_or(String::new(), |days| format!("{name}={}&", now.plus_seconds(-days * DAY)))
+                days.map_or(String::new(), |days| {
+                    format!("{name}={}&", now.plus_seconds(-days * DAY))
+                })
             };
             let query = format!("{}{}", time("from", from), time("to", to));
             let answer = client.ask(&format!("errors?{query}")).await;
             let wanted = u64::from(to.is_none_or(|to| to < 90));
-            assert_eq!(answer.body["totalErrors"], wanted, "{query} {rolled} {}", answer.body);
+            assert_eq!(
+                answer.body["totalErrors"], wanted,
+                "{query} {rolled} {}",
+                answer.body
+            );
         }
         client.roll_up(now).await;
     }
@@ -223,18 +292,26 @@ async fn a_hundred_questions_a_minute_are_answered_and_no_more() {
     client.figures("usage").await;
     client.app.get("/v3/analytics/usage", &other).await;
     client.app.world.clock.advance_seconds(60);
-    client.app.faults.set_rates(Rates { yields: 6, ..Rates::default() });
+    client.app.faults.set_rates(Rates {
+        yields: 6,
+        ..Rates::default()
+    });
     // Nothing has to be counted, which is not what this is about.
     let past = client.now().plus_seconds(-DAY);
     let caller = async |number: usize| {
         let mut statuses = Vec::new();
         for i in 0..5 {
             let route = ROUTES[(number + i) % 5];
-            let answer = client.get(&format!("/v3/analytics/{route}?to={past}")).await;
+            let answer = client
+                .get(&format!("/v3/analytics/{route}?to={past}"))
+                .await;
             if answer.status == 429 {
                 refused(&answer, 429, "RateLimitError", "100");
             }
-            let wait = answer.headers.get("retry-after").and_then(|value| value.to_str().ok()?.parse().ok());
+            let wait = answer
+                .headers
+                .get("retry-after")
+                .and_then(|value| value.to_str().ok()?.parse().ok());
             statuses.push((answer.status.as_u16(), wait.unwrap_or(0_i64)));
         }
         statuses
@@ -243,17 +320,34 @@ async fn a_hundred_questions_a_minute_are_answered_and_no_more() {
     let answers: Vec<(u16, i64)> = join_all((0..32).map(caller)).await.concat();
     let took = client.now().as_millis() - begun.as_millis();
     assert!(took < 60_000, "the clock went on by {took} ms");
-    assert_eq!(answers.iter().filter(|(status, _)| *status == 200).count(), 100, "{answers:?}");
-    let waits: Vec<i64> =
-        answers.iter().filter(|(status, _)| *status == 429).map(|(_, wait)| *wait).collect();
-    assert!(waits.len() == 60 && waits.iter().all(|wait| (1..=60).contains(wait)), "{answers:?}");
-    assert_eq!(client.app.get("/v3/analytics/usage", &other).await.status, 200, "another organization");
+    assert_eq!(
+        answers.iter().filter(|(status, _)| *status == 200).count(),
+        100,
+        "{answers:?}"
+    );
+    let waits: Vec<i64> = answers
+        .iter()
+        .filter(|(status, _)| *status == 429)
+        .map(|(_, wait)| *wait)
+        .collect();
+    assert!(
+        waits.len() == 60 && waits.iter().all(|wait| (1..=60).contains(wait)),
+        "{answers:?}"
+    );
+    assert_eq!(
+        client.app.get("/v3/analytics/usage", &other).await.status,
+        200,
+        "another organization"
+    );
     // Whoever waits as told is answered, and a minute later it is a hundred again.
     client.app.world.clock.advance_seconds(waits[0]);
     assert_eq!(client.get("/v3/analytics/errors").await.status, 200);
     client.app.world.clock.advance_seconds(60);
     for number in 0..101 {
-        let status = client.get(&format!("/v3/analytics/errors?to={past}")).await.status;
+        let status = client
+            .get(&format!("/v3/analytics/errors?to={past}"))
+            .await
+            .status;
         assert_eq!(status == 200, number < 100, "{number}: {status}");
     }
 }
@@ -264,7 +358,9 @@ async fn another_organization_sees_nothing() {
     let at = client.now().plus_seconds(-3600);
     let one = record(at, RequestType::Search, 400, "a");
     client.log(&one).await;
-    client.add(json!({"content": "The mill stands still."})).await;
+    client
+        .add(json!({"content": "The mill stands still."}))
+        .await;
     let until = client.now();
     let (mine, other) = (client.key.clone(), client.app.key("other").await);
     for rolled in [false, true] {
@@ -277,7 +373,11 @@ async fn another_organization_sees_nothing() {
             ("memory".to_owned(), "/totalContainerTags", true),
         ] {
             for (key, wanted) in [(&mine, is_there), (&other, false)] {
-                let body = client.app.get(&format!("/v3/analytics/{question}"), key).await.body;
+                let body = client
+                    .app
+                    .get(&format!("/v3/analytics/{question}"), key)
+                    .await
+                    .body;
                 let found = body.pointer(figure).is_some_and(|value| *value != 0);
                 assert_eq!(found, wanted, "{question} {rolled} {body}");
             }

@@ -14,15 +14,34 @@ async fn a_line_shows_the_request() {
     let at = client.now().plus_seconds(-60);
     let long_ago = client.now().plus_seconds(-80 * DAY);
     let cases = [
-        (Some(json!({"q": "[5 characters]"})), json!({"q": "[5 characters]"}), 1_499, 1),
+        (
+            Some(json!({"q": "[5 characters]"})),
+            json!({"q": "[5 characters]"}),
+            1_499,
+            1,
+        ),
         (None, json!({}), 1_500, 2),
         (Some(Value::Null), json!({}), 0, 0),
-        (Some(json!([1, 2])), json!({"value": [1, 2]}), 7_000_000, 7_000),
+        (
+            Some(json!([1, 2])),
+            json!({"value": [1, 2]}),
+            7_000_000,
+            7_000,
+        ),
     ];
     for (i, (content, shown, micros, ms)) in cases.into_iter().enumerate() {
-        let at = if i == 1 { long_ago } else { plus_ms(at, i as i64) };
+        let at = if i == 1 {
+            long_ago
+        } else {
+            plus_ms(at, i as i64)
+        };
         let one = record(at, RequestType::Search, 404, "local");
-        let one = RequestRecord { input: content.clone(), output: content, micros, ..one };
+        let one = RequestRecord {
+            input: content.clone(),
+            output: content,
+            micros,
+            ..one
+        };
         client.log(&one).await;
         let wanted = json!({
             "id": one.id, "createdAt": at.to_string(), "type": "search", "statusCode": 404, "duration": ms,
@@ -32,7 +51,9 @@ async fn a_line_shows_the_request() {
         let body = client.figures(&format!("requests?id={}", one.id)).await;
         assert_eq!(body["logs"] == json!([]), i == 1, "{body}");
         let since = client.now().plus_seconds(-85 * DAY);
-        let body = client.figures(&format!("requests?id={}&from={since}", one.id)).await;
+        let body = client
+            .figures(&format!("requests?id={}&from={since}", one.id))
+            .await;
         assert_eq!(body["logs"], json!([wanted]));
         assert_eq!(
             body["pagination"],
@@ -45,18 +66,32 @@ async fn a_line_shows_the_request() {
             ("type=add", false),
             ("page=2", false),
         ] {
-            let body = client.figures(&format!("requests?id={}&{more}", one.id)).await;
-            assert_eq!(body["logs"].as_array().map(Vec::len), Some(usize::from(found)), "{more}");
+            let body = client
+                .figures(&format!("requests?id={}&{more}", one.id))
+                .await;
+            assert_eq!(
+                body["logs"].as_array().map(Vec::len),
+                Some(usize::from(found)),
+                "{more}"
+            );
         }
     }
-    assert_eq!(client.figures("requests?id=unknown").await["logs"], json!([]));
+    assert_eq!(
+        client.figures("requests?id=unknown").await["logs"],
+        json!([])
+    );
 }
 
 /// Deletes a container tag without anything that follows a deletion.
 async fn delete_tag(client: &Client, tag: &str) {
     let ctx = &client.app.system.ctx;
     let tag = ContainerTag::parse(tag).expect("a tag");
-    let container = ctx.containers.get(&client.tenant, &tag).await.expect("a read").expect("a container");
+    let container = ctx
+        .containers
+        .get(&client.tenant, &tag)
+        .await
+        .expect("a read")
+        .expect("a container");
     let now = client.now();
     let purge = Purge {
         tag,
@@ -81,7 +116,12 @@ async fn delete_tag(client: &Client, tag: &str) {
         updated_at: now,
         due_at: now.plus_seconds(DAY),
     };
-    assert!(ctx.containers.delete(&client.tenant, &container, &task).await.expect("a deletion"));
+    assert!(
+        ctx.containers
+            .delete(&client.tenant, &container, &task)
+            .await
+            .expect("a deletion")
+    );
 }
 
 #[tokio::test]
@@ -89,16 +129,35 @@ async fn content_of_a_deleted_container_is_not_shown() {
     let client = Client::new().await;
     let mut ids: Vec<ContainerId> = Vec::new();
     for tag in ["gone", "stays"] {
-        client.send(json!({"content": format!("Words of {tag}."), "containerTag": tag})).await;
+        client
+            .send(json!({"content": format!("Words of {tag}."), "containerTag": tag}))
+            .await;
         let tag = ContainerTag::parse(tag).expect("a tag");
-        let container = client.app.system.ctx.containers.get(&client.tenant, &tag).await.expect("a read");
+        let container = client
+            .app
+            .system
+            .ctx
+            .containers
+            .get(&client.tenant, &tag)
+            .await
+            .expect("a read");
         ids.push(container.expect("a container").primary().clone());
     }
     let begin = client.now();
-    let touched = [vec![], vec![ids[0].clone()], vec![ids[1].clone()], ids.clone()];
+    let touched = [
+        vec![],
+        vec![ids[0].clone()],
+        vec![ids[1].clone()],
+        ids.clone(),
+    ];
     for containers in touched {
         let at = client.now();
-        client.log(&RequestRecord { containers, ..record(at, RequestType::Add, 200, "a") }).await;
+        client
+            .log(&RequestRecord {
+                containers,
+                ..record(at, RequestType::Add, 200, "a")
+            })
+            .await;
     }
     let end = client.now();
     let shown = async || {
@@ -109,16 +168,24 @@ async fn content_of_a_deleted_container_is_not_shown() {
     };
     assert_eq!(shown().await, [(true, true); 4]);
     delete_tag(&client, "gone").await;
-    assert_eq!(shown().await, [(true, true), (false, false), (true, true), (false, false)]);
+    assert_eq!(
+        shown().await,
+        [(true, true), (false, false), (true, true), (false, false)]
+    );
     let body = client.figures(&format!("logs?from={begin}&to={end}")).await;
     let id = body["logs"][0]["id"].as_str().expect("an id");
     let one = client.figures(&format!("requests?id={id}")).await;
-    assert_eq!((&one["logs"][0]["id"], &one["logs"][0]["input"]), (&json!(id), &json!({})));
+    assert_eq!(
+        (&one["logs"][0]["id"], &one["logs"][0]["input"]),
+        (&json!(id), &json!({}))
+    );
 }
 
 async fn say(client: &Client, tag: &str, texts: &[&str]) {
     for text in texts {
-        client.add(json!({"content": text, "containerTag": tag})).await;
+        client
+            .add(json!({"content": text, "containerTag": tag}))
+            .await;
     }
 }
 
@@ -126,18 +193,33 @@ async fn say(client: &Client, tag: &str, texts: &[&str]) {
 async fn growth_is_that_of_a_period_over_the_one_before() {
     let client = Client::new().await;
     say(&client, "old", &["My sister is Anna.", "I live in Bonn."]).await;
-    client.log(&record(client.now(), RequestType::Search, 200, "a")).await;
-    client.log(&record(client.now(), RequestType::Search, 400, "a")).await;
+    client
+        .log(&record(client.now(), RequestType::Search, 200, "a"))
+        .await;
+    client
+        .log(&record(client.now(), RequestType::Search, 400, "a"))
+        .await;
     client.app.world.clock.advance_seconds(DAY);
     say(&client, "old", &["My brother is Paul."]).await;
-    say(&client, "new", &["I play the cello.", "My cat is called Minka."]).await;
-    client.log(&record(client.now(), RequestType::Search, 200, "a")).await;
-    client.log(&record(client.now(), RequestType::Update, 200, "a")).await;
+    say(
+        &client,
+        "new",
+        &["I play the cello.", "My cat is called Minka."],
+    )
+    .await;
+    client
+        .log(&record(client.now(), RequestType::Search, 200, "a"))
+        .await;
+    client
+        .log(&record(client.now(), RequestType::Update, 200, "a"))
+        .await;
     let mut entries = 0;
     for tag in ["old", "new"] {
         let body = json!({"containerTags": [tag], "limit": 100});
         let listed = client.post("/v4/memories/list", body).await.body;
-        entries += listed["pagination"]["totalItems"].as_u64().expect("a number");
+        entries += listed["pagination"]["totalItems"]
+            .as_u64()
+            .expect("a number");
     }
     assert!(entries >= 4, "{entries}");
     let figures = client.figures("memory?period=24h").await;
@@ -147,10 +229,23 @@ async fn growth_is_that_of_a_period_over_the_one_before() {
         "totalMemoryEntries": entries, "memoryEntriesGrowth": figures["memoryEntriesGrowth"],
     });
     assert_eq!(figures, wanted);
-    assert!(figures["memoryEntriesGrowth"].as_f64().is_some_and(|growth| growth > 0.0), "{figures}");
+    assert!(
+        figures["memoryEntriesGrowth"]
+            .as_f64()
+            .is_some_and(|growth| growth > 0.0),
+        "{figures}"
+    );
     let all = client.figures("memory?period=all").await;
-    assert_eq!((&all["totalMemories"], &all["searchQueries"]), (&json!(5), &json!(3)));
-    for growth in ["memoriesGrowth", "memoryEntriesGrowth", "searchGrowth", "containerTagsGrowth"] {
+    assert_eq!(
+        (&all["totalMemories"], &all["searchQueries"]),
+        (&json!(5), &json!(3))
+    );
+    for growth in [
+        "memoriesGrowth",
+        "memoryEntriesGrowth",
+        "searchGrowth",
+        "containerTagsGrowth",
+    ] {
         assert_eq!(all[growth], 0.0, "{growth}");
     }
     assert_eq!(client.figures("usage").await["totalMemories"], 5);

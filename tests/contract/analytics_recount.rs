@@ -39,14 +39,23 @@ fn random_record(random: &mut StdRng, begin: Timestamp) -> RequestRecord {
     };
     let (micros, name) = (random.random_range(0..5_000_000), random.random_range(0..4));
     let key_name = format!("{key} {name}");
-    RequestRecord { micros, error: error.map(str::to_owned), key_name, ..record(at, kind, status, key) }
+    RequestRecord {
+        micros,
+        error: error.map(str::to_owned),
+        key_name,
+        ..record(at, kind, status, key)
+    }
 }
 
 /// Writes one, again and again until it is known to be there.
 async fn persist(app: &TestApp, client: &Client, record: &RequestRecord) {
     for _ in 0..100 {
-        let written: PortResult<()> =
-            app.system.ctx.activity.record(&client.tenant, record, client.now()).await;
+        let written: PortResult<()> = app
+            .system
+            .ctx
+            .activity
+            .record(&client.tenant, record, client.now())
+            .await;
         if written.is_ok() {
             return;
         }
@@ -78,7 +87,11 @@ async fn history(seed: u64) -> (Client, Vec<RequestRecord>, Timestamp) {
             roll_up(&rough, true).await;
             rough.faults.crash_at(None);
         }
-        let writer = if random.random_bool(0.5) { &rough } else { &client.app };
+        let writer = if random.random_bool(0.5) {
+            &rough
+        } else {
+            &client.app
+        };
         join!(
             persist(writer, &client, &record),
             roll_up(&client.app, rolls == 0 || rolls == 1),
@@ -100,7 +113,9 @@ fn by<'a, K: Ord>(
     part: impl Fn(&RequestRecord) -> K,
 ) -> Vec<(K, Vec<&'a RequestRecord>)> {
     let mut groups: BTreeMap<K, Vec<&RequestRecord>> = BTreeMap::new();
-    records.iter().for_each(|record| groups.entry(part(record)).or_default().push(record));
+    records
+        .iter()
+        .for_each(|record| groups.entry(part(record)).or_default().push(record));
     groups.into_iter().collect()
 }
 
@@ -115,22 +130,35 @@ fn hour_of(record: &RequestRecord) -> String {
 }
 
 fn usage(records: &[&RequestRecord]) -> Value {
-    let last =
-        |records: &[&RequestRecord]| records.iter().map(|record| record.at).max().expect("one").to_string();
+    let last = |records: &[&RequestRecord]| {
+        records
+            .iter()
+            .map(|record| record.at)
+            .max()
+            .expect("one")
+            .to_string()
+    };
     let common = |records: &[&RequestRecord]| json!({"count": records.len(), "avgDuration": mean(records), "lastUsed": last(records)});
     let with = |mut fields: Value, name: &str, value: Value| {
         fields[name] = value;
         fields
     };
     let types = ranked(by(records, |record| record.kind));
-    let types = types.iter().map(|(kind, all)| with(common(all), "type", json!(kind)));
+    let types = types
+        .iter()
+        .map(|(kind, all)| with(common(all), "type", json!(kind)));
     let hours = by(records, hour_of);
-    let hours =
-        hours.iter().map(|(hour, all)| json!({"hour": hour, "count": all.len(), "avgDuration": mean(all)}));
+    let hours = hours
+        .iter()
+        .map(|(hour, all)| json!({"hour": hour, "count": all.len(), "avgDuration": mean(all)}));
     let keys = ranked(by(records, |record| record.key.clone()));
     let keys = keys.iter().map(|(key, all)| {
         let name = all.last().expect("one").key_name.clone();
-        with(with(common(all), "keyId", json!(key)), "keyName", json!(name))
+        with(
+            with(common(all), "keyId", json!(key)),
+            "keyName",
+            json!(name),
+        )
     });
     json!({
         "usage": types.collect::<Vec<_>>(),
@@ -140,7 +168,11 @@ fn usage(records: &[&RequestRecord]) -> Value {
 }
 
 fn errors(records: &[&RequestRecord]) -> Value {
-    let failed: Vec<&RequestRecord> = records.iter().filter(|record| record.status >= 400).copied().collect();
+    let failed: Vec<&RequestRecord> = records
+        .iter()
+        .filter(|record| record.status >= 400)
+        .copied()
+        .collect();
     let kind = |record: &RequestRecord| record.error.clone().expect("a type");
     let top = ranked(by(&failed, kind)).into_iter().map(|(kind, all)| {
         let statuses: BTreeSet<u16> = all.iter().map(|record| record.status).collect();
@@ -176,12 +208,17 @@ async fn compare(client: &Client, records: &[RequestRecord], begin: Timestamp, s
         spans.push((edges[0], plus_ms(edges[1], random.random_range(0..2))));
     }
     for (from, to) in spans {
-        let within: Vec<&RequestRecord> =
-            records.iter().filter(|record| from <= record.at && record.at < to).collect();
+        let within: Vec<&RequestRecord> = records
+            .iter()
+            .filter(|record| from <= record.at && record.at < to)
+            .collect();
         let query = format!("from={from}&to={to}");
         let mut found = client.figures(&format!("usage?{query}")).await;
         assert_eq!(found["totalMemories"], 0);
-        assert_eq!(found["pagination"]["totalItems"], found["byKey"].as_array().expect("keys").len());
+        assert_eq!(
+            found["pagination"]["totalItems"],
+            found["byKey"].as_array().expect("keys").len()
+        );
         for more in ["totalMemories", "pagination"] {
             found.as_object_mut().expect("figures").remove(more);
         }
@@ -192,17 +229,35 @@ async fn compare(client: &Client, records: &[RequestRecord], begin: Timestamp, s
             "errors of seed {seed} {query}"
         );
         let logs = client.figures(&format!("logs?{query}&limit=100")).await;
-        let newest: Vec<&str> = within.iter().rev().take(100).map(|record| record.id.as_str()).collect();
-        assert_eq!(crate::client::ids(&logs["logs"], "id"), newest, "logs of seed {seed} {query}");
+        let newest: Vec<&str> = within
+            .iter()
+            .rev()
+            .take(100)
+            .map(|record| record.id.as_str())
+            .collect();
+        assert_eq!(
+            crate::client::ids(&logs["logs"], "id"),
+            newest,
+            "logs of seed {seed} {query}"
+        );
     }
 }
 
 /// Which hours of a history are rolled up.
 async fn closed(client: &Client, begin: Timestamp) -> Vec<bool> {
     let activity: &dyn Activity = &*client.app.system.ctx.activity;
-    let (first, last) = (Hour::of(begin), Hour::of(begin.plus_seconds(HOURS * 3600 - 1)));
-    let hours = activity.hours(&client.tenant, first, last).await.expect("hours");
-    hours.iter().map(|hour| matches!(hour, HourCounts::Closed(..))).collect()
+    let (first, last) = (
+        Hour::of(begin),
+        Hour::of(begin.plus_seconds(HOURS * 3600 - 1)),
+    );
+    let hours = activity
+        .hours(&client.tenant, first, last)
+        .await
+        .expect("hours");
+    hours
+        .iter()
+        .map(|hour| matches!(hour, HourCounts::Closed(..)))
+        .collect()
 }
 
 async fn all_closed(client: &Client, begin: Timestamp) -> bool {
@@ -217,14 +272,23 @@ async fn any_closed(client: &Client, begin: Timestamp) -> bool {
 async fn figures_are_those_of_a_recount_whatever_is_rolled_up() {
     for seed in 0..SEEDS {
         let (client, records, begin) = history(seed).await;
-        assert!(any_closed(&client, begin).await, "seed {seed} has rolled up nothing");
+        assert!(
+            any_closed(&client, begin).await,
+            "seed {seed} has rolled up nothing"
+        );
         compare(&client, &records, begin, seed).await;
         client.roll_up(client.now()).await;
         assert!(all_closed(&client, begin).await, "seed {seed}");
         compare(&client, &records, begin, seed).await;
         // A record that comes late opens its hour again.
-        let late = RequestRecord { key_name: "late".into(), ..record(begin, RequestType::Add, 404, "ka") };
-        let late = RequestRecord { error: Some("NotFoundError".into()), ..late };
+        let late = RequestRecord {
+            key_name: "late".into(),
+            ..record(begin, RequestType::Add, 404, "ka")
+        };
+        let late = RequestRecord {
+            error: Some("NotFoundError".into()),
+            ..late
+        };
         client.log(&late).await;
         assert!(!all_closed(&client, begin).await, "seed {seed}");
         let mut records = records;
@@ -243,19 +307,29 @@ async fn pages_and_filters_of_the_log_make_up_the_whole() {
     type Admits = fn(&RequestRecord) -> bool;
     let filters: [(&str, Admits); 8] = [
         ("logs?", |_| true),
-        ("logs?type=search", |record| record.kind == RequestType::Search),
+        ("logs?type=search", |record| {
+            record.kind == RequestType::Search
+        }),
         ("logs?statusCode=404", |record| record.status == 404),
-        ("logs?keyId=kb&type=add", |record| record.key == "kb" && record.kind == RequestType::Add),
+        ("logs?keyId=kb&type=add", |record| {
+            record.key == "kb" && record.kind == RequestType::Add
+        }),
         ("logs?keyId=nobody", |_| false),
         ("requests?status=error", |record| record.status >= 400),
         ("requests?status=success&type=update", |record| {
             record.status < 400 && record.kind == RequestType::Update
         }),
-        ("requests?type=delete", |record| record.kind == RequestType::Delete),
+        ("requests?type=delete", |record| {
+            record.kind == RequestType::Delete
+        }),
     ];
     for (question, admits) in filters {
-        let wanted: Vec<&str> =
-            records.iter().rev().filter(|record| admits(record)).map(|record| record.id.as_str()).collect();
+        let wanted: Vec<&str> = records
+            .iter()
+            .rev()
+            .filter(|record| admits(record))
+            .map(|record| record.id.as_str())
+            .collect();
         for limit in [11, 20, 100] {
             let pages = wanted.len().div_ceil(limit);
             let mut all = Vec::new();
@@ -270,12 +344,22 @@ async fn pages_and_filters_of_the_log_make_up_the_whole() {
         }
     }
     for (place, record) in records.iter().rev().enumerate().take(12) {
-        let body = client.figures(&format!("logs?from={begin}&to={end}&limit=1&page={}", place + 1)).await;
-        assert_eq!(crate::client::ids(&body["logs"], "id"), [record.id.as_str()]);
+        let body = client
+            .figures(&format!(
+                "logs?from={begin}&to={end}&limit=1&page={}",
+                place + 1
+            ))
+            .await;
+        assert_eq!(
+            crate::client::ids(&body["logs"], "id"),
+            [record.id.as_str()]
+        );
     }
     let mut keys = Vec::new();
     for page in 1..=4 {
-        let body = client.figures(&format!("usage?from={begin}&to={end}&limit=1&page={page}")).await;
+        let body = client
+            .figures(&format!("usage?from={begin}&to={end}&limit=1&page={page}"))
+            .await;
         assert_eq!(
             body["pagination"],
             json!({"currentPage": page, "limit": 1, "totalItems": 3, "totalPages": 3})

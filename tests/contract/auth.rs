@@ -18,7 +18,11 @@ fn routes() -> Vec<(&'static str, &'static str, Value)> {
         ("GET", "/v3/documents/abc", Value::Null),
         ("DELETE", "/v3/documents/abc", Value::Null),
         ("GET", "/v3/documents/abc/chunks", Value::Null),
-        ("POST", "/v4/conversations", json!({"conversationId": "c", "messages": turn})),
+        (
+            "POST",
+            "/v4/conversations",
+            json!({"conversationId": "c", "messages": turn}),
+        ),
         ("POST", "/v4/search", json!({"q": "words"})),
         ("POST", "/v3/search", json!({"q": "words"})),
     ]
@@ -26,15 +30,33 @@ fn routes() -> Vec<(&'static str, &'static str, Value)> {
 
 fn never_stored(client: &Client) -> NewKey {
     let (kind, permission) = (KeyKind::Full, Permission::Write);
-    let plan = KeyPlan { name: "test".into(), kind, permission, tags: None, expires_at: None, rate: None };
-    NewKey::generate(client.tenant.org().clone(), plan, client.app.system.ctx.clock.now())
+    let plan = KeyPlan {
+        name: "test".into(),
+        kind,
+        permission,
+        tags: None,
+        expires_at: None,
+        rate: None,
+    };
+    NewKey::generate(
+        client.tenant.org().clone(),
+        plan,
+        client.app.system.ctx.clock.now(),
+    )
 }
 
 /// A key whose record can be anything; `change` alters it before it is stored.
 async fn key(client: &Client, change: impl FnOnce(&mut domain::key::ApiKey)) -> String {
     let mut key = never_stored(client);
     change(&mut key.record);
-    client.app.system.ctx.keys.create(&key.record).await.expect("a stored key");
+    client
+        .app
+        .system
+        .ctx
+        .keys
+        .create(&key.record)
+        .await
+        .expect("a stored key");
     key.text
 }
 
@@ -54,14 +76,23 @@ async fn no_route_answers_without_a_good_key() {
         ("cut off", client.key[..client.key.len() - 1].to_owned()),
         ("never stored", never_stored(&client).text),
         ("disabled", key(&client, |key| key.enabled = false).await),
-        ("expired", key(&client, |key| key.expires_at = Some(soon)).await),
+        (
+            "expired",
+            key(&client, |key| key.expires_at = Some(soon)).await,
+        ),
     ];
     client.app.world.clock.advance_seconds(2);
     let mut faults = Faults::default();
     for (what, key) in keys {
         for (method, path, body) in routes() {
             let answer = client.app.call(method, path, &key, &body).await;
-            faults.note(&format!("{what}: {method} {path}"), &answer, 401, "AuthenticationError", "");
+            faults.note(
+                &format!("{what}: {method} {path}"),
+                &answer,
+                401,
+                "AuthenticationError",
+                "",
+            );
         }
     }
     faults.assert_none();
@@ -71,8 +102,13 @@ async fn no_route_answers_without_a_good_key() {
 async fn a_key_comes_in_either_header() {
     let client = Client::new().await;
     let send = |name: &'static str, value: String| {
-        let request = Request::builder().method("POST").uri("/v3/documents/list").header(name, value);
-        client.app.send(request.body("{}".into()).expect("a request"))
+        let request = Request::builder()
+            .method("POST")
+            .uri("/v3/documents/list")
+            .header(name, value);
+        client
+            .app
+            .send(request.body("{}".into()).expect("a request"))
     };
     let good = [
         ("authorization", format!("Bearer {}", client.key)),
@@ -82,9 +118,10 @@ async fn a_key_comes_in_either_header() {
     for (name, value) in good {
         ok(send(name, value).await, &listing());
     }
-    for (name, value) in
-        [("authorization", client.key.clone()), ("authorization", format!("Basic {}", client.key))]
-    {
+    for (name, value) in [
+        ("authorization", client.key.clone()),
+        ("authorization", format!("Basic {}", client.key)),
+    ] {
         refused(&send(name, value).await, 401, "AuthenticationError", "key");
     }
 }
@@ -92,46 +129,123 @@ async fn a_key_comes_in_either_header() {
 #[tokio::test]
 async fn a_disabled_key_stops_within_half_a_minute_and_an_enabled_one_works_again() {
     let client = Client::new().await;
-    ok(client.post("/v3/documents/list", json!({})).await, &listing());
+    ok(
+        client.post("/v3/documents/list", json!({})).await,
+        &listing(),
+    );
     let ctx = &client.app.system.ctx;
-    let id = ctx.keys.list(&client.tenant).await.expect("keys")[0].id.clone();
-    domain::usecase::set_key_enabled(ctx, &client.tenant, &id, false).await.expect("a disabled key");
+    let id = ctx.keys.list(&client.tenant).await.expect("keys")[0]
+        .id
+        .clone();
+    domain::usecase::set_key_enabled(ctx, &client.tenant, &id, false)
+        .await
+        .expect("a disabled key");
     client.app.world.clock.advance_seconds(30);
-    refused(&client.post("/v3/documents/list", json!({})).await, 401, "AuthenticationError", "disabled");
-    domain::usecase::set_key_enabled(ctx, &client.tenant, &id, true).await.expect("an enabled key");
+    refused(
+        &client.post("/v3/documents/list", json!({})).await,
+        401,
+        "AuthenticationError",
+        "disabled",
+    );
+    domain::usecase::set_key_enabled(ctx, &client.tenant, &id, true)
+        .await
+        .expect("an enabled key");
     client.app.world.clock.advance_seconds(30);
-    ok(client.post("/v3/documents/list", json!({})).await, &listing());
+    ok(
+        client.post("/v3/documents/list", json!({})).await,
+        &listing(),
+    );
 }
 
 #[tokio::test]
 async fn a_reading_key_reads_and_changes_nothing() {
     let client = Client::new().await;
-    let id = client.add(json!({"content": "The heron stands still.", "customId": "bird"})).await;
+    let id = client
+        .add(json!({"content": "The heron stands still.", "customId": "bird"}))
+        .await;
     let reader = client.app.key_with("acme", Permission::Read, None).await;
     let mut faults = Faults::default();
     for (method, path, body) in [
-        ("POST", "/v3/documents".to_owned(), json!({"content": "Changed.", "customId": "bird"})),
+        (
+            "POST",
+            "/v3/documents".to_owned(),
+            json!({"content": "Changed.", "customId": "bird"}),
+        ),
         ("POST", "/v3/documents/file".to_owned(), json!({})),
-        ("POST", "/v4/conversations".to_owned(), json!({"conversationId": "c", "messages": []})),
-        ("POST", "/v3/documents/batch".to_owned(), json!({"documents": ["Words."]})),
-        ("POST", "/v3/documents/file/uploads".to_owned(), json!({"fileName": "a.txt"})),
-        ("PATCH", format!("/v3/documents/{id}"), json!({"content": "Changed."})),
+        (
+            "POST",
+            "/v4/conversations".to_owned(),
+            json!({"conversationId": "c", "messages": []}),
+        ),
+        (
+            "POST",
+            "/v3/documents/batch".to_owned(),
+            json!({"documents": ["Words."]}),
+        ),
+        (
+            "POST",
+            "/v3/documents/file/uploads".to_owned(),
+            json!({"fileName": "a.txt"}),
+        ),
+        (
+            "PATCH",
+            format!("/v3/documents/{id}"),
+            json!({"content": "Changed."}),
+        ),
         ("PATCH", format!("/v3/documents/{id}"), json!({})),
         ("POST", format!("/v3/documents/{id}/retry"), Value::Null),
-        ("DELETE", "/v3/documents/bulk".to_owned(), json!({"ids": [id]})),
-        ("DELETE", "/v3/documents/bulk".to_owned(), json!({"containerTags": ["sm_project_default"]})),
-        ("PATCH", "/v3/settings".to_owned(), json!({"chunkSize": 500})),
-        ("POST", "/v3/memories".to_owned(), json!({"content": "Changed.", "customId": "bird"})),
-        ("POST", "/v3/memories/batch".to_owned(), json!({"documents": ["Words."]})),
+        (
+            "DELETE",
+            "/v3/documents/bulk".to_owned(),
+            json!({"ids": [id]}),
+        ),
+        (
+            "DELETE",
+            "/v3/documents/bulk".to_owned(),
+            json!({"containerTags": ["sm_project_default"]}),
+        ),
+        (
+            "PATCH",
+            "/v3/settings".to_owned(),
+            json!({"chunkSize": 500}),
+        ),
+        (
+            "POST",
+            "/v3/memories".to_owned(),
+            json!({"content": "Changed.", "customId": "bird"}),
+        ),
+        (
+            "POST",
+            "/v3/memories/batch".to_owned(),
+            json!({"documents": ["Words."]}),
+        ),
         ("POST", "/v3/memories/file".to_owned(), json!({})),
-        ("PATCH", format!("/v3/memories/{id}"), json!({"content": "Changed."})),
+        (
+            "PATCH",
+            format!("/v3/memories/{id}"),
+            json!({"content": "Changed."}),
+        ),
         ("DELETE", format!("/v3/memories/{id}"), Value::Null),
-        ("DELETE", "/v3/memories/bulk".to_owned(), json!({"ids": [id]})),
+        (
+            "DELETE",
+            "/v3/memories/bulk".to_owned(),
+            json!({"ids": [id]}),
+        ),
         ("DELETE", format!("/v3/documents/{id}"), Value::Null),
-        ("DELETE", "/v3/documents/never-existed".to_owned(), Value::Null),
+        (
+            "DELETE",
+            "/v3/documents/never-existed".to_owned(),
+            Value::Null,
+        ),
     ] {
         let answer = client.app.call(method, &path, &reader, &body).await;
-        faults.note(&format!("{method} {path}"), &answer, 403, "PermissionError", "");
+        faults.note(
+            &format!("{method} {path}"),
+            &answer,
+            403,
+            "PermissionError",
+            "",
+        );
     }
     faults.assert_none();
     for (method, path, body) in [
@@ -140,49 +254,121 @@ async fn a_reading_key_reads_and_changes_nothing() {
         ("GET", "/v3/documents/processing".to_owned(), Value::Null),
         ("POST", "/v3/documents/list".to_owned(), json!({})),
         ("POST", "/v3/documents/documents".to_owned(), json!({})),
-        ("POST", "/v3/documents/documents/by-ids".to_owned(), json!({"ids": [id]})),
+        (
+            "POST",
+            "/v3/documents/documents/by-ids".to_owned(),
+            json!({"ids": [id]}),
+        ),
         ("GET", format!("/v3/memories/{id}"), Value::Null),
         ("POST", "/v3/memories/list".to_owned(), json!({})),
         ("GET", "/v3/settings".to_owned(), Value::Null),
         ("POST", "/v4/search".to_owned(), json!({"q": "heron"})),
         ("POST", "/v3/search".to_owned(), json!({"q": "heron"})),
     ] {
-        assert!(client.app.call(method, &path, &reader, &body).await.status.is_success(), "{method} {path}");
+        assert!(
+            client
+                .app
+                .call(method, &path, &reader, &body)
+                .await
+                .status
+                .is_success(),
+            "{method} {path}"
+        );
     }
-    assert_eq!(client.document("bird").await["content"], "The heron stands still.");
+    assert_eq!(
+        client.document("bird").await["content"],
+        "The heron stands still."
+    );
 }
 
 #[tokio::test]
 async fn a_scoped_key_is_refused_outside_its_tags() {
     let client = Client::new().await;
-    let scoped = client.app.key_with("acme", Permission::Write, Some(&["mine", "ours"])).await;
+    let scoped = client
+        .app
+        .key_with("acme", Permission::Write, Some(&["mine", "ours"]))
+        .await;
     let mut faults = Faults::default();
     let turn = json!([{"role": "user", "content": "Hello."}]);
     for (method, path, body) in [
-        ("POST", "/v3/documents", json!({"content": "a", "containerTag": "theirs"})),
+        (
+            "POST",
+            "/v3/documents",
+            json!({"content": "a", "containerTag": "theirs"}),
+        ),
         // With two tags to choose from nothing is written to a third one by default.
         ("POST", "/v3/documents", json!({"content": "a"})),
-        ("POST", "/v3/documents/list", json!({"containerTags": ["mine", "theirs"]})),
-        ("GET", "/v3/documents/processing?containerTags=theirs", Value::Null),
+        (
+            "POST",
+            "/v3/documents/list",
+            json!({"containerTags": ["mine", "theirs"]}),
+        ),
+        (
+            "GET",
+            "/v3/documents/processing?containerTags=theirs",
+            Value::Null,
+        ),
         ("GET", "/v3/documents/note?containerTag=theirs", Value::Null),
-        ("DELETE", "/v3/documents/note?containerTag=theirs", Value::Null),
+        (
+            "DELETE",
+            "/v3/documents/note?containerTag=theirs",
+            Value::Null,
+        ),
         (
             "POST",
             "/v4/conversations",
             json!({"conversationId": "c", "messages": turn, "containerTag": "theirs"}),
         ),
-        ("POST", "/v3/documents/file/uploads", json!({"fileName": "a.txt", "containerTag": "theirs"})),
-        ("DELETE", "/v3/documents/bulk", json!({"containerTags": ["mine", "theirs"]})),
-        ("POST", "/v3/documents/documents", json!({"containerTags": ["theirs"]})),
-        ("POST", "/v3/documents/documents/by-ids", json!({"ids": ["a"], "containerTags": ["theirs"]})),
-        ("POST", "/v3/documents/note/retry?containerTag=theirs", Value::Null),
-        ("GET", "/v3/documents/note/file-url?containerTag=theirs", Value::Null),
+        (
+            "POST",
+            "/v3/documents/file/uploads",
+            json!({"fileName": "a.txt", "containerTag": "theirs"}),
+        ),
+        (
+            "DELETE",
+            "/v3/documents/bulk",
+            json!({"containerTags": ["mine", "theirs"]}),
+        ),
+        (
+            "POST",
+            "/v3/documents/documents",
+            json!({"containerTags": ["theirs"]}),
+        ),
+        (
+            "POST",
+            "/v3/documents/documents/by-ids",
+            json!({"ids": ["a"], "containerTags": ["theirs"]}),
+        ),
+        (
+            "POST",
+            "/v3/documents/note/retry?containerTag=theirs",
+            Value::Null,
+        ),
+        (
+            "GET",
+            "/v3/documents/note/file-url?containerTag=theirs",
+            Value::Null,
+        ),
         ("PATCH", "/v3/settings", json!({"chunkSize": 500})),
-        ("POST", "/v4/search", json!({"q": "a", "containerTag": "theirs"})),
-        ("POST", "/v3/search", json!({"q": "a", "containerTags": ["theirs"]})),
+        (
+            "POST",
+            "/v4/search",
+            json!({"q": "a", "containerTag": "theirs"}),
+        ),
+        (
+            "POST",
+            "/v3/search",
+            json!({"q": "a", "containerTags": ["theirs"]}),
+        ),
     ] {
         let answer = client.app.call(method, path, &scoped, &body).await;
-        faults.note(&format!("{method} {path} {body}"), &answer, 403, "PermissionError", "");
+        faults.note(
+            &format!("{method} {path} {body}"),
+            &answer,
+            403,
+            "PermissionError",
+            "",
+        );
     }
     faults.assert_none();
 }
@@ -190,25 +376,52 @@ async fn a_scoped_key_is_refused_outside_its_tags() {
 #[tokio::test]
 async fn a_key_with_several_tags_is_told_to_name_one() {
     let client = Client::new().await;
-    let scoped = client.app.key_with("acme", Permission::Write, Some(&["mine", "ours"])).await;
-    let answer = client.app.post("/v3/documents", &scoped, &json!({"content": "a"})).await;
+    let scoped = client
+        .app
+        .key_with("acme", Permission::Write, Some(&["mine", "ours"]))
+        .await;
+    let answer = client
+        .app
+        .post("/v3/documents", &scoped, &json!({"content": "a"}))
+        .await;
     let message = answer.body["error"].as_str().unwrap_or_default();
-    assert!(message.contains("containerTag") && message.contains("mine, ours"), "{message}");
+    assert!(
+        message.contains("containerTag") && message.contains("mine, ours"),
+        "{message}"
+    );
 }
 
 #[tokio::test]
 async fn a_scoped_key_sees_its_tags_alone() {
     let client = Client::new().await;
     for tag in ["mine", "theirs"] {
-        client.add(json!({"content": format!("The {tag} canary sings."), "containerTag": tag})).await;
+        client
+            .add(json!({"content": format!("The {tag} canary sings."), "containerTag": tag}))
+            .await;
     }
-    let scoped = client.app.key_with("acme", Permission::Write, Some(&["mine"])).await;
-    let listed = ok(client.app.post("/v3/documents/list", &scoped, &json!({})).await, &listing());
+    let scoped = client
+        .app
+        .key_with("acme", Permission::Write, Some(&["mine"]))
+        .await;
+    let listed = ok(
+        client
+            .app
+            .post("/v3/documents/list", &scoped, &json!({}))
+            .await,
+        &listing(),
+    );
     assert_eq!(listed["pagination"]["totalItems"], 1);
     assert_eq!(listed["memories"][0]["containerTags"], json!(["mine"]));
     let body = json!({"q": "canary", "searchMode": "documents", "threshold": 0});
     let found = client.app.post("/v4/search", &scoped, &body).await.body;
     assert_eq!(ids(&found["results"], "chunk"), ["The mine canary sings."]);
-    let added = client.app.add(&scoped, &json!({"content": "No tag was sent."})).await;
-    assert_eq!(client.document(&added).await["containerTags"], json!(["mine"]), "the only tag it reaches");
+    let added = client
+        .app
+        .add(&scoped, &json!({"content": "No tag was sent."}))
+        .await;
+    assert_eq!(
+        client.document(&added).await["containerTags"],
+        json!(["mine"]),
+        "the only tag it reaches"
+    );
 }

@@ -66,9 +66,16 @@ impl Operation {
     fn need(&self) -> Need {
         let (get, path) = (self.method == "GET", self.path.as_str());
         let reads = get
-            || ["/list", "/documents/documents", "/by-ids", "/search", "/profile", "/buckets"]
-                .iter()
-                .any(|end| path.ends_with(end));
+            || [
+                "/list",
+                "/documents/documents",
+                "/by-ids",
+                "/search",
+                "/profile",
+                "/buckets",
+            ]
+            .iter()
+            .any(|end| path.ends_with(end));
         let below = |root: &str| path == root || path.starts_with(&format!("{root}/"));
         match path {
             _ if SCOPED_ENDPOINTS.iter().any(|root| below(root)) => {
@@ -89,7 +96,9 @@ impl Operation {
             "/v3/settings/suggest-buckets" => Need::ReadOrganization,
             "/v3/settings" if get => Need::ReadOrganization,
             _ if below("/v3/settings") || below("/v3/auth") => Need::Admin,
-            _ if below("/v3/container-tags/merge") || below("/v3/container-tags/deletions") => Need::Admin,
+            _ if below("/v3/container-tags/merge") || below("/v3/container-tags/deletions") => {
+                Need::Admin
+            }
             "/v3/container-tags/{tag}" if self.method == "DELETE" => Need::Admin,
             _ if path.ends_with("/hosted-picker") => Need::Admin,
             // It shows what is not selected.
@@ -103,7 +112,11 @@ impl Operation {
     /// The operation with a key, on things that are there or not.
     pub(crate) async fn ask(&self, app: &TestApp, key: &str) -> Answer {
         let path = self.path.replace("{tag}", TAG);
-        let path = if self.names_provider() { path.replace("{id}", "web-crawler") } else { path };
+        let path = if self.names_provider() {
+            path.replace("{id}", "web-crawler")
+        } else {
+            path
+        };
         let path = ["{id}", "{memoryId}", "{mergeId}", "{deletionId}"]
             .iter()
             .fold(path, |path, name| path.replace(name, "never-was"));
@@ -111,9 +124,17 @@ impl Operation {
             return app.call(&self.method, &path, key, &self.body).await;
         }
         let (kind, body) = multipart("a.txt", b"Words.", &[("containerTag", TAG)]);
-        let request = Request::builder().method(self.method.as_str()).uri(path).header("content-type", kind);
-        let request = if key.is_empty() { request } else { request.header("x-api-key", key) };
-        app.send(request.body(body.into()).expect("a request")).await
+        let request = Request::builder()
+            .method(self.method.as_str())
+            .uri(path)
+            .header("content-type", kind);
+        let request = if key.is_empty() {
+            request
+        } else {
+            request.header("x-api-key", key)
+        };
+        app.send(request.body(body.into()).expect("a request"))
+            .await
     }
 
     /// Whether the path names a provider, whose containers are in the body.
@@ -129,19 +150,30 @@ impl Operation {
 
     /// Whether the request names the tag of the examples, so that a key of another tag is refused.
     fn names_tag(&self) -> bool {
-        self.is_form || self.path.contains("{tag}") || self.body.to_string().contains(&format!("\"{TAG}\""))
+        self.is_form
+            || self.path.contains("{tag}")
+            || self.body.to_string().contains(&format!("\"{TAG}\""))
     }
 }
 
 fn plan(kind: KeyKind, permission: Permission, tag: Option<&str>) -> KeyPlan {
     let tags = tag.map(|tag| vec![ContainerTag::parse(tag).expect("a tag")]);
-    KeyPlan { name: "test".into(), kind, permission, tags, expires_at: None, rate: None }
+    KeyPlan {
+        name: "test".into(),
+        kind,
+        permission,
+        tags,
+        expires_at: None,
+        rate: None,
+    }
 }
 
 /// Keys that are good, and what each may.
 fn good() -> Vec<(&'static str, KeyPlan, Vec<Need>)> {
     use KeyKind::{Agent, Full, Scoped, Session};
-    use Need::{Admin, Any, Read as Reading, ReadContent, ReadOrganization, Write as Writing, WriteContent};
+    use Need::{
+        Admin, Any, Read as Reading, ReadContent, ReadOrganization, Write as Writing, WriteContent,
+    };
     use Permission::{Read, Write};
     let reader = vec![Any, ReadContent, Reading, ReadOrganization];
     let agent = vec![Any, ReadContent, WriteContent, Reading, Writing];
@@ -153,10 +185,22 @@ fn good() -> Vec<(&'static str, KeyPlan, Vec<Need>)> {
         ("full that reads", plan(Full, Read, None), reader.clone()),
         ("agent", plan(Agent, Write, None), whole_agent),
         ("agent that reads", plan(Agent, Read, None), reader),
-        ("agent of the tag", plan(Agent, Write, Some(TAG)), agent.clone()),
+        (
+            "agent of the tag",
+            plan(Agent, Write, Some(TAG)),
+            agent.clone(),
+        ),
         ("full of the tag", plan(Full, Write, Some(TAG)), agent),
-        ("scoped", plan(Scoped, Write, Some(TAG)), vec![Any, ReadContent, WriteContent]),
-        ("scoped that reads", plan(Scoped, Read, Some(TAG)), vec![Any, ReadContent]),
+        (
+            "scoped",
+            plan(Scoped, Write, Some(TAG)),
+            vec![Any, ReadContent, WriteContent],
+        ),
+        (
+            "scoped that reads",
+            plan(Scoped, Read, Some(TAG)),
+            vec![Any, ReadContent],
+        ),
     ]
 }
 
@@ -168,21 +212,34 @@ async fn no_operation_answers_without_a_good_key() {
         let org = domain::OrgId::parse("acme").expect("an organization id");
         let mut key = NewKey::generate(org, plan, Timestamp::from_millis(0));
         change(&mut key.record);
-        app.system.ctx.keys.create(&key.record).await.expect("a stored key");
+        app.system
+            .ctx
+            .keys
+            .create(&key.record)
+            .await
+            .expect("a stored key");
         key.text
     };
     let keys = [
         ("none", String::new()),
         ("garbage", "garbage".to_owned()),
         ("disabled", stored(|key| key.enabled = false).await),
-        ("expired", stored(|key| key.expires_at = Some(Timestamp::from_millis(1))).await),
+        (
+            "expired",
+            stored(|key| key.expires_at = Some(Timestamp::from_millis(1))).await,
+        ),
     ];
     let mut faults = Faults::default();
     for operation in Operation::all() {
         for (what, key) in &keys {
             let answer = operation.ask(&app, key).await;
             if operation.is_open {
-                assert!(answer.status.is_success(), "{}: {}", operation.name(), answer.status);
+                assert!(
+                    answer.status.is_success(),
+                    "{}: {}",
+                    operation.name(),
+                    answer.status
+                );
             } else {
                 faults.note(
                     &format!("{what}: {}", operation.name()),
@@ -205,12 +262,18 @@ async fn every_key_may_what_it_is_for_and_nothing_else() {
     assert!(operations.len() > 40, "{}", operations.len());
     let mut faults = Faults::default();
     let mut wrong = Vec::new();
-    app.add(&admin, &json!({"content": "The mill stands still.", "containerTag": TAG})).await;
+    app.add(
+        &admin,
+        &json!({"content": "The mill stands still.", "containerTag": TAG}),
+    )
+    .await;
     for (what, plan, may) in good() {
         // What a session may not beside an administrator is told where sessions are.
         let opens_session =
             |operation: &&Operation| what == "session" && operation.name() == "POST /v3/session";
-        let asked = operations.iter().filter(|operation| !operation.is_open && !opens_session(operation));
+        let asked = operations
+            .iter()
+            .filter(|operation| !operation.is_open && !opens_session(operation));
         for operation in asked {
             // Operations before this one may have ended or reset it.
             let key = app.key_of("acme", plan.clone()).await.text;
@@ -223,7 +286,12 @@ async fn every_key_may_what_it_is_for_and_nothing_else() {
             }
         }
     }
-    assert!(wrong.is_empty(), "{} are refused:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} are refused:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
     faults.assert_none();
 }
 
@@ -231,19 +299,39 @@ async fn every_key_may_what_it_is_for_and_nothing_else() {
 async fn a_key_of_another_tag_reaches_nothing_of_this_one() {
     let app = TestApp::new().await;
     let admin = app.key("acme").await;
-    app.add(&admin, &json!({"content": "The mill stands still.", "containerTag": TAG})).await;
+    app.add(
+        &admin,
+        &json!({"content": "The mill stands still.", "containerTag": TAG}),
+    )
+    .await;
     let mut faults = Faults::default();
     for kind in [KeyKind::Agent, KeyKind::Scoped] {
-        let key = app.key_of("acme", plan(kind, Permission::Write, Some("elsewhere"))).await.text;
-        for operation in Operation::all().iter().filter(|operation| operation.names_tag()) {
+        let key = app
+            .key_of("acme", plan(kind, Permission::Write, Some("elsewhere")))
+            .await
+            .text;
+        for operation in Operation::all()
+            .iter()
+            .filter(|operation| operation.names_tag())
+        {
             let answer = operation.ask(&app, &key).await;
             // A batch is refused document by document.
             if operation.path.ends_with("/batch") {
                 assert_eq!(answer.body["success"], 0, "{}", answer.body);
-                assert!(answer.body.to_string().contains("PermissionError"), "{}", answer.body);
+                assert!(
+                    answer.body.to_string().contains("PermissionError"),
+                    "{}",
+                    answer.body
+                );
                 continue;
             }
-            faults.note(&format!("{kind:?}: {}", operation.name()), &answer, 403, "PermissionError", "");
+            faults.note(
+                &format!("{kind:?}: {}", operation.name()),
+                &answer,
+                403,
+                "PermissionError",
+                "",
+            );
         }
     }
     faults.assert_none();
@@ -255,31 +343,100 @@ async fn a_scoped_key_that_names_no_tag_means_its_own() {
     let admin = app.key("acme").await;
     for tag in ["north", "south"] {
         let content = format!("My favourite bird is the {tag} heron.");
-        app.add(&admin, &json!({"content": content, "containerTag": tag, "filepath": "/a/b.md"})).await;
+        app.add(
+            &admin,
+            &json!({"content": content, "containerTag": tag, "filepath": "/a/b.md"}),
+        )
+        .await;
     }
-    let key = app.key_of("acme", plan(KeyKind::Scoped, Permission::Write, Some("north"))).await.text;
+    let key = app
+        .key_of(
+            "acme",
+            plan(KeyKind::Scoped, Permission::Write, Some("north")),
+        )
+        .await
+        .text;
     for (method, path, body, count) in [
-        ("POST", "/v3/documents/list", json!({}), "/pagination/totalItems"),
-        ("POST", "/v3/documents/documents", json!({}), "/pagination/totalItems"),
-        ("POST", "/v4/memories/list", json!({}), "/pagination/totalItems"),
+        (
+            "POST",
+            "/v3/documents/list",
+            json!({}),
+            "/pagination/totalItems",
+        ),
+        (
+            "POST",
+            "/v3/documents/documents",
+            json!({}),
+            "/pagination/totalItems",
+        ),
+        (
+            "POST",
+            "/v4/memories/list",
+            json!({}),
+            "/pagination/totalItems",
+        ),
         ("POST", "/v3/search", json!({"q": "heron"}), "/total"),
-        ("POST", "/v4/search", json!({"q": "heron", "searchMode": "documents", "threshold": 0}), "/total"),
+        (
+            "POST",
+            "/v4/search",
+            json!({"q": "heron", "searchMode": "documents", "threshold": 0}),
+            "/total",
+        ),
         ("POST", "/v4/profile", json!({}), ""),
         ("POST", "/v4/profile/buckets", json!({}), ""),
         ("GET", "/v3/documents/processing", Value::Null, ""),
-        ("POST", "/v4/memories", json!({"memories": [{"content": "Mine."}]}), ""),
-        ("POST", "/v4/memories/forget-matching", json!({"query": "heron", "dryRun": true}), ""),
-        ("DELETE", "/v3/documents/bulk", json!({"filepath": "/a/"}), "/deletedCount"),
+        (
+            "POST",
+            "/v4/memories",
+            json!({"memories": [{"content": "Mine."}]}),
+            "",
+        ),
+        (
+            "POST",
+            "/v4/memories/forget-matching",
+            json!({"query": "heron", "dryRun": true}),
+            "",
+        ),
+        (
+            "DELETE",
+            "/v3/documents/bulk",
+            json!({"filepath": "/a/"}),
+            "/deletedCount",
+        ),
     ] {
         let answer = app.call(method, path, &key, &body).await;
-        assert!(answer.status.is_success(), "{method} {path}: {}", answer.body);
-        assert!(!answer.body.to_string().contains("south"), "{method} {path}: {}", answer.body);
+        assert!(
+            answer.status.is_success(),
+            "{method} {path}: {}",
+            answer.body
+        );
+        assert!(
+            !answer.body.to_string().contains("south"),
+            "{method} {path}: {}",
+            answer.body
+        );
         if !count.is_empty() {
-            assert_eq!(answer.body.pointer(count), Some(&json!(1)), "{method} {path}: {}", answer.body);
+            assert_eq!(
+                answer.body.pointer(count),
+                Some(&json!(1)),
+                "{method} {path}: {}",
+                answer.body
+            );
         }
     }
     // Nothing says that all of it is meant.
-    assert_eq!(app.call("DELETE", "/v3/documents/bulk", &key, &json!({})).await.status, 400);
-    let left = app.post("/v3/documents/list", &admin, &json!({"containerTags": ["south"]})).await;
+    assert_eq!(
+        app.call("DELETE", "/v3/documents/bulk", &key, &json!({}))
+            .await
+            .status,
+        400
+    );
+    let left = app
+        .post(
+            "/v3/documents/list",
+            &admin,
+            &json!({"containerTags": ["south"]}),
+        )
+        .await;
     assert_eq!(left.body["pagination"]["totalItems"], 1);
 }

@@ -24,12 +24,27 @@ fn checked(answer: Answer) -> Vec<Value> {
     let results = body["results"].as_array().expect("results").clone();
     let is_refused = |result: &&Value| result["status"] == "error";
     assert_eq!(body["failed"], results.iter().filter(is_refused).count());
-    assert_eq!(body["success"], results.len() - body["failed"].as_u64().expect("a count") as usize);
+    assert_eq!(
+        body["success"],
+        results.len() - body["failed"].as_u64().expect("a count") as usize
+    );
     for result in &results {
-        let refused = json!({"id": "string", "status": "string", "error": "string", "details": "string"});
+        let refused =
+            json!({"id": "string", "status": "string", "error": "string", "details": "string"});
         let taken = json!({"id": "id", "status": "string"});
-        let taken = if result.get("url").is_some() { with(taken, &json!({"url": "string"})) } else { taken };
-        crate::shape::assert_shape(result, if result["status"] == "error" { &refused } else { &taken });
+        let taken = if result.get("url").is_some() {
+            with(taken, &json!({"url": "string"}))
+        } else {
+            taken
+        };
+        crate::shape::assert_shape(
+            result,
+            if result["status"] == "error" {
+                &refused
+            } else {
+                &taken
+            },
+        );
     }
     results
 }
@@ -42,14 +57,27 @@ async fn objects_and_texts_become_documents_in_the_order_of_the_request() {
         "The second bird is a bittern.",
         {"content": "The third bird is a crane.", "containerTag": "other"},
     ]);
-    let results = send(&client, json!({"documents": documents, "containerTag": "birds"})).await;
-    assert!(results.iter().all(|result| result["status"] == "queued"), "{results:?}");
+    let results = send(
+        &client,
+        json!({"documents": documents, "containerTag": "birds"}),
+    )
+    .await;
+    assert!(
+        results.iter().all(|result| result["status"] == "queued"),
+        "{results:?}"
+    );
     client.settle().await;
     let wanted = [("heron", "birds"), ("bittern", "birds"), ("crane", "other")];
     for (result, (word, tag)) in results.iter().zip(wanted) {
         let document = client.document(result["id"].as_str().expect("an id")).await;
-        assert!(document["content"].as_str().expect("text").contains(word), "{document}");
-        assert_eq!((&document["status"], &document["containerTags"]), (&json!("done"), &json!([tag])));
+        assert!(
+            document["content"].as_str().expect("text").contains(word),
+            "{document}"
+        );
+        assert_eq!(
+            (&document["status"], &document["containerTags"]),
+            (&json!("done"), &json!([tag]))
+        );
         assert!(client.finds(word).await);
     }
     assert_eq!(client.document("first").await["id"], results[0]["id"]);
@@ -70,24 +98,50 @@ async fn every_field_has_a_default_for_all_and_a_value_of_its_own() {
     let body = with(json!({"documents": ["With those of all.", own]}), &defaults);
     let results = send(&client, body).await;
     let mut tags = Vec::new();
-    let rows =
-        [("all", "of", "superrag", "/all.md", DATED), ("own", "its", "memory", "/own.md", "2024-01-02")];
+    let rows = [
+        ("all", "of", "superrag", "/all.md", DATED),
+        ("own", "its", "memory", "/own.md", "2024-01-02"),
+    ];
     for (result, (tag, key, task, path, date)) in results.iter().zip(rows) {
         let id = result["id"].as_str().expect("an id");
         let document = client.document(id).await;
         assert_eq!(document["containerTags"], json!([tag]));
-        assert_eq!(document["metadata"], json!({key: tag}), "metadata is taken whole, from one place");
-        assert_eq!((&document["taskType"], &document["filepath"]), (&json!(task), &json!(path)));
+        assert_eq!(
+            document["metadata"],
+            json!({key: tag}),
+            "metadata is taken whole, from one place"
+        );
+        assert_eq!(
+            (&document["taskType"], &document["filepath"]),
+            (&json!(task), &json!(path))
+        );
         let record = client.record(id).await.expect("a record");
-        assert!(record.filter_by_metadata.is_some_and(|filter| filter.get(key).is_some()));
-        assert!(record.document_date.is_some_and(|at| at.to_string().starts_with(date)), "{tag}");
+        assert!(
+            record
+                .filter_by_metadata
+                .is_some_and(|filter| filter.get(key).is_some())
+        );
+        assert!(
+            record
+                .document_date
+                .is_some_and(|at| at.to_string().starts_with(date)),
+            "{tag}"
+        );
         tags.push((tag, record.dreaming, record.tag));
     }
     assert_ne!(tags[0].1, tags[1].1, "dreaming");
     for (tag, _, parsed) in tags {
-        let container =
-            client.app.system.ctx.containers.get(&client.tenant, &parsed).await.expect("an answer");
-        let context = container.and_then(|container| container.entity_context).expect("guidance");
+        let container = client
+            .app
+            .system
+            .ctx
+            .containers
+            .get(&client.tenant, &parsed)
+            .await
+            .expect("an answer");
+        let context = container
+            .and_then(|container| container.entity_context)
+            .expect("guidance");
         assert_eq!(context.to_lowercase(), format!("{tag}."));
     }
 }
@@ -101,14 +155,46 @@ async fn a_wrong_document_harms_no_other_and_names_its_place() {
         (json!({}), "ValidationError", "content"),
         (json!("  \n "), "ValidationError", "content"),
         (json!({"content": 7}), "ValidationError", "content"),
-        (json!({"content": "a", "metadata": {"bad key": 1}}), "ValidationError", "metadata"),
-        (json!({"content": "a", "metadata": "x"}), "ValidationError", "metadata"),
-        (json!({"content": "a", "containerTag": "a b"}), "ValidationError", "containerTag"),
-        (json!({"content": "a", "containerTags": ["a", "b"]}), "ValidationError", "containerTags"),
-        (json!({"content": "a", "customId": "a b"}), "ValidationError", "customId"),
-        (json!({"content": "a", "documentDate": "soon"}), "ValidationError", "documentDate"),
-        (json!({"content": "a", "taskType": "x"}), "ValidationError", "taskType"),
-        (json!({"content": "x".repeat(1024 * 1024 + 1)}), "PayloadTooLargeError", "1048577"),
+        (
+            json!({"content": "a", "metadata": {"bad key": 1}}),
+            "ValidationError",
+            "metadata",
+        ),
+        (
+            json!({"content": "a", "metadata": "x"}),
+            "ValidationError",
+            "metadata",
+        ),
+        (
+            json!({"content": "a", "containerTag": "a b"}),
+            "ValidationError",
+            "containerTag",
+        ),
+        (
+            json!({"content": "a", "containerTags": ["a", "b"]}),
+            "ValidationError",
+            "containerTags",
+        ),
+        (
+            json!({"content": "a", "customId": "a b"}),
+            "ValidationError",
+            "customId",
+        ),
+        (
+            json!({"content": "a", "documentDate": "soon"}),
+            "ValidationError",
+            "documentDate",
+        ),
+        (
+            json!({"content": "a", "taskType": "x"}),
+            "ValidationError",
+            "taskType",
+        ),
+        (
+            json!({"content": "x".repeat(1024 * 1024 + 1)}),
+            "PayloadTooLargeError",
+            "1048577",
+        ),
         (json!(7), "ValidationError", "content"),
         (json!(null), "ValidationError", "content"),
         (json!(["a"]), "ValidationError", "content"),
@@ -121,7 +207,9 @@ async fn a_wrong_document_harms_no_other_and_names_its_place() {
     let (taken, refused) = results.split_at(wrong.len());
     client.settle().await;
     for (i, result) in taken.iter().enumerate() {
-        let document = client.document(result["id"].as_str().expect("those taken come first")).await;
+        let document = client
+            .document(result["id"].as_str().expect("those taken come first"))
+            .await;
         assert_eq!(
             (&document["status"], &document["content"]),
             (&json!("done"), &json!(format!("Good number {i}.")))
@@ -129,15 +217,26 @@ async fn a_wrong_document_harms_no_other_and_names_its_place() {
     }
     for (i, (result, (item, kind, named))) in refused.iter().zip(&wrong).enumerate() {
         let short: String = item.to_string().chars().take(80).collect();
-        assert_eq!((&result["id"], &result["status"]), (&json!(""), &json!("error")), "{short}");
-        assert!(result["error"].as_str().expect("why").contains(named), "{short}: {result}");
+        assert_eq!(
+            (&result["id"], &result["status"]),
+            (&json!(""), &json!("error")),
+            "{short}"
+        );
+        assert!(
+            result["error"].as_str().expect("why").contains(named),
+            "{short}: {result}"
+        );
         let details = result["details"].as_str().expect("where");
         assert!(
             details.contains(kind) && details.contains(&format!("documents[{}]", 2 * i)),
             "{short}: {details}"
         );
     }
-    assert_eq!(client.listed(json!({})).await.len(), wrong.len(), "nothing of a refused document is stored");
+    assert_eq!(
+        client.listed(json!({})).await.len(),
+        wrong.len(),
+        "nothing of a refused document is stored"
+    );
 }
 
 #[tokio::test]
@@ -164,7 +263,9 @@ async fn a_batch_has_one_to_six_hundred_documents() {
 async fn a_body_over_64_megabytes_is_refused() {
     let client = Client::new().await;
     let documents = vec!["x".repeat(1024 * 1024); 65];
-    let answer = client.post("/v3/documents/batch", json!({"documents": documents})).await;
+    let answer = client
+        .post("/v3/documents/batch", json!({"documents": documents}))
+        .await;
     refused(&answer, 413, "PayloadTooLargeError", "bytes");
     assert!(client.listed(json!({})).await.is_empty());
 }
@@ -172,18 +273,32 @@ async fn a_body_over_64_megabytes_is_refused() {
 #[tokio::test]
 async fn six_hundred_documents_are_all_done_in_the_end() {
     let client = Client::new().await;
-    let documents: Vec<String> = (0..600).map(|i| format!("The log of day {i} says WORD-{i:03}.")).collect();
-    let results = send(&client, json!({"documents": documents, "containerTag": "log"})).await;
+    let documents: Vec<String> = (0..600)
+        .map(|i| format!("The log of day {i} says WORD-{i:03}."))
+        .collect();
+    let results = send(
+        &client,
+        json!({"documents": documents, "containerTag": "log"}),
+    )
+    .await;
     assert_eq!(results.len(), 600);
-    let sent: Vec<String> =
-        results.iter().map(|result| result["id"].as_str().expect("an id").to_owned()).collect();
+    let sent: Vec<String> = results
+        .iter()
+        .map(|result| result["id"].as_str().expect("an id").to_owned())
+        .collect();
     client.settle().await;
-    let done = client.listed(json!({"status": "done", "containerTags": ["log"]})).await;
+    let done = client
+        .listed(json!({"status": "done", "containerTags": ["log"]}))
+        .await;
     assert_eq!(done.len(), 600);
     assert!(sent.iter().all(|id| done.contains(id)));
     for i in [0, 299, 599] {
         let document = client.document(&sent[i]).await;
-        assert_eq!(document["content"], documents[i].as_str(), "in the order of the request");
+        assert_eq!(
+            document["content"],
+            documents[i].as_str(),
+            "in the order of the request"
+        );
         assert!(client.finds(&format!("WORD-{i:03}")).await);
     }
 }
@@ -191,7 +306,10 @@ async fn six_hundred_documents_are_all_done_in_the_end() {
 #[tokio::test]
 async fn an_address_comes_back_with_its_result() {
     let client = Client::new().await;
-    let documents = json!(["https://news.example/a", "A text about https://news.example/a."]);
+    let documents = json!([
+        "https://news.example/a",
+        "A text about https://news.example/a."
+    ]);
     let results = send(&client, json!({"documents": documents})).await;
     assert_eq!(results[0]["url"], "https://news.example/a");
     assert!(results[1].get("url").is_none());
@@ -205,12 +323,21 @@ async fn of_a_custom_id_that_comes_twice_the_last_content_stays() {
         (json!({}), json!({"containerTag": "sm_project_default"})),
     ] {
         let client = Client::new().await;
-        let note = |content: &str, more: &Value| with(json!({"content": content, "customId": "note"}), more);
-        let documents = [note("The first words.", &first), note("The last words.", &last)];
+        let note = |content: &str, more: &Value| {
+            with(json!({"content": content, "customId": "note"}), more)
+        };
+        let documents = [
+            note("The first words.", &first),
+            note("The last words.", &last),
+        ];
         let results = send(&client, json!({"documents": documents})).await;
         assert_eq!(results[0]["id"], results[1]["id"]);
         client.settle().await;
-        assert_eq!(client.document("note").await["content"], "The last words.", "{first} {last}");
+        assert_eq!(
+            client.document("note").await["content"],
+            "The last words.",
+            "{first} {last}"
+        );
         assert_eq!(client.found("words").await, ["The last words."]);
         assert_eq!(client.listed(json!({})).await.len(), 1);
     }
@@ -219,13 +346,20 @@ async fn of_a_custom_id_that_comes_twice_the_last_content_stays() {
 #[tokio::test]
 async fn a_batch_that_comes_again_is_the_same_documents() {
     let client = Client::new().await;
-    let body = json!({"documents": ["One.", "Two.", {"content": "Three.", "customId": "three"}, "One."]});
+    let body =
+        json!({"documents": ["One.", "Two.", {"content": "Three.", "customId": "three"}, "One."]});
     let first = send(&client, body.clone()).await;
-    assert_eq!(first[0]["id"], first[3]["id"], "the same content twice is one document");
+    assert_eq!(
+        first[0]["id"], first[3]["id"],
+        "the same content twice is one document"
+    );
     client.settle().await;
     let again = send(&client, body).await;
     assert_eq!(ids(&json!(first), "id"), ids(&json!(again), "id"));
-    assert!(again.iter().all(|result| result["status"] == "done"), "{again:?}");
+    assert!(
+        again.iter().all(|result| result["status"] == "done"),
+        "{again:?}"
+    );
     assert_eq!(client.listed(json!({})).await.len(), 3);
 }
 
@@ -236,34 +370,63 @@ async fn an_idempotency_key_holds_for_each_document_of_the_batch() {
         let request = Request::builder().method("POST").uri("/v3/documents/batch");
         let request = request.header("authorization", format!("Bearer {}", client.key));
         let request = request.header("idempotency-key", "batch-1");
-        client.app.send(request.body(body.to_string().into()).expect("a request")).await
+        client
+            .app
+            .send(request.body(body.to_string().into()).expect("a request"))
+            .await
     };
     let first = checked(send_as(json!({"documents": ["One.", "Two."]})).await);
     client.app.world.clock.advance_seconds(3600);
     let again = checked(send_as(json!({"documents": ["One.", "Two."]})).await);
     assert_eq!(ids(&json!(first), "id"), ids(&json!(again), "id"));
     let other = checked(send_as(json!({"documents": ["One.", "Three."]})).await);
-    assert_eq!((&other[0]["id"], &other[1]["status"]), (&first[0]["id"], &json!("error")));
-    assert!(other[1]["details"].as_str().is_some_and(|text| text.contains("ConflictError")), "{other:?}");
+    assert_eq!(
+        (&other[0]["id"], &other[1]["status"]),
+        (&first[0]["id"], &json!("error"))
+    );
+    assert!(
+        other[1]["details"]
+            .as_str()
+            .is_some_and(|text| text.contains("ConflictError")),
+        "{other:?}"
+    );
     assert_eq!(client.listed(json!({})).await.len(), 2);
 }
 
 #[tokio::test]
 async fn a_scoped_key_writes_into_its_tag_alone() {
     let client = Client::new().await;
-    let scoped = client.app.key_with("acme", Permission::Write, Some(&["mine"])).await;
+    let scoped = client
+        .app
+        .key_with("acme", Permission::Write, Some(&["mine"]))
+        .await;
     let documents = json!(["No tag was sent.", {"content": "Theirs.", "containerTag": "theirs"}]);
-    let results =
-        checked(client.app.post("/v3/documents/batch", &scoped, &json!({"documents": documents})).await);
+    let results = checked(
+        client
+            .app
+            .post(
+                "/v3/documents/batch",
+                &scoped,
+                &json!({"documents": documents}),
+            )
+            .await,
+    );
     assert_eq!(
-        client.document(results[0]["id"].as_str().expect("an id")).await["containerTags"],
+        client
+            .document(results[0]["id"].as_str().expect("an id"))
+            .await["containerTags"],
         json!(["mine"])
     );
     assert!(
-        results[1]["details"].as_str().is_some_and(|text| text.contains("PermissionError")),
+        results[1]["details"]
+            .as_str()
+            .is_some_and(|text| text.contains("PermissionError")),
         "{results:?}"
     );
     let reader = client.app.key_with("acme", Permission::Read, None).await;
-    let answer = client.app.post("/v3/documents/batch", &reader, &json!({"documents": ["a"]})).await;
+    let answer = client
+        .app
+        .post("/v3/documents/batch", &reader, &json!({"documents": ["a"]}))
+        .await;
     refused(&answer, 403, "PermissionError", "read");
 }

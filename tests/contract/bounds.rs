@@ -22,39 +22,88 @@ async fn more_than_a_hundred_container_tags_are_refused_everywhere() {
         ("POST", "/v3/documents", json!({"content": "a"})),
         ("POST", "/v3/documents/list", json!({})),
         ("POST", "/v3/documents/documents", json!({})),
-        ("POST", "/v3/documents/documents/by-ids", json!({"ids": ["a"]})),
+        (
+            "POST",
+            "/v3/documents/documents/by-ids",
+            json!({"ids": ["a"]}),
+        ),
         ("POST", "/v3/documents/file/uploads", json!({})),
         ("DELETE", "/v3/documents/bulk", json!({})),
-        ("POST", "/v4/conversations", json!({"conversationId": "c", "messages": turn})),
+        (
+            "POST",
+            "/v4/conversations",
+            json!({"conversationId": "c", "messages": turn}),
+        ),
         ("POST", "/v4/search", json!({"q": "a"})),
         ("POST", "/v3/search", json!({"q": "a"})),
         ("POST", "/v4/profile", json!({})),
         ("POST", "/v4/profile/buckets", json!({})),
-        ("POST", "/v4/memories", json!({"memories": [{"content": "a"}]})),
-        ("PATCH", "/v4/memories", json!({"id": "a", "newContent": "b"})),
+        (
+            "POST",
+            "/v4/memories",
+            json!({"memories": [{"content": "a"}]}),
+        ),
+        (
+            "PATCH",
+            "/v4/memories",
+            json!({"id": "a", "newContent": "b"}),
+        ),
         ("DELETE", "/v4/memories", json!({"id": "a"})),
         ("POST", "/v4/memories/list", json!({})),
-        ("POST", "/v4/memories/forget-matching", json!({"ids": ["a"]})),
-        ("POST", "/v3/container-tags/merge", json!({"targetContainerTag": "t0"})),
+        (
+            "POST",
+            "/v4/memories/forget-matching",
+            json!({"ids": ["a"]}),
+        ),
+        (
+            "POST",
+            "/v3/container-tags/merge",
+            json!({"targetContainerTag": "t0"}),
+        ),
         ("POST", "/v3/connections/list", json!({})),
         ("POST", "/v3/connections/web-crawler/connection", json!({})),
         ("POST", "/v3/connections/web-crawler/documents", json!({})),
         ("POST", "/v3/connections/web-crawler/import", json!({})),
         ("DELETE", "/v3/connections/web-crawler", json!({})),
-        ("POST", "/v3/auth/agent-key", json!({"name": "a", "permission": "read"})),
+        (
+            "POST",
+            "/v3/auth/agent-key",
+            json!({"name": "a", "permission": "read"}),
+        ),
         ("POST", "/v3/auth/scoped-key", json!({})),
     ];
     let mut faults = Faults::default();
     for (method, path, body) in requests {
-        let answer = client.app.call(method, path, &client.key, &with(body)).await;
-        faults.note(&format!("{method} {path}"), &answer, 400, "ValidationError", "containerTags");
+        let answer = client
+            .app
+            .call(method, path, &client.key, &with(body))
+            .await;
+        faults.note(
+            &format!("{method} {path}"),
+            &answer,
+            400,
+            "ValidationError",
+            "containerTags",
+        );
     }
     let path = format!("/v3/documents/processing?containerTags={}", many.join(","));
-    faults.note(&path[..26], &client.get(&path).await, 400, "ValidationError", "containerTags");
+    faults.note(
+        &path[..26],
+        &client.get(&path).await,
+        400,
+        "ValidationError",
+        "containerTags",
+    );
     let patch = json!({"containerTags": many});
     let id = client.add(json!({"content": "a"})).await;
     let answer = client.patch(&format!("/v3/documents/{id}"), patch).await;
-    faults.note("PATCH /v3/documents/{id}", &answer, 400, "ValidationError", "containerTags");
+    faults.note(
+        "PATCH /v3/documents/{id}",
+        &answer,
+        400,
+        "ValidationError",
+        "containerTags",
+    );
     faults.assert_none();
 }
 
@@ -64,18 +113,25 @@ async fn a_hundred_thousand_container_tags_are_refused_without_a_read_for_each()
     let before = client.app.faults.calls();
     let mut faults = Faults::default();
     for path in ["/v4/search", "/v3/search", "/v3/documents/list"] {
-        let answer = client.post(path, json!({"q": "a", "containerTags": tags(100_000)})).await;
+        let answer = client
+            .post(path, json!({"q": "a", "containerTags": tags(100_000)}))
+            .await;
         faults.note(path, &answer, 400, "ValidationError", "containerTags");
     }
     faults.assert_none();
     let calls = client.app.faults.calls() - before;
-    assert!(calls <= 9, "{calls} calls of the services for the key and the request log of three requests");
+    assert!(
+        calls <= 9,
+        "{calls} calls of the services for the key and the request log of three requests"
+    );
 }
 
 #[tokio::test]
 async fn a_hundred_container_tags_are_searched() {
     let client = Client::new().await;
-    let answer = client.post("/v4/search", json!({"q": "a", "containerTags": tags(100)})).await;
+    let answer = client
+        .post("/v4/search", json!({"q": "a", "containerTags": tags(100)}))
+        .await;
     assert_eq!(answer.status, 200, "{}", answer.body);
 }
 
@@ -86,18 +142,53 @@ async fn every_other_list_has_its_most_as_well() {
     let part = json!({"type": "text", "text": "a"});
     let talk = |messages: Value| json!({"conversationId": "c", "messages": messages});
     let group = json!({"AND": []});
-    let deep = (0..9).fold(json!({"key": "k", "value": "v"}), |inner, _| json!({"AND": [inner]}));
+    let deep = (0..9).fold(
+        json!({"key": "k", "value": "v"}),
+        |inner, _| json!({"AND": [inner]}),
+    );
     let when = json!({"eventDate": vec!["2025-01-01"; 101]});
     let requests = [
-        ("/v3/documents/list", json!({"status": vec!["done"; 101]}), "status"),
-        ("/v3/documents/list", json!({"filters": {"AND": vec![group.clone(); 201]}}), "filters"),
-        ("/v4/search", json!({"q": "a", "filters": {"OR": vec![group; 100_000]}}), "filters"),
+        (
+            "/v3/documents/list",
+            json!({"status": vec!["done"; 101]}),
+            "status",
+        ),
+        (
+            "/v3/documents/list",
+            json!({"filters": {"AND": vec![group.clone(); 201]}}),
+            "filters",
+        ),
+        (
+            "/v4/search",
+            json!({"q": "a", "filters": {"OR": vec![group; 100_000]}}),
+            "filters",
+        ),
         ("/v4/search", json!({"q": "a", "filters": deep}), "filters"),
-        ("/v3/documents/documents", json!({"sources": vec!["web"; 101]}), "sources"),
-        ("/v4/profile", json!({"containerTag": "a", "include": vec!["static"; 101]}), "include"),
-        ("/v4/profile", json!({"containerTag": "a", "buckets": vec!["b"; 101]}), "buckets"),
-        ("/v4/conversations", talk(json!(vec![message; 10_001])), "messages"),
-        ("/v4/conversations", talk(json!([{"role": "user", "content": vec![part; 1001]}])), "content"),
+        (
+            "/v3/documents/documents",
+            json!({"sources": vec!["web"; 101]}),
+            "sources",
+        ),
+        (
+            "/v4/profile",
+            json!({"containerTag": "a", "include": vec!["static"; 101]}),
+            "include",
+        ),
+        (
+            "/v4/profile",
+            json!({"containerTag": "a", "buckets": vec!["b"; 101]}),
+            "buckets",
+        ),
+        (
+            "/v4/conversations",
+            talk(json!(vec![message; 10_001])),
+            "messages",
+        ),
+        (
+            "/v4/conversations",
+            talk(json!([{"role": "user", "content": vec![part; 1001]}])),
+            "content",
+        ),
         (
             "/v4/conversations",
             talk(json!([{"role": "assistant", "tool_calls": vec![1; 1001]}])),
@@ -108,7 +199,11 @@ async fn every_other_list_has_its_most_as_well() {
             json!({"containerTag": "a", "memories": [{"content": "a", "temporalContext": when}]}),
             "eventDate",
         ),
-        ("/v3/documents", json!({"content": "a", "metadata": {"k": vec![""; 5462]}}), "metadata"),
+        (
+            "/v3/documents",
+            json!({"content": "a", "metadata": {"k": vec![""; 5462]}}),
+            "metadata",
+        ),
     ];
     let mut faults = Faults::default();
     for (path, body, field) in requests {

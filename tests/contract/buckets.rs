@@ -12,7 +12,13 @@ fn bucket(key: &str, description: &str) -> Value {
 
 async fn buckets(client: &Client, tag: &str) -> Value {
     let shape = json!({"buckets": [{"key": "string", "description": "string"}]});
-    ok(client.post("/v4/profile/buckets", json!({"containerTag": tag})).await, &shape)["buckets"].clone()
+    ok(
+        client
+            .post("/v4/profile/buckets", json!({"containerTag": tag}))
+            .await,
+        &shape,
+    )["buckets"]
+        .clone()
 }
 
 async fn keys(client: &Client, tag: &str) -> Vec<String> {
@@ -20,7 +26,10 @@ async fn keys(client: &Client, tag: &str) -> Vec<String> {
 }
 
 async fn set(client: &Client, sent: &Value) -> Value {
-    let body = client.patch("/v3/settings", json!({"profileBuckets": sent})).await.body;
+    let body = client
+        .patch("/v3/settings", json!({"profileBuckets": sent}))
+        .await
+        .body;
     assert_eq!(body["updated"]["profileBuckets"], *sent, "{body}");
     assert_eq!(body["profileBuckets"], *sent, "{body}");
     let shown = client.get("/v3/settings").await.body["profileBuckets"].clone();
@@ -35,7 +44,14 @@ async fn a_container_has_the_buckets_of_its_organization_and_its_own() {
     let own = json!({"profileBuckets": [bucket("food", "of the tag"), bucket("boats", "Boats.")]});
     client.patch("/v3/container-tags/box", own).await;
     assert_eq!(keys(&client, "box").await, ["preferences", "food", "boats"]);
-    set(&client, &json!([bucket("work", "Jobs."), bucket("food", "of the organization")])).await;
+    set(
+        &client,
+        &json!([
+            bucket("work", "Jobs."),
+            bucket("food", "of the organization")
+        ]),
+    )
+    .await;
     let all = buckets(&client, "box").await;
     assert_eq!(ids(&all, "key"), ["work", "food", "boats"]);
     assert_eq!(all[1]["description"], "of the organization");
@@ -45,7 +61,9 @@ async fn a_container_has_the_buckets_of_its_organization_and_its_own() {
     assert_eq!(keys(&client, "other").await, [""; 0]);
     set(&client, &Value::Null).await;
     assert_eq!(keys(&client, "other").await, ["preferences"]);
-    let many: Vec<Value> = (0..50).map(|i| bucket(&format!("k-{i}_x"), &"x".repeat(2000))).collect();
+    let many: Vec<Value> = (0..50)
+        .map(|i| bucket(&format!("k-{i}_x"), &"x".repeat(2000)))
+        .collect();
     set(&client, &json!(many)).await;
     assert_eq!(keys(&client, "box").await.len(), 52);
 }
@@ -72,8 +90,19 @@ async fn wrong_buckets_are_named_and_not_set() {
         json!({"food": "x"}),
         json!("food"),
     ] {
-        let answer = client.patch("/v3/settings", json!({"profileBuckets": bad, "chunkSize": 500})).await;
-        faults.note(&bad.to_string(), &answer, 400, "ValidationError", "profileBuckets");
+        let answer = client
+            .patch(
+                "/v3/settings",
+                json!({"profileBuckets": bad, "chunkSize": 500}),
+            )
+            .await;
+        faults.note(
+            &bad.to_string(),
+            &answer,
+            400,
+            "ValidationError",
+            "profileBuckets",
+        );
     }
     for (body, named) in [
         (json!({}), "containerTag"),
@@ -86,7 +115,10 @@ async fn wrong_buckets_are_named_and_not_set() {
     faults.assert_none();
     let settings = client.get("/v3/settings").await.body;
     assert_eq!(settings["chunkSize"], -1);
-    assert_eq!(settings["profileBuckets"], json!([bucket("food", "Meals.")]));
+    assert_eq!(
+        settings["profileBuckets"],
+        json!([bucket("food", "Meals.")])
+    );
 }
 
 #[tokio::test]
@@ -94,19 +126,36 @@ async fn buckets_are_one_organizations_own() {
     let client = Client::new().await;
     set(&client, &json!([bucket("secret", "Of acme.")])).await;
     let (other, path) = (client.app.key("other").await, "/v4/profile/buckets");
-    let theirs = client.app.post(path, &other, &json!({"containerTag": "box"})).await.body;
+    let theirs = client
+        .app
+        .post(path, &other, &json!({"containerTag": "box"}))
+        .await
+        .body;
     assert_eq!(ids(&theirs["buckets"], "key"), ["preferences"]);
-    let scoped = client.app.key_with("acme", Permission::Read, Some(&["box"])).await;
-    let mine = client.app.post(path, &scoped, &json!({"containerTag": "box"})).await.body;
+    let scoped = client
+        .app
+        .key_with("acme", Permission::Read, Some(&["box"]))
+        .await;
+    let mine = client
+        .app
+        .post(path, &scoped, &json!({"containerTag": "box"}))
+        .await
+        .body;
     assert_eq!(ids(&mine["buckets"], "key"), ["secret"]);
     refused(
-        &client.app.post(path, &scoped, &json!({"containerTag": "x"})).await,
+        &client
+            .app
+            .post(path, &scoped, &json!({"containerTag": "x"}))
+            .await,
         403,
         "PermissionError",
         "x",
     );
     refused(
-        &client.app.post(path, "", &json!({"containerTag": "x"})).await,
+        &client
+            .app
+            .post(path, "", &json!({"containerTag": "x"}))
+            .await,
         401,
         "AuthenticationError",
         "key",

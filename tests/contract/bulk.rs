@@ -9,7 +9,14 @@ use crate::shape::{Faults, ok, refused, with};
 use crate::steps::process_only;
 
 async fn bulk(client: &Client, body: Value) -> Answer {
-    client.raw("DELETE", "/v3/documents/bulk", "application/json", body.to_string()).await
+    client
+        .raw(
+            "DELETE",
+            "/v3/documents/bulk",
+            "application/json",
+            body.to_string(),
+        )
+        .await
 }
 
 /// Deletes; the answer, of the contract's shape.
@@ -17,7 +24,10 @@ async fn delete(client: &Client, body: Value) -> Value {
     let answer = bulk(client, body).await;
     let mut shape = json!({"success": "bool", "deletedCount": "int"});
     if answer.body.get("errors").is_some() {
-        shape = with(shape, &json!({"errors": [{"id": "string", "error": "string"}]}));
+        shape = with(
+            shape,
+            &json!({"errors": [{"id": "string", "error": "string"}]}),
+        );
     }
     if answer.body.get("containerTags").is_some() {
         shape = with(shape, &json!({"containerTags": ["string"]}));
@@ -28,15 +38,23 @@ async fn delete(client: &Client, body: Value) -> Value {
 /// Adds a document about a canary.
 async fn add(client: &Client, tag: &str, custom_id: &str, path: &str) -> String {
     let content = format!("The canary {custom_id} of {tag} sings.");
-    let body = json!({"content": content, "containerTag": tag, "customId": custom_id, "filepath": path});
+    let body =
+        json!({"content": content, "containerTag": tag, "customId": custom_id, "filepath": path});
     client.add(body).await
 }
 
 /// The customIds that are listed, in order; checks that search finds just these.
 async fn left(client: &Client) -> Vec<String> {
-    let listed = client.post("/v3/documents/list", json!({"limit": 1000, "order": "asc"})).await.body;
+    let listed = client
+        .post("/v3/documents/list", json!({"limit": 1000, "order": "asc"}))
+        .await
+        .body;
     let names = crate::client::ids(&listed["memories"], "customId");
-    assert_eq!(client.found("canary").await.len(), names.len(), "search and listing disagree");
+    assert_eq!(
+        client.found("canary").await.len(),
+        names.len(),
+        "search and listing disagree"
+    );
     names
 }
 
@@ -49,8 +67,14 @@ async fn ids_and_custom_ids_are_deleted_and_what_is_unknown_is_told() {
     }
     let body = json!({"ids": [ids[0], "two", "never-existed", ids[0], ids[1], "%00", ""]});
     let answer = delete(&client, body).await;
-    assert_eq!((&answer["deletedCount"], &answer["success"]), (&json!(2), &json!(false)));
-    assert_eq!(crate::client::ids(&answer["errors"], "id"), ["never-existed", "%00", ""]);
+    assert_eq!(
+        (&answer["deletedCount"], &answer["success"]),
+        (&json!(2), &json!(false))
+    );
+    assert_eq!(
+        crate::client::ids(&answer["errors"], "id"),
+        ["never-existed", "%00", ""]
+    );
     assert_eq!(left(&client).await, ["three", "four"]);
     let answer = delete(&client, json!({"ids": ["three"]})).await;
     assert_eq!(answer, json!({"success": true, "deletedCount": 1}));
@@ -82,7 +106,14 @@ async fn a_container_is_emptied_and_no_other() {
 #[tokio::test]
 async fn a_path_is_exact_or_a_prefix_that_ends_with_a_slash() {
     let client = Client::new().await;
-    let paths = [("a", "/x/1"), ("a", "/x/2"), ("a", "/x"), ("a", "/xy"), ("b", "/x/1"), ("a", "/x/y/3")];
+    let paths = [
+        ("a", "/x/1"),
+        ("a", "/x/2"),
+        ("a", "/x"),
+        ("a", "/xy"),
+        ("b", "/x/1"),
+        ("a", "/x/y/3"),
+    ];
     for (i, (tag, path)) in paths.iter().enumerate() {
         add(&client, tag, &format!("n{i}"), path).await;
     }
@@ -90,7 +121,11 @@ async fn a_path_is_exact_or_a_prefix_that_ends_with_a_slash() {
     assert_eq!(delete(&client, of("/x")).await["deletedCount"], 1);
     assert_eq!(left(&client).await, ["n0", "n1", "n3", "n4", "n5"]);
     assert_eq!(delete(&client, of("/nowhere/")).await["deletedCount"], 0);
-    assert_eq!(delete(&client, of("")).await["deletedCount"], 0, "no document has an empty path");
+    assert_eq!(
+        delete(&client, of("")).await["deletedCount"],
+        0,
+        "no document has an empty path"
+    );
     assert_eq!(delete(&client, of("/x/")).await["deletedCount"], 3);
     assert_eq!(left(&client).await, ["n3", "n4"]);
 }
@@ -115,9 +150,17 @@ async fn who_does_not_say_what_deletes_nothing() {
         (json!({"containerTags": "a"}), "containerTags"),
         (json!({"containerTags": ["a b"]}), "containerTag"),
     ] {
-        faults.note(&body.to_string(), &bulk(&client, body).await, 400, "ValidationError", named);
+        faults.note(
+            &body.to_string(),
+            &bulk(&client, body).await,
+            400,
+            "ValidationError",
+            named,
+        );
     }
-    let none = client.raw("DELETE", "/v3/documents/bulk", "application/json", "").await;
+    let none = client
+        .raw("DELETE", "/v3/documents/bulk", "application/json", "")
+        .await;
     faults.note("no body", &none, 400, "ValidationError", "ids");
     faults.assert_none();
     assert_eq!(left(&client).await, ["one"]);
@@ -126,13 +169,25 @@ async fn who_does_not_say_what_deletes_nothing() {
 #[tokio::test]
 async fn ids_beside_tags_are_looked_for_in_these_alone() {
     let client = Client::new().await;
-    let (a, b) = (add(&client, "a", "note", "/a.md").await, add(&client, "b", "note", "/a.md").await);
+    let (a, b) = (
+        add(&client, "a", "note", "/a.md").await,
+        add(&client, "b", "note", "/a.md").await,
+    );
     let answer = delete(&client, json!({"ids": ["note"]})).await;
-    assert_eq!(answer["deletedCount"], 0, "it cannot know which is meant: {answer}");
+    assert_eq!(
+        answer["deletedCount"], 0,
+        "it cannot know which is meant: {answer}"
+    );
     let answer = delete(&client, json!({"ids": [b], "containerTags": ["a"]})).await;
-    assert_eq!(answer["deletedCount"], 0, "it lies in another container: {answer}");
+    assert_eq!(
+        answer["deletedCount"], 0,
+        "it lies in another container: {answer}"
+    );
     assert_eq!(left(&client).await.len(), 2);
-    assert_eq!(delete(&client, json!({"ids": ["note"], "containerTags": ["a"]})).await["deletedCount"], 1);
+    assert_eq!(
+        delete(&client, json!({"ids": ["note"], "containerTags": ["a"]})).await["deletedCount"],
+        1
+    );
     assert_eq!(client.listed(json!({})).await, [b]);
     assert_ne!(client.get(&format!("/v3/documents/{a}")).await.status, 200);
 }
@@ -140,16 +195,32 @@ async fn ids_beside_tags_are_looked_for_in_these_alone() {
 #[tokio::test]
 async fn fifty_documents_go_at_once() {
     let client = Client::new().await;
-    let documents: Vec<String> = (0..50).map(|i| format!("The canary number {i} sings.")).collect();
-    client.post("/v3/documents/batch", json!({"documents": documents, "containerTag": "a"})).await;
+    let documents: Vec<String> = (0..50)
+        .map(|i| format!("The canary number {i} sings."))
+        .collect();
+    client
+        .post(
+            "/v3/documents/batch",
+            json!({"documents": documents, "containerTag": "a"}),
+        )
+        .await;
     add(&client, "a", "other", "/a.md").await;
     let listed = client.listed(json!({"order": "asc"})).await;
     let (many, other) = listed.split_at(50);
-    assert_eq!(delete(&client, json!({"ids": many})).await, json!({"success": true, "deletedCount": 50}));
-    assert_eq!(client.found("canary").await, ["The canary other of a sings."]);
+    assert_eq!(
+        delete(&client, json!({"ids": many})).await,
+        json!({"success": true, "deletedCount": 50})
+    );
+    assert_eq!(
+        client.found("canary").await,
+        ["The canary other of a sings."]
+    );
     client.settle().await;
     assert_eq!(client.listed(json!({})).await, other);
-    assert_eq!(client.found("canary").await, ["The canary other of a sings."]);
+    assert_eq!(
+        client.found("canary").await,
+        ["The canary other of a sings."]
+    );
 }
 
 #[tokio::test]
@@ -157,15 +228,36 @@ async fn documents_go_in_any_state() {
     let client = Client::new().await;
     let done = json!({"content": "The canary is done.", "containerTag": "a", "customId": "done"});
     client.add(done).await;
-    client.app.upload(&client.key, "x.bin", &[0, 1, 0, 0, 2], &[("containerTag", "a")]).await;
+    client
+        .app
+        .upload(
+            &client.key,
+            "x.bin",
+            &[0, 1, 0, 0, 2],
+            &[("containerTag", "a")],
+        )
+        .await;
     client.settle().await;
-    client.send(json!({"content": "The canary is indexing.", "containerTag": "a"})).await;
+    client
+        .send(json!({"content": "The canary is indexing.", "containerTag": "a"}))
+        .await;
     process_only(&client).await;
-    client.send(json!({"content": "The canary is queued.", "containerTag": "a"})).await;
-    client.send(json!({"content": "The canary is replaced.", "containerTag": "a", "customId": "done"})).await;
-    assert_eq!(delete(&client, json!({"containerTags": ["a"]})).await["deletedCount"], 4);
+    client
+        .send(json!({"content": "The canary is queued.", "containerTag": "a"}))
+        .await;
+    client
+        .send(
+            json!({"content": "The canary is replaced.", "containerTag": "a", "customId": "done"}),
+        )
+        .await;
+    assert_eq!(
+        delete(&client, json!({"containerTags": ["a"]})).await["deletedCount"],
+        4
+    );
     for _ in 0..2 {
-        assert!(client.found("canary").await.is_empty() && client.listed(json!({})).await.is_empty());
+        assert!(
+            client.found("canary").await.is_empty() && client.listed(json!({})).await.is_empty()
+        );
         client.settle().await;
     }
 }
@@ -173,11 +265,21 @@ async fn documents_go_in_any_state() {
 #[tokio::test]
 async fn a_key_deletes_what_it_reaches_alone() {
     let client = Client::new().await;
-    let (mine, theirs) = (add(&client, "mine", "one", "/a").await, add(&client, "theirs", "two", "/a").await);
-    let scoped = client.app.key_with("acme", Permission::Write, Some(&["mine"])).await;
+    let (mine, theirs) = (
+        add(&client, "mine", "one", "/a").await,
+        add(&client, "theirs", "two", "/a").await,
+    );
+    let scoped = client
+        .app
+        .key_with("acme", Permission::Write, Some(&["mine"]))
+        .await;
     let other = client.app.key("other").await;
-    let call =
-        async |key: &str, body: Value| client.app.call("DELETE", "/v3/documents/bulk", key, &body).await;
+    let call = async |key: &str, body: Value| {
+        client
+            .app
+            .call("DELETE", "/v3/documents/bulk", key, &body)
+            .await
+    };
     for key in [&scoped, &other] {
         let answer = call(key, json!({"ids": [theirs, "two"]})).await;
         assert_eq!(
@@ -193,10 +295,23 @@ async fn a_key_deletes_what_it_reaches_alone() {
         "PermissionError",
         "theirs",
     );
-    assert_eq!(call(&other, json!({"containerTags": ["mine", "theirs"]})).await.body["deletedCount"], 0);
+    assert_eq!(
+        call(&other, json!({"containerTags": ["mine", "theirs"]}))
+            .await
+            .body["deletedCount"],
+        0
+    );
     let reader = client.app.key_with("acme", Permission::Read, None).await;
-    refused(&call(&reader, json!({"ids": [mine]})).await, 403, "PermissionError", "read");
+    refused(
+        &call(&reader, json!({"ids": [mine]})).await,
+        403,
+        "PermissionError",
+        "read",
+    );
     assert_eq!(left(&client).await, ["one", "two"]);
-    assert_eq!(call(&scoped, json!({"ids": [mine]})).await.body["deletedCount"], 1);
+    assert_eq!(
+        call(&scoped, json!({"ids": [mine]})).await.body["deletedCount"],
+        1
+    );
     assert_eq!(left(&client).await, ["two"]);
 }

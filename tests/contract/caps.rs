@@ -23,28 +23,53 @@ async fn no_request_makes_more_container_tags_than_an_organization_may_have() {
     let client = capped().await;
     client.add(note("a")).await;
     client.add(note("b")).await;
-    let described = client.patch("/v3/container-tags/c", json!({"name": "The third"})).await;
+    let described = client
+        .patch("/v3/container-tags/c", json!({"name": "The third"}))
+        .await;
     assert!(described.status.is_success(), "{}", described.body);
     let message = "the organization has 3 container tags, the most it may have";
     let chat = json!({"conversationId": "1", "messages": [{"role": "user", "content": "Hi."}], "containerTags": ["d"]});
     for (path, body) in [
         ("/v3/documents", note("d")),
-        ("/v3/documents/file/uploads", json!({"fileName": "a.txt", "containerTag": "d"})),
+        (
+            "/v3/documents/file/uploads",
+            json!({"fileName": "a.txt", "containerTag": "d"}),
+        ),
         ("/v4/conversations", chat),
     ] {
-        refused(&client.post(path, body).await, 400, "ValidationError", message);
+        refused(
+            &client.post(path, body).await,
+            400,
+            "ValidationError",
+            message,
+        );
     }
     let batch = json!({"documents": ["A note."], "containerTag": "d"});
     let batch = client.post("/v3/documents/batch", batch).await.body;
     assert_eq!(batch["failed"], 1, "{batch}");
-    assert!(batch["results"][0]["error"].as_str().is_some_and(|error| error.contains(message)), "{batch}");
-    let described = client.patch("/v3/container-tags/d", json!({"name": "The fourth"})).await;
+    assert!(
+        batch["results"][0]["error"]
+            .as_str()
+            .is_some_and(|error| error.contains(message)),
+        "{batch}"
+    );
+    let described = client
+        .patch("/v3/container-tags/d", json!({"name": "The fourth"}))
+        .await;
     refused(&described, 400, "ValidationError", message);
-    let upload = client.app.upload(&client.key, "a.txt", b"A file.", &[("containerTag", "d")]).await;
+    let upload = client
+        .app
+        .upload(&client.key, "a.txt", b"A file.", &[("containerTag", "d")])
+        .await;
     refused(&upload, 400, "ValidationError", message);
     // Existing tags take more, and another organization has a count of its own.
-    client.add(json!({"content": "Another note.", "containerTag": "c"})).await;
-    client.app.add(&client.app.key("other").await, &note("d")).await;
+    client
+        .add(json!({"content": "Another note.", "containerTag": "c"}))
+        .await;
+    client
+        .app
+        .add(&client.app.key("other").await, &note("d"))
+        .await;
 }
 
 #[tokio::test]
@@ -57,35 +82,66 @@ async fn a_deleted_or_merged_tag_makes_room_for_another() {
     let deleted = client.delete("/v3/container-tags/a").await;
     assert!(deleted.status.is_success(), "{}", deleted.body);
     client.add(note("d")).await;
-    refused(&client.post("/v3/documents", note("e")).await, 400, "ValidationError", "the most it may have");
+    refused(
+        &client.post("/v3/documents", note("e")).await,
+        400,
+        "ValidationError",
+        "the most it may have",
+    );
 
     let merge = json!({"containerTags": ["b", "c"], "targetContainerTag": "c"});
     let merged = client.post("/v3/container-tags/merge", merge).await;
     assert!(merged.status.is_success(), "{}", merged.body);
     client.settle().await;
     client.add(note("e")).await;
-    refused(&client.post("/v3/documents", note("f")).await, 400, "ValidationError", "the most it may have");
+    refused(
+        &client.post("/v3/documents", note("f")).await,
+        400,
+        "ValidationError",
+        "the most it may have",
+    );
 }
 
 #[tokio::test]
 async fn no_request_makes_more_keys_than_an_organization_may_have() {
     let client = capped().await;
-    let scoped = client.post("/v3/auth/scoped-key", json!({"containerTag": "a"})).await;
-    let agent = client.post("/v3/auth/agent-key", json!({"name": "bot", "permission": "read"})).await;
+    let scoped = client
+        .post("/v3/auth/scoped-key", json!({"containerTag": "a"}))
+        .await;
+    let agent = client
+        .post(
+            "/v3/auth/agent-key",
+            json!({"name": "bot", "permission": "read"}),
+        )
+        .await;
     for made in [&scoped, &agent] {
         assert!(made.status.is_success(), "{}", made.body);
     }
     let message = "the organization has 3 keys, the most it may have";
     for (path, body) in [
         ("/v3/auth/scoped-key", json!({"containerTag": "a"})),
-        ("/v3/auth/agent-key", json!({"name": "bot", "permission": "read"})),
+        (
+            "/v3/auth/agent-key",
+            json!({"name": "bot", "permission": "read"}),
+        ),
     ] {
-        refused(&client.post(path, body).await, 400, "ValidationError", message);
+        refused(
+            &client.post(path, body).await,
+            400,
+            "ValidationError",
+            message,
+        );
     }
     let session = client.post("/v3/session", json!({})).await;
-    assert!(session.status.is_success(), "sessions end by themselves: {}", session.body);
+    assert!(
+        session.status.is_success(),
+        "sessions end by themselves: {}",
+        session.body
+    );
     let id = scoped.body["id"].as_str().expect("an id");
     client.delete(&format!("/v3/auth/keys/{id}")).await;
-    let made = client.post("/v3/auth/scoped-key", json!({"containerTag": "a"})).await;
+    let made = client
+        .post("/v3/auth/scoped-key", json!({"containerTag": "a"}))
+        .await;
     assert!(made.status.is_success(), "{}", made.body);
 }

@@ -11,17 +11,30 @@ use crate::client::Client;
 use crate::damage::container;
 
 async fn checked(client: &Client, repair: bool) -> Checked {
-    check(&client.app.system.ctx, repair, &ProgressBar::hidden()).await.expect("a check")
+    check(&client.app.system.ctx, repair, &ProgressBar::hidden())
+        .await
+        .expect("a check")
 }
 
 async fn furnished() -> (Client, String) {
     let client = Client::new().await;
     let text = "The canary sings. I prefer tea number 7.";
-    let id = client.add(json!({"content": text, "containerTag": "box", "customId": "note"})).await;
-    client.add(json!({"content": "It rains elsewhere.", "containerTag": "other"})).await;
-    let job = Job::CompactV1 { container: container(&client).await };
+    let id = client
+        .add(json!({"content": text, "containerTag": "box", "customId": "note"}))
+        .await;
+    client
+        .add(json!({"content": "It rains elsewhere.", "containerTag": "other"}))
+        .await;
+    let job = Job::CompactV1 {
+        container: container(&client).await,
+    };
     let jobs = &client.app.system.ctx.jobs;
-    jobs.send(&[Envelope { org: client.tenant.org().clone(), job }]).await.expect("a job");
+    jobs.send(&[Envelope {
+        org: client.tenant.org().clone(),
+        job,
+    }])
+    .await
+    .expect("a job");
     client.settle().await;
     (client, id)
 }
@@ -32,10 +45,16 @@ async fn a_sound_folder_has_no_findings() {
     for repair in [false, true] {
         let checked = checked(&client, repair).await;
         assert_eq!(checked.findings, []);
-        assert_eq!((checked.organizations, checked.containers, checked.documents), (1, 2, 2));
+        assert_eq!(
+            (checked.organizations, checked.containers, checked.documents),
+            (1, 2, 2)
+        );
         assert!(checked.blobs >= 6);
     }
-    assert_eq!(embedded::check_databases(client.app.world.folder()).expect("an answer"), []);
+    assert_eq!(
+        embedded::check_databases(client.app.world.folder()).expect("an answer"),
+        []
+    );
 }
 
 #[tokio::test]
@@ -45,8 +64,14 @@ async fn every_damaged_blob_is_named_and_what_is_derived_is_made_anew() {
             let (client, id) = furnished().await;
             let record = client.record(&id).await.expect("a record");
             let served = record.indexed.clone().expect("served");
-            let head =
-                client.app.system.ctx.index.head(&client.tenant, &record.container).await.expect("a head");
+            let head = client
+                .app
+                .system
+                .ctx
+                .index
+                .head(&client.tenant, &record.container)
+                .await
+                .expect("a head");
             let segment: SegmentRef = head.segments[0].clone();
             let blobs = [
                 Some(&record.body.blob),
@@ -60,13 +85,28 @@ async fn every_damaged_blob_is_named_and_what_is_derived_is_made_anew() {
 
             let found = checked(&client, false).await.findings;
             assert_eq!(found.len(), 1, "{harm:?} {blob:?}: {found:?}");
-            let named = if part < 3 { id.as_str() } else { record.container.as_str() };
-            assert!(found[0].to_string().contains(named) && found[0].repair.is_none(), "{found:?}");
+            let named = if part < 3 {
+                id.as_str()
+            } else {
+                record.container.as_str()
+            };
+            assert!(
+                found[0].to_string().contains(named) && found[0].repair.is_none(),
+                "{found:?}"
+            );
             let found = checked(&client, true).await.findings;
-            assert_eq!(found[0].repair.is_some(), part != 0, "{harm:?} {blob:?}: {found:?}");
+            assert_eq!(
+                found[0].repair.is_some(),
+                part != 0,
+                "{harm:?} {blob:?}: {found:?}"
+            );
             client.settle().await;
             let left = checked(&client, false).await.findings;
-            assert_eq!(left.len(), usize::from(part == 0), "{harm:?} {blob:?}: {left:?}");
+            assert_eq!(
+                left.len(),
+                usize::from(part == 0),
+                "{harm:?} {blob:?}: {left:?}"
+            );
             assert!(client.finds("canary").await && client.finds("rains").await);
         }
     }
@@ -79,16 +119,35 @@ async fn bytes_that_nothing_names_are_found_once_they_are_old_and_deleted() {
     let mut orphans: Vec<BlobRef> = Vec::new();
     for end in ["body", "pack"] {
         let path = format!("{id}/{}/{}/{end}", DocumentId::random(), Revision::random());
-        orphans.push(ctx.blobs.put(&client.tenant, &path, Bytes::from("left behind")).await.expect("a blob"));
-        orphans.push(ctx.blobs.put_object(&client.tenant, &path, Bytes::from("left")).await.expect("a blob"));
+        orphans.push(
+            ctx.blobs
+                .put(&client.tenant, &path, Bytes::from("left behind"))
+                .await
+                .expect("a blob"),
+        );
+        orphans.push(
+            ctx.blobs
+                .put_object(&client.tenant, &path, Bytes::from("left"))
+                .await
+                .expect("a blob"),
+        );
     }
     let path = format!("{id}/segments/{}", Revision::random());
-    orphans.push(ctx.blobs.put_object(&client.tenant, &path, Bytes::from("left")).await.expect("a blob"));
+    orphans.push(
+        ctx.blobs
+            .put_object(&client.tenant, &path, Bytes::from("left"))
+            .await
+            .expect("a blob"),
+    );
     assert_eq!(checked(&client, true).await.findings, []);
     client.app.world.clock.advance_seconds(25 * 3600);
     let found = checked(&client, true).await.findings;
     assert_eq!(found.len(), orphans.len(), "{found:?}");
-    let left = ctx.blobs.get(&client.tenant, &orphans).await.expect("an answer");
+    let left = ctx
+        .blobs
+        .get(&client.tenant, &orphans)
+        .await
+        .expect("an answer");
     assert!(left.iter().all(Option::is_none));
     assert_eq!(checked(&client, false).await.findings, []);
     assert!(client.finds("canary").await && client.finds("rains").await);

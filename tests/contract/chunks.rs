@@ -15,19 +15,30 @@ pub(crate) fn long_text(paragraphs: usize) -> String {
              story that nobody believed, and the owner sold the ship to pay the crew for voyage {n}."
         )
     };
-    (1..=paragraphs).map(paragraph).collect::<Vec<_>>().join("\n\n")
+    (1..=paragraphs)
+        .map(paragraph)
+        .collect::<Vec<_>>()
+        .join("\n\n")
 }
 
 async fn chunks(client: &Client, id: &str) -> Value {
-    ok(client.get(&format!("/v3/documents/{id}/chunks")).await, &chunk_list())
+    ok(
+        client.get(&format!("/v3/documents/{id}/chunks")).await,
+        &chunk_list(),
+    )
 }
 
 #[tokio::test]
 async fn chunks_are_numbered_pieces_of_the_text_in_order() {
     let client = Client::new().await;
-    let id = client.add(json!({"content": long_text(12), "customId": "log"})).await;
+    let id = client
+        .add(json!({"content": long_text(12), "customId": "log"}))
+        .await;
     let found = chunks(&client, &id).await;
-    let text = client.document(&id).await["content"].as_str().expect("text").to_owned();
+    let text = client.document(&id).await["content"]
+        .as_str()
+        .expect("text")
+        .to_owned();
     let chars: Vec<char> = text.chars().collect();
     let list = found["chunks"].as_array().expect("chunks");
     assert!(list.len() > 2, "{found}");
@@ -38,16 +49,28 @@ async fn chunks_are_numbered_pieces_of_the_text_in_order() {
         assert_eq!(chunk["position"], i);
         let place = |name: &str| chunk["metadata"][name].as_u64().expect("a place") as usize;
         let (start, end) = (place("start"), place("end"));
-        assert_eq!(chunk["content"], chars[start..end].iter().collect::<String>(), "chunk {i}");
+        assert_eq!(
+            chunk["content"],
+            chars[start..end].iter().collect::<String>(),
+            "chunk {i}"
+        );
         assert!(
-            chars[covered.min(start)..start].iter().all(|c| c.is_whitespace()),
+            chars[covered.min(start)..start]
+                .iter()
+                .all(|c| c.is_whitespace()),
             "text before chunk {i} is lost"
         );
         covered = end;
     }
-    assert!(chars[covered..].iter().all(|c| c.is_whitespace()), "text at the end is lost");
+    assert!(
+        chars[covered..].iter().all(|c| c.is_whitespace()),
+        "text at the end is lost"
+    );
     let names = ids(&found["chunks"], "id");
-    assert_eq!(names.iter().collect::<std::collections::HashSet<_>>().len(), names.len());
+    assert_eq!(
+        names.iter().collect::<std::collections::HashSet<_>>().len(),
+        names.len()
+    );
     let by_custom_id = chunks(&client, "log").await;
     assert_eq!(by_custom_id, found);
 }
@@ -55,11 +78,22 @@ async fn chunks_are_numbered_pieces_of_the_text_in_order() {
 #[tokio::test]
 async fn headings_lead_to_a_chunk() {
     let client = Client::new().await;
-    let text = format!("# Ships\n\n## North\n\n{}\n\n## South\n\nWarm and calm.", long_text(6));
+    let text = format!(
+        "# Ships\n\n## North\n\n{}\n\n## South\n\nWarm and calm.",
+        long_text(6)
+    );
     let id = client.add(json!({"content": text})).await;
     let found = chunks(&client, &id).await;
-    let last = found["chunks"].as_array().and_then(|chunks| chunks.last()).expect("a chunk");
-    assert!(last["content"].as_str().is_some_and(|text| text.contains("Warm and calm")), "{last}");
+    let last = found["chunks"]
+        .as_array()
+        .and_then(|chunks| chunks.last())
+        .expect("a chunk");
+    assert!(
+        last["content"]
+            .as_str()
+            .is_some_and(|text| text.contains("Warm and calm")),
+        "{last}"
+    );
     assert_eq!(last["metadata"]["headings"], json!(["Ships", "South"]));
 }
 
@@ -75,9 +109,19 @@ async fn a_document_without_chunks_yet_has_an_empty_list() {
 #[tokio::test]
 async fn chunks_are_what_search_serves_until_new_content_is_ready() {
     let client = Client::new().await;
-    let id = client.add(json!({"content": "The old words.", "customId": "note"})).await;
-    client.send(json!({"content": "The new words.", "customId": "note"})).await;
-    assert_eq!(ids(&chunks(&client, &id).await["chunks"], "content"), ["The old words."]);
+    let id = client
+        .add(json!({"content": "The old words.", "customId": "note"}))
+        .await;
+    client
+        .send(json!({"content": "The new words.", "customId": "note"}))
+        .await;
+    assert_eq!(
+        ids(&chunks(&client, &id).await["chunks"], "content"),
+        ["The old words."]
+    );
     client.settle().await;
-    assert_eq!(ids(&chunks(&client, &id).await["chunks"], "content"), ["The new words."]);
+    assert_eq!(
+        ids(&chunks(&client, &id).await["chunks"], "content"),
+        ["The new words."]
+    );
 }

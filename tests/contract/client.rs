@@ -23,7 +23,11 @@ impl Client {
     /// A client of `org` in this app.
     pub(crate) async fn of(app: TestApp, org: &str) -> Self {
         let key = app.key(org).await;
-        Self { app, key, tenant: Tenant::of_operator(OrgId::parse(org).expect("an organization id")) }
+        Self {
+            app,
+            key,
+            tenant: Tenant::of_operator(OrgId::parse(org).expect("an organization id")),
+        }
     }
 
     pub(crate) async fn post(&self, path: &str, body: Value) -> Answer {
@@ -40,7 +44,10 @@ impl Client {
 
     /// Changes a document; what is answered.
     pub(crate) async fn update(&self, id: &str, body: Value) -> Value {
-        ok(self.patch(&format!("/v3/documents/{id}"), body).await, &accepted())
+        ok(
+            self.patch(&format!("/v3/documents/{id}"), body).await,
+            &accepted(),
+        )
     }
 
     pub(crate) async fn delete(&self, path: &str) -> Answer {
@@ -48,10 +55,21 @@ impl Client {
     }
 
     /// Any method and any bytes.
-    pub(crate) async fn raw(&self, method: &str, path: &str, kind: &str, body: impl Into<Bytes>) -> Answer {
-        let request = http::Request::builder().method(method).uri(path).header("content-type", kind);
+    pub(crate) async fn raw(
+        &self,
+        method: &str,
+        path: &str,
+        kind: &str,
+        body: impl Into<Bytes>,
+    ) -> Answer {
+        let request = http::Request::builder()
+            .method(method)
+            .uri(path)
+            .header("content-type", kind);
         let request = request.header("authorization", format!("Bearer {}", self.key));
-        self.app.send(request.body(body.into().into()).expect("a request")).await
+        self.app
+            .send(request.body(body.into().into()).expect("a request"))
+            .await
     }
 
     /// Sends content; the id. Nothing has worked on it yet.
@@ -83,7 +101,15 @@ impl Client {
     /// The stored record.
     pub(crate) async fn record(&self, id: &str) -> Option<Document> {
         let id = DocumentId::parse(id).expect("a document id");
-        self.app.system.ctx.documents.get(&self.tenant, &[id]).await.expect("a record").pop().flatten()
+        self.app
+            .system
+            .ctx
+            .documents
+            .get(&self.tenant, &[id])
+            .await
+            .expect("a record")
+            .pop()
+            .flatten()
     }
 
     /// The texts of the chunks that a search over everything finds, best first.
@@ -95,17 +121,26 @@ impl Client {
     pub(crate) async fn found_with(&self, mut body: Value) -> Vec<String> {
         let defaults = json!({"searchMode": "documents", "threshold": 0, "limit": 100});
         for (name, value) in defaults.as_object().expect("an object") {
-            body.as_object_mut().expect("an object").entry(name).or_insert(value.clone());
+            body.as_object_mut()
+                .expect("an object")
+                .entry(name)
+                .or_insert(value.clone());
         }
         let answer = self.post("/v4/search", body).await;
         assert!(answer.status.is_success(), "{}", answer.body);
         let results = answer.body["results"].as_array().expect("results").clone();
-        results.iter().map(|result| result["chunk"].as_str().expect("a chunk").to_owned()).collect()
+        results
+            .iter()
+            .map(|result| result["chunk"].as_str().expect("a chunk").to_owned())
+            .collect()
     }
 
     /// Whether any chunk that a search for `word` finds contains it.
     pub(crate) async fn finds(&self, word: &str) -> bool {
-        self.found(word).await.iter().any(|text| text.contains(word))
+        self.found(word)
+            .await
+            .iter()
+            .any(|text| text.contains(word))
     }
 
     /// The ids that a listing of everything shows, in its order.
@@ -122,12 +157,16 @@ impl Client {
 /// One field of every item.
 pub(crate) fn ids(items: &Value, field: &str) -> Vec<String> {
     let items = items.as_array().expect("an array");
-    items.iter().map(|item| item[field].as_str().expect("a string").to_owned()).collect()
+    items
+        .iter()
+        .map(|item| item[field].as_str().expect("a string").to_owned())
+        .collect()
 }
 
 /// A file of the content crate's tests.
 pub(crate) fn fixture(name: &str) -> Vec<u8> {
-    let path =
-        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/content/tests/data").join(name);
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../shared/content/tests/data")
+        .join(name);
     std::fs::read(path).expect("a fixture of the content crate")
 }

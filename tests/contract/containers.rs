@@ -15,7 +15,14 @@ const LIST: &str = "/v3/container-tags/list";
 /// The container behind a tag.
 pub(crate) async fn container(client: &Client, tag: &str) -> Option<Container> {
     let tag = ContainerTag::parse(tag).expect("a tag");
-    client.app.system.ctx.containers.get(&client.tenant, &tag).await.expect("an answer")
+    client
+        .app
+        .system
+        .ctx
+        .containers
+        .get(&client.tenant, &tag)
+        .await
+        .expect("an answer")
 }
 
 /// Everything that is stored, told apart by what it is: keys of items by their first letters, and keys of objects.
@@ -34,13 +41,23 @@ pub(crate) async fn stored(app: &TestApp, needles: &[&str]) -> Stored {
     for table in [&names.records, &names.secrets, &names.activity] {
         let mut from = None;
         loop {
-            let scan = clients.dynamodb.scan().table_name(table).set_exclusive_start_key(from);
+            let scan = clients
+                .dynamodb
+                .scan()
+                .table_name(table)
+                .set_exclusive_start_key(from);
             let answer = scan.send().await.expect("a scan");
             for item in answer.items.unwrap_or_default() {
                 let text = format!("{item:?}");
                 if needles.iter().any(|needle| text.contains(needle)) {
-                    let part = |name| item.get(name).and_then(|value| value.as_s().ok()).expect("a key");
-                    stored.items.insert(format!("{table} {} {}", part("pk"), part("sk")));
+                    let part = |name| {
+                        item.get(name)
+                            .and_then(|value| value.as_s().ok())
+                            .expect("a key")
+                    };
+                    stored
+                        .items
+                        .insert(format!("{table} {} {}", part("pk"), part("sk")));
                 }
             }
             from = answer.last_evaluated_key;
@@ -49,11 +66,19 @@ pub(crate) async fn stored(app: &TestApp, needles: &[&str]) -> Stored {
             }
         }
     }
-    let listed = clients.s3.list_objects_v2().bucket(&names.bucket).send().await.expect("a list");
+    let listed = clients
+        .s3
+        .list_objects_v2()
+        .bucket(&names.bucket)
+        .send()
+        .await
+        .expect("a list");
     for object in listed.contents.unwrap_or_default() {
         let key = object.key.unwrap_or_default();
         if needles.iter().any(|needle| key.contains(needle)) {
-            stored.objects.insert(key, object.size.unwrap_or(0).unsigned_abs());
+            stored
+                .objects
+                .insert(key, object.size.unwrap_or(0).unsigned_abs());
         }
     }
     stored
@@ -67,39 +92,75 @@ pub(crate) async fn list(client: &Client) -> Vec<Value> {
         "documentCount": "int", "memoryCount": "int", "lastActivityAt": "time|null", "mergeStatus?": "string",
         "mergeId?": "id", "mergeTargetTag?": "string",
     }]);
-    ok(client.get(LIST).await, &shape).as_array().expect("an array").clone()
+    ok(client.get(LIST).await, &shape)
+        .as_array()
+        .expect("an array")
+        .clone()
 }
 
 /// One field of every container tag, by tag.
 pub(crate) async fn by_tag(client: &Client, field: &str) -> BTreeMap<String, Value> {
     let name = |tag: &Value| tag["containerTag"].as_str().expect("a tag").to_owned();
-    list(client).await.iter().map(|tag| (name(tag), tag[field].clone())).collect()
+    list(client)
+        .await
+        .iter()
+        .map(|tag| (name(tag), tag[field].clone()))
+        .collect()
 }
 
 #[tokio::test]
 async fn the_list_counts_what_is_in_each_container() {
     let client = Client::new().await;
     assert_eq!(list(&client).await, Vec::<Value>::new());
-    client.patch("/v3/container-tags/empty", json!({"name": "Nothing yet"})).await;
-    for (content, tag) in
-        [("I live in Bonn.", "home"), ("The mill stands.", "home"), ("A heron.", "sm_project_x")]
-    {
-        client.add(json!({"content": content, "containerTag": tag})).await;
+    client
+        .patch("/v3/container-tags/empty", json!({"name": "Nothing yet"}))
+        .await;
+    for (content, tag) in [
+        ("I live in Bonn.", "home"),
+        ("The mill stands.", "home"),
+        ("A heron.", "sm_project_x"),
+    ] {
+        client
+            .add(json!({"content": content, "containerTag": tag}))
+            .await;
     }
-    client.send(json!({"content": "Not processed yet.", "containerTag": "home"})).await;
+    client
+        .send(json!({"content": "Not processed yet.", "containerTag": "home"}))
+        .await;
     let all = list(&client).await;
-    assert_eq!(ids(&json!(all), "containerTag"), ["empty", "home", "sm_project_x"]);
-    assert_eq!(ids(&json!(all), "name"), ["Nothing yet", "home", "sm_project_x"]);
+    assert_eq!(
+        ids(&json!(all), "containerTag"),
+        ["empty", "home", "sm_project_x"]
+    );
+    assert_eq!(
+        ids(&json!(all), "name"),
+        ["Nothing yet", "home", "sm_project_x"]
+    );
     let counts: Vec<&Value> = all.iter().map(|tag| &tag["documentCount"]).collect();
     assert_eq!(counts, [0, 3, 1]);
-    assert_eq!((&all[0]["memoryCount"], &all[1]["memoryCount"]), (&json!(0), &json!(1)));
-    assert_eq!((&all[1]["isNova"], &all[2]["isNova"]), (&json!(false), &json!(true)));
-    assert!(all[1]["lastActivityAt"].as_str() > all[1]["createdAt"].as_str(), "{}", all[1]);
+    assert_eq!(
+        (&all[0]["memoryCount"], &all[1]["memoryCount"]),
+        (&json!(0), &json!(1))
+    );
+    assert_eq!(
+        (&all[1]["isNova"], &all[2]["isNova"]),
+        (&json!(false), &json!(true))
+    );
+    assert!(
+        all[1]["lastActivityAt"].as_str() > all[1]["createdAt"].as_str(),
+        "{}",
+        all[1]
+    );
     client.settle().await;
-    let before = by_tag(&client, "memoryCount").await["home"].as_u64().expect("a count");
+    let before = by_tag(&client, "memoryCount").await["home"]
+        .as_u64()
+        .expect("a count");
     // One forgotten, one fewer to find.
     let body = json!({"containerTag": "home", "content": "User lives in Bonn."});
-    let forgotten = client.app.call("DELETE", "/v4/memories", &client.key, &body).await;
+    let forgotten = client
+        .app
+        .call("DELETE", "/v4/memories", &client.key, &body)
+        .await;
     assert_eq!(forgotten.status, 200, "{}", forgotten.body);
     assert_eq!(by_tag(&client, "memoryCount").await["home"], before - 1);
 }
@@ -108,11 +169,24 @@ async fn the_list_counts_what_is_in_each_container() {
 async fn a_key_lists_what_it_reaches() {
     let client = Client::new().await;
     for tag in ["mine", "theirs"] {
-        client.patch(&format!("/v3/container-tags/{tag}"), json!({})).await;
+        client
+            .patch(&format!("/v3/container-tags/{tag}"), json!({}))
+            .await;
     }
     let tags = async |key: &str| ids(&client.app.get(LIST, key).await.body, "containerTag");
-    let agent = client.app.key_with("acme", Permission::Read, Some(&["mine", "nowhere"])).await;
+    let agent = client
+        .app
+        .key_with("acme", Permission::Read, Some(&["mine", "nowhere"]))
+        .await;
     assert_eq!(tags(&agent).await, ["mine"]);
-    assert_eq!(tags(&client.app.key("other").await).await, Vec::<String>::new());
-    refused(&client.app.get(LIST, "").await, 401, "AuthenticationError", "key");
+    assert_eq!(
+        tags(&client.app.key("other").await).await,
+        Vec::<String>::new()
+    );
+    refused(
+        &client.app.get(LIST, "").await,
+        401,
+        "AuthenticationError",
+        "key",
+    );
 }

@@ -12,7 +12,12 @@ fn conversation(messages: Value) -> Value {
 /// Sends turns and works; the text that becomes of them.
 async fn text(client: &Client, messages: Value) -> String {
     let shape = json!({"id": "id", "conversationId": "string", "status": "string"});
-    let answer = ok(client.post("/v4/conversations", conversation(messages)).await, &shape);
+    let answer = ok(
+        client
+            .post("/v4/conversations", conversation(messages))
+            .await,
+        &shape,
+    );
     assert_eq!(answer["conversationId"], "talk 1/a");
     client.settle().await;
     let document = client.document(answer["id"].as_str().expect("an id")).await;
@@ -29,9 +34,11 @@ async fn turns_become_a_searchable_document_under_the_conversations_id() {
         {"role": "assistant", "content": "From pier nine."},
     ]);
     let text = text(&client, turns).await;
-    for part in
-        ["You are a harbour guide.", "Ada: Where does the ferry QX-771 leave?", "Assistant: From pier nine."]
-    {
+    for part in [
+        "You are a harbour guide.",
+        "Ada: Where does the ferry QX-771 leave?",
+        "Assistant: From pier nine.",
+    ] {
         assert!(text.contains(part), "{part} in {text}");
     }
     assert!(client.finds("QX-771").await);
@@ -75,12 +82,19 @@ async fn parts_images_and_tool_calls_are_read_in_every_spelling() {
         {"role": "assistant", "content": "A ferry.", "tool_calls": null, "refusal": null},
     ]);
     let text = text(&client, turns).await;
-    for part in
-        ["What is on these?", "harbour.png", "look_closer", "Tool: A ferry and two gulls.", "A ferry."]
-    {
+    for part in [
+        "What is on these?",
+        "harbour.png",
+        "look_closer",
+        "Tool: A ferry and two gulls.",
+        "A ferry.",
+    ] {
         assert!(text.contains(part), "{part} in {text}");
     }
-    assert!(!text.contains("AAAA"), "the bytes of an image are not words: {text}");
+    assert!(
+        !text.contains("AAAA"),
+        "the bytes of an image are not words: {text}"
+    );
 }
 
 #[tokio::test]
@@ -111,16 +125,34 @@ async fn a_wrong_conversation_is_refused_and_the_place_named() {
         (json!({"messages": [turn]}), "conversationId"),
         (json!({"conversationId": "c"}), "messages"),
         (with("conversationId", json!("")), "conversationId"),
-        (with("conversationId", json!("x".repeat(256))), "conversationId"),
+        (
+            with("conversationId", json!("x".repeat(256))),
+            "conversationId",
+        ),
         (with("conversationId", json!("a\u{0}b")), "conversationId"),
         (with("conversationId", json!(7)), "conversationId"),
         (with("messages", json!([])), "messages"),
         (with("messages", json!("Hello.")), "messages"),
         (with("messages", json!([{"content": "Hello."}])), "role"),
-        (with("messages", json!([{"role": "robot", "content": "Hello."}])), "role"),
-        (with("messages", json!([turn, {"role": "user", "content": 7}])), "content"),
-        (with("messages", json!([{"role": "user", "content": [{"type": "smell", "text": "x"}]}])), "content"),
-        (with("messages", json!([{"role": "user", "content": "  "}])), "messages"),
+        (
+            with("messages", json!([{"role": "robot", "content": "Hello."}])),
+            "role",
+        ),
+        (
+            with("messages", json!([turn, {"role": "user", "content": 7}])),
+            "content",
+        ),
+        (
+            with(
+                "messages",
+                json!([{"role": "user", "content": [{"type": "smell", "text": "x"}]}]),
+            ),
+            "content",
+        ),
+        (
+            with("messages", json!([{"role": "user", "content": "  "}])),
+            "messages",
+        ),
         (with("messages", json!([{"role": "user"}])), "messages"),
         (with("containerTags", json!(["a b"])), "containerTag"),
         (with("containerTags", json!("a")), "containerTags"),
@@ -130,9 +162,18 @@ async fn a_wrong_conversation_is_refused_and_the_place_named() {
         let answer = client.post("/v4/conversations", body.clone()).await;
         faults.note(&body.to_string(), &answer, 400, "ValidationError", named);
     }
-    let long = with("messages", json!([{"role": "user", "content": "x".repeat(1024 * 1024)}]));
+    let long = with(
+        "messages",
+        json!([{"role": "user", "content": "x".repeat(1024 * 1024)}]),
+    );
     let answer = client.post("/v4/conversations", long).await;
-    faults.note("a megabyte of turns", &answer, 413, "PayloadTooLargeError", "bytes");
+    faults.note(
+        "a megabyte of turns",
+        &answer,
+        413,
+        "PayloadTooLargeError",
+        "bytes",
+    );
     faults.assert_none();
     assert!(client.listed(json!({})).await.is_empty());
 }

@@ -7,7 +7,11 @@ use crate::client::Client;
 use crate::shape::{Faults, refused};
 
 fn turn(text: &str) -> Value {
-    let role = if text.starts_with('A') { "assistant" } else { "user" };
+    let role = if text.starts_with('A') {
+        "assistant"
+    } else {
+        "user"
+    };
     json!({"role": role, "content": format!("{text} says something of its own.")})
 }
 
@@ -28,8 +32,13 @@ async fn turns(client: &Client) -> (Vec<String>, u64) {
     let document = client.document("talk").await;
     assert_eq!(document["status"], "done", "{document}");
     let text = document["content"].as_str().expect("text");
-    let words = text.split("\n\n").filter_map(|turn| turn.split_once(": ")?.1.split(' ').next());
-    (words.map(str::to_owned).collect(), document["latestRevision"].as_u64().expect("a number"))
+    let words = text
+        .split("\n\n")
+        .filter_map(|turn| turn.split_once(": ")?.1.split(' ').next());
+    (
+        words.map(str::to_owned).collect(),
+        document["latestRevision"].as_u64().expect("a number"),
+    )
 }
 
 #[tokio::test]
@@ -37,17 +46,44 @@ async fn turns_are_added_however_the_client_sends_them() {
     let client = Client::new().await;
     for (sent, wanted, revision) in [
         (vec!["U1", "A1"], vec!["U1", "A1"], 1),
-        (vec!["U1", "A1", "U2", "A2"], vec!["U1", "A1", "U2", "A2"], 2), // the full history
-        (vec!["U3", "A3"], vec!["U1", "A1", "U2", "A2", "U3", "A3"], 3), // only what is new
-        (vec!["U3", "A3", "U4"], vec!["U1", "A1", "U2", "A2", "U3", "A3", "U4"], 4), // the latest part
-        (vec!["U4"], vec!["U1", "A1", "U2", "A2", "U3", "A3", "U4"], 4), // a retry
-        (vec!["U1", "A1"], vec!["U1", "A1", "U2", "A2", "U3", "A3", "U4"], 4), // an old one that comes late
-        (vec!["U1", "A1", "U2b"], vec!["U1", "A1", "U2", "A2", "U3", "A3", "U4", "U2b"], 5), // another way on
+        (
+            vec!["U1", "A1", "U2", "A2"],
+            vec!["U1", "A1", "U2", "A2"],
+            2,
+        ), // the full history
+        (
+            vec!["U3", "A3"],
+            vec!["U1", "A1", "U2", "A2", "U3", "A3"],
+            3,
+        ), // only what is new
+        (
+            vec!["U3", "A3", "U4"],
+            vec!["U1", "A1", "U2", "A2", "U3", "A3", "U4"],
+            4,
+        ), // the latest part
+        (
+            vec!["U4"],
+            vec!["U1", "A1", "U2", "A2", "U3", "A3", "U4"],
+            4,
+        ), // a retry
+        (
+            vec!["U1", "A1"],
+            vec!["U1", "A1", "U2", "A2", "U3", "A3", "U4"],
+            4,
+        ), // an old one that comes late
+        (
+            vec!["U1", "A1", "U2b"],
+            vec!["U1", "A1", "U2", "A2", "U3", "A3", "U4", "U2b"],
+            5,
+        ), // another way on
     ] {
         say(&client, talk(&sent)).await;
         assert_eq!(
             turns(&client).await,
-            (wanted.iter().map(|text| (*text).to_owned()).collect(), revision),
+            (
+                wanted.iter().map(|text| (*text).to_owned()).collect(),
+                revision
+            ),
             "{sent:?}"
         );
     }
@@ -63,8 +99,14 @@ async fn the_same_turns_again_change_nothing() {
     say(&client, talk(&["U1", "A1"])).await;
     let before = client.document("talk").await;
     client.app.world.clock.advance_seconds(100_000);
-    let answer = client.post("/v4/conversations", talk(&["U1", "A1"])).await.body;
-    assert_eq!((&answer["status"], &answer["conversationId"]), (&json!("done"), &json!("talk")));
+    let answer = client
+        .post("/v4/conversations", talk(&["U1", "A1"]))
+        .await
+        .body;
+    assert_eq!(
+        (&answer["status"], &answer["conversationId"]),
+        (&json!("done"), &json!("talk"))
+    );
     assert_eq!(client.document("talk").await, before);
 }
 
@@ -73,7 +115,9 @@ async fn concurrent_posts_lose_no_turn() {
     let client = Client::new().await;
     say(&client, talk(&["U0"])).await;
     let names: Vec<String> = (1..=6).map(|i| format!("U{i}")).collect();
-    let posts = names.iter().map(|name| client.post("/v4/conversations", talk(&[name.as_str()])));
+    let posts = names
+        .iter()
+        .map(|name| client.post("/v4/conversations", talk(&[name.as_str()])));
     for answer in join_all(posts).await {
         assert_eq!(answer.status, 200, "{}", answer.body);
     }
@@ -95,22 +139,38 @@ async fn every_chunk_has_the_day_of_its_turns() {
     first["documentDate"] = json!("2025-04-15");
     say(&client, first).await;
     // What comes without a date is of the day of its arrival.
-    say(&client, json!({"conversationId": "talk", "messages": [long("U3"), long("U4")]})).await;
+    say(
+        &client,
+        json!({"conversationId": "talk", "messages": [long("U3"), long("U4")]}),
+    )
+    .await;
     let body = client.get("/v3/documents/talk/chunks").await.body;
     let chunks = body["chunks"].as_array().expect("chunks");
     assert!(chunks.len() >= 4, "{body}");
     for chunk in chunks {
         let text = chunk["content"].as_str().expect("text");
-        let is_old = ["U1", "U2"].iter().any(|word| text.contains(&format!("{word} goes")));
-        let is_new = ["U3", "U4"].iter().any(|word| text.contains(&format!("{word} goes")));
+        let is_old = ["U1", "U2"]
+            .iter()
+            .any(|word| text.contains(&format!("{word} goes")));
+        let is_new = ["U3", "U4"]
+            .iter()
+            .any(|word| text.contains(&format!("{word} goes")));
         let day = chunk["metadata"]["headings"][0].as_str().expect("a day");
-        assert!(day == "Tuesday, 15 April 2025" || day == "Thursday, 1 January 2026", "{day}");
+        assert!(
+            day == "Tuesday, 15 April 2025" || day == "Thursday, 1 January 2026",
+            "{day}"
+        );
         assert!(!is_old || day.contains("April"), "{day}: {text}");
-        assert!(is_old || !is_new || day.contains("January"), "{day}: {text}");
+        assert!(
+            is_old || !is_new || day.contains("January"),
+            "{day}: {text}"
+        );
     }
     let found = client.found("what did they say in April").await;
     assert!(
-        found[0].contains("U1 goes") || found[0].contains("U2 goes") || found[0].contains("harbour"),
+        found[0].contains("U1 goes")
+            || found[0].contains("U2 goes")
+            || found[0].contains("harbour"),
         "{found:?}"
     );
 }
@@ -127,12 +187,24 @@ async fn tool_calls_are_found_by_their_name_and_arguments() {
         {"role": "assistant", "content": "One moment.", "tool_calls": [{"broken": true}, call("no_arguments", Value::Null)]},
         {"role": "tool", "tool_call_id": "1", "content": "At noon."},
     ]);
-    say(&client, json!({"conversationId": "talk", "messages": messages})).await;
-    for word in ["find_ferry", "PIER-909", "look_up", "PORT-808", "no_arguments", "At noon"] {
+    say(
+        &client,
+        json!({"conversationId": "talk", "messages": messages}),
+    )
+    .await;
+    for word in [
+        "find_ferry",
+        "PIER-909",
+        "look_up",
+        "PORT-808",
+        "no_arguments",
+        "At noon",
+    ] {
         assert!(client.finds(word).await, "{word}");
     }
     let text = client.document("talk").await["content"].to_string();
-    let long = json!([{"role": "assistant", "tool_calls": [call("write", json!("x".repeat(5000)))]}]);
+    let long =
+        json!([{"role": "assistant", "tool_calls": [call("write", json!("x".repeat(5000)))]}]);
     say(&client, json!({"conversationId": "talk", "messages": long})).await;
     let more = client.document("talk").await["content"].to_string().len() - text.len();
     assert!((400..800).contains(&more), "long arguments are cut: {more}");
@@ -141,27 +213,50 @@ async fn tool_calls_are_found_by_their_name_and_arguments() {
 #[tokio::test]
 async fn the_turns_around_a_found_one_come_with_it_when_asked_for() {
     let client = Client::new().await;
-    let filler = "The weather at sea is calm and nobody has anything to report from the deck. ".repeat(12);
-    let mut messages: Vec<Value> =
-        (0..9).map(|i| json!({"role": "user", "content": format!("TURN-{i} {filler}")})).collect();
-    messages[4] = json!({"role": "user", "content": format!("TURN-4 The password is OSPREY-11. {filler}")});
-    say(&client, json!({"conversationId": "talk", "messages": messages})).await;
-    let ask =
-        |only: bool| json!({"q": "OSPREY-11 password", "onlyMatchingChunks": only, "chunkThreshold": 0.5});
+    let filler =
+        "The weather at sea is calm and nobody has anything to report from the deck. ".repeat(12);
+    let mut messages: Vec<Value> = (0..9)
+        .map(|i| json!({"role": "user", "content": format!("TURN-{i} {filler}")}))
+        .collect();
+    messages[4] =
+        json!({"role": "user", "content": format!("TURN-4 The password is OSPREY-11. {filler}")});
+    say(
+        &client,
+        json!({"conversationId": "talk", "messages": messages}),
+    )
+    .await;
+    let ask = |only: bool| json!({"q": "OSPREY-11 password", "onlyMatchingChunks": only, "chunkThreshold": 0.5});
     let found = client.post("/v3/search", ask(false)).await.body;
-    let chunks = found["results"][0]["chunks"].as_array().expect("chunks").clone();
-    let place = chunks
-        .iter()
-        .position(|chunk| chunk["content"].as_str().is_some_and(|text| text.contains("OSPREY-11")));
+    let chunks = found["results"][0]["chunks"]
+        .as_array()
+        .expect("chunks")
+        .clone();
+    let place = chunks.iter().position(|chunk| {
+        chunk["content"]
+            .as_str()
+            .is_some_and(|text| text.contains("OSPREY-11"))
+    });
     let place = place.expect("the turn");
     assert_eq!(chunks[place]["isRelevant"], true);
     let position = |i: usize| chunks[i]["position"].as_u64().expect("a place");
-    assert!(place > 0 && place + 1 < chunks.len(), "it has neighbours: {found}");
-    assert_eq!((position(place - 1) + 1, position(place + 1)), (position(place), position(place) + 1));
-    assert!(chunks.iter().any(|chunk| chunk["isRelevant"] == false), "{found}");
+    assert!(
+        place > 0 && place + 1 < chunks.len(),
+        "it has neighbours: {found}"
+    );
+    assert_eq!(
+        (position(place - 1) + 1, position(place + 1)),
+        (position(place), position(place) + 1)
+    );
+    assert!(
+        chunks.iter().any(|chunk| chunk["isRelevant"] == false),
+        "{found}"
+    );
     let alone = client.post("/v3/search", ask(true)).await.body;
     let chunks = alone["results"][0]["chunks"].as_array().expect("chunks");
-    assert!(chunks.iter().all(|chunk| chunk["isRelevant"] == true), "{alone}");
+    assert!(
+        chunks.iter().all(|chunk| chunk["isRelevant"] == true),
+        "{alone}"
+    );
 }
 
 #[tokio::test]
@@ -173,9 +268,18 @@ async fn a_conversation_grows_to_eight_megabytes_and_no_further() {
         assert_eq!(answer.status, 200, "{i}: {}", answer.body);
     }
     let before = client
-        .record(client.post("/v4/conversations", part(7)).await.body["id"].as_str().expect("an id"))
+        .record(
+            client.post("/v4/conversations", part(7)).await.body["id"]
+                .as_str()
+                .expect("an id"),
+        )
         .await;
-    refused(&client.post("/v4/conversations", part(8)).await, 413, "PayloadTooLargeError", "conversationId");
+    refused(
+        &client.post("/v4/conversations", part(8)).await,
+        413,
+        "PayloadTooLargeError",
+        "conversationId",
+    );
     let id = before.as_ref().expect("a record").id.to_string();
     assert_eq!(client.record(&id).await, before, "what it has stays");
 }
@@ -183,16 +287,29 @@ async fn a_conversation_grows_to_eight_megabytes_and_no_further() {
 #[tokio::test]
 async fn an_id_of_something_else_becomes_a_conversation_and_back() {
     let client = Client::new().await;
-    let id = client.add(json!({"content": "A text.", "customId": "talk"})).await;
+    let id = client
+        .add(json!({"content": "A text.", "customId": "talk"}))
+        .await;
     say(&client, talk(&["U1"])).await;
     assert_eq!(turns(&client).await.0, ["U1"]);
-    client.update("talk", json!({"content": "A text again."})).await;
+    client
+        .update("talk", json!({"content": "A text again."}))
+        .await;
     client.settle().await;
     say(&client, talk(&["U2"])).await;
-    assert_eq!((turns(&client).await.0, client.listed(json!({})).await), (vec!["U2".to_owned()], vec![id]));
+    assert_eq!(
+        (turns(&client).await.0, client.listed(json!({})).await),
+        (vec!["U2".to_owned()], vec![id])
+    );
     let mut faults = Faults::default();
-    let reader = client.app.key_with("acme", domain::key::Permission::Read, None).await;
-    let answer = client.app.post("/v4/conversations", &reader, &talk(&["U3"])).await;
+    let reader = client
+        .app
+        .key_with("acme", domain::key::Permission::Read, None)
+        .await;
+    let answer = client
+        .app
+        .post("/v4/conversations", &reader, &talk(&["U3"]))
+        .await;
     faults.note("a reading key", &answer, 403, "PermissionError", "read");
     faults.assert_none();
 }

@@ -19,8 +19,8 @@ const HEALTHY: &str = "The lighthouse of Bergen has a green lamp.";
 
 /// Content with a canary word, below or above the size up to which blobs lie beside the records.
 fn content(large: bool) -> String {
-    let lines =
-        (0..if large { 2500 } else { 1 }).map(|i| format!("Line {} of {}.", i * 7919 % 10_007, i * 104_729));
+    let lines = (0..if large { 2500 } else { 1 })
+        .map(|i| format!("Line {} of {}.", i * 7919 % 10_007, i * 104_729));
     format!(
         "The canary sings in the mill. My brother's name is Otto. {}",
         lines.collect::<Vec<_>>().join(" ")
@@ -46,8 +46,12 @@ struct Scene {
 impl Scene {
     async fn new(large: bool) -> Self {
         let client = Client::new().await;
-        client.add(json!({"content": HEALTHY, "containerTag": "box", "customId": "healthy"})).await;
-        client.add(json!({"content": "Elsewhere it rains.", "containerTag": "other"})).await;
+        client
+            .add(json!({"content": HEALTHY, "containerTag": "box", "customId": "healthy"}))
+            .await;
+        client
+            .add(json!({"content": "Elsewhere it rains.", "containerTag": "other"}))
+            .await;
         let body = json!({"content": content(large), "containerTag": "box", "customId": "broken"});
         let id = client.add(body.clone()).await;
         Self { client, id, body }
@@ -55,27 +59,47 @@ impl Scene {
 
     async fn harm(&self, part: Part, harm: Harm) {
         let record = self.client.record(&self.id).await.expect("a record");
-        self.client.app.harm(&self.client.tenant, &blob(&record, part), harm).await;
+        self.client
+            .app
+            .harm(&self.client.tenant, &blob(&record, part), harm)
+            .await;
     }
 
     /// The same place after a restart: nothing is warm.
     async fn restarted(self) -> Self {
-        let app = TestApp::start(&self.client.app.world, 0).await.expect("an app");
-        Self { client: Client::of(app, "acme").await, ..self }
+        let app = TestApp::start(&self.client.app.world, 0)
+            .await
+            .expect("an app");
+        Self {
+            client: Client::of(app, "acme").await,
+            ..self
+        }
     }
 
     /// Everything about the other documents works.
     async fn check_others(&self, case: &str) {
         let client = &self.client;
-        assert!(client.finds("lighthouse").await && client.finds("rains").await, "{case}");
-        let listing = client.post("/v3/documents/list", json!({"includeContent": true})).await;
+        assert!(
+            client.finds("lighthouse").await && client.finds("rains").await,
+            "{case}"
+        );
+        let listing = client
+            .post("/v3/documents/list", json!({"includeContent": true}))
+            .await;
         assert_eq!(listing.status, 200, "{case}: {}", listing.body);
-        assert_eq!(listing.body["pagination"]["totalItems"], 3, "{case}: {}", listing.body);
+        assert_eq!(
+            listing.body["pagination"]["totalItems"], 3,
+            "{case}: {}",
+            listing.body
+        );
         let one = client.get("/v3/documents/healthy").await;
         assert_eq!(one.body["content"], HEALTHY, "{case}: {}", one.body);
         for (path, body) in [
             ("/v4/profile", json!({"containerTag": "box"})),
-            ("/v4/search", json!({"q": "Otto", "searchMode": "hybrid", "containerTag": "box"})),
+            (
+                "/v4/search",
+                json!({"q": "Otto", "searchMode": "hybrid", "containerTag": "box"}),
+            ),
             ("/v4/search", json!({"q": "Otto", "searchMode": "memories"})),
             ("/v3/search", json!({"q": "lamp", "includeFullDocs": true})),
             ("/v4/memories/list", json!({"containerTags": ["box"]})),
@@ -84,15 +108,25 @@ impl Scene {
             assert!(answer.status.is_success(), "{case} {path}: {}", answer.body);
         }
         for path in ["", "/chunks"] {
-            let answer = client.get(&format!("/v3/documents/{}{path}", self.id)).await;
-            assert!(answer.status.as_u16() < 500, "{case} {path}: {} {}", answer.status, answer.body);
+            let answer = client
+                .get(&format!("/v3/documents/{}{path}", self.id))
+                .await;
+            assert!(
+                answer.status.as_u16() < 500,
+                "{case} {path}: {} {}",
+                answer.status,
+                answer.body
+            );
         }
     }
 
     async fn is_whole(&self) -> bool {
         let record = self.client.record(&self.id).await.expect("a record");
         let ctx = &self.client.app.system.ctx;
-        domain::usecase::inspect(ctx, &self.client.tenant, &record).await.expect("an answer").is_none()
+        domain::usecase::inspect(ctx, &self.client.tenant, &record)
+            .await
+            .expect("an answer")
+            .is_none()
     }
 
     async fn status(&self) -> Value {
@@ -142,9 +176,15 @@ async fn a_document_that_cannot_be_made_again_is_failed_until_its_content_is_sen
             scene.check_others("body and pack").await;
             scene.client.settle().await;
             let document = scene.client.document_or_failure(&scene.id).await;
-            assert_eq!((&document["status"], &document["errorCode"]), (&json!("failed"), &json!("damaged")));
+            assert_eq!(
+                (&document["status"], &document["errorCode"]),
+                (&json!("failed"), &json!("damaged"))
+            );
             let message = document["errorMessage"].as_str().expect("a reason");
-            assert!(message.contains("send") && !message.contains("canary"), "{message}");
+            assert!(
+                message.contains("send") && !message.contains("canary"),
+                "{message}"
+            );
             let retry = format!("/v3/documents/{}/retry", scene.id);
             assert_eq!(scene.client.post(&retry, Value::Null).await.status, 200);
         }
@@ -161,7 +201,10 @@ async fn a_retry_heals_a_document_that_is_done_and_damaged() {
     for part in [Part::Pack, Part::Statements] {
         let scene = Scene::new(false).await;
         scene.harm(part, Harm::Flipped).await;
-        let answer = scene.client.post(&format!("/v3/documents/{}/retry", scene.id), Value::Null).await;
+        let answer = scene
+            .client
+            .post(&format!("/v3/documents/{}/retry", scene.id), Value::Null)
+            .await;
         assert_eq!(answer.status, 200, "{}", answer.body);
         scene.client.settle().await;
         assert_eq!(scene.status().await, "done");
@@ -174,7 +217,14 @@ async fn a_damaged_container_can_be_deleted_to_the_last_byte() {
     for part in PARTS {
         let scene = Scene::new(false).await;
         scene.harm(part, Harm::Flipped).await;
-        assert!(scene.client.delete("/v3/container-tags/box").await.status.is_success());
+        assert!(
+            scene
+                .client
+                .delete("/v3/container-tags/box")
+                .await
+                .status
+                .is_success()
+        );
         scene.client.settle().await;
         assert!(scene.client.record(&scene.id).await.is_none());
         assert!(scene.client.finds("rains").await && !scene.client.finds("canary").await);
@@ -186,22 +236,35 @@ async fn an_export_leaves_damaged_documents_out_and_names_them() {
     for part in PARTS {
         let scene = Scene::new(true).await;
         scene.harm(part, Harm::Truncated).await;
-        let (mut out, tag) = (Vec::new(), domain::ContainerTag::parse("box").expect("a tag"));
+        let (mut out, tag) = (
+            Vec::new(),
+            domain::ContainerTag::parse("box").expect("a tag"),
+        );
         let ctx = &scene.client.app.system.ctx;
         let bar = local::transfer::ProgressBar::hidden();
-        let exported = local::transfer::export(ctx, &scene.client.tenant, &tag, &mut out, &bar).await;
+        let exported =
+            local::transfer::export(ctx, &scene.client.tenant, &tag, &mut out, &bar).await;
         let exported = exported.expect("an export of the rest");
         let damaged: Vec<&str> = exported.damaged.iter().map(|id| id.as_str()).collect();
         assert_eq!((exported.documents, damaged), (1, vec![scene.id.as_str()]));
         let text = String::from_utf8(out).expect("text");
-        assert!(text.contains("green lamp") && text.lines().last().expect("a line").contains("end"));
+        assert!(
+            text.contains("green lamp") && text.lines().last().expect("a line").contains("end")
+        );
     }
 }
 
 /// The physical container behind `box`.
 pub(crate) async fn container(client: &Client) -> ContainerId {
     let tag = domain::ContainerTag::parse("box").expect("a tag");
-    let found = client.app.system.ctx.containers.get(&client.tenant, &tag).await.expect("an answer");
+    let found = client
+        .app
+        .system
+        .ctx
+        .containers
+        .get(&client.tenant, &tag)
+        .await
+        .expect("an answer");
     found.expect("a container").primary().clone()
 }
 
@@ -210,18 +273,24 @@ async fn a_conversation_whose_turns_cannot_be_read_heals_by_what_is_sent() {
     for harm in Harm::ALL {
         let client = Client::new().await;
         let messages = json!([{"role": "user", "content": "The canary sings in the mill."}]);
-        let body = json!({"conversationId": "talk", "messages": messages, "containerTags": ["box"]});
+        let body =
+            json!({"conversationId": "talk", "messages": messages, "containerTags": ["box"]});
         let answer = client.post("/v4/conversations", body.clone()).await;
         let id = answer.body["id"].as_str().expect("an id").to_owned();
         client.settle().await;
         let record = client.record(&id).await.expect("a record");
-        client.app.harm(&client.tenant, &record.body.blob, harm).await;
+        client
+            .app
+            .harm(&client.tenant, &record.body.blob, harm)
+            .await;
         let answer = client.post("/v4/conversations", body).await;
         assert!(answer.status.is_success(), "{harm:?}: {}", answer.body);
         client.settle().await;
         let record = client.record(&id).await.expect("a record");
         let ctx = &client.app.system.ctx;
-        let damage = domain::usecase::inspect(ctx, &client.tenant, &record).await.expect("an answer");
+        let damage = domain::usecase::inspect(ctx, &client.tenant, &record)
+            .await
+            .expect("an answer");
         assert_eq!(damage, None, "{harm:?}");
         assert!(client.finds("canary").await, "{harm:?}");
     }

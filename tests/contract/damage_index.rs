@@ -13,62 +13,94 @@ const MANY: usize = 40;
 
 async fn head(client: &Client) -> IndexHead {
     let id = container(client).await;
-    client.app.system.ctx.index.head(&client.tenant, &id).await.expect("a head")
+    client
+        .app
+        .system
+        .ctx
+        .index
+        .head(&client.tenant, &id)
+        .await
+        .expect("a head")
 }
 
 async fn compact(client: &Client) {
     let before = head(client).await.generation;
-    let job = Job::CompactV1 { container: container(client).await };
+    let job = Job::CompactV1 {
+        container: container(client).await,
+    };
     client
         .app
         .system
         .ctx
         .jobs
-        .send(&[Envelope { org: client.tenant.org().clone(), job }])
+        .send(&[Envelope {
+            org: client.tenant.org().clone(),
+            job,
+        }])
         .await
         .expect("a job");
     client.settle().await;
-    assert_eq!(head(client).await.generation, before + 1, "the log was folded");
+    assert_eq!(
+        head(client).await.generation,
+        before + 1,
+        "the log was folded"
+    );
 }
 
 /// Documents in a segment, one removed, one described anew, one memory forgotten, and two documents after it.
 async fn furnish(client: &Client, documents: usize) {
     for i in 0..documents {
         let text = format!("Number{i}x stands in the log. I prefer tea number {i}.");
-        client.add(json!({"content": text, "containerTag": "box", "customId": format!("d{i}")})).await;
+        client
+            .add(json!({"content": text, "containerTag": "box", "customId": format!("d{i}")}))
+            .await;
     }
     let memories = json!({"containerTag": "box", "memories": [{"content": "The mill was sold."}]});
     let answer = client.post("/v4/memories", memories).await;
     assert_eq!(answer.status, 201, "{}", answer.body);
     forget(client, json!({"content": "The mill was sold."})).await;
-    client.patch("/v3/documents/d1", json!({"metadata": {"shelf": "top"}})).await;
+    client
+        .patch("/v3/documents/d1", json!({"metadata": {"shelf": "top"}}))
+        .await;
     assert_eq!(client.delete("/v3/documents/d0").await.status, 204);
     client.settle().await;
     compact(client).await;
     // The next fold trims the log of what this one has covered, so nothing but the segments has it.
     for i in documents..documents + 2 {
         let text = format!("Number{i}x stands in the log.");
-        client.add(json!({"content": text, "containerTag": "box", "customId": format!("d{i}")})).await;
+        client
+            .add(json!({"content": text, "containerTag": "box", "customId": format!("d{i}")}))
+            .await;
     }
     compact(client).await;
 }
 
 async fn check(client: &Client, documents: usize, case: &str) {
     for i in 0..documents + 2 {
-        assert_eq!(client.finds(&format!("Number{i}x")).await, i != 0, "{case}: {i}");
+        assert_eq!(
+            client.finds(&format!("Number{i}x")).await,
+            i != 0,
+            "{case}: {i}"
+        );
     }
     let filters = json!({"AND": [{"key": "shelf", "value": "top"}]});
-    let found = client.found_with(json!({"q": "log", "containerTag": "box", "filters": filters})).await;
+    let found = client
+        .found_with(json!({"q": "log", "containerTag": "box", "filters": filters}))
+        .await;
     assert_eq!(found.len(), 1, "{case}: {found:?}");
-    let body =
-        json!({"q": "Who sold the mill?", "containerTag": "box", "searchMode": "memories", "threshold": 0});
+    let body = json!({"q": "Who sold the mill?", "containerTag": "box", "searchMode": "memories", "threshold": 0});
     let answer = client.post("/v4/search", body).await;
     assert!(answer.status.is_success(), "{case}: {}", answer.body);
-    assert!(!answer.body.to_string().contains("The mill was sold"), "{case}: it was forgotten");
+    assert!(
+        !answer.body.to_string().contains("The mill was sold"),
+        "{case}: it was forgotten"
+    );
     let tea = json!({"q": "tea number 1", "containerTag": "box", "searchMode": "memories", "threshold": 0});
     let found = client.post("/v4/search", tea).await.body.to_string();
     assert!(found.contains("tea number 1"), "{case}: {found}");
-    let profile = client.post("/v4/profile", json!({"containerTag": "box"})).await;
+    let profile = client
+        .post("/v4/profile", json!({"containerTag": "box"}))
+        .await;
     assert!(profile.status.is_success(), "{case}: {}", profile.body);
 }
 
@@ -77,18 +109,42 @@ async fn check_damage(which: fn(SegmentRef) -> Option<BlobRef>, documents: usize
         let client = Client::new().await;
         furnish(&client, documents).await;
         let damaged = head(&client).await;
-        let blob = damaged.segments.iter().cloned().find_map(which).expect("a blob of a segment");
+        let blob = damaged
+            .segments
+            .iter()
+            .cloned()
+            .find_map(which)
+            .expect("a blob of a segment");
         let case = format!("{harm:?} {blob:?}");
         client.app.harm(&client.tenant, &blob, harm).await;
-        let cold = Client::of(TestApp::start(&client.app.world, 0).await.expect("an app"), "acme").await;
+        let cold = Client::of(
+            TestApp::start(&client.app.world, 0).await.expect("an app"),
+            "acme",
+        )
+        .await;
         check(&cold, documents, &case).await;
         cold.settle().await;
         let healed = head(&cold).await;
         assert!(healed.generation > damaged.generation, "{case}");
-        let blobs: Vec<BlobRef> = healed.segments.into_iter().flat_map(SegmentRef::into_blobs).collect();
-        let read = cold.app.system.ctx.blobs.get(&cold.tenant, &blobs).await.expect("intact blobs");
+        let blobs: Vec<BlobRef> = healed
+            .segments
+            .into_iter()
+            .flat_map(SegmentRef::into_blobs)
+            .collect();
+        let read = cold
+            .app
+            .system
+            .ctx
+            .blobs
+            .get(&cold.tenant, &blobs)
+            .await
+            .expect("intact blobs");
         assert!(read.iter().all(Option::is_some), "{case}");
-        let cold = Client::of(TestApp::start(&client.app.world, 0).await.expect("an app"), "acme").await;
+        let cold = Client::of(
+            TestApp::start(&client.app.world, 0).await.expect("an app"),
+            "acme",
+        )
+        .await;
         check(&cold, documents, &case).await;
     }
 }

@@ -17,11 +17,18 @@ fn note() -> Value {
 /// Every blob that the document may have left somewhere.
 fn blobs(document: &Document) -> Vec<BlobRef> {
     let pack = document.pack_path();
-    let indexed = document.indexed.iter().flat_map(|indexed| [indexed.pack.clone(), indexed.body.clone()]);
-    [document.body.blob.clone(), BlobRef::Inline(pack.clone()), BlobRef::Object(pack)]
-        .into_iter()
-        .chain(indexed)
-        .collect()
+    let indexed = document
+        .indexed
+        .iter()
+        .flat_map(|indexed| [indexed.pack.clone(), indexed.body.clone()]);
+    [
+        document.body.blob.clone(),
+        BlobRef::Inline(pack.clone()),
+        BlobRef::Object(pack),
+    ]
+    .into_iter()
+    .chain(indexed)
+    .collect()
 }
 
 /// Deletes the document and checks that it is gone at once and stays gone, whatever comes late.
@@ -34,8 +41,18 @@ async fn delete_for_good(client: &Client, id: &str) {
     assert_gone(client, id).await;
     client.settle().await;
     assert_gone(client, id).await;
-    let left = client.app.system.ctx.blobs.get(&client.tenant, &blobs(&old)).await.expect("blobs");
-    assert!(left.iter().all(Option::is_none), "its bytes are still there");
+    let left = client
+        .app
+        .system
+        .ctx
+        .blobs
+        .get(&client.tenant, &blobs(&old))
+        .await
+        .expect("blobs");
+    assert!(
+        left.iter().all(Option::is_none),
+        "its bytes are still there"
+    );
 }
 
 async fn assert_gone(client: &Client, id: &str) {
@@ -46,14 +63,29 @@ async fn assert_gone(client: &Client, id: &str) {
             "NotFoundError",
             "Document not found",
         );
-        refused(&client.get(&format!("/v3/documents/{name}/chunks")).await, 404, "NotFoundError", "Document");
-        refused(&client.delete(&format!("/v3/documents/{name}")).await, 404, "NotFoundError", "Document");
-        let search = client.post("/v3/search", json!({"q": "canary", "docId": name})).await;
+        refused(
+            &client.get(&format!("/v3/documents/{name}/chunks")).await,
+            404,
+            "NotFoundError",
+            "Document",
+        );
+        refused(
+            &client.delete(&format!("/v3/documents/{name}")).await,
+            404,
+            "NotFoundError",
+            "Document",
+        );
+        let search = client
+            .post("/v3/search", json!({"q": "canary", "docId": name}))
+            .await;
         refused(&search, 404, "NotFoundError", "Document not found");
     }
     assert!(!client.finds(CANARY).await);
     assert!(client.listed(json!({})).await.is_empty());
-    assert_eq!(client.get("/v3/documents/processing?view=all").await.body["totalCount"], 0);
+    assert_eq!(
+        client.get("/v3/documents/processing?view=all").await.body["totalCount"],
+        0
+    );
 }
 
 #[tokio::test]
@@ -70,8 +102,16 @@ async fn while_a_worker_has_it() {
     let ctx = &client.app.system.ctx;
     let record = client.record(&id).await.expect("a record");
     let now = ctx.clock.now();
-    let claim =
-        ctx.documents.claim(&client.tenant, &record.id, &record.revision, now, now.plus_seconds(90)).await;
+    let claim = ctx
+        .documents
+        .claim(
+            &client.tenant,
+            &record.id,
+            &record.revision,
+            now,
+            now.plus_seconds(90),
+        )
+        .await;
     assert!(matches!(claim, Ok(domain::ports::Claim::Mine(_))));
     assert_eq!(client.document(&id).await["status"], "extracting");
     delete_for_good(&client, &id).await;
@@ -99,7 +139,12 @@ async fn when_it_has_failed() {
     let client = Client::new().await;
     let answer = client
         .app
-        .upload(&client.key, "x.bin", &[0, 1, 0, 0, 2], &[("customId", "note"), ("containerTag", "a")])
+        .upload(
+            &client.key,
+            "x.bin",
+            &[0, 1, 0, 0, 2],
+            &[("customId", "note"), ("containerTag", "a")],
+        )
         .await;
     client.settle().await;
     let id = answer.body["id"].as_str().expect("an id");
@@ -114,16 +159,24 @@ async fn while_new_content_is_at_any_stage() {
         let id = client.add(note()).await;
         if stage == "failed" {
             let fields = [("customId", "note"), ("containerTag", "a")];
-            client.app.upload(&client.key, "x.bin", &[0, 1, 0, 0, 2], &fields).await;
+            client
+                .app
+                .upload(&client.key, "x.bin", &[0, 1, 0, 0, 2], &fields)
+                .await;
             client.settle().await;
         } else {
-            client.send(json!({"content": "New words.", "customId": "note", "containerTag": "a"})).await;
+            client
+                .send(json!({"content": "New words.", "customId": "note", "containerTag": "a"}))
+                .await;
             if stage == "indexing" {
                 process_only(&client).await;
             }
         }
         assert_eq!(client.document_or_failure(&id).await["status"], stage);
-        assert!(client.finds(CANARY).await, "the old content is still served");
+        assert!(
+            client.finds(CANARY).await,
+            "the old content is still served"
+        );
         delete_for_good(&client, &id).await;
         assert!(client.found("new words").await.is_empty());
     }
@@ -146,7 +199,9 @@ async fn nothing_else_is_deleted() {
     let mut others = Vec::new();
     for tag in ["a", "b"] {
         others.push(
-            client.add(json!({"content": format!("The other canary of {tag}."), "containerTag": tag})).await,
+            client
+                .add(json!({"content": format!("The other canary of {tag}."), "containerTag": tag}))
+                .await,
         );
     }
     let id = client.add(note()).await;

@@ -33,22 +33,40 @@ pub(crate) async fn deletion(client: &Client, id: &Value) -> Value {
         "updatedAt": "time", "completedAt": "time|null", "error": "null",
     });
     let id = id.as_str().expect("the id of a deletion");
-    ok(client.get(&format!("/v3/container-tags/deletions/{id}")).await, &shape)
+    ok(
+        client
+            .get(&format!("/v3/container-tags/deletions/{id}"))
+            .await,
+        &shape,
+    )
 }
 
 /// A container with something of everything; the ids of its documents.
 async fn furnish(client: &Client, tag: &str) -> Vec<String> {
     let mut ids = Vec::new();
-    for (custom_id, content) in [("plain", "The heron HRN-1 waits."), ("said", "I live in Bonn.")] {
-        let body =
-            json!({"content": content, "containerTag": tag, "customId": custom_id, "metadata": {"n": 1}});
+    for (custom_id, content) in [
+        ("plain", "The heron HRN-1 waits."),
+        ("said", "I live in Bonn."),
+    ] {
+        let body = json!({"content": content, "containerTag": tag, "customId": custom_id, "metadata": {"n": 1}});
         ids.push(client.add(body).await);
     }
-    let file =
-        client.app.upload(&client.key, "mill.txt", b"The mill MLL-2 stands.", &[("containerTag", tag)]).await;
+    let file = client
+        .app
+        .upload(
+            &client.key,
+            "mill.txt",
+            b"The mill MLL-2 stands.",
+            &[("containerTag", tag)],
+        )
+        .await;
     ids.push(file.body["id"].as_str().expect("an id").to_owned());
     let large = "The weaver WVR-3 sings of the loom. ".repeat(12_000);
-    ids.push(client.add(json!({"content": large, "containerTag": tag})).await);
+    ids.push(
+        client
+            .add(json!({"content": large, "containerTag": tag}))
+            .await,
+    );
     client.settle().await;
     ids
 }
@@ -60,27 +78,74 @@ async fn seen(client: &Client, app: &TestApp, tag: &str, ids: &[String]) -> Vec<
     for id in ids.iter().map(String::as_str).chain(["plain", "said"]) {
         for rest in ["", "/chunks", "/file-url"] {
             let answer = app.get(&format!("/v3/documents/{id}{rest}"), key).await;
-            seen.extend(answer.status.is_success().then(|| format!("GET {id}{rest}")));
+            seen.extend(
+                answer
+                    .status
+                    .is_success()
+                    .then(|| format!("GET {id}{rest}")),
+            );
         }
     }
     let q = "heron mill weaver Bonn";
     for (path, body, found) in [
-        ("/v3/documents/list", json!({"containerTags": [tag]}), "/memories"),
+        (
+            "/v3/documents/list",
+            json!({"containerTags": [tag]}),
+            "/memories",
+        ),
         ("/v3/documents/list", json!({}), "/memories"),
-        ("/v3/documents/documents", json!({"containerTags": [tag]}), "/documents"),
-        ("/v3/documents/documents/by-ids", json!({"ids": ids}), "/documents"),
-        ("/v4/search", json!({"q": q, "searchMode": "documents", "threshold": 0}), "/results"),
-        ("/v4/search", json!({"q": q, "threshold": 0, "containerTag": tag}), "/results"),
-        ("/v3/search", json!({"q": q, "containerTag": tag}), "/results"),
+        (
+            "/v3/documents/documents",
+            json!({"containerTags": [tag]}),
+            "/documents",
+        ),
+        (
+            "/v3/documents/documents/by-ids",
+            json!({"ids": ids}),
+            "/documents",
+        ),
+        (
+            "/v4/search",
+            json!({"q": q, "searchMode": "documents", "threshold": 0}),
+            "/results",
+        ),
+        (
+            "/v4/search",
+            json!({"q": q, "threshold": 0, "containerTag": tag}),
+            "/results",
+        ),
+        (
+            "/v3/search",
+            json!({"q": q, "containerTag": tag}),
+            "/results",
+        ),
         ("/v3/search", json!({"q": q, "docId": ids[0]}), "/results"),
-        ("/v4/memories/list", json!({"containerTags": [tag]}), "/memoryEntries"),
-        ("/v4/profile", json!({"containerTag": tag}), "/profile/static"),
-        ("/v4/profile", json!({"containerTag": tag}), "/profile/dynamic"),
+        (
+            "/v4/memories/list",
+            json!({"containerTags": [tag]}),
+            "/memoryEntries",
+        ),
+        (
+            "/v4/profile",
+            json!({"containerTag": tag}),
+            "/profile/static",
+        ),
+        (
+            "/v4/profile",
+            json!({"containerTag": tag}),
+            "/profile/dynamic",
+        ),
     ] {
         let answer = app.post(path, key, &body).await;
-        let rows = answer.body.pointer(found).and_then(Value::as_array).into_iter().flatten();
-        let rows =
-            rows.map(Value::to_string).filter(|row| !row.contains("CRN-9") && !row.contains("\"other\""));
+        let rows = answer
+            .body
+            .pointer(found)
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten();
+        let rows = rows
+            .map(Value::to_string)
+            .filter(|row| !row.contains("CRN-9") && !row.contains("\"other\""));
         seen.extend(rows.map(|row| format!("{path} {body}: {row}")));
     }
     for rest in ["", "/profile", "/inferred"] {
@@ -95,37 +160,91 @@ async fn seen(client: &Client, app: &TestApp, tag: &str, ids: &[String]) -> Vec<
 #[tokio::test]
 async fn nothing_of_it_is_seen_from_the_answer_on_and_nothing_is_left_in_the_end() {
     let client = Client::new().await;
-    assert_eq!(client.patch("/v3/settings", json!({"logContent": "full"})).await.status, 200);
+    assert_eq!(
+        client
+            .patch("/v3/settings", json!({"logContent": "full"}))
+            .await
+            .status,
+        200
+    );
     let ids = furnish(&client, "box").await;
-    client.add(json!({"content": "A crane CRN-9 stays.", "containerTag": "other"})).await;
-    let physical = container(&client, "box").await.expect("a container").primary().to_string();
-    let job = Job::CompactV1 { container: container(&client, "box").await.unwrap().primary().clone() };
-    let envelope = Envelope { org: client.tenant.org().clone(), job };
-    client.app.system.ctx.jobs.send(&[envelope]).await.expect("a sent message");
+    client
+        .add(json!({"content": "A crane CRN-9 stays.", "containerTag": "other"}))
+        .await;
+    let physical = container(&client, "box")
+        .await
+        .expect("a container")
+        .primary()
+        .to_string();
+    let job = Job::CompactV1 {
+        container: container(&client, "box").await.unwrap().primary().clone(),
+    };
+    let envelope = Envelope {
+        org: client.tenant.org().clone(),
+        job,
+    };
+    client
+        .app
+        .system
+        .ctx
+        .jobs
+        .send(&[envelope])
+        .await
+        .expect("a sent message");
     client.settle().await;
-    let waiting = client.send(json!({"content": "Still queued.", "containerTag": "box"})).await;
+    let waiting = client
+        .send(json!({"content": "Still queued.", "containerTag": "box"}))
+        .await;
     let needles = [physical.as_str()];
     let before = stored(&client.app, &needles).await;
 
-    let known = client.post("/v4/memories/list", json!({"containerTags": ["box"]})).await.body;
+    let known = client
+        .post("/v4/memories/list", json!({"containerTags": ["box"]}))
+        .await
+        .body;
     let known = known["pagination"]["totalItems"].clone();
     assert!(known.as_u64() > Some(0), "{known}");
     let preview = client.delete(&format!("{}?dryRun=true", path("box"))).await;
     let preview = ok(preview, &deleted());
-    assert_eq!((&preview["deletionId"], &preview["dryRun"]), (&Value::Null, &json!(true)));
-    let body = client.app.call("DELETE", &path("box"), &client.key, &json!({"dryRun": true})).await;
+    assert_eq!(
+        (&preview["deletionId"], &preview["dryRun"]),
+        (&Value::Null, &json!(true))
+    );
+    let body = client
+        .app
+        .call(
+            "DELETE",
+            &path("box"),
+            &client.key,
+            &json!({"dryRun": true}),
+        )
+        .await;
     assert_eq!(ok(body, &deleted()), preview);
     assert!(container(&client, "box").await.is_some());
 
     let answer = ok(client.delete(&path("box")).await, &deleted());
-    assert_eq!((&answer["deletedDocumentsCount"], &answer["deletedMemoriesCount"]), (&json!(5), &known));
+    assert_eq!(
+        (
+            &answer["deletedDocumentsCount"],
+            &answer["deletedMemoriesCount"]
+        ),
+        (&json!(5), &known)
+    );
     for count in ["deletedDocumentsCount", "deletedMemoriesCount"] {
         assert_eq!(preview[count], answer[count], "{count}");
     }
     let all: Vec<String> = ids.iter().cloned().chain([waiting]).collect();
     assert_eq!(seen_elsewhere(&client, &all).await, Vec::<String>::new());
-    refused(&client.delete(&path("box")).await, 404, "NotFoundError", "Container tag");
-    assert_eq!(deletion(&client, &answer["deletionId"]).await["status"], "running");
+    refused(
+        &client.delete(&path("box")).await,
+        404,
+        "NotFoundError",
+        "Container tag",
+    );
+    assert_eq!(
+        deletion(&client, &answer["deletionId"]).await["status"],
+        "running"
+    );
 
     // The same tag, the same customId, at once.
     let fresh = client
@@ -140,21 +259,43 @@ async fn nothing_of_it_is_seen_from_the_answer_on_and_nothing_is_left_in_the_end
     let told = |item: &&String| !item.starts_with("records J#") && !item.starts_with("activity");
     let left: Vec<&String> = after.items.iter().filter(told).collect();
     assert_eq!((left, after.objects.len()), (Vec::new(), 0), "{report}");
-    assert_eq!(stored(&client.app, &["HRN-1", "MLL-2", "in Bonn"]).await, Stored::default());
+    assert_eq!(
+        stored(&client.app, &["HRN-1", "MLL-2", "in Bonn"]).await,
+        Stored::default()
+    );
     let report = &report["report"];
-    let kind = |prefix: &str| before.items.iter().filter(|item| item.starts_with(prefix)).count();
+    let kind = |prefix: &str| {
+        before
+            .items
+            .iter()
+            .filter(|item| item.starts_with(prefix))
+            .count()
+    };
     assert_eq!(report["documents"], 5);
     assert_eq!(report["objects"], before.objects.len(), "{before:?}");
     assert_eq!(report["objectBytes"], before.objects.values().sum::<u64>());
-    assert!(report["inlineBlobs"].as_u64() >= Some(kind("records B#") as u64), "{report} {before:?}");
-    assert!(report["chunks"].as_u64() > Some(100) && report["segments"] == 1, "{report}");
+    assert!(
+        report["inlineBlobs"].as_u64() >= Some(kind("records B#") as u64),
+        "{report} {before:?}"
+    );
+    assert!(
+        report["chunks"].as_u64() > Some(100) && report["segments"] == 1,
+        "{report}"
+    );
     assert!(report["logContents"].as_u64() > Some(0), "{report}");
     assert_eq!(client.document("plain").await["id"], json!(fresh));
     assert!(client.finds("CRN-9").await && client.finds("HRN-7").await);
     let cold = TestApp::start(&client.app.world, 1).await.expect("an app");
     for needle in ["HRN-1", "MLL-2", "WVR-3"] {
         let body = json!({"q": needle, "searchMode": "documents", "threshold": 0});
-        assert!(!cold.post("/v4/search", &client.key, &body).await.body.to_string().contains(needle));
+        assert!(
+            !cold
+                .post("/v4/search", &client.key, &body)
+                .await
+                .body
+                .to_string()
+                .contains(needle)
+        );
     }
 }
 
@@ -169,7 +310,11 @@ async fn seen_elsewhere(client: &Client, ids: &[String]) -> Vec<String> {
 #[tokio::test]
 async fn another_organizations_container_of_the_same_name_stays() {
     let client = Client::new().await;
-    let other = Client::of(TestApp::start(&client.app.world, 1).await.expect("an app"), "other").await;
+    let other = Client::of(
+        TestApp::start(&client.app.world, 1).await.expect("an app"),
+        "other",
+    )
+    .await;
     for client in [&client, &other] {
         client
             .add(json!({"content": "The heron HRN-1 waits.", "containerTag": "box", "customId": "a"}))
@@ -178,7 +323,9 @@ async fn another_organizations_container_of_the_same_name_stays() {
     let before = exported(&other, "box").await;
     let answer = ok(client.delete(&path("box")).await, &deleted());
     let id = answer["deletionId"].as_str().expect("an id");
-    let foreign = other.get(&format!("/v3/container-tags/deletions/{id}")).await;
+    let foreign = other
+        .get(&format!("/v3/container-tags/deletions/{id}"))
+        .await;
     refused(&foreign, 404, "NotFoundError", "Deletion");
     client.settle().await;
     assert_eq!(exported(&other, "box").await.len(), before.len());
@@ -189,16 +336,38 @@ async fn another_organizations_container_of_the_same_name_stays() {
 #[tokio::test]
 async fn only_an_administrator_deletes_and_only_what_is_there() {
     let client = Client::new().await;
-    client.add(json!({"content": "A heron.", "containerTag": "box"})).await;
-    refused(&client.delete(&path("nowhere")).await, 404, "NotFoundError", "Container tag");
-    refused(&client.delete(&path("a%20b")).await, 400, "ValidationError", "containerTag");
-    let agent = client.app.key_with("acme", Permission::Write, Some(&["box"])).await;
+    client
+        .add(json!({"content": "A heron.", "containerTag": "box"}))
+        .await;
+    refused(
+        &client.delete(&path("nowhere")).await,
+        404,
+        "NotFoundError",
+        "Container tag",
+    );
+    refused(
+        &client.delete(&path("a%20b")).await,
+        400,
+        "ValidationError",
+        "containerTag",
+    );
+    let agent = client
+        .app
+        .key_with("acme", Permission::Write, Some(&["box"]))
+        .await;
     let reader = client.app.key_with("acme", Permission::Read, None).await;
     for key in [&agent, &reader] {
-        refused(&client.app.delete(&path("box"), key).await, 403, "PermissionError", "administrator");
+        refused(
+            &client.app.delete(&path("box"), key).await,
+            403,
+            "PermissionError",
+            "administrator",
+        );
     }
     for id in ["x", "1111111111111111111111"] {
-        let answer = client.get(&format!("/v3/container-tags/deletions/{id}")).await;
+        let answer = client
+            .get(&format!("/v3/container-tags/deletions/{id}"))
+            .await;
         refused(&answer, 404, "NotFoundError", "Deletion");
     }
     assert!(client.finds("heron").await);
@@ -207,7 +376,9 @@ async fn only_an_administrator_deletes_and_only_what_is_there() {
 #[tokio::test]
 async fn a_worker_that_is_late_brings_nothing_back() {
     let client = Client::new().await;
-    let id = client.send(json!({"content": "The heron HRN-1 waits.", "containerTag": "box"})).await;
+    let id = client
+        .send(json!({"content": "The heron HRN-1 waits.", "containerTag": "box"}))
+        .await;
     let old = client.record(&id).await.expect("a record");
     let physical = old.container.to_string();
     // Processed, and not committed.
@@ -218,8 +389,10 @@ async fn a_worker_that_is_late_brings_nothing_back() {
     crate::steps::send_late_messages(&client, &old).await;
     client.settle().await;
     let left = stored(&client.app, &[physical.as_str(), "HRN-1"]).await;
-    let left =
-        left.items.iter().filter(|item| item.starts_with("records") && !item.starts_with("records J#"));
+    let left = left
+        .items
+        .iter()
+        .filter(|item| item.starts_with("records") && !item.starts_with("records J#"));
     assert_eq!(left.collect::<Vec<_>>(), Vec::<&String>::new());
     assert!(!client.finds("HRN-1").await);
 }
@@ -227,7 +400,9 @@ async fn a_worker_that_is_late_brings_nothing_back() {
 #[tokio::test]
 async fn two_deletions_at_once_are_one() {
     let client = Client::new().await;
-    client.add(json!({"content": "A heron.", "containerTag": "box"})).await;
+    client
+        .add(json!({"content": "A heron.", "containerTag": "box"}))
+        .await;
     let box_path = path("box");
     let answers = futures::join!(client.delete(&box_path), client.delete(&box_path));
     let mut statuses = [answers.0.status.as_u16(), answers.1.status.as_u16()];
@@ -241,9 +416,15 @@ async fn two_deletions_at_once_are_one() {
 async fn many_documents_take_few_calls_each() {
     const DOCUMENTS: usize = 250;
     let client = Client::new().await;
-    let documents: Vec<Value> = (0..DOCUMENTS).map(|i| json!({"content": format!("Heron {i}.")})).collect();
-    let batch =
-        client.post("/v3/documents/batch", json!({"documents": documents, "containerTag": "box"})).await;
+    let documents: Vec<Value> = (0..DOCUMENTS)
+        .map(|i| json!({"content": format!("Heron {i}.")}))
+        .collect();
+    let batch = client
+        .post(
+            "/v3/documents/batch",
+            json!({"documents": documents, "containerTag": "box"}),
+        )
+        .await;
     assert_eq!(batch.body["success"], DOCUMENTS, "{}", batch.body);
     client.settle().await;
     let answer = ok(client.delete(&path("box")).await, &deleted());
@@ -252,33 +433,61 @@ async fn many_documents_take_few_calls_each() {
     let begun = worker.faults.calls();
     let ctx = &client.app.system.ctx;
     loop {
-        let task = ctx.tasks.get(&client.tenant, &id).await.expect("an answer").expect("a task");
+        let task = ctx
+            .tasks
+            .get(&client.tenant, &id)
+            .await
+            .expect("an answer")
+            .expect("a task");
         if task.state != TaskState::Running {
             break;
         }
         client.app.world.clock.advance_seconds(500);
-        run_task(&worker.system.ctx, &client.tenant, &id, task.step).await.expect("a step");
+        run_task(&worker.system.ctx, &client.tenant, &id, task.step)
+            .await
+            .expect("a step");
     }
     let calls = worker.faults.calls() - begun;
-    assert_eq!(deletion(&client, &answer["deletionId"]).await["report"]["documents"], DOCUMENTS);
-    assert!(calls < DOCUMENTS as u64 / 2, "{calls} calls for {DOCUMENTS} documents");
+    assert_eq!(
+        deletion(&client, &answer["deletionId"]).await["report"]["documents"],
+        DOCUMENTS
+    );
+    assert!(
+        calls < DOCUMENTS as u64 / 2,
+        "{calls} calls for {DOCUMENTS} documents"
+    );
 }
 
 #[tokio::test]
 async fn a_copy_is_not_imported_into_what_is_being_removed() {
     let client = Client::new().await;
-    client.add(json!({"content": "The heron HRN-1 waits.", "containerTag": "box"})).await;
+    client
+        .add(json!({"content": "The heron HRN-1 waits.", "containerTag": "box"}))
+        .await;
     let copy = text(&exported(&client, "box").await);
     let answer = ok(client.delete(&path("box")).await, &deleted());
     for tag in ["box", "other"] {
-        let error = imported(&client, &copy, &crate::transfer::under(tag)).await.expect_err("a refusal");
+        let error = imported(&client, &copy, &crate::transfer::under(tag))
+            .await
+            .expect_err("a refusal");
         let conflict = error.downcast_ref::<domain::Error>();
-        assert!(matches!(conflict, Some(domain::Error::Conflict(_))), "{error:#}");
-        assert!(format!("{error:#}").contains("is being removed") && container(&client, tag).await.is_none());
+        assert!(
+            matches!(conflict, Some(domain::Error::Conflict(_))),
+            "{error:#}"
+        );
+        assert!(
+            format!("{error:#}").contains("is being removed")
+                && container(&client, tag).await.is_none()
+        );
     }
     client.settle().await;
-    assert_eq!(deletion(&client, &answer["deletionId"]).await["status"], "completed");
-    let report = imported(&client, &copy, &ImportOptions::default()).await.expect("an import");
+    assert_eq!(
+        deletion(&client, &answer["deletionId"]).await["status"],
+        "completed"
+    );
+    let report = imported(&client, &copy, &ImportOptions::default())
+        .await
+        .expect("an import");
     assert_eq!(report.documents.written, 1);
     client.app.world.clock.advance_seconds(10_000);
     client.settle().await;

@@ -26,8 +26,13 @@ async fn purged(client: &Client, tag: &str) -> domain::task::PurgeReport {
 
 /// How many requests of the log tell of something.
 async fn telling(client: &Client, needle: &str) -> usize {
-    let tells = |record: &RequestRecord| format!("{:?} {:?}", record.input, record.output).contains(needle);
-    log(client).await.iter().filter(|record| tells(record)).count()
+    let tells =
+        |record: &RequestRecord| format!("{:?} {:?}", record.input, record.output).contains(needle);
+    log(client)
+        .await
+        .iter()
+        .filter(|record| tells(record))
+        .count()
 }
 
 #[tokio::test]
@@ -36,12 +41,24 @@ async fn the_request_that_made_the_tag_is_found_in_the_hour_before() {
     keep(&client, LogContent::Full).await;
     // Read before the hour turns, so that the next request begins in its last millisecond.
     let turn = Hour::of(now(&client)).end();
-    client.app.world.clock.advance_seconds((turn.as_millis() - now(&client).as_millis()) / 1000 - 1);
+    client
+        .app
+        .world
+        .clock
+        .advance_seconds((turn.as_millis() - now(&client).as_millis()) / 1000 - 1);
     while now(&client).as_millis() < turn.as_millis() - 2 {}
-    client.send(json!({"content": "The heron HRN-1 waits.", "containerTag": "box"})).await;
-    let made = container(&client, "box").await.expect("a container").created_at;
+    client
+        .send(json!({"content": "The heron HRN-1 waits.", "containerTag": "box"}))
+        .await;
+    let made = container(&client, "box")
+        .await
+        .expect("a container")
+        .created_at;
     let asked = log(&client).await.pop().expect("a record").at;
-    assert_eq!((Hour::of(asked).next(), telling(&client, "HRN-1").await), (Hour::of(made), 1));
+    assert_eq!(
+        (Hour::of(asked).next(), telling(&client, "HRN-1").await),
+        (Hour::of(made), 1)
+    );
     client.settle().await;
     // So long ago that the second pass does not look there.
     client.app.world.clock.advance_seconds(2 * 3600);
@@ -65,7 +82,14 @@ async fn write(client: &Client, at: Timestamp, containers: Vec<ContainerId>) {
         input: Some(json!({"q": "OWL-5"})),
         output: None,
     };
-    client.app.system.ctx.activity.record(&client.tenant, &record, at).await.expect("a record");
+    client
+        .app
+        .system
+        .ctx
+        .activity
+        .record(&client.tenant, &record, at)
+        .await
+        .expect("a record");
 }
 
 #[tokio::test]
@@ -74,7 +98,9 @@ async fn many_hours_of_several_containers_are_looked_through_once_and_counted_ex
     // Only what this test writes has contents.
     keep(&client, LogContent::Off).await;
     for tag in ["from", "to", "other"] {
-        client.send(json!({"content": "A heron.", "containerTag": tag})).await;
+        client
+            .send(json!({"content": "A heron.", "containerTag": tag}))
+            .await;
     }
     client.settle().await;
     let body = json!({"containerTags": ["from"], "targetContainerTag": "to"});
@@ -102,9 +128,15 @@ async fn many_hours_of_several_containers_are_looked_through_once_and_counted_ex
     let activity = &client.app.system.ctx.activity;
     let mut left = 0;
     for hour in Hour::of(begin).0..=Hour::of(now(&client)).0 {
-        let (records, _) = activity.requests(&client.tenant, Hour(hour), None).await.expect("a page");
+        let (records, _) = activity
+            .requests(&client.tenant, Hour(hour), None)
+            .await
+            .expect("a page");
         for record in records.iter().filter(|record| record.input.is_some()) {
-            assert!(ids.iter().all(|id| !record.containers.contains(id)), "{record:?}");
+            assert!(
+                ids.iter().all(|id| !record.containers.contains(id)),
+                "{record:?}"
+            );
             left += usize::from(record.input == Some(json!({"q": "OWL-5"})));
         }
     }

@@ -30,18 +30,36 @@ impl Edge {
     async fn new(local_key: bool) -> Self {
         let client = Client::new().await;
         let outside = client.app.world.outside().expect("a world");
-        let serving = Serving { cache_bytes: 8 * MEGABYTE, body_bytes: 2 * MEGABYTE, local_key };
+        let serving = Serving {
+            cache_bytes: 8 * MEGABYTE,
+            body_bytes: 2 * MEGABYTE,
+            local_key,
+        };
         let routes = service(&client.app.system, &outside, serving).expect("routes");
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
         let mut serving = JoinSet::new();
-        serving.spawn(listen(listener, routes, Limits::default(), std::future::pending()));
-        Self { client, address, _serving: serving }
+        serving.spawn(listen(
+            listener,
+            routes,
+            Limits::default(),
+            std::future::pending(),
+        ));
+        Self {
+            client,
+            address,
+            _serving: serving,
+        }
     }
 
     async fn open(&self, text: &str) -> TcpStream {
-        let mut stream = TcpStream::connect(self.address).await.expect("a connection");
-        stream.write_all(text.as_bytes()).await.expect("a socket that takes bytes");
+        let mut stream = TcpStream::connect(self.address)
+            .await
+            .expect("a connection");
+        stream
+            .write_all(text.as_bytes())
+            .await
+            .expect("a socket that takes bytes");
         stream
     }
 
@@ -78,11 +96,18 @@ impl Reply {
                 head.push(stream.read_u8().await.expect("an answer"));
             }
             let head = String::from_utf8(head).expect("a head").to_lowercase();
-            let length = head.split("content-length: ").nth(1).and_then(|rest| rest.split("\r\n").next());
+            let length = head
+                .split("content-length: ")
+                .nth(1)
+                .and_then(|rest| rest.split("\r\n").next());
             let mut body = vec![0; length.map_or(0, |length| length.parse().expect("a length"))];
             stream.read_exact(&mut body).await.expect("a body");
             let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
-            Self { status: head[9..12].parse().expect("a status"), head, body }
+            Self {
+                status: head[9..12].parse().expect("a status"),
+                head,
+                body,
+            }
         };
         timeout(NEVER, read).await.expect("an answer")
     }
@@ -131,10 +156,19 @@ async fn the_key_local_answers_requests_of_this_machine_that_no_proxy_has_sent()
     ];
     for line in forwarding {
         let (name, value) = line.split_once(':').expect("a header");
-        for name in [name.to_owned(), name.to_lowercase(), name.to_uppercase(), name.replace('-', "_")] {
+        for name in [
+            name.to_owned(),
+            name.to_lowercase(),
+            name.to_uppercase(),
+            name.replace('-', "_"),
+        ] {
             let reply = edge.list("local", &format!("{name}:{value}\r\n")).await;
             assert_eq!(reply.status, 401, "{name}: {}", reply.body);
-            assert!(reply.error().contains("recollect keys create"), "{}", reply.body);
+            assert!(
+                reply.error().contains("recollect keys create"),
+                "{}",
+                reply.body
+            );
         }
         edge.client.app.world.clock.advance_seconds(61);
     }
@@ -146,25 +180,52 @@ async fn the_key_local_answers_no_other_host_and_no_older_http() {
     let key = "authorization: Bearer local\r\n";
     let own = format!("host: {}\r\n", edge.address);
     let requests = [
-        ("another host", post("/v3/documents/list", &format!("host: evil.example\r\n{key}"), "{}")),
+        (
+            "another host",
+            post(
+                "/v3/documents/list",
+                &format!("host: evil.example\r\n{key}"),
+                "{}",
+            ),
+        ),
         (
             "a name that begins alike",
-            post("/v3/documents/list", &format!("host: 127.0.0.1.evil.example\r\n{key}"), "{}"),
+            post(
+                "/v3/documents/list",
+                &format!("host: 127.0.0.1.evil.example\r\n{key}"),
+                "{}",
+            ),
         ),
         ("no host", post("/v3/documents/list", key, "{}")),
-        ("two hosts", post("/v3/documents/list", &format!("{own}host: evil.example\r\n{key}"), "{}")),
+        (
+            "two hosts",
+            post(
+                "/v3/documents/list",
+                &format!("{own}host: evil.example\r\n{key}"),
+                "{}",
+            ),
+        ),
         (
             "another host in the target",
-            post("http://evil.example/v3/documents/list", &format!("{own}{key}"), "{}"),
+            post(
+                "http://evil.example/v3/documents/list",
+                &format!("{own}{key}"),
+                "{}",
+            ),
         ),
         (
             "HTTP/1.0",
-            post("/v3/documents/list", &format!("{own}{key}"), "{}").replace("HTTP/1.1", "HTTP/1.0"),
+            post("/v3/documents/list", &format!("{own}{key}"), "{}")
+                .replace("HTTP/1.1", "HTTP/1.0"),
         ),
     ];
     for (what, request) in requests {
         let reply = edge.send(&request).await;
-        assert!(reply.status == 401 || reply.status == 400, "{what}: {}", reply.status);
+        assert!(
+            reply.status == 401 || reply.status == 400,
+            "{what}: {}",
+            reply.status
+        );
     }
     assert_eq!(edge.list("local", "").await.status, 200);
 }
@@ -174,7 +235,12 @@ async fn the_key_local_can_be_off_and_others_work_through_a_proxy() {
     let edge = Edge::new(false).await;
     assert_eq!(edge.list("local", "").await.status, 401);
     let key = edge.client.key.clone();
-    assert_eq!(edge.list(&key, "x-forwarded-for: 203.0.113.7\r\nvia: 1.1 proxy\r\n").await.status, 200);
+    assert_eq!(
+        edge.list(&key, "x-forwarded-for: 203.0.113.7\r\nvia: 1.1 proxy\r\n")
+            .await
+            .status,
+        200
+    );
 }
 
 #[tokio::test]
@@ -182,16 +248,40 @@ async fn many_wrong_keys_of_a_client_have_to_wait_and_good_ones_never() {
     let edge = Edge::new(true).await;
     let stranger = "x-forwarded-for: 203.0.113.7\r\n";
     for attempt in 0..20 {
-        assert_eq!(edge.list("wrong", stranger).await.status, 401, "attempt {attempt}");
+        assert_eq!(
+            edge.list("wrong", stranger).await.status,
+            401,
+            "attempt {attempt}"
+        );
     }
     let reply = edge.list("wrong", stranger).await;
-    assert_eq!((reply.status, &reply.body["type"]), (429, &json!("RateLimitError")));
-    assert!(reply.head.contains("retry-after: ") && reply.error().contains("wrong keys"), "{reply:?}");
+    assert_eq!(
+        (reply.status, &reply.body["type"]),
+        (429, &json!("RateLimitError"))
+    );
+    assert!(
+        reply.head.contains("retry-after: ") && reply.error().contains("wrong keys"),
+        "{reply:?}"
+    );
     let key = edge.client.key.clone();
-    assert_eq!(edge.list(&key, stranger).await.status, 200, "a good key of the same address");
-    assert_eq!(edge.list("wrong", "x-forwarded-for: 203.0.113.8\r\n").await.status, 401, "another address");
+    assert_eq!(
+        edge.list(&key, stranger).await.status,
+        200,
+        "a good key of the same address"
+    );
+    assert_eq!(
+        edge.list("wrong", "x-forwarded-for: 203.0.113.8\r\n")
+            .await
+            .status,
+        401,
+        "another address"
+    );
     edge.client.app.world.clock.advance_seconds(61);
-    assert_eq!(edge.list("wrong", stranger).await.status, 401, "a minute later");
+    assert_eq!(
+        edge.list("wrong", stranger).await.status,
+        401,
+        "a minute later"
+    );
 }
 
 #[tokio::test]
@@ -212,7 +302,11 @@ async fn a_wrong_key_is_refused_before_a_byte_of_the_body() {
         let lines = format!("host: a\r\nauthorization: Bearer wrong\r\n{kind}");
         let reply = edge.send(&announced(path, &lines, 50 * MEGABYTE)).await;
         assert_eq!(reply.status, 401, "{path}");
-        assert!(reply.head.contains("connection: close"), "{path}: {}", reply.head);
+        assert!(
+            reply.head.contains("connection: close"),
+            "{path}: {}",
+            reply.head
+        );
     }
 }
 
@@ -222,7 +316,9 @@ async fn a_form_of_the_bucket_is_refused_before_a_byte_of_its_file() {
     let kind = "host: a\r\ncontent-type: multipart/form-data; boundary=b\r\n";
     let begun = "--b\r\ncontent-disposition: form-data; name=\"key\"\r\n\r\nk\r\n\
                  --b\r\ncontent-disposition: form-data; name=\"file\"\r\n\r\n";
-    let reply = edge.send(&(announced("/content", kind, 50 * MEGABYTE) + begun)).await;
+    let reply = edge
+        .send(&(announced("/content", kind, 50 * MEGABYTE) + begun))
+        .await;
     assert_eq!(reply.status, 403);
     let get = announced("/content/key", "host: a\r\n", 50 * MEGABYTE).replacen("POST", "GET", 1);
     assert_eq!(edge.send(&get).await.status, 403);
@@ -236,14 +332,21 @@ async fn bodies_beyond_the_room_for_them_are_answered_with_when_to_come_back() {
     // Two clients that stop in the middle of a megabyte each.
     let mut slow = Vec::new();
     for _ in 0..2 {
-        let mut stream = edge.open(&announced("/v3/documents", &lines, MEGABYTE)).await;
-        stream.write_all(text.as_bytes()).await.expect("a socket that takes bytes");
+        let mut stream = edge
+            .open(&announced("/v3/documents", &lines, MEGABYTE))
+            .await;
+        stream
+            .write_all(text.as_bytes())
+            .await
+            .expect("a socket that takes bytes");
         slow.push(stream);
     }
     let refused = async {
         loop {
             // The server may not have read all of the others' yet.
-            let reply = edge.send(&post("/v3/documents", &lines, &format!("{text}\"}}"))).await;
+            let reply = edge
+                .send(&post("/v3/documents", &lines, &format!("{text}\"}}")))
+                .await;
             if reply.status == 503 {
                 return reply;
             }
@@ -252,12 +355,28 @@ async fn bodies_beyond_the_room_for_them_are_answered_with_when_to_come_back() {
     let reply = timeout(NEVER, refused).await.expect("a refusal");
     assert!(reply.head.contains("retry-after: "), "{}", reply.head);
     assert_eq!(reply.body["type"], "ServiceUnavailableError");
-    assert!(!reply.body["requestId"].as_str().unwrap_or_default().is_empty(), "{}", reply.body);
-    assert_eq!(edge.list(&edge.client.key, "").await.status, 200, "a small body finds room");
+    assert!(
+        !reply.body["requestId"]
+            .as_str()
+            .unwrap_or_default()
+            .is_empty(),
+        "{}",
+        reply.body
+    );
+    assert_eq!(
+        edge.list(&edge.client.key, "").await.status,
+        200,
+        "a small body finds room"
+    );
 
     drop(slow);
     let accepted = async {
-        while edge.send(&post("/v3/documents", &lines, &format!("{text}\"}}"))).await.status != 200 {
+        while edge
+            .send(&post("/v3/documents", &lines, &format!("{text}\"}}")))
+            .await
+            .status
+            != 200
+        {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
@@ -272,14 +391,19 @@ async fn a_file_larger_than_the_room_is_refused_and_stores_nothing() {
     let part = |name: &str, value: &str| {
         format!("--b\r\ncontent-disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n")
     };
-    let mut body: String =
-        fields.iter().map(|(name, value)| part(name, value.as_str().expect("a text"))).collect();
+    let mut body: String = fields
+        .iter()
+        .map(|(name, value)| part(name, value.as_str().expect("a text")))
+        .collect();
     body += &part("file", &"x".repeat(3 * MEGABYTE));
     body += "--b--\r\n";
     let kind = "host: recollect.test\r\ncontent-type: multipart/form-data; boundary=b\r\n";
     let reply = edge.send(&post("/content", kind, &body)).await;
     assert_eq!(reply.status, 503);
     assert!(reply.head.contains("retry-after: "), "{}", reply.head);
-    let document = edge.client.document(form["id"].as_str().expect("an id")).await;
+    let document = edge
+        .client
+        .document(form["id"].as_str().expect("an id"))
+        .await;
     assert_eq!(document["status"], "queued");
 }

@@ -17,7 +17,9 @@ const ERASE_EVERY: u32 = 5;
 const MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
 
 fn contains(bytes: &[u8], needle: &str) -> bool {
-    bytes.windows(needle.len()).any(|window| window == needle.as_bytes())
+    bytes
+        .windows(needle.len())
+        .any(|window| window == needle.as_bytes())
 }
 
 /// What unpacks from every place of a file where a compressed frame begins.
@@ -46,11 +48,20 @@ fn traces(client: &Client, needle: &str) -> Vec<String> {
 
 /// A part of a small blob as the database holds it.
 async fn stored_text(client: &Client, blob: &BlobRef) -> String {
-    let BlobRef::Inline(path) = blob else { panic!("{blob:?} is not small") };
+    let BlobRef::Inline(path) = blob else {
+        panic!("{blob:?} is not small")
+    };
     let key = json!({"pk": {"S": format!("B#{}#{path}", client.tenant.org())}, "sk": {"S": "A"}});
     let table = &client.app.system.names.records;
-    let item = client.app.dynamodb("GetItem", &json!({"TableName": table, "Key": key})).await;
-    let name = if item["Item"]["z"].is_object() { "z" } else { "b" };
+    let item = client
+        .app
+        .dynamodb("GetItem", &json!({"TableName": table, "Key": key}))
+        .await;
+    let name = if item["Item"]["z"].is_object() {
+        "z"
+    } else {
+        "b"
+    };
     let coded = item["Item"][name]["B"].as_str().expect("bytes");
     coded[coded.len() / 2..coded.len() / 2 + 24].to_owned()
 }
@@ -60,26 +71,41 @@ async fn pass(client: &Client, minutes: u32) {
     let app = &client.app;
     for minute in 1..=minutes {
         app.world.clock.advance_seconds(60);
-        keeper::sweep(&app.system.ctx, app.system.ctx.clock.now()).await.expect("a sweep");
+        keeper::sweep(&app.system.ctx, app.system.ctx.clock.now())
+            .await
+            .expect("a sweep");
         while app.turn().await > 0 {}
         if minute % ERASE_EVERY == 0 {
-            assert!(app.world.services.erase_deleted().expect("a clean-up"), "nobody reads meanwhile");
+            assert!(
+                app.world.services.erase_deleted().expect("a clean-up"),
+                "nobody reads meanwhile"
+            );
         }
     }
 }
 
 async fn compact(client: &Client) {
-    let job = Job::CompactV1 { container: container(client).await };
+    let job = Job::CompactV1 {
+        container: container(client).await,
+    };
     let jobs = &client.app.system.ctx.jobs;
-    jobs.send(&[Envelope { org: client.tenant.org().clone(), job }]).await.expect("a job");
+    jobs.send(&[Envelope {
+        org: client.tenant.org().clone(),
+        job,
+    }])
+    .await
+    .expect("a job");
     client.settle().await;
 }
 
 /// Content that is large or small, with words that nothing else has.
 fn content(canary: &str, large: bool) -> String {
-    let lines =
-        (0..if large { 2500 } else { 1 }).map(|i| format!("Line {} of {}.", i * 7919 % 10_007, i * 104_729));
-    format!("The {canary} sings. I prefer {canary} tea. {}", lines.collect::<Vec<_>>().join(" "))
+    let lines = (0..if large { 2500 } else { 1 })
+        .map(|i| format!("Line {} of {}.", i * 7919 % 10_007, i * 104_729));
+    format!(
+        "The {canary} sings. I prefer {canary} tea. {}",
+        lines.collect::<Vec<_>>().join(" ")
+    )
 }
 
 fn document(name: &str, canary: &str, large: bool) -> serde_json::Value {
@@ -90,10 +116,13 @@ fn document(name: &str, canary: &str, large: bool) -> serde_json::Value {
 #[tokio::test]
 async fn nothing_of_what_was_deleted_or_replaced_is_left_in_any_file() {
     let client = Client::new().await;
-    let names = ["smallgone", "largegone", "smallold", "largeold"].map(|name| format!("{name}quux"));
+    let names =
+        ["smallgone", "largegone", "smallold", "largeold"].map(|name| format!("{name}quux"));
     let mut small = Vec::new();
     for (i, canary) in names.iter().enumerate() {
-        let id = client.add(document(&format!("d{i}"), canary, i % 2 == 1)).await;
+        let id = client
+            .add(document(&format!("d{i}"), canary, i % 2 == 1))
+            .await;
         if i % 2 == 0 {
             let record = client.record(&id).await.expect("a record");
             small.push(stored_text(&client, &record.body.blob).await);
@@ -107,7 +136,10 @@ async fn nothing_of_what_was_deleted_or_replaced_is_left_in_any_file() {
     }
 
     for name in ["d0", "d1"] {
-        assert_eq!(client.delete(&format!("/v3/documents/{name}")).await.status, 204);
+        assert_eq!(
+            client.delete(&format!("/v3/documents/{name}")).await.status,
+            204
+        );
     }
     for name in ["d2", "d3"] {
         let body = json!({"content": "Something else.", "metadata": {"note": "new"}});
@@ -128,7 +160,13 @@ async fn nothing_of_a_deleted_container_is_left_in_any_file() {
     client.add(document("small", "smallquux", false)).await;
     client.add(document("large", "largequux", true)).await;
     compact(&client).await;
-    assert!(client.delete("/v3/container-tags/box").await.status.is_success());
+    assert!(
+        client
+            .delete("/v3/container-tags/box")
+            .await
+            .status
+            .is_success()
+    );
     pass(&client, WITHIN_MINUTES).await;
     for needle in ["smallquux", "largequux"] {
         assert_eq!(traces(&client, needle), [""; 0], "{needle} is left");
@@ -158,14 +196,27 @@ async fn objects_that_nothing_names_go_when_they_are_a_day_old() {
     let client = Client::new().await;
     client.add(document("kept", "keptquux", true)).await;
     let ctx = &client.app.system.ctx;
-    let path = format!("{}/{}/{}/body", container(&client).await, DocumentId::random(), Revision::random());
-    let orphan = ctx.blobs.put_object(&client.tenant, &path, "left behind".into()).await.expect("a blob");
+    let path = format!(
+        "{}/{}/{}/body",
+        container(&client).await,
+        DocumentId::random(),
+        Revision::random()
+    );
+    let orphan = ctx
+        .blobs
+        .put_object(&client.tenant, &path, "left behind".into())
+        .await
+        .expect("a blob");
     let walk = keeper::OrphanWalk::default();
     assert_eq!(walk.step(ctx).await.expect("a step"), 0);
     client.app.world.clock.advance_seconds(25 * 3600);
     assert_eq!(walk.step(ctx).await.expect("a step"), 1);
     assert_eq!(walk.step(ctx).await.expect("the walk is over for today"), 0);
-    let left = ctx.blobs.get(&client.tenant, &[orphan]).await.expect("an answer");
+    let left = ctx
+        .blobs
+        .get(&client.tenant, &[orphan])
+        .await
+        .expect("an answer");
     assert_eq!(left, [None]);
     assert!(client.finds("keptquux").await);
 }

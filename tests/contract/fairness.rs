@@ -26,7 +26,9 @@ fn endless_parser() -> (PathBuf, TempDir) {
 }
 
 async fn send(app: &TestApp, key: &str, content: &str) -> String {
-    let answer = app.post("/v3/documents", key, &json!({"content": content})).await;
+    let answer = app
+        .post("/v3/documents", key, &json!({"content": content}))
+        .await;
     answer.body["id"].as_str().expect("an id").to_owned()
 }
 
@@ -49,7 +51,11 @@ async fn a_document_is_done_while_other_organizations_flood_with_slow_ones() {
     let (program, _folder) = endless_parser();
     let mut outside = app.world.outside().expect("an outside");
     outside.readers.sandbox = Sandbox::child(program);
-    let (first, second, quiet) = (app.key("first").await, app.key("second").await, app.key("quiet").await);
+    let (first, second, quiet) = (
+        app.key("first").await,
+        app.key("second").await,
+        app.key("quiet").await,
+    );
 
     // The queue is full of slow documents before anybody works, and grows by those of another organization.
     let mut flood = Vec::new();
@@ -59,12 +65,19 @@ async fn a_document_is_done_while_other_organizations_flood_with_slow_ones() {
             flood.push((key.clone(), send(&app, key, &page).await));
         }
     }
-    let workers = Workers::start(&app.system, &outside).await.expect("workers");
+    let workers = Workers::start(&app.system, &outside)
+        .await
+        .expect("workers");
     let (key, id) = &flood[0];
     wait_for(&app, key, id, "extracting").await;
 
     for number in 0..3 {
-        let id = send(&app, &quiet, &format!("The ferry number {number} leaves at noon.")).await;
+        let id = send(
+            &app,
+            &quiet,
+            &format!("The ferry number {number} leaves at noon."),
+        )
+        .await;
         wait_for(&app, &quiet, &id, "done").await;
     }
     for (key, id) in &flood {

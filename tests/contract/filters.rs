@@ -8,13 +8,21 @@ use crate::shape::Faults;
 async fn library() -> Client {
     let client = Client::new().await;
     for (id, metadata) in [
-        ("heron", json!({"kind": "bird", "size": 90, "tags": ["grey", "Wader"], "sm_internal": "x"})),
-        ("wren", json!({"kind": "bird", "size": 10, "tags": ["brown"]})),
-        ("otter", json!({"kind": "mammal", "size": "70", "note": "Likes the River"})),
+        (
+            "heron",
+            json!({"kind": "bird", "size": 90, "tags": ["grey", "Wader"], "sm_internal": "x"}),
+        ),
+        (
+            "wren",
+            json!({"kind": "bird", "size": 10, "tags": ["brown"]}),
+        ),
+        (
+            "otter",
+            json!({"kind": "mammal", "size": "70", "note": "Likes the River"}),
+        ),
         ("stone", json!({})),
     ] {
-        let body =
-            json!({"content": format!("About the {id} at the river."), "customId": id, "metadata": metadata});
+        let body = json!({"content": format!("About the {id} at the river."), "customId": id, "metadata": metadata});
         client.add(body).await;
     }
     client
@@ -24,26 +32,54 @@ async fn library() -> Client {
 fn cases() -> Vec<(Value, &'static [&'static str])> {
     let one = |condition: Value| json!({"AND": [condition]});
     let numeric = |operator: &str, value: &str| {
-        one(json!({"key": "size", "value": value, "filterType": "numeric", "numericOperator": operator}))
+        one(
+            json!({"key": "size", "value": value, "filterType": "numeric", "numericOperator": operator}),
+        )
     };
     let bird = json!({"key": "kind", "value": "bird"});
     vec![
         (one(bird.clone()), &["heron", "wren"]),
         (bird.clone(), &["heron", "wren"]),
-        (json!({"OR": [bird.clone(), {"key": "kind", "value": "mammal"}]}), &["heron", "otter", "wren"]),
-        (json!({"AND": [bird.clone(), {"OR": [{"AND": [{"key": "size", "value": "10"}]}]}]}), &["wren"]),
-        (one(json!({"key": "kind", "value": "bird", "negate": true})), &["otter", "stone"]),
-        (one(json!({"key": "kind", "value": "bird", "negate": "true"})), &["otter", "stone"]),
+        (
+            json!({"OR": [bird.clone(), {"key": "kind", "value": "mammal"}]}),
+            &["heron", "otter", "wren"],
+        ),
+        (
+            json!({"AND": [bird.clone(), {"OR": [{"AND": [{"key": "size", "value": "10"}]}]}]}),
+            &["wren"],
+        ),
+        (
+            one(json!({"key": "kind", "value": "bird", "negate": true})),
+            &["otter", "stone"],
+        ),
+        (
+            one(json!({"key": "kind", "value": "bird", "negate": "true"})),
+            &["otter", "stone"],
+        ),
         (one(json!({"key": "kind", "value": "BIRD"})), &[]),
-        (one(json!({"key": "kind", "value": "BIRD", "ignoreCase": true})), &["heron", "wren"]),
-        (one(json!({"key": "tags", "value": "grey", "filterType": "array_contains"})), &["heron"]),
-        (one(json!({"key": "tags", "value": "gre", "filterType": "array_contains"})), &[]),
-        (one(json!({"key": "note", "value": "River", "filterType": "string_contains"})), &["otter"]),
+        (
+            one(json!({"key": "kind", "value": "BIRD", "ignoreCase": true})),
+            &["heron", "wren"],
+        ),
+        (
+            one(json!({"key": "tags", "value": "grey", "filterType": "array_contains"})),
+            &["heron"],
+        ),
+        (
+            one(json!({"key": "tags", "value": "gre", "filterType": "array_contains"})),
+            &[],
+        ),
+        (
+            one(json!({"key": "note", "value": "River", "filterType": "string_contains"})),
+            &["otter"],
+        ),
         (numeric(">", "50"), &["heron", "otter"]),
         (numeric("<=", "10"), &["wren"]),
         (numeric("=", "90.0"), &["heron"]),
         (
-            one(json!({"key": "size", "value": "80", "filter_type": "numeric", "numeric_operator": "<"})),
+            one(
+                json!({"key": "size", "value": "80", "filter_type": "numeric", "numeric_operator": "<"}),
+            ),
             &["otter", "wren"],
         ),
         (one(json!({"key": "sm_internal", "value": "x"})), &["heron"]),
@@ -63,28 +99,50 @@ async fn a_filter_admits_the_same_documents_everywhere_as_object_and_as_string()
     let client = library().await;
     let names: Vec<(String, String)> = {
         let list = client.post("/v3/documents/list", json!({})).await.body;
-        ids(&list["memories"], "id").into_iter().zip(ids(&list["memories"], "customId")).collect()
+        ids(&list["memories"], "id")
+            .into_iter()
+            .zip(ids(&list["memories"], "customId"))
+            .collect()
     };
-    let name = |id: &String| names.iter().find(|(known, _)| known == id).expect("a known id").1.clone();
+    let name = |id: &String| {
+        names
+            .iter()
+            .find(|(known, _)| known == id)
+            .expect("a known id")
+            .1
+            .clone()
+    };
     for (filter, wanted) in cases() {
         for filters in [filter.clone(), Value::String(filter.to_string())] {
-            let list = client.post("/v3/documents/list", json!({"filters": filters})).await.body;
-            assert_eq!(sorted(ids(&list["memories"], "customId")), wanted, "listing with {filter}");
+            let list = client
+                .post("/v3/documents/list", json!({"filters": filters}))
+                .await
+                .body;
+            assert_eq!(
+                sorted(ids(&list["memories"], "customId")),
+                wanted,
+                "listing with {filter}"
+            );
             let body = json!({"q": "river", "filters": filters, "limit": 100});
             let v3 = client.post("/v3/search", body.clone()).await.body;
             let found = ids(&v3["results"], "documentId").iter().map(name).collect();
             assert_eq!(sorted(found), wanted, "v3 search with {filter}");
             let mut texts = client.found_with(body).await;
             texts.sort();
-            let wanted: Vec<String> =
-                wanted.iter().map(|name| format!("About the {name} at the river.")).collect();
+            let wanted: Vec<String> = wanted
+                .iter()
+                .map(|name| format!("About the {name} at the river."))
+                .collect();
             assert_eq!(texts, wanted, "v4 search with {filter}");
         }
     }
 }
 
 fn nested(levels: usize) -> Value {
-    (0..levels).fold(json!({"key": "k", "value": "v"}), |inner, _| json!({"AND": [inner]}))
+    (0..levels).fold(
+        json!({"key": "k", "value": "v"}),
+        |inner, _| json!({"AND": [inner]}),
+    )
 }
 
 #[tokio::test]
@@ -120,14 +178,28 @@ async fn a_wrong_filter_is_refused_everywhere() {
     let mut faults = Faults::default();
     for filters in wrong {
         for path in ["/v3/documents/list", "/v3/search", "/v4/search"] {
-            let answer = client.post(path, json!({"q": "x", "filters": filters})).await;
-            faults.note(&format!("{path} {filters}"), &answer, 400, "ValidationError", "filters");
+            let answer = client
+                .post(path, json!({"q": "x", "filters": filters}))
+                .await;
+            faults.note(
+                &format!("{path} {filters}"),
+                &answer,
+                400,
+                "ValidationError",
+                "filters",
+            );
         }
     }
     faults.assert_none();
     for filters in [nested(8), json!({"AND": vec![condition; 200]}), Value::Null] {
         for path in ["/v3/documents/list", "/v3/search", "/v4/search"] {
-            assert!(client.post(path, json!({"q": "x", "filters": filters})).await.status.is_success());
+            assert!(
+                client
+                    .post(path, json!({"q": "x", "filters": filters}))
+                    .await
+                    .status
+                    .is_success()
+            );
         }
     }
 }

@@ -20,9 +20,16 @@ struct Model {
 async fn head(client: &Client) -> IndexHead {
     let ctx = &client.app.system.ctx;
     let tag = ContainerTag::parse("box").expect("a tag");
-    let container =
-        ctx.containers.get(&client.tenant, &tag).await.expect("a container").expect("a container");
-    ctx.index.head(&client.tenant, container.primary()).await.expect("a head")
+    let container = ctx
+        .containers
+        .get(&client.tenant, &tag)
+        .await
+        .expect("a container")
+        .expect("a container");
+    ctx.index
+        .head(&client.tenant, container.primary())
+        .await
+        .expect("a head")
 }
 
 /// One change and the search right after it.
@@ -31,13 +38,21 @@ async fn step(client: &Client, model: &mut Model, random: &mut StdRng, number: u
     if random.random_bool(0.25)
         && let Some(canary) = model.alive.remove(&name)
     {
-        assert_eq!(client.delete(&format!("/v3/documents/{name}")).await.status, 204);
-        assert!(!client.finds(&canary).await, "{canary} was deleted a moment ago");
+        assert_eq!(
+            client.delete(&format!("/v3/documents/{name}")).await.status,
+            204
+        );
+        assert!(
+            !client.finds(&canary).await,
+            "{canary} was deleted a moment ago"
+        );
         return model.dead.push(canary);
     }
     let canary = format!("CNR-{number:04}-Z");
     let text = format!("The keeper of the lighthouse wrote {canary} into the log of the day.");
-    client.add(json!({"content": text, "customId": name, "containerTag": "box"})).await;
+    client
+        .add(json!({"content": text, "customId": name, "containerTag": "box"}))
+        .await;
     assert!(client.finds(&canary).await, "{canary} is done");
     if let Some(old) = model.alive.insert(name, canary) {
         assert!(!client.finds(&old).await, "{old} was replaced");
@@ -75,18 +90,36 @@ async fn every_search_sees_every_commit_through_compactions() {
     // Replaced segments are purged, and a process that starts cold reads what is left.
     client.app.world.clock.advance_seconds(120);
     client.settle().await;
-    let cold = TestApp::start(&client.app.world, 0).await.expect("a second process");
-    let cold = Client { app: cold, key: client.key.clone(), tenant: client.tenant.clone() };
+    let cold = TestApp::start(&client.app.world, 0)
+        .await
+        .expect("a second process");
+    let cold = Client {
+        app: cold,
+        key: client.key.clone(),
+        tenant: client.tenant.clone(),
+    };
     check_all(&cold, &model).await;
-    assert!(head(&client).await.through() > 60, "segments carry most of the log");
+    assert!(
+        head(&client).await.through() > 60,
+        "segments carry most of the log"
+    );
 }
 
 async fn head_generation(client: &Client) -> u64 {
     let tag = ContainerTag::parse("box").expect("a tag");
     let ctx = &client.app.system.ctx;
-    match ctx.containers.get(&client.tenant, &tag).await.expect("a container") {
+    match ctx
+        .containers
+        .get(&client.tenant, &tag)
+        .await
+        .expect("a container")
+    {
         Some(container) => {
-            ctx.index.head(&client.tenant, container.primary()).await.expect("a head").generation
+            ctx.index
+                .head(&client.tenant, container.primary())
+                .await
+                .expect("a head")
+                .generation
         }
         None => 0,
     }
@@ -95,12 +128,23 @@ async fn head_generation(client: &Client) -> u64 {
 #[tokio::test]
 async fn two_processes_see_each_others_commits_at_once() {
     let one = Client::new().await;
-    let other = TestApp::start(&one.app.world, 1).await.expect("a second process");
-    let other = Client { app: other, key: one.key.clone(), tenant: one.tenant.clone() };
+    let other = TestApp::start(&one.app.world, 1)
+        .await
+        .expect("a second process");
+    let other = Client {
+        app: other,
+        key: one.key.clone(),
+        tenant: one.tenant.clone(),
+    };
     for round in 0..4 {
-        let (here, there) = if round % 2 == 0 { (&one, &other) } else { (&other, &one) };
+        let (here, there) = if round % 2 == 0 {
+            (&one, &other)
+        } else {
+            (&other, &one)
+        };
         let canary = format!("CNR-{round}-Z");
-        here.add(json!({"content": format!("The word is {canary}."), "customId": "note"})).await;
+        here.add(json!({"content": format!("The word is {canary}."), "customId": "note"}))
+            .await;
         assert!(there.finds(&canary).await);
         there.delete("/v3/documents/note").await;
         assert!(!here.finds(&canary).await);
@@ -121,18 +165,35 @@ async fn changed_metadata_is_found_through_compactions() {
     while head_generation(&client).await < 2 {
         last += 1;
         assert!(last < 400, "the log is never folded");
-        client.update("bird", json!({"metadata": {"n": last.to_string()}})).await;
-        let found = client.found_with(json!({"q": "heron", "filters": of(last)})).await;
+        client
+            .update("bird", json!({"metadata": {"n": last.to_string()}}))
+            .await;
+        let found = client
+            .found_with(json!({"q": "heron", "filters": of(last)}))
+            .await;
         assert_eq!(found, ["The heron stands still."], "change {last}");
-        assert!(client.found_with(json!({"q": "heron", "filters": of(last - 1)})).await.is_empty());
+        assert!(
+            client
+                .found_with(json!({"q": "heron", "filters": of(last - 1)}))
+                .await
+                .is_empty()
+        );
         client.settle().await;
     }
     client.app.world.clock.advance_seconds(120);
     client.settle().await;
-    let cold = TestApp::start(&client.app.world, 0).await.expect("a second process");
-    let cold = Client { app: cold, key: client.key.clone(), tenant: client.tenant.clone() };
+    let cold = TestApp::start(&client.app.world, 0)
+        .await
+        .expect("a second process");
+    let cold = Client {
+        app: cold,
+        key: client.key.clone(),
+        tenant: client.tenant.clone(),
+    };
     for client in [&client, &cold] {
-        let found = client.found_with(json!({"q": "heron", "filters": of(last)})).await;
+        let found = client
+            .found_with(json!({"q": "heron", "filters": of(last)}))
+            .await;
         assert_eq!(found, ["The heron stands still."]);
         assert_eq!(client.found("heron bittern").await.len(), 2, "each once");
     }

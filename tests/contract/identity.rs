@@ -29,7 +29,9 @@ fn upsert_two<'a>(client: &'a Client, name: &'a str) -> LocalBoxFuture<'a, Answe
 
 fn upload<'a>(client: &'a Client, name: &'a str) -> LocalBoxFuture<'a, Answer> {
     let body = json!({"fileName": "a.txt", "containerTag": "to", "customId": name});
-    client.post("/v3/documents/file/uploads", body).boxed_local()
+    client
+        .post("/v3/documents/file/uploads", body)
+        .boxed_local()
 }
 
 fn converse<'a>(client: &'a Client, name: &'a str) -> LocalBoxFuture<'a, Answer> {
@@ -39,11 +41,21 @@ fn converse<'a>(client: &'a Client, name: &'a str) -> LocalBoxFuture<'a, Answer>
 }
 
 fn rewrite<'a>(client: &'a Client, name: &'a str) -> LocalBoxFuture<'a, Answer> {
-    async move { client.patch(&at(name), json!({"content": "The third heron."})).await }.boxed_local()
+    async move {
+        client
+            .patch(&at(name), json!({"content": "The third heron."}))
+            .await
+    }
+    .boxed_local()
 }
 
 fn move_away<'a>(client: &'a Client, name: &'a str) -> LocalBoxFuture<'a, Answer> {
-    async move { client.patch(&at(name), json!({"customId": format!("{name}-away")})).await }.boxed_local()
+    async move {
+        client
+            .patch(&at(name), json!({"customId": format!("{name}-away")}))
+            .await
+    }
+    .boxed_local()
 }
 
 /// Another document gets the customId.
@@ -65,9 +77,19 @@ fn at(name: &str) -> String {
 
 /// The living documents with this customId.
 async fn living(client: &Client, name: &str) -> Vec<Value> {
-    let answer = client.post("/v3/documents/list", json!({"containerTags": ["to"], "limit": 1000})).await;
-    let all = answer.body["memories"].as_array().expect("documents").clone();
-    all.into_iter().filter(|document| document["customId"] == name).collect()
+    let answer = client
+        .post(
+            "/v3/documents/list",
+            json!({"containerTags": ["to"], "limit": 1000}),
+        )
+        .await;
+    let all = answer.body["memories"]
+        .as_array()
+        .expect("documents")
+        .clone();
+    all.into_iter()
+        .filter(|document| document["customId"] == name)
+        .collect()
 }
 
 /// How many documents lie in the container that was merged: more than there are calls of all cases together.
@@ -77,24 +99,73 @@ const DOCUMENTS: usize = 250;
 async fn a_custom_id_behind_a_merged_tag_is_one_document_whatever_happens_between_any_two_calls() {
     let (slow, quick) = two().await;
     add(&quick, "to", "first", "A crane.").await;
-    let documents: Vec<Value> =
-        (0..DOCUMENTS).map(|n| json!({"content": "Old.", "customId": format!("d{n}")})).collect();
+    let documents: Vec<Value> = (0..DOCUMENTS)
+        .map(|n| json!({"content": "Old.", "customId": format!("d{n}")}))
+        .collect();
     let batch = json!({"containerTag": "from", "documents": documents, "taskType": "superrag"});
-    assert_eq!(quick.post("/v3/documents/batch", batch).await.body["success"], DOCUMENTS);
+    assert_eq!(
+        quick.post("/v3/documents/batch", batch).await.body["success"],
+        DOCUMENTS
+    );
     quick.settle().await;
     begin(&quick, &["from"], "to").await;
     quick.settle().await;
 
     let cases: [(&str, &[Act], Act, &[Act]); 9] = [
-        ("two upserts and a deletion", &[], upsert_one, &[delete, upsert_two]),
-        ("an upsert and a move away", &[], upsert_one, &[move_away, upsert_two]),
-        ("an upsert of what is moved here", &[], upsert_one, &[delete, move_here]),
-        ("two upserts of a new document", &[delete], upsert_one, &[upsert_two]),
-        ("a move here and an upsert", &[delete], move_here, &[upsert_two]),
-        ("an upsert and a move here", &[delete], upsert_one, &[move_here]),
-        ("a change of what is made anew", &[], rewrite, &[delete, upsert_two]),
-        ("an upload and an upsert", &[], upload, &[delete, upsert_two]),
-        ("a conversation and an upsert", &[], converse, &[delete, upsert_two]),
+        (
+            "two upserts and a deletion",
+            &[],
+            upsert_one,
+            &[delete, upsert_two],
+        ),
+        (
+            "an upsert and a move away",
+            &[],
+            upsert_one,
+            &[move_away, upsert_two],
+        ),
+        (
+            "an upsert of what is moved here",
+            &[],
+            upsert_one,
+            &[delete, move_here],
+        ),
+        (
+            "two upserts of a new document",
+            &[delete],
+            upsert_one,
+            &[upsert_two],
+        ),
+        (
+            "a move here and an upsert",
+            &[delete],
+            move_here,
+            &[upsert_two],
+        ),
+        (
+            "an upsert and a move here",
+            &[delete],
+            upsert_one,
+            &[move_here],
+        ),
+        (
+            "a change of what is made anew",
+            &[],
+            rewrite,
+            &[delete, upsert_two],
+        ),
+        (
+            "an upload and an upsert",
+            &[],
+            upload,
+            &[delete, upsert_two],
+        ),
+        (
+            "a conversation and an upsert",
+            &[],
+            converse,
+            &[delete, upsert_two],
+        ),
     ];
     let mut names = (0..DOCUMENTS).map(|n| format!("d{n}"));
     for (what, before, first, others) in cases {
@@ -107,11 +178,19 @@ async fn a_custom_id_behind_a_merged_tag_is_one_document_whatever_happens_betwee
             let second = async {
                 for act in others {
                     let answer = act(&quick, name).await;
-                    assert!(!answer.status.is_server_error(), "{what}, call {call}: {}", answer.body);
+                    assert!(
+                        !answer.status.is_server_error(),
+                        "{what}, call {call}: {}",
+                        answer.body
+                    );
                 }
             };
             let (answer, stood_still) = meanwhile(&slow, call, first(&slow, name), second).await;
-            assert!(!answer.status.is_server_error(), "{what}, call {call}: {}", answer.body);
+            assert!(
+                !answer.status.is_server_error(),
+                "{what}, call {call}: {}",
+                answer.body
+            );
             let found = living(&quick, name).await;
             assert_eq!(found.len(), 1, "{what}, call {call}: {found:?}");
             if !stood_still {
@@ -139,7 +218,11 @@ async fn an_upsert_during_a_merge_is_one_document_or_refused() {
         let found = living(&quick, name).await;
         assert_eq!(found.len(), 1, "call {call}: {found:?}");
         let now = quick.document(&format!("{name}?containerTag=to")).await;
-        let expected = if answer.status.is_success() { "The first heron." } else { "The old heron." };
+        let expected = if answer.status.is_success() {
+            "The first heron."
+        } else {
+            "The old heron."
+        };
         assert_eq!(now["content"], expected, "call {call}: {}", answer.body);
         if !stood_still {
             break;
@@ -152,7 +235,10 @@ async fn send_as(client: &Client, key: &str, body: &Value) -> Answer {
     let request = Request::builder().method("POST").uri("/v3/documents");
     let request = request.header("authorization", format!("Bearer {}", client.key));
     let request = request.header("idempotency-key", key);
-    client.app.send(request.body(body.to_string().into()).expect("a request")).await
+    client
+        .app
+        .send(request.body(body.to_string().into()).expect("a request"))
+        .await
 }
 
 #[tokio::test]
@@ -162,18 +248,33 @@ async fn a_repeat_that_stands_still_anywhere_does_not_bring_a_deleted_document_b
     slow.key.clone_from(&quick.key);
     let mut refused = 0;
     for call in 0.. {
-        let (key, body) =
-            (format!("order-{call}"), json!({"content": format!("Order {call}."), "containerTag": "box"}));
+        let (key, body) = (
+            format!("order-{call}"),
+            json!({"content": format!("Order {call}."), "containerTag": "box"}),
+        );
         let second = async {
             let made = send_as(&quick, &key, &body).await;
             let id = made.body["id"].as_str().expect("an id").to_owned();
-            assert_eq!(quick.delete(&format!("/v3/documents/{id}")).await.status, 204);
+            assert_eq!(
+                quick.delete(&format!("/v3/documents/{id}")).await.status,
+                204
+            );
         };
-        let (answer, stood_still) = meanwhile(&slow, call, send_as(&slow, &key, &body), second).await;
+        let (answer, stood_still) =
+            meanwhile(&slow, call, send_as(&slow, &key, &body), second).await;
         let left = listed(&quick, &["box"]).await;
-        assert!(left.is_empty(), "call {call}: {} {}", answer.status, answer.body);
+        assert!(
+            left.is_empty(),
+            "call {call}: {} {}",
+            answer.status,
+            answer.body
+        );
         // A write before the deletion is answered as usual.
-        assert!([200, 409].contains(&answer.status.as_u16()), "call {call}: {}", answer.body);
+        assert!(
+            [200, 409].contains(&answer.status.as_u16()),
+            "call {call}: {}",
+            answer.body
+        );
         refused += usize::from(answer.status == 409);
         if !stood_still {
             break;
@@ -193,16 +294,25 @@ async fn a_change_and_the_same_content_again_are_two_documents_at_any_call() {
         let second = async {
             quick.update(&id, json!({"content": "The heron Y."})).await;
         };
-        let (answer, stood_still) = meanwhile(&slow, call, slow.post("/v3/documents", body), second).await;
+        let (answer, stood_still) =
+            meanwhile(&slow, call, slow.post("/v3/documents", body), second).await;
         assert_eq!(answer.status, 200, "{}", answer.body);
         let again = answer.body["id"].as_str().expect("an id");
         if !stood_still {
             break;
         }
         // The repeat was answered before the change, or what it sent is a document of its own.
-        assert_eq!(quick.document_or_failure(&id).await["content"], "The heron Y.", "call {call}");
+        assert_eq!(
+            quick.document_or_failure(&id).await["content"],
+            "The heron Y.",
+            "call {call}"
+        );
         if again != id {
-            assert_eq!(quick.document_or_failure(again).await["content"], "The heron X.", "call {call}");
+            assert_eq!(
+                quick.document_or_failure(again).await["content"],
+                "The heron X.",
+                "call {call}"
+            );
         }
     }
 }

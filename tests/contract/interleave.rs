@@ -29,8 +29,9 @@ fn request(random: &mut StdRng, organization: usize) -> (&'static str, String, V
     match random.random_range(0..14) {
         0 | 1 => {
             let content = format!("I prefer {canary} number {number}.");
-            let body =
-                own(json!({"content": content, "customId": format!("n{number}"), "metadata": {"k": canary}}));
+            let body = own(
+                json!({"content": content, "customId": format!("n{number}"), "metadata": {"k": canary}}),
+            );
             ("POST", "/v3/documents".into(), body)
         }
         2 => (
@@ -40,7 +41,8 @@ fn request(random: &mut StdRng, organization: usize) -> (&'static str, String, V
         ),
         3 => {
             let messages = json!([{"role": "user", "content": format!("I moved to {canary}.")}]);
-            let body = json!({"conversationId": "talk", "messages": messages, "containerTags": ["box"]});
+            let body =
+                json!({"conversationId": "talk", "messages": messages, "containerTags": ["box"]});
             ("POST", "/v4/conversations".into(), body)
         }
         4 | 5 => {
@@ -48,12 +50,28 @@ fn request(random: &mut StdRng, organization: usize) -> (&'static str, String, V
             let body = json!({"q": CANARY, "searchMode": mode, "threshold": 0, "limit": 50, "explain": true});
             ("POST", "/v4/search".into(), body)
         }
-        6 => ("POST", "/v3/search".into(), json!({"q": CANARY, "includeFullDocs": true})),
+        6 => (
+            "POST",
+            "/v3/search".into(),
+            json!({"q": CANARY, "includeFullDocs": true}),
+        ),
         7 => ("POST", "/v4/profile".into(), own(json!({"q": CANARY}))),
-        8 => ("POST", "/v3/documents/list".into(), json!({"includeContent": true, "limit": 100})),
-        9 => ("POST", "/v4/memories/list".into(), json!({"containerTags": ["box"], "limit": 100})),
+        8 => (
+            "POST",
+            "/v3/documents/list".into(),
+            json!({"includeContent": true, "limit": 100}),
+        ),
+        9 => (
+            "POST",
+            "/v4/memories/list".into(),
+            json!({"containerTags": ["box"], "limit": 100}),
+        ),
         10 => ("GET", format!("/v3/documents/n{number}"), Value::Null),
-        11 => ("PATCH", "/v3/container-tags/box".into(), json!({"name": canary, "entityContext": canary})),
+        11 => (
+            "PATCH",
+            "/v3/container-tags/box".into(),
+            json!({"name": canary, "entityContext": canary}),
+        ),
         12 => ("GET", "/v3/analytics/logs?limit=100".into(), Value::Null),
         // Refused, with the canary in what is wrong.
         _ => (
@@ -76,18 +94,27 @@ async fn answers_and_logs_of_many_organizations_never_mix() {
     let mut random = StdRng::seed_from_u64(7);
     let (mut own, mut refused) = (0, 0);
     for _ in 0..REQUESTS {
-        let round: Vec<_> = (0..ORGANIZATIONS).map(|who| (who, request(&mut random, who))).collect();
+        let round: Vec<_> = (0..ORGANIZATIONS)
+            .map(|who| (who, request(&mut random, who)))
+            .collect();
         let asked = round.iter().map(|(who, (method, path, body))| {
             let (app, key) = (&app, &keys[*who]);
             async move { (*who, path, app.call(method, path, key, body).await) }
         });
-        let answers: Vec<_> = stream::iter(asked).buffer_unordered(PARALLEL).collect().await;
+        let answers: Vec<_> = stream::iter(asked)
+            .buffer_unordered(PARALLEL)
+            .collect()
+            .await;
         for (who, path, answer) in answers {
             assert!(!answer.status.is_server_error(), "{path}: {}", answer.body);
             refused += usize::from(answer.status.is_client_error());
             let text = answer.body.to_string().to_lowercase();
             let mine = text.matches(&canary(who)).count();
-            assert_eq!(text.matches(CANARY).count(), mine, "{path} shows {who} what is another's: {text}");
+            assert_eq!(
+                text.matches(CANARY).count(),
+                mine,
+                "{path} shows {who} what is another's: {text}"
+            );
             own += mine;
         }
         while app.turn().await > 0 {}

@@ -16,14 +16,17 @@ const RELATED: &str = include_str!("irrelevant/related.jsonl");
 /// Of a hundred unrelated questions, and of a hundred near ones, how many find nothing in each mode.
 const QUIET: usize = 95;
 const QUIET_NEAR: usize = 88;
-const LISTS: [(&str, &str, usize); 2] = [("unrelated", UNRELATED, QUIET), ("near", NEAR, QUIET_NEAR)];
+const LISTS: [(&str, &str, usize); 2] =
+    [("unrelated", UNRELATED, QUIET), ("near", NEAR, QUIET_NEAR)];
 const MODES: [&str; 3] = ["memories", "hybrid", "documents"];
 /// How many of the related questions find their answer: in hybrid mode, and of those that memories answer.
 const HYBRID: usize = 46;
 const MEMORIES: usize = 31;
 
 fn lines(text: &str) -> Vec<Value> {
-    text.lines().map(|line| serde_json::from_str(line).expect("an object")).collect()
+    text.lines()
+        .map(|line| serde_json::from_str(line).expect("an object"))
+        .collect()
 }
 
 /// A client whose container `life` holds everything.
@@ -38,9 +41,15 @@ async fn filled() -> Client {
                 json!({"conversationId": id, "messages": messages, "containerTags": ["life"]}),
             )
         } else if line["memory"].is_string() {
-            ("/v4/memories", json!({"memories": [{"content": line["memory"]}], "containerTag": "life"}))
+            (
+                "/v4/memories",
+                json!({"memories": [{"content": line["memory"]}], "containerTag": "life"}),
+            )
         } else {
-            ("/v3/documents", json!({"content": line["document"], "containerTag": "life"}))
+            (
+                "/v3/documents",
+                json!({"content": line["document"], "containerTag": "life"}),
+            )
         };
         let answer = client.post(path, body).await;
         assert!(answer.status.is_success(), "{}", answer.body);
@@ -59,18 +68,33 @@ fn message(turn: &Value) -> Value {
 
 /// The texts found at the default threshold, with their similarities.
 async fn found(client: &Client, q: &str, mode: &str) -> Vec<(String, f64)> {
-    let answer = client.post("/v4/search", json!({"q": q, "containerTag": "life", "searchMode": mode})).await;
+    let answer = client
+        .post(
+            "/v4/search",
+            json!({"q": q, "containerTag": "life", "searchMode": mode}),
+        )
+        .await;
     assert!(answer.status.is_success(), "{}", answer.body);
     let rows = answer.body["results"].as_array().expect("results").clone();
-    let text = |row: &Value| row["memory"].as_str().or(row["chunk"].as_str()).unwrap_or_default().to_owned();
-    rows.iter().map(|row| (text(row), row["similarity"].as_f64().unwrap_or_default())).collect()
+    let text = |row: &Value| {
+        row["memory"]
+            .as_str()
+            .or(row["chunk"].as_str())
+            .unwrap_or_default()
+            .to_owned()
+    };
+    rows.iter()
+        .map(|row| (text(row), row["similarity"].as_f64().unwrap_or_default()))
+        .collect()
 }
 
 #[tokio::test]
 async fn a_question_about_anything_else_finds_nothing() {
     let client = filled().await;
     let mut loud = Vec::new();
-    for (mode, (name, questions, share)) in MODES.into_iter().flat_map(|mode| LISTS.map(|list| (mode, list)))
+    for (mode, (name, questions, share)) in MODES
+        .into_iter()
+        .flat_map(|mode| LISTS.map(|list| (mode, list)))
     {
         let (mut quiet, mut all) = (0, 0);
         for q in questions.lines() {
@@ -78,11 +102,16 @@ async fn a_question_about_anything_else_finds_nothing() {
             all += 1;
             quiet += usize::from(rows.is_empty());
             if let Some((text, similarity)) = rows.first() {
-                println!("{mode:9} {q} -> {} rows, {similarity:.2} {text:?}", rows.len());
+                println!(
+                    "{mode:9} {q} -> {} rows, {similarity:.2} {text:?}",
+                    rows.len()
+                );
             }
         }
         println!("== {mode}: {quiet} of {all} {name} questions find nothing");
-        loud.extend((quiet * 100 < all * share).then(|| format!("{mode}: {quiet} of {all} {name}")));
+        loud.extend(
+            (quiet * 100 < all * share).then(|| format!("{mode}: {quiet} of {all} {name}")),
+        );
     }
     assert!(loud.is_empty(), "too few find nothing: {}", loud.join(", "));
 }
@@ -91,11 +120,18 @@ async fn a_question_about_anything_else_finds_nothing() {
 async fn a_question_about_what_is_held_finds_it() {
     let client = filled().await;
     let all = lines(RELATED);
-    let spoken: Vec<Value> = all.iter().filter(|line| line["chunk"] != true).cloned().collect();
+    let spoken: Vec<Value> = all
+        .iter()
+        .filter(|line| line["chunk"] != true)
+        .cloned()
+        .collect();
     for (mode, questions, floor) in [("hybrid", all, HYBRID), ("memories", spoken, MEMORIES)] {
         let mut held = 0;
         for line in &questions {
-            let (q, has) = (line["q"].as_str().expect("a question"), line["has"].as_str().expect("words"));
+            let (q, has) = (
+                line["q"].as_str().expect("a question"),
+                line["has"].as_str().expect("words"),
+            );
             let rows = found(&client, q, mode).await;
             let answers = rows.iter().any(|(text, _)| text.contains(has));
             held += usize::from(answers);
@@ -104,6 +140,9 @@ async fn a_question_about_what_is_held_finds_it() {
             }
         }
         println!("== {mode}: {held} of {} find their answer", questions.len());
-        assert!(held >= floor, "{mode}: only {held} find their answer, not {floor}");
+        assert!(
+            held >= floor,
+            "{mode}: only {held} find their answer, not {floor}"
+        );
     }
 }

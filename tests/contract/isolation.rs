@@ -15,17 +15,21 @@ async fn two() -> (Client, Client, Vec<String>) {
     for org in ["alpha", "beta"] {
         let client = Client::of(TestApp::start(&world, 0).await.expect("an app"), org).await;
         let canary = format!("CANARY-{org}");
-        let shared =
-            json!({"content": "The same text for everybody.", "customId": "note", "containerTag": "box"});
+        let shared = json!({"content": "The same text for everybody.", "customId": "note", "containerTag": "box"});
         let own = json!({
             "content": format!("{canary} sings in the box."), "containerTag": "box", "filepath": "/box/a.md",
             "metadata": {"kind": "bird", "owner": canary}, "customId": format!("only-{org}"),
         });
         let mine = vec![client.add(shared).await, client.add(own).await];
         let fields = [("containerTag", "box"), ("customId", canary.as_str())];
-        let failed = client.app.upload(&client.key, &canary, &[0, 1, 0, 0, 2], &fields).await;
+        let failed = client
+            .app
+            .upload(&client.key, &canary, &[0, 1, 0, 0, 2], &fields)
+            .await;
         client.settle().await;
-        let queued = client.send(json!({"content": format!("{canary} waits."), "containerTag": "box"})).await;
+        let queued = client
+            .send(json!({"content": format!("{canary} waits."), "containerTag": "box"}))
+            .await;
         let failed = failed.body["id"].as_str().expect("an id").to_owned();
         ids.push([mine, vec![failed, queued]].concat());
         clients.push(client);
@@ -40,15 +44,36 @@ fn naming(id: &str) -> Vec<(&'static str, String, Value)> {
     let mut requests = Vec::new();
     for query in ["", "?containerTag=box"] {
         requests.push(("GET", format!("/v3/documents/{id}{query}"), Value::Null));
-        requests.push(("GET", format!("/v3/documents/{id}/chunks{query}"), Value::Null));
-        requests.push(("GET", format!("/v3/documents/{id}/file-url{query}"), Value::Null));
-        requests.push(("POST", format!("/v3/documents/{id}/retry{query}"), Value::Null));
+        requests.push((
+            "GET",
+            format!("/v3/documents/{id}/chunks{query}"),
+            Value::Null,
+        ));
+        requests.push((
+            "GET",
+            format!("/v3/documents/{id}/file-url{query}"),
+            Value::Null,
+        ));
+        requests.push((
+            "POST",
+            format!("/v3/documents/{id}/retry{query}"),
+            Value::Null,
+        ));
         requests.push(("DELETE", format!("/v3/documents/{id}{query}"), Value::Null));
     }
-    requests.push(("PATCH", format!("/v3/documents/{id}"), json!({"metadata": {"stolen": true}})));
-    requests.push(("PATCH", format!("/v3/memories/{id}"), json!({"content": "Stolen."})));
+    requests.push((
+        "PATCH",
+        format!("/v3/documents/{id}"),
+        json!({"metadata": {"stolen": true}}),
+    ));
+    requests.push((
+        "PATCH",
+        format!("/v3/memories/{id}"),
+        json!({"content": "Stolen."}),
+    ));
     for tags in [json!(null), json!(["box"])] {
-        let body = json!({"q": "canary", "docId": id, "containerTags": tags, "includeFullDocs": true});
+        let body =
+            json!({"q": "canary", "docId": id, "containerTags": tags, "includeFullDocs": true});
         requests.push(("POST", "/v3/search".into(), body));
     }
     requests
@@ -78,11 +103,21 @@ async fn assert_as_if_never_existed(client: &Client, key: &str, id: &str) {
 #[tokio::test]
 async fn ids_of_another_organization_deleted_ids_and_nonsense_are_all_unknown() {
     let (alpha, beta, theirs) = two().await;
-    let deleted =
-        beta.add(json!({"content": "To be deleted.", "containerTag": "box", "customId": "gone"})).await;
-    assert_eq!(beta.delete(&format!("/v3/documents/{deleted}")).await.status, 204);
+    let deleted = beta
+        .add(json!({"content": "To be deleted.", "containerTag": "box", "customId": "gone"}))
+        .await;
+    assert_eq!(
+        beta.delete(&format!("/v3/documents/{deleted}"))
+            .await
+            .status,
+        204
+    );
     let others = ["only-alpha", "CANARY-alpha", "gone", deleted.as_str()];
-    let names = theirs.iter().map(String::as_str).chain(others).chain(UNKNOWN);
+    let names = theirs
+        .iter()
+        .map(String::as_str)
+        .chain(others)
+        .chain(UNKNOWN);
     for name in names {
         assert_as_if_never_existed(&beta, &beta.key, name).await;
     }
@@ -100,10 +135,16 @@ async fn ids_of_another_organization_deleted_ids_and_nonsense_are_all_unknown() 
 #[tokio::test]
 async fn documents_outside_a_scoped_keys_tags_are_unknown_to_it() {
     let client = Client::new().await;
-    let id =
-        client.add(json!({"content": "Not for you.", "containerTag": "other", "customId": "note"})).await;
-    client.send(json!({"content": "For you.", "containerTag": "box"})).await;
-    let scoped = client.app.key_with("acme", Permission::Write, Some(&["box"])).await;
+    let id = client
+        .add(json!({"content": "Not for you.", "containerTag": "other", "customId": "note"}))
+        .await;
+    client
+        .send(json!({"content": "For you.", "containerTag": "box"}))
+        .await;
+    let scoped = client
+        .app
+        .key_with("acme", Permission::Write, Some(&["box"]))
+        .await;
     for name in [id.as_str(), "note"] {
         assert_as_if_never_existed(&client, &scoped, name).await;
     }
@@ -114,11 +155,18 @@ async fn documents_outside_a_scoped_keys_tags_are_unknown_to_it() {
 async fn no_answer_to_one_organization_has_a_word_of_the_other() {
     let (alpha, beta, _) = two().await;
     let filter = json!({"OR": [{"key": "kind", "value": "bird"}, {"key": "owner", "value": "CANARY-alpha"}]});
-    for (client, own, other) in
-        [(&beta, "CANARY-beta", "CANARY-alpha"), (&alpha, "CANARY-alpha", "CANARY-beta")]
-    {
+    for (client, own, other) in [
+        (&beta, "CANARY-beta", "CANARY-alpha"),
+        (&alpha, "CANARY-alpha", "CANARY-beta"),
+    ] {
         let mut all = String::new();
-        for q in ["CANARY-alpha", "CANARY-beta", "sings in the box", "the same text", "waits"] {
+        for q in [
+            "CANARY-alpha",
+            "CANARY-beta",
+            "sings in the box",
+            "the same text",
+            "waits",
+        ] {
             for scope in [
                 json!({}),
                 json!({"containerTag": "box"}),
@@ -138,20 +186,34 @@ async fn no_answer_to_one_organization_has_a_word_of_the_other() {
             }
         }
         for view in ["active", "pending", "all"] {
-            all += &client.get(&format!("/v3/documents/processing?view={view}")).await.body.to_string();
+            all += &client
+                .get(&format!("/v3/documents/processing?view={view}"))
+                .await
+                .body
+                .to_string();
         }
         for path in ["note", "note/chunks", "note?containerTag=box"] {
-            all += &client.get(&format!("/v3/documents/{path}")).await.body.to_string();
+            all += &client
+                .get(&format!("/v3/documents/{path}"))
+                .await
+                .body
+                .to_string();
         }
         assert!(all.contains(own), "the requests see something");
-        assert!(!all.contains(other), "{other} was shown to the owner of {own}");
+        assert!(
+            !all.contains(other),
+            "{other} was shown to the owner of {own}"
+        );
     }
 }
 
 #[tokio::test]
 async fn equal_names_are_separate_things() {
     let (alpha, beta, _) = two().await;
-    assert_ne!(alpha.document("note").await["id"], beta.document("note").await["id"]);
+    assert_ne!(
+        alpha.document("note").await["id"],
+        beta.document("note").await["id"]
+    );
     assert_eq!(alpha.delete("/v3/documents/note").await.status, 204);
     assert_eq!(beta.document("note").await["status"], "done");
     assert!(!alpha.finds("same text for everybody").await);

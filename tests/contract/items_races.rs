@@ -25,7 +25,14 @@ fn file<'a>(seen: &'a Seen, client: &'a Client) -> LocalBoxFuture<'a, ()> {
 }
 
 fn edit<'a>(seen: &'a Seen, client: &'a Client) -> LocalBoxFuture<'a, ()> {
-    async { drop(seen.edited("two", "The lighthouse was sold.").file(client).await) }.boxed_local()
+    async {
+        drop(
+            seen.edited("two", "The lighthouse was sold.")
+                .file(client)
+                .await,
+        )
+    }
+    .boxed_local()
 }
 
 fn rename<'a>(seen: &'a Seen, client: &'a Client) -> LocalBoxFuture<'a, ()> {
@@ -35,7 +42,9 @@ fn rename<'a>(seen: &'a Seen, client: &'a Client) -> LocalBoxFuture<'a, ()> {
 fn patch<'a>(_: &'a Seen, client: &'a Client) -> LocalBoxFuture<'a, ()> {
     async {
         let id = client.listed(json!({})).await.remove(0);
-        client.update(&id, json!({"metadata": {"team": "coast"}})).await;
+        client
+            .update(&id, json!({"metadata": {"team": "coast"}}))
+            .await;
     }
     .boxed_local()
 }
@@ -43,7 +52,11 @@ fn patch<'a>(_: &'a Seen, client: &'a Client) -> LocalBoxFuture<'a, ()> {
 /// The claims on a document.
 async fn claims(client: &Client, id: &DocumentId) -> Vec<ConnectionId> {
     let ctx = &client.app.system.ctx;
-    let claims = ctx.connections.claims(&client.tenant, id).await.expect("claims");
+    let claims = ctx
+        .connections
+        .claims(&client.tenant, id)
+        .await
+        .expect("claims");
     claims.into_iter().map(|claim| claim.connection).collect()
 }
 
@@ -51,7 +64,8 @@ async fn claims(client: &Client, id: &DocumentId) -> Vec<ConnectionId> {
 async fn a_document_that_one_connection_gives_up_while_another_needs_it_stays() {
     let by: [Act; 3] = [sync, file, edit];
     for (what, needs) in by.into_iter().enumerate() {
-        for (settled, release_first) in [(true, false), (true, true), (false, false), (false, true)] {
+        for (settled, release_first) in [(true, false), (true, true), (false, false), (false, true)]
+        {
             if what == 1 && !settled {
                 // As with the first: it differs in what it reads, not in what it writes.
                 continue;
@@ -64,12 +78,21 @@ async fn a_document_that_one_connection_gives_up_while_another_needs_it_stays() 
                     quick.settle().await;
                 }
                 let stood_still = if release_first {
-                    meanwhile(&slow, call, release(&old, &slow), needs(&new, &quick)).await.1
+                    meanwhile(&slow, call, release(&old, &slow), needs(&new, &quick))
+                        .await
+                        .1
                 } else {
-                    meanwhile(&slow, call, needs(&new, &slow), release(&old, &quick)).await.1
+                    meanwhile(&slow, call, needs(&new, &slow), release(&old, &quick))
+                        .await
+                        .1
                 };
-                let case = format!("{what}, settled {settled}, released first {release_first}, call {call}");
-                assert!(quick.record(id.as_str()).await.is_some(), "the document is gone: {case}");
+                let case = format!(
+                    "{what}, settled {settled}, released first {release_first}, call {call}"
+                );
+                assert!(
+                    quick.record(id.as_str()).await.is_some(),
+                    "the document is gone: {case}"
+                );
                 assert_eq!(
                     claims(&quick, &id).await,
                     std::slice::from_ref(&new.item.claim.connection),
@@ -94,7 +117,9 @@ async fn a_document_that_both_give_up_goes() {
         let id = one.sync(&quick).await;
         two.sync(&quick).await;
         quick.settle().await;
-        let stood_still = meanwhile(&slow, call, release(&one, &slow), release(&two, &quick)).await.1;
+        let stood_still = meanwhile(&slow, call, release(&one, &slow), release(&two, &quick))
+            .await
+            .1;
         assert!(quick.record(id.as_str()).await.is_none(), "call {call}");
         assert!(quick.found("lighthouse").await.is_empty(), "call {call}");
         if !stood_still {
@@ -114,16 +139,25 @@ async fn what_a_caller_and_a_connection_change_at_the_same_time_is_all_there() {
                 let id = seen.sync(&quick).await;
                 quick.settle().await;
                 let stood_still = if patch_first {
-                    meanwhile(&slow, call, patch(&seen, &slow), changes(&seen, &quick)).await.1
+                    meanwhile(&slow, call, patch(&seen, &slow), changes(&seen, &quick))
+                        .await
+                        .1
                 } else {
-                    meanwhile(&slow, call, changes(&seen, &slow), patch(&seen, &quick)).await.1
+                    meanwhile(&slow, call, changes(&seen, &slow), patch(&seen, &quick))
+                        .await
+                        .1
                 };
                 quick.settle().await;
-                let (document, case) =
-                    (read(&quick, id.as_str()).await, format!("{what} {patch_first} {call}"));
+                let (document, case) = (
+                    read(&quick, id.as_str()).await,
+                    format!("{what} {patch_first} {call}"),
+                );
                 assert_eq!(document["metadata"], json!({"team": "coast"}), "{case}");
-                let wanted =
-                    if what == 0 { ("Beacon", CONTENT) } else { ("Lighthouse", "The lighthouse was sold.") };
+                let wanted = if what == 0 {
+                    ("Beacon", CONTENT)
+                } else {
+                    ("Lighthouse", "The lighthouse was sold.")
+                };
                 assert_eq!(
                     (&document["title"], &document["content"]),
                     (&json!(wanted.0), &json!(wanted.1)),

@@ -34,17 +34,29 @@ async fn scoped(client: &Client, body: Value) -> Value {
 }
 
 async fn agent(client: &Client, body: Value) -> Value {
-    let tags = if body["containerTags"].is_array() { json!(["string"]) } else { json!("null") };
+    let tags = if body["containerTags"].is_array() {
+        json!(["string"])
+    } else {
+        json!("null")
+    };
     ok(client.post(AGENT, body).await, &agent_shape(tags))
 }
 
 async fn listed(client: &Client) -> Vec<Value> {
-    client.get(KEYS).await.body["keys"].as_array().expect("keys").clone()
+    client.get(KEYS).await.body["keys"]
+        .as_array()
+        .expect("keys")
+        .clone()
 }
 
 /// Whether the key still opens anything.
 async fn works(client: &Client, key: &Value) -> bool {
-    client.app.get("/v3/session", text(key)).await.status.is_success()
+    client
+        .app
+        .get("/v3/session", text(key))
+        .await
+        .status
+        .is_success()
 }
 
 #[tokio::test]
@@ -55,57 +67,138 @@ async fn a_scoped_key_is_for_the_content_of_its_container() {
         (&key["name"], &key["containerTag"], &key["expiresAt"]),
         (&json!("scoped_box"), &json!("box"), &Value::Null)
     );
-    let endpoints =
-        ["/v3/documents", "/v3/memories", "/v4/memories", "/v3/search", "/v4/search", "/v4/profile"];
+    let endpoints = [
+        "/v3/documents",
+        "/v3/memories",
+        "/v4/memories",
+        "/v3/search",
+        "/v4/search",
+        "/v4/profile",
+    ];
     assert_eq!(key["allowedEndpoints"], json!(endpoints));
-    let id = client.app.add(text(&key["key"]), &json!({"content": "A heron."})).await;
-    assert_eq!(client.document(&id).await["containerTags"], json!(["box"]), "it goes where the key reaches");
+    let id = client
+        .app
+        .add(text(&key["key"]), &json!({"content": "A heron."}))
+        .await;
+    assert_eq!(
+        client.document(&id).await["containerTags"],
+        json!(["box"]),
+        "it goes where the key reaches"
+    );
     let mut faults = Faults::default();
     for (method, path, body) in [
-        ("POST", "/v3/documents", json!({"content": "A heron.", "containerTag": "other"})),
-        ("POST", "/v4/search", json!({"q": "heron", "containerTag": "other"})),
+        (
+            "POST",
+            "/v3/documents",
+            json!({"content": "A heron.", "containerTag": "other"}),
+        ),
+        (
+            "POST",
+            "/v4/search",
+            json!({"q": "heron", "containerTag": "other"}),
+        ),
         ("GET", "/v3/settings", Value::Null),
         ("PATCH", "/v3/settings", json!({"chunkSize": 500})),
         ("GET", KEYS, Value::Null),
         ("POST", SCOPED, json!({"containerTag": "box"})),
         ("GET", "/v3/container-tags/box", Value::Null),
     ] {
-        let answer = client.app.call(method, path, text(&key["key"]), &body).await;
-        faults.note(&format!("{method} {path}"), &answer, 403, "PermissionError", "");
+        let answer = client
+            .app
+            .call(method, path, text(&key["key"]), &body)
+            .await;
+        faults.note(
+            &format!("{method} {path}"),
+            &answer,
+            403,
+            "PermissionError",
+            "",
+        );
     }
     faults.assert_none();
-    let long = scoped(&client, json!({"containerTag": "x".repeat(100), "name": "Ada's phone ü"})).await;
+    let long = scoped(
+        &client,
+        json!({"containerTag": "x".repeat(100), "name": "Ada's phone ü"}),
+    )
+    .await;
     assert_eq!(long["name"], "Ada's phone ü");
-    assert_eq!(text(&scoped(&client, json!({"containerTag": "x".repeat(100)})).await["name"]).len(), 100);
-    assert_eq!(scoped(&client, json!({"containerTags": ["old"]})).await["containerTag"], "old");
+    assert_eq!(
+        text(&scoped(&client, json!({"containerTag": "x".repeat(100)})).await["name"]).len(),
+        100
+    );
+    assert_eq!(
+        scoped(&client, json!({"containerTags": ["old"]})).await["containerTag"],
+        "old"
+    );
 }
 
 #[tokio::test]
 async fn an_agents_key_reaches_what_it_was_made_for_and_administers_nothing() {
     let client = Client::new().await;
     let all = agent(&client, json!({"name": "all", "permission": "write"})).await;
-    let some =
-        json!({"name": "some", "permission": "read", "containerTags": ["a", "b", "a"], "expiresInDays": 1});
+    let some = json!({"name": "some", "permission": "read", "containerTags": ["a", "b", "a"], "expiresInDays": 1});
     let some = agent(&client, some).await;
-    assert_eq!((&all["containerTags"], &all["permission"]), (&Value::Null, &json!("write")));
-    assert_eq!((&some["containerTags"], &some["permission"]), (&json!(["a", "b"]), &json!("read")));
-    client.app.add(text(&all["key"]), &json!({"content": "A heron.", "containerTag": "c"})).await;
+    assert_eq!(
+        (&all["containerTags"], &all["permission"]),
+        (&Value::Null, &json!("write"))
+    );
+    assert_eq!(
+        (&some["containerTags"], &some["permission"]),
+        (&json!(["a", "b"]), &json!("read"))
+    );
+    client
+        .app
+        .add(
+            text(&all["key"]),
+            &json!({"content": "A heron.", "containerTag": "c"}),
+        )
+        .await;
     let mut faults = Faults::default();
     for key in [&all, &some] {
-        for (method, path) in
-            [("GET", KEYS), ("POST", AGENT), ("POST", "/v3/settings/reset"), ("PATCH", "/v3/settings")]
-        {
-            let body = if method == "GET" { Value::Null } else { json!({}) };
-            let answer = client.app.call(method, path, text(&key["key"]), &body).await;
-            faults.note(&format!("{method} {path}"), &answer, 403, "PermissionError", "");
+        for (method, path) in [
+            ("GET", KEYS),
+            ("POST", AGENT),
+            ("POST", "/v3/settings/reset"),
+            ("PATCH", "/v3/settings"),
+        ] {
+            let body = if method == "GET" {
+                Value::Null
+            } else {
+                json!({})
+            };
+            let answer = client
+                .app
+                .call(method, path, text(&key["key"]), &body)
+                .await;
+            faults.note(
+                &format!("{method} {path}"),
+                &answer,
+                403,
+                "PermissionError",
+                "",
+            );
         }
     }
     for (path, body, named) in [
-        ("/v3/documents", json!({"content": "x", "containerTag": "a"}), "read"),
-        ("/v4/search", json!({"q": "heron", "containerTag": "c"}), "c"),
+        (
+            "/v3/documents",
+            json!({"content": "x", "containerTag": "a"}),
+            "read",
+        ),
+        (
+            "/v4/search",
+            json!({"q": "heron", "containerTag": "c"}),
+            "c",
+        ),
     ] {
         let answer = client.app.post(path, text(&some["key"]), &body).await;
-        faults.note(&format!("{path} {body}"), &answer, 403, "PermissionError", named);
+        faults.note(
+            &format!("{path} {body}"),
+            &answer,
+            403,
+            "PermissionError",
+            named,
+        );
     }
     faults.assert_none();
 }
@@ -122,32 +215,72 @@ async fn a_wrong_plan_is_named_and_makes_no_key() {
     let of_scoped = || json!({"containerTag": "box"});
     let of_agent = || json!({"name": "a", "permission": "read"});
     for (name, bad) in [
-        ("containerTag", vec![Value::Null, json!("a b"), json!("x".repeat(101)), json!(1)]),
-        ("name", vec![json!(""), json!(" "), json!("x".repeat(101)), json!(1)]),
-        ("expiresInDays", vec![json!(0), json!(366), json!(-1), json!(1.5), json!("7")]),
+        (
+            "containerTag",
+            vec![Value::Null, json!("a b"), json!("x".repeat(101)), json!(1)],
+        ),
+        (
+            "name",
+            vec![json!(""), json!(" "), json!("x".repeat(101)), json!(1)],
+        ),
+        (
+            "expiresInDays",
+            vec![json!(0), json!(366), json!(-1), json!(1.5), json!("7")],
+        ),
         ("rateLimitMax", vec![json!(0), json!(10_001), json!("500")]),
-        ("rateLimitTimeWindow", vec![json!(0), json!(3_600_001), json!(true)]),
+        (
+            "rateLimitTimeWindow",
+            vec![json!(0), json!(3_600_001), json!(true)],
+        ),
     ] {
         for value in bad {
             let answer = client.post(SCOPED, with(of_scoped(), name, &value)).await;
-            faults.note(&format!("scoped {name} {value}"), &answer, 400, "ValidationError", name);
+            faults.note(
+                &format!("scoped {name} {value}"),
+                &answer,
+                400,
+                "ValidationError",
+                name,
+            );
         }
     }
     let many: Vec<String> = (0..101).map(|n| format!("tag-{n}")).collect();
     for (name, bad) in [
         ("name", vec![Value::Null, json!(""), json!("x".repeat(101))]),
-        ("permission", vec![Value::Null, json!("admin"), json!("Write")]),
+        (
+            "permission",
+            vec![Value::Null, json!("admin"), json!("Write")],
+        ),
         ("containerTag", vec![]),
-        ("containerTags", vec![json!([]), json!(["a b"]), json!("a"), json!(many)]),
+        (
+            "containerTags",
+            vec![json!([]), json!(["a b"]), json!("a"), json!(many)],
+        ),
         ("expiresInDays", vec![json!(0), json!(366)]),
     ] {
         for value in bad {
             let answer = client.post(AGENT, with(of_agent(), name, &value)).await;
-            let named = if value == json!(["a b"]) { "containerTag" } else { name };
-            faults.note(&format!("agent {name} {value}"), &answer, 400, "ValidationError", named);
+            let named = if value == json!(["a b"]) {
+                "containerTag"
+            } else {
+                name
+            };
+            faults.note(
+                &format!("agent {name} {value}"),
+                &answer,
+                400,
+                "ValidationError",
+                named,
+            );
         }
     }
-    faults.note("empty", &client.post(AGENT, json!({})).await, 400, "ValidationError", "name");
+    faults.note(
+        "empty",
+        &client.post(AGENT, json!({})).await,
+        400,
+        "ValidationError",
+        "name",
+    );
     faults.assert_none();
     assert_eq!(listed(&client).await.len(), 1, "the key of this test");
     let most = json!({
@@ -160,16 +293,28 @@ async fn a_wrong_plan_is_named_and_makes_no_key() {
         json!({"containerTag": "box", "expiresInDays": 1, "rateLimitMax": 1, "rateLimitTimeWindow": 1}),
     )
     .await;
-    agent(&client, json!({"name": "x", "permission": "read", "containerTags": many[..100]})).await;
+    agent(
+        &client,
+        json!({"name": "x", "permission": "read", "containerTags": many[..100]}),
+    )
+    .await;
 }
 
 #[tokio::test]
 async fn keys_are_listed_without_their_secrets() {
     let client = Client::new().await;
     client.app.key("other").await;
-    let one = scoped(&client, json!({"containerTag": "box", "rateLimitMax": 7, "expiresInDays": 2})).await;
+    let one = scoped(
+        &client,
+        json!({"containerTag": "box", "rateLimitMax": 7, "expiresInDays": 2}),
+    )
+    .await;
     client.app.world.clock.advance_seconds(1);
-    let two = agent(&client, json!({"name": "two", "permission": "read", "containerTags": ["a", "b"]})).await;
+    let two = agent(
+        &client,
+        json!({"name": "two", "permission": "read", "containerTags": ["a", "b"]}),
+    )
+    .await;
     client.post("/v3/session", Value::Null).await;
     let answer = client.get(KEYS).await;
     for secret in [&one["key"], &two["key"], &json!(client.key)] {
@@ -177,7 +322,11 @@ async fn keys_are_listed_without_their_secrets() {
         assert!(!format!("{answer:?}").contains(secret));
     }
     let keys = answer.body["keys"].as_array().expect("keys");
-    assert_eq!(ids(&answer.body["keys"], "name"), ["test", "scoped_box", "two"], "oldest first, no sessions");
+    assert_eq!(
+        ids(&answer.body["keys"], "name"),
+        ["test", "scoped_box", "two"],
+        "oldest first, no sessions"
+    );
     let shown = &keys[1];
     let wanted = json!({
         "id": one["id"], "name": "scoped_box", "start": format!("rk_{}", text(&one["id"])), "kind": "scoped",
@@ -185,30 +334,64 @@ async fn keys_are_listed_without_their_secrets() {
         "expiresAt": one["expiresAt"], "enabled": true, "rateLimitMax": 7, "rateLimitTimeWindow": 60_000,
     });
     assert_eq!(*shown, wanted);
-    assert_eq!((&keys[2]["containerTag"], &keys[2]["rateLimitMax"]), (&Value::Null, &Value::Null));
-    assert_eq!((&keys[0]["kind"], &keys[0]["containerTags"]), (&json!("full"), &Value::Null));
+    assert_eq!(
+        (&keys[2]["containerTag"], &keys[2]["rateLimitMax"]),
+        (&Value::Null, &Value::Null)
+    );
+    assert_eq!(
+        (&keys[0]["kind"], &keys[0]["containerTags"]),
+        (&json!("full"), &Value::Null)
+    );
 }
 
 #[tokio::test]
 async fn a_key_that_is_revoked_disabled_or_expired_stops_within_half_a_minute() {
     let client = Client::new().await;
     let clock = &client.app.world.clock;
-    let new = async |days: i64| scoped(&client, json!({"containerTag": "box", "expiresInDays": days})).await;
-    let (deleted, revoked, disabled, expiring) = (new(9).await, new(9).await, new(9).await, new(1).await);
+    let new = async |days: i64| {
+        scoped(
+            &client,
+            json!({"containerTag": "box", "expiresInDays": days}),
+        )
+        .await
+    };
+    let (deleted, revoked, disabled, expiring) =
+        (new(9).await, new(9).await, new(9).await, new(1).await);
     let path = |key: &Value| format!("{KEYS}/{}", text(&key["id"]));
     for key in [&deleted, &revoked, &disabled, &expiring] {
         assert!(works(&client, &key["key"]).await);
     }
-    assert_eq!(client.delete(&path(&deleted)).await.body, json!({"success": true}));
-    let answer = client.delete(&format!("{SCOPED}/{}", text(&revoked["id"]))).await;
+    assert_eq!(
+        client.delete(&path(&deleted)).await.body,
+        json!({"success": true})
+    );
+    let answer = client
+        .delete(&format!("{SCOPED}/{}", text(&revoked["id"])))
+        .await;
     assert_eq!(answer.body, json!({"success": true}));
     let toggle = async |key: &Value, body: Value| {
-        client.app.call("PUT", &format!("{}/toggle", path(key)), &client.key, &body).await.body
+        client
+            .app
+            .call("PUT", &format!("{}/toggle", path(key)), &client.key, &body)
+            .await
+            .body
     };
-    assert_eq!(toggle(&disabled, Value::Null).await, json!({"enabled": false}));
+    assert_eq!(
+        toggle(&disabled, Value::Null).await,
+        json!({"enabled": false})
+    );
     clock.advance_seconds(30);
-    for (key, why) in [(&deleted, "not valid"), (&revoked, "not valid"), (&disabled, "disabled")] {
-        refused(&client.app.get("/v3/session", text(&key["key"])).await, 401, "AuthenticationError", why);
+    for (key, why) in [
+        (&deleted, "not valid"),
+        (&revoked, "not valid"),
+        (&disabled, "disabled"),
+    ] {
+        refused(
+            &client.app.get("/v3/session", text(&key["key"])).await,
+            401,
+            "AuthenticationError",
+            why,
+        );
     }
     assert!(works(&client, &expiring["key"]).await);
     for (body, enabled) in [
@@ -247,7 +430,11 @@ async fn a_key_does_nothing_to_itself_nor_to_those_of_others() {
     for (method, path, body) in [
         ("DELETE", format!("{KEYS}/{own}"), Value::Null),
         ("PUT", format!("{KEYS}/{own}/toggle"), Value::Null),
-        ("PUT", format!("{KEYS}/{own}/toggle"), json!({"enabled": false})),
+        (
+            "PUT",
+            format!("{KEYS}/{own}/toggle"),
+            json!({"enabled": false}),
+        ),
     ] {
         faults.note(
             &format!("{method} {path} {body}"),
@@ -264,14 +451,37 @@ async fn a_key_does_nothing_to_itself_nor_to_those_of_others() {
             ("PUT", format!("{KEYS}/{id}/toggle")),
         ] {
             let note = format!("{method} {path}");
-            faults.note(&note, &call(method, path, Value::Null).await, 404, "NotFoundError", "Key not found");
+            faults.note(
+                &note,
+                &call(method, path, Value::Null).await,
+                404,
+                "NotFoundError",
+                "Key not found",
+            );
         }
-        let enable = call("PUT", format!("{KEYS}/{id}/toggle"), json!({"enabled": false})).await;
-        faults.note(&format!("disable {id}"), &enable, 404, "NotFoundError", "Key not found");
+        let enable = call(
+            "PUT",
+            format!("{KEYS}/{id}/toggle"),
+            json!({"enabled": false}),
+        )
+        .await;
+        faults.note(
+            &format!("disable {id}"),
+            &enable,
+            404,
+            "NotFoundError",
+            "Key not found",
+        );
     }
     faults.assert_none();
     assert_eq!(
-        call("PUT", format!("{KEYS}/{own}/toggle"), json!({"enabled": true})).await.body,
+        call(
+            "PUT",
+            format!("{KEYS}/{own}/toggle"),
+            json!({"enabled": true})
+        )
+        .await
+        .body,
         json!({"enabled": true})
     );
     client.app.world.clock.advance_seconds(31);
@@ -293,16 +503,30 @@ async fn a_key_that_is_revoked_by_either_route_works_no_more_whatever_kind_it_is
             let id = text(&key["id"]);
             assert!(works(&client, &key["key"]).await, "{key}");
             let answer = client.delete(&format!("{route}/{id}")).await;
-            assert_eq!((answer.status.as_u16(), answer.body), (200, json!({"success": true})), "{route}");
+            assert_eq!(
+                (answer.status.as_u16(), answer.body),
+                (200, json!({"success": true})),
+                "{route}"
+            );
             client.app.world.clock.advance_seconds(31);
-            assert!(!works(&client, &key["key"]).await, "{route} left the key working: {key}");
+            assert!(
+                !works(&client, &key["key"]).await,
+                "{route} left the key working: {key}"
+            );
         }
     }
 }
 
 fn full_plan() -> KeyPlan {
     let (kind, permission, name) = (KeyKind::Full, Permission::Read, "full".to_owned());
-    KeyPlan { name, kind, permission, tags: None, expires_at: None, rate: None }
+    KeyPlan {
+        name,
+        kind,
+        permission,
+        tags: None,
+        expires_at: None,
+        rate: None,
+    }
 }
 
 #[tokio::test]
@@ -328,7 +552,13 @@ async fn keys_are_an_administrators_affair() {
             "PermissionError",
             "administrator",
         );
-        faults.note(&format!("{method} {path}"), &call("").await, 401, "AuthenticationError", "key");
+        faults.note(
+            &format!("{method} {path}"),
+            &call("").await,
+            401,
+            "AuthenticationError",
+            "key",
+        );
     }
     faults.assert_none();
 }

@@ -18,13 +18,21 @@ fn ways(number: usize) -> Vec<(&'static str, Value, usize)> {
     let text = |i: usize| format!("Note {number}.{i} of the day.");
     vec![
         ("/v3/documents", json!({"content": text(0)}), 1),
-        ("/v3/documents/batch", json!({"documents": [text(1), text(2), text(3)]}), 3),
+        (
+            "/v3/documents/batch",
+            json!({"documents": [text(1), text(2), text(3)]}),
+            3,
+        ),
         (
             "/v4/conversations",
             json!({"conversationId": text(4), "messages": [{"role": "user", "content": "Hi."}]}),
             1,
         ),
-        ("/v3/documents/file/uploads", json!({"fileName": "a.txt"}), 1),
+        (
+            "/v3/documents/file/uploads",
+            json!({"fileName": "a.txt"}),
+            1,
+        ),
     ]
 }
 
@@ -33,28 +41,53 @@ async fn what_is_over_the_limit_is_refused_as_a_whole_and_nothing_else_is_lost()
     let client = limited(6).await;
     let mut accepted = 0;
     for number in 0..6 {
-        accepted +=
-            usize::from(client.post("/v3/documents", ways(number)[0].1.clone()).await.status.is_success());
+        accepted += usize::from(
+            client
+                .post("/v3/documents", ways(number)[0].1.clone())
+                .await
+                .status
+                .is_success(),
+        );
     }
     assert_eq!(accepted, 6);
     for (path, body, _) in ways(9) {
         let refused = client.post(path, body).await;
-        assert_eq!(refused.status, StatusCode::TOO_MANY_REQUESTS, "{path}: {}", refused.body);
+        assert_eq!(
+            refused.status,
+            StatusCode::TOO_MANY_REQUESTS,
+            "{path}: {}",
+            refused.body
+        );
         assert_eq!(refused.body["type"], "RateLimitError");
-        let wait = refused.headers["retry-after"].to_str().expect("a text").parse::<u64>().expect("seconds");
+        let wait = refused.headers["retry-after"]
+            .to_str()
+            .expect("a text")
+            .parse::<u64>()
+            .expect("seconds");
         assert!((1..=60).contains(&wait), "{wait}");
     }
-    let upload = client.app.upload(&client.key, "a.txt", b"A file.", &[]).await;
+    let upload = client
+        .app
+        .upload(&client.key, "a.txt", b"A file.", &[])
+        .await;
     assert_eq!(upload.status, StatusCode::TOO_MANY_REQUESTS);
     // Reading and deleting go on.
     let list = client.post("/v3/documents/list", json!({})).await;
-    assert_eq!(list.body["pagination"]["totalItems"], 6, "nothing of a refused request stays");
+    assert_eq!(
+        list.body["pagination"]["totalItems"], 6,
+        "nothing of a refused request stays"
+    );
     client.settle().await;
-    let list = client.post("/v3/documents/list", json!({"status": "done"})).await;
+    let list = client
+        .post("/v3/documents/list", json!({"status": "done"}))
+        .await;
     assert_eq!(list.body["pagination"]["totalItems"], 6);
     client.app.world.clock.advance_seconds(10);
     for (path, body, _) in ways(9) {
-        assert!(client.post(path, body).await.status.is_success(), "there is room again: {path}");
+        assert!(
+            client.post(path, body).await.status.is_success(),
+            "there is room again: {path}"
+        );
     }
 }
 
@@ -72,11 +105,19 @@ async fn the_limit_of_one_organization_is_not_anothers() {
     client.send(json!({"content": "The only one."})).await;
     let other = client.app.key("other").await;
     for _ in 0..2 {
-        let refused = client.post("/v3/documents", json!({"content": "One more."})).await;
+        let refused = client
+            .post("/v3/documents", json!({"content": "One more."}))
+            .await;
         assert_eq!(refused.status, StatusCode::TOO_MANY_REQUESTS);
     }
-    let theirs =
-        client.app.post("/v3/documents", &other, &json!({"content": "The first of the other."})).await;
+    let theirs = client
+        .app
+        .post(
+            "/v3/documents",
+            &other,
+            &json!({"content": "The first of the other."}),
+        )
+        .await;
     assert_eq!(theirs.status, StatusCode::OK);
 }
 
@@ -85,20 +126,45 @@ async fn a_flood_of_one_organization_does_not_hold_up_a_document_of_another() {
     /// Documents of the flood: many times what one poll takes.
     const FLOOD: usize = 400;
     let client = Client::new().await;
-    let documents: Vec<String> = (0..FLOOD).map(|i| format!("Drop {i} of the flood.")).collect();
+    let documents: Vec<String> = (0..FLOOD)
+        .map(|i| format!("Drop {i} of the flood."))
+        .collect();
     let body = json!({"documents": documents, "containerTag": "flood"});
     let answer = client.post("/v3/documents/batch", body).await;
     assert_eq!(answer.body["success"], FLOOD, "{}", answer.body["failed"]);
     let other = client.app.key("quiet").await;
-    let quiet = client.app.post("/v3/documents", &other, &json!({"content": "A single quiet note."})).await;
+    let quiet = client
+        .app
+        .post(
+            "/v3/documents",
+            &other,
+            &json!({"content": "A single quiet note."}),
+        )
+        .await;
     let id = quiet.body["id"].as_str().expect("an id").to_owned();
     let mut turns = 0;
-    while client.app.get(&format!("/v3/documents/{id}"), &other).await.body["status"] != "done" {
+    while client
+        .app
+        .get(&format!("/v3/documents/{id}"), &other)
+        .await
+        .body["status"]
+        != "done"
+    {
         assert!(client.app.turn().await > 0, "the queues have something");
         turns += 1;
         assert!(turns < 12, "still waiting behind the flood");
     }
-    let done = client.post("/v3/documents/list", json!({"status": "done", "containerTags": ["flood"]})).await;
-    let done = done.body["pagination"]["totalItems"].as_u64().expect("a number");
-    assert!(done < FLOOD as u64 / 4, "{done} of the flood were done before it");
+    let done = client
+        .post(
+            "/v3/documents/list",
+            json!({"status": "done", "containerTags": ["flood"]}),
+        )
+        .await;
+    let done = done.body["pagination"]["totalItems"]
+        .as_u64()
+        .expect("a number");
+    assert!(
+        done < FLOOD as u64 / 4,
+        "{done} of the flood were done before it"
+    );
 }

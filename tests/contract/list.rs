@@ -8,12 +8,18 @@ use crate::shape::{Faults, listed, listing, ok, pagination, with};
 #[tokio::test]
 async fn nothing_is_an_empty_list() {
     let client = Client::new().await;
-    for body in
-        [Value::Null, json!({}), json!({"containerTags": ["never-used"]}), json!({"containerTags": []})]
-    {
+    for body in [
+        Value::Null,
+        json!({}),
+        json!({"containerTags": ["never-used"]}),
+        json!({"containerTags": []}),
+    ] {
         let answer = ok(client.post("/v3/documents/list", body).await, &listing());
         let wanted = json!({"currentPage": 1, "limit": 10, "totalItems": 0, "totalPages": 0});
-        assert_eq!((&answer["memories"], &answer["pagination"]), (&json!([]), &wanted));
+        assert_eq!(
+            (&answer["memories"], &answer["pagination"]),
+            (&json!([]), &wanted)
+        );
     }
 }
 
@@ -26,14 +32,21 @@ async fn a_listed_document_has_the_fields_it_has_by_itself() {
     });
     let id = client.add(body).await;
     let alone = client.document(&id).await;
-    let without = ok(client.post("/v3/documents/list", json!({})).await, &listing());
+    let without = ok(
+        client.post("/v3/documents/list", json!({})).await,
+        &listing(),
+    );
     for (field, value) in without["memories"][0].as_object().expect("a document") {
         assert_eq!(*value, alone[field], "{field}");
     }
     for flag in [json!(true), json!("true")] {
-        let shape =
-            json!({"memories": [with(listed(), &json!({"content": "string"}))], "pagination": pagination()});
-        let answer = ok(client.post("/v3/documents/list", json!({"includeContent": flag})).await, &shape);
+        let shape = json!({"memories": [with(listed(), &json!({"content": "string"}))], "pagination": pagination()});
+        let answer = ok(
+            client
+                .post("/v3/documents/list", json!({"includeContent": flag}))
+                .await,
+            &shape,
+        );
         assert_eq!(answer["memories"][0]["content"], "The whole text.");
     }
 }
@@ -41,19 +54,39 @@ async fn a_listed_document_has_the_fields_it_has_by_itself() {
 #[tokio::test]
 async fn tags_status_and_source_choose() {
     let client = Client::new().await;
-    let a = client.add(json!({"content": "In a.", "containerTag": "a"})).await;
-    let b = client.add(json!({"content": "In b.", "containerTag": "b"})).await;
-    let failed = client.app.upload(&client.key, "x.bin", &[0, 1, 2, 0, 0, 3], &[("containerTag", "b")]).await;
+    let a = client
+        .add(json!({"content": "In a.", "containerTag": "a"}))
+        .await;
+    let b = client
+        .add(json!({"content": "In b.", "containerTag": "b"}))
+        .await;
+    let failed = client
+        .app
+        .upload(
+            &client.key,
+            "x.bin",
+            &[0, 1, 2, 0, 0, 3],
+            &[("containerTag", "b")],
+        )
+        .await;
     let failed = failed.body["id"].as_str().expect("an id").to_owned();
     client.settle().await;
-    let queued = client.send(json!({"content": "Still queued.", "containerTag": "a"})).await;
+    let queued = client
+        .send(json!({"content": "Still queued.", "containerTag": "a"}))
+        .await;
     let cases = [
         (json!({"containerTags": ["a"]}), vec![&queued, &a]),
         (json!({"containerTag": "b"}), vec![&failed, &b]),
-        (json!({"containerTags": ["a", "b", "a"]}), vec![&queued, &failed, &b, &a]),
+        (
+            json!({"containerTags": ["a", "b", "a"]}),
+            vec![&queued, &failed, &b, &a],
+        ),
         (json!({}), vec![&queued, &failed, &b, &a]),
         (json!({"status": "done"}), vec![&b, &a]),
-        (json!({"status": ["failed", "queued"]}), vec![&queued, &failed]),
+        (
+            json!({"status": ["failed", "queued"]}),
+            vec![&queued, &failed],
+        ),
         (json!({"status": "failed", "containerTags": ["a"]}), vec![]),
         (json!({"source": "cloud-drive"}), vec![]),
     ];
@@ -66,8 +99,16 @@ async fn tags_status_and_source_choose() {
 #[tokio::test]
 async fn filepath_is_exact_or_a_prefix_with_a_slash() {
     let client = Client::new().await;
-    for path in ["/a/one.md", "/a/two.md", "/a", "/ab/one.md", "/a/deep/er.md"] {
-        client.send(json!({"content": path, "filepath": path, "customId": path.replace('/', "_")})).await;
+    for path in [
+        "/a/one.md",
+        "/a/two.md",
+        "/a",
+        "/ab/one.md",
+        "/a/deep/er.md",
+    ] {
+        client
+            .send(json!({"content": path, "filepath": path, "customId": path.replace('/', "_")}))
+            .await;
     }
     client.send(json!({"content": "Nowhere."})).await;
     let cases: [(&str, &[&str]); 6] = [
@@ -75,7 +116,16 @@ async fn filepath_is_exact_or_a_prefix_with_a_slash() {
         ("/a/", &["/a/one.md", "/a/two.md", "/a/deep/er.md"]),
         ("/a", &["/a"]),
         ("/a/deep/", &["/a/deep/er.md"]),
-        ("/", &["/a/one.md", "/a/two.md", "/a", "/ab/one.md", "/a/deep/er.md"]),
+        (
+            "/",
+            &[
+                "/a/one.md",
+                "/a/two.md",
+                "/a",
+                "/ab/one.md",
+                "/a/deep/er.md",
+            ],
+        ),
         ("/A/", &[]),
     ];
     for (path, wanted) in cases {
@@ -115,10 +165,29 @@ async fn a_wrong_field_is_named() {
         ("filters", json!("not json")),
         ("filters", json!([])),
     ] {
-        let answer = client.post("/v3/documents/list", json!({field: value})).await;
-        faults.note(&format!("{field}={value}"), &answer, 400, "ValidationError", field);
+        let answer = client
+            .post("/v3/documents/list", json!({field: value}))
+            .await;
+        faults.note(
+            &format!("{field}={value}"),
+            &answer,
+            400,
+            "ValidationError",
+            field,
+        );
     }
-    let answer = client.post("/v3/documents/list", json!({"containerTags": ["ok", "not ok"]})).await;
-    faults.note("a tag with a space", &answer, 400, "ValidationError", "containerTag");
+    let answer = client
+        .post(
+            "/v3/documents/list",
+            json!({"containerTags": ["ok", "not ok"]}),
+        )
+        .await;
+    faults.note(
+        "a tag with a space",
+        &answer,
+        400,
+        "ValidationError",
+        "containerTag",
+    );
     faults.assert_none();
 }

@@ -14,7 +14,10 @@ fn json_routes() -> Vec<(&'static str, serde_json::Value)> {
     vec![
         ("/v3/documents", json!({"content": "Words."})),
         ("/v3/documents/list", json!({})),
-        ("/v4/conversations", json!({"conversationId": "c", "messages": turn})),
+        (
+            "/v4/conversations",
+            json!({"conversationId": "c", "messages": turn}),
+        ),
         ("/v4/search", json!({"q": "words"})),
         ("/v3/search", json!({"q": "words"})),
     ]
@@ -44,7 +47,10 @@ async fn a_body_that_is_no_json_object_is_refused() {
         ];
         for body in bodies {
             let answer = client.raw("POST", path, JSON, body.to_vec()).await;
-            let request = format!("{path} {}", String::from_utf8_lossy(&body[..body.len().min(40)]));
+            let request = format!(
+                "{path} {}",
+                String::from_utf8_lossy(&body[..body.len().min(40)])
+            );
             faults.note(&request, &answer, 400, INVALID, "body");
         }
     }
@@ -57,7 +63,13 @@ async fn a_body_over_the_limit_is_refused() {
     let mut faults = Faults::default();
     for (path, _) in json_routes() {
         let body = format!("{{\"padding\":\"{}\"}}", "x".repeat(8 * 1024 * 1024));
-        faults.note(path, &client.raw("POST", path, JSON, body).await, 413, "PayloadTooLargeError", "bytes");
+        faults.note(
+            path,
+            &client.raw("POST", path, JSON, body).await,
+            413,
+            "PayloadTooLargeError",
+            "bytes",
+        );
     }
     faults.assert_none();
 }
@@ -65,18 +77,30 @@ async fn a_body_over_the_limit_is_refused() {
 #[tokio::test]
 async fn the_declared_type_of_a_json_body_does_not_matter() {
     let client = Client::new().await;
-    for kind in
-        ["application/json", "application/json; charset=utf-8", "text/plain", "application/octet-stream"]
-    {
+    for kind in [
+        "application/json",
+        "application/json; charset=utf-8",
+        "text/plain",
+        "application/octet-stream",
+    ] {
         for (path, body) in json_routes() {
             let answer = client.raw("POST", path, kind, body.to_string()).await;
             assert!(answer.status.is_success(), "{path} {kind}: {}", answer.body);
         }
     }
-    let request = http::Request::builder().method("POST").uri("/v3/documents/list");
+    let request = http::Request::builder()
+        .method("POST")
+        .uri("/v3/documents/list");
     let request = request.header("authorization", format!("Bearer {}", client.key));
-    let answer = client.app.send(request.body(Vec::new().into()).expect("a request")).await;
-    assert!(answer.status.is_success(), "a list with no body and no type: {}", answer.body);
+    let answer = client
+        .app
+        .send(request.body(Vec::new().into()).expect("a request"))
+        .await;
+    assert!(
+        answer.status.is_success(),
+        "a list with no body and no type: {}",
+        answer.body
+    );
 }
 
 #[tokio::test]
@@ -95,7 +119,13 @@ async fn what_no_route_answers_is_not_found() {
     ] {
         for method in ["GET", "POST", "DELETE"] {
             let answer = client.raw(method, path, JSON, "{}").await;
-            faults.note(&format!("{method} {path}"), &answer, 404, "NotFoundError", "");
+            faults.note(
+                &format!("{method} {path}"),
+                &answer,
+                404,
+                "NotFoundError",
+                "",
+            );
         }
     }
     faults.assert_none();
@@ -121,8 +151,15 @@ async fn a_wrong_method_is_refused_and_the_right_ones_are_named() {
     for (method, path, right) in wrong {
         let answer = client.raw(method, path, JSON, "{}").await;
         faults.note(&format!("{method} {path}"), &answer, 405, INVALID, "method");
-        let allow = answer.headers.get("allow").and_then(|value| value.to_str().ok()).unwrap_or_default();
-        assert!(allow.split(',').any(|method| method.trim() == right), "{method} {path} allows {allow:?}");
+        let allow = answer
+            .headers
+            .get("allow")
+            .and_then(|value| value.to_str().ok())
+            .unwrap_or_default();
+        assert!(
+            allow.split(',').any(|method| method.trim() == right),
+            "{method} {path} allows {allow:?}"
+        );
     }
     faults.assert_none();
 }
@@ -145,7 +182,13 @@ async fn every_request_has_its_own_id() {
     let mut seen = std::collections::HashSet::new();
     for _ in 0..20 {
         let answer = client.post("/v3/documents/list", json!({})).await;
-        let id = answer.headers.get("x-request-id").expect("an id").to_str().expect("text").to_owned();
+        let id = answer
+            .headers
+            .get("x-request-id")
+            .expect("an id")
+            .to_str()
+            .expect("text")
+            .to_owned();
         assert!(seen.insert(id));
     }
 }

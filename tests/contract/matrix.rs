@@ -43,25 +43,45 @@ impl Scene {
         everything(&beta, "box", "Beta in its box").await;
         let deleted = everything(&beta, "gone", "Beta before").await;
         remove(&beta, &deleted).await;
-        Self { alpha, beta, theirs, deleted, outside }
+        Self {
+            alpha,
+            beta,
+            theirs,
+            deleted,
+            outside,
+        }
     }
 }
 
 fn text(value: &Value) -> String {
-    value.as_str().unwrap_or_else(|| panic!("a text, not {value}")).to_owned()
+    value
+        .as_str()
+        .unwrap_or_else(|| panic!("a text, not {value}"))
+        .to_owned()
 }
 
 /// Makes one of each kind for an organization; documents and memories in the container `tag`.
 async fn everything(client: &Client, tag: &str, canary: &str) -> Things {
     let content = format!("{canary} sings. I prefer {canary} to tea.");
-    let document = client.add(json!({"content": content, "containerTag": tag, "customId": "note"})).await;
+    let document = client
+        .add(json!({"content": content, "containerTag": tag, "customId": "note"}))
+        .await;
     let memories = json!([{"content": format!("{canary} is remembered.")}]);
-    let made = client.post("/v4/memories", json!({"containerTag": tag, "memories": memories})).await;
+    let made = client
+        .post(
+            "/v4/memories",
+            json!({"containerTag": tag, "memories": memories}),
+        )
+        .await;
     let memory = text(&made.body["memories"][0]["id"]);
-    let key = client.post("/v3/auth/scoped-key", json!({"containerTag": tag, "name": canary})).await;
+    let key = client
+        .post(
+            "/v3/auth/scoped-key",
+            json!({"containerTag": tag, "name": canary}),
+        )
+        .await;
     let request = text(&key.body["id"]);
-    let site =
-        json!({"containerTag": tag, "metadata": {"startUrl": "https://site.example/", "owner": canary}});
+    let site = json!({"containerTag": tag, "metadata": {"startUrl": "https://site.example/", "owner": canary}});
     let connection = client.post("/v3/connections/web-crawler", site).await;
     let connection = text(&connection.body["id"]);
     for part in ["from", "lost"] {
@@ -72,7 +92,9 @@ async fn everything(client: &Client, tag: &str, canary: &str) -> Things {
     let merge = json!({"containerTags": [format!("{tag}-from"), tag], "targetContainerTag": tag});
     let merge = client.post("/v3/container-tags/merge", merge).await;
     assert_eq!(merge.status, StatusCode::ACCEPTED, "{}", merge.body);
-    let deletion = client.delete(&format!("/v3/container-tags/{tag}-lost")).await;
+    let deletion = client
+        .delete(&format!("/v3/container-tags/{tag}-lost"))
+        .await;
     client.settle().await;
     BTreeMap::from([
         (Names::Tag, vec![tag.to_owned()]),
@@ -82,38 +104,74 @@ async fn everything(client: &Client, tag: &str, canary: &str) -> Things {
         (Names::Key, vec![request.clone()]),
         (Names::Merge, vec![text(&merge.body["mergeId"])]),
         (Names::Deletion, vec![text(&deletion.body["deletionId"])]),
-        (Names::Request, vec![text(&json!(key.headers["x-request-id"].to_str().expect("a text")))]),
+        (
+            Names::Request,
+            vec![text(&json!(
+                key.headers["x-request-id"].to_str().expect("a text")
+            ))],
+        ),
     ])
 }
 
 /// Deletes what can be deleted of them.
 async fn remove(client: &Client, things: &Things) {
-    client.delete(&format!("/v3/auth/scoped-key/{}", things[&Names::Key][0])).await;
-    client.delete(&format!("/v3/connections/{}", things[&Names::Connection][0])).await;
-    client.delete(&format!("/v3/container-tags/{}", things[&Names::Tag][0])).await;
+    client
+        .delete(&format!("/v3/auth/scoped-key/{}", things[&Names::Key][0]))
+        .await;
+    client
+        .delete(&format!(
+            "/v3/connections/{}",
+            things[&Names::Connection][0]
+        ))
+        .await;
+    client
+        .delete(&format!("/v3/container-tags/{}", things[&Names::Tag][0]))
+        .await;
     client.settle().await;
 }
 
 /// Status and body of an answer, without what differs between any two answers and without the name that was asked for.
 async fn told(client: &Client, key: &str, asked: &Asked, name: &str) -> (u16, String) {
     let answer = if asked.is_form {
-        let fields: Vec<(String, String)> = asked.body.as_object().into_iter().flatten().map(field).collect();
-        let fields: Vec<(&str, &str)> =
-            fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-        client.app.upload(key, "note.txt", b"A file.", &fields).await
+        let fields: Vec<(String, String)> = asked
+            .body
+            .as_object()
+            .into_iter()
+            .flatten()
+            .map(field)
+            .collect();
+        let fields: Vec<(&str, &str)> = fields
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+            .collect();
+        client
+            .app
+            .upload(key, "note.txt", b"A file.", &fields)
+            .await
     } else {
-        client.app.call(&asked.method, &asked.path, key, &asked.body).await
+        client
+            .app
+            .call(&asked.method, &asked.path, key, &asked.body)
+            .await
     };
     // What is not the name of a provider is answered as one that is not supported.
     let is_fault = answer.status.is_server_error() && answer.status != StatusCode::NOT_IMPLEMENTED;
     assert!(!is_fault, "{asked:?}: {} {}", answer.status, answer.body);
     let whole = answer.body.to_string();
-    assert!(!whole.contains(CANARY), "{asked:?} shows what is another's: {whole}");
-    (answer.status.as_u16(), without_chance(&whole.replace(name, "<name>")))
+    assert!(
+        !whole.contains(CANARY),
+        "{asked:?} shows what is another's: {whole}"
+    );
+    (
+        answer.status.as_u16(),
+        without_chance(&whole.replace(name, "<name>")),
+    )
 }
 
 fn field((name, value): (&String, &Value)) -> (String, String) {
-    let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let value = value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned);
     (name.clone(), value)
 }
 
@@ -124,27 +182,45 @@ fn without_chance(text: &str) -> String {
         .map(|word| {
             let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
             // The ids of keys have ten characters, of everything else 22.
-            let is_mixed = bare.bytes().all(|b| b.is_ascii_alphanumeric()) && bare != bare.to_lowercase();
+            let is_mixed =
+                bare.bytes().all(|b| b.is_ascii_alphanumeric()) && bare != bare.to_lowercase();
             let is_id = bare.len() == UNKNOWN.len() || (bare.len() == 10 && is_mixed);
             let is_key = bare.starts_with("rk_");
             let is_number = bare.starts_with(|c: char| c.is_ascii_digit());
-            if is_id || is_key || is_number { "*" } else { word }
+            if is_id || is_key || is_number {
+                "*"
+            } else {
+                word
+            }
         })
         .collect()
 }
 
 /// Asks for `name` and for one that does not exist, with this key.
 async fn assert_as_if_never_existed(client: &Client, key: &str, target: &Target, name: &str) {
-    let never = if target.names == Names::Tag { "never-was" } else { UNKNOWN };
+    let never = if target.names == Names::Tag {
+        "never-was"
+    } else {
+        UNKNOWN
+    };
     let found = told(client, key, &target.ask(name, "box"), name).await;
     let unknown = told(client, key, &target.ask(never, "box"), never).await;
-    assert_eq!(found, unknown, "{} {}: {} {name}", target.method, target.path, target.parameter);
+    assert_eq!(
+        found, unknown,
+        "{} {}: {} {name}",
+        target.method, target.path, target.parameter
+    );
 }
 
 #[test]
 fn the_matrix_knows_what_every_parameter_names() {
     let targets = targets();
-    let count = |names| targets.iter().filter(|target| target.names == names).count();
+    let count = |names| {
+        targets
+            .iter()
+            .filter(|target| target.names == names)
+            .count()
+    };
     assert!(targets.len() > 60, "only {}", targets.len());
     for names in [
         Names::Tag,
@@ -173,15 +249,27 @@ async fn what_another_organization_has_is_as_if_it_did_not_exist() {
     let theirs = |names| scene.theirs[&names][0].as_str();
     assert!(scene.alpha.finds(CANARY).await);
     let document = scene.alpha.document(theirs(Names::Document)).await;
-    assert_eq!((&document["status"], &document["latestRevision"]), (&json!("done"), &json!(1)), "{document}");
+    assert_eq!(
+        (&document["status"], &document["latestRevision"]),
+        (&json!("done"), &json!(1)),
+        "{document}"
+    );
     let keys = scene.alpha.get("/v3/auth/keys").await.body.to_string();
     assert!(keys.contains(theirs(Names::Key)));
-    let connection = scene.alpha.get(&format!("/v3/connections/{}", theirs(Names::Connection))).await.body;
+    let connection = scene
+        .alpha
+        .get(&format!("/v3/connections/{}", theirs(Names::Connection)))
+        .await
+        .body;
     assert_eq!(connection["documentLimit"], 10_000, "{connection}");
     let body = json!({"containerTags": ["theirs"], "limit": 100});
     let memories = scene.alpha.post("/v4/memories/list", body).await.body;
     let all = memories["memoryEntries"].as_array().expect("a list");
-    assert!(all.iter().all(|memory| memory["isForgotten"] == false && memory["version"] == 1), "{memories}");
+    assert!(
+        all.iter()
+            .all(|memory| memory["isForgotten"] == false && memory["version"] == 1),
+        "{memories}"
+    );
 }
 
 #[tokio::test]
@@ -189,7 +277,10 @@ async fn what_was_deleted_is_as_if_it_had_never_existed() {
     let scene = Scene::new().await;
     for target in targets() {
         // The history of requests and tasks outlives what they were about.
-        if matches!(target.names, Names::Merge | Names::Deletion | Names::Request) {
+        if matches!(
+            target.names,
+            Names::Merge | Names::Deletion | Names::Request
+        ) {
             continue;
         }
         // Ending a connection that is ended is answered as the first time.
@@ -205,13 +296,20 @@ async fn what_was_deleted_is_as_if_it_had_never_existed() {
 #[tokio::test]
 async fn what_lies_outside_a_keys_containers_is_as_if_it_did_not_exist() {
     let scene = Scene::new().await;
-    let key = scene.beta.app.key_with("beta", Permission::Write, Some(&["box"])).await;
+    let key = scene
+        .beta
+        .app
+        .key_with("beta", Permission::Write, Some(&["box"]))
+        .await;
     for target in targets() {
         for name in &scene.outside[&target.names] {
             assert_as_if_never_existed(&scene.beta, &key, &target, name).await;
         }
     }
-    let document = scene.beta.document(&scene.outside[&Names::Document][0]).await;
+    let document = scene
+        .beta
+        .document(&scene.outside[&Names::Document][0])
+        .await;
     assert_eq!(document["latestRevision"], 1, "{document}");
 }
 
@@ -219,7 +317,13 @@ async fn what_lies_outside_a_keys_containers_is_as_if_it_did_not_exist() {
 async fn malformed_names_are_refused_or_unknown() {
     let scene = Scene::new().await;
     for target in targets() {
-        for name in ["%00", "..%2F..%2Ftheirs", "%F0%9F%A6%89", "null", &"x".repeat(300)] {
+        for name in [
+            "%00",
+            "..%2F..%2Ftheirs",
+            "%F0%9F%A6%89",
+            "null",
+            &"x".repeat(300),
+        ] {
             let asked = target.ask(name, "box");
             let (status, _) = told(&scene.beta, &scene.beta.key, &asked, name).await;
             // Lists of what nobody has are empty.

@@ -8,7 +8,8 @@ use crate::client::Client;
 use crate::server::{Received, Server, answer, page};
 use crate::shape::{assert_shape, failure, full, with};
 
-const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89";
+const PNG: &[u8] =
+    b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89";
 const WAV: &[u8] =
     b"RIFF\x24\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x80\x3e\0\0\x02\0\x10\0data\0\0\0\0";
 const MP4: &[u8] = b"\0\0\0\x18ftypmp42\0\0\0\0mp42isom\0\0\0\x08free";
@@ -39,9 +40,14 @@ async fn with_models(server: &Server, vision: bool, transcription: bool) -> Clie
 }
 
 async fn upload(client: &Client, name: &str, bytes: &[u8]) -> Value {
-    let answer = client.app.upload(&client.key, name, bytes, &[("customId", name)]).await;
+    let answer = client
+        .app
+        .upload(&client.key, name, bytes, &[("customId", name)])
+        .await;
     client.settle().await;
-    client.document_or_failure(answer.body["id"].as_str().expect("an id")).await
+    client
+        .document_or_failure(answer.body["id"].as_str().expect("an id"))
+        .await
 }
 
 #[tokio::test]
@@ -54,9 +60,16 @@ async fn without_a_model_the_failure_names_what_is_to_be_set() {
     ] {
         let document = upload(&client, name, bytes).await;
         assert_shape(&document, &with(full(), &failure()));
-        assert_eq!((&document["status"], &document["type"]), (&json!("failed"), &json!(kind)), "{document}");
+        assert_eq!(
+            (&document["status"], &document["type"]),
+            (&json!("failed"), &json!(kind)),
+            "{document}"
+        );
         let message = document["errorMessage"].as_str().expect("why");
-        assert!(message.contains("RECOLLECT_MODEL_URL") && message.contains(setting), "{message}");
+        assert!(
+            message.contains("RECOLLECT_MODEL_URL") && message.contains(setting),
+            "{message}"
+        );
     }
 }
 
@@ -66,17 +79,29 @@ async fn a_picture_is_found_by_what_a_model_sees() {
     let client = with_models(&server, true, false).await;
     let document = upload(&client, "harbour.png", PNG).await;
     assert_shape(&document, &full());
-    let told = ["status", "type", "title"].map(|field| document[field].as_str().unwrap_or_default());
+    let told =
+        ["status", "type", "title"].map(|field| document[field].as_str().unwrap_or_default());
     assert_eq!(told, ["done", "image", "harbour.png"]);
-    assert!(document["content"].as_str().is_some_and(|text| text.contains("QX-771")), "{document}");
+    assert!(
+        document["content"]
+            .as_str()
+            .is_some_and(|text| text.contains("QX-771")),
+        "{document}"
+    );
     assert!(client.finds("QX-771").await);
     let received = server.received();
     let asked: Value = serde_json::from_str(&received[0].body).expect("JSON");
     assert_eq!((received.len(), &asked["model"]), (1, &json!("eyes")));
-    assert!(received[0].body.contains("data:image/png;base64,iVBOR"), "the picture itself is sent");
+    assert!(
+        received[0].body.contains("data:image/png;base64,iVBOR"),
+        "the picture itself is sent"
+    );
     let talk = upload(&client, "talk.wav", WAV).await;
     let message = talk["errorMessage"].as_str().expect("why");
-    assert!(message.contains("RECOLLECT_TRANSCRIPTION_MODEL") && !message.contains("MODEL_URL"), "{message}");
+    assert!(
+        message.contains("RECOLLECT_TRANSCRIPTION_MODEL") && !message.contains("MODEL_URL"),
+        "{message}"
+    );
     assert_eq!(server.connections(), 1);
 }
 
@@ -86,12 +111,20 @@ async fn a_recording_is_found_by_what_is_said_in_it() {
     let client = with_models(&server, false, true).await;
     for (name, bytes, kind) in [("talk.wav", WAV, "audio"), ("film.mp4", MP4, "video")] {
         let document = upload(&client, name, bytes).await;
-        assert_eq!((&document["status"], &document["type"]), (&json!("done"), &json!(kind)), "{document}");
+        assert_eq!(
+            (&document["status"], &document["type"]),
+            (&json!("done"), &json!(kind)),
+            "{document}"
+        );
         assert_eq!(document["content"], "The captain says KESTREL-22.");
     }
     assert_eq!(client.found("KESTREL-22").await.len(), 2);
     let received = server.received();
-    assert!(received[0].body.contains("ears") && received[0].body.contains("talk.wav"), "{:?}", received[0]);
+    assert!(
+        received[0].body.contains("ears") && received[0].body.contains("talk.wav"),
+        "{:?}",
+        received[0]
+    );
 }
 
 #[tokio::test]
@@ -104,7 +137,11 @@ async fn a_model_that_refuses_or_says_nothing_fails_the_document() {
         let server = Server::start(move |_| answer(status, "", body.as_bytes())).await;
         let client = with_models(&server, true, true).await;
         let document = upload(&client, "talk.wav", WAV).await;
-        assert_eq!((&document["status"], &document["errorCode"]), (&json!("failed"), &json!(code)), "{body}");
+        assert_eq!(
+            (&document["status"], &document["errorCode"]),
+            (&json!("failed"), &json!(code)),
+            "{body}"
+        );
         assert_eq!(document["type"], "audio");
     }
 }
@@ -112,12 +149,13 @@ async fn a_model_that_refuses_or_says_nothing_fails_the_document() {
 #[tokio::test]
 async fn a_model_that_is_busy_is_asked_again() {
     let calls = std::sync::atomic::AtomicUsize::new(0);
-    let server =
-        Server::start(move |request| match calls.fetch_add(1, std::sync::atomic::Ordering::SeqCst) {
+    let server = Server::start(move |request| {
+        match calls.fetch_add(1, std::sync::atomic::Ordering::SeqCst) {
             0 | 1 => answer("503 Service Unavailable", "", b""),
             _ => models(request),
-        })
-        .await;
+        }
+    })
+    .await;
     let client = with_models(&server, true, true).await;
     let document = upload(&client, "harbour.png", PNG).await;
     assert_eq!(document["status"], "done", "{document}");

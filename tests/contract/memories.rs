@@ -15,12 +15,21 @@ pub(crate) async fn client() -> Client {
 
 /// Makes the container `box`.
 pub(crate) async fn begin(client: &Client) {
-    client.add(json!({"content": "It begins.", "containerTag": "box", "taskType": "superrag"})).await;
+    client
+        .add(json!({"content": "It begins.", "containerTag": "box", "taskType": "superrag"}))
+        .await;
 }
 
 /// Writes memories into `box`; what is answered.
 pub(crate) async fn write(client: &Client, memories: Value) -> Value {
-    created(client.post("/v4/memories", json!({"containerTag": "box", "memories": memories})).await)
+    created(
+        client
+            .post(
+                "/v4/memories",
+                json!({"containerTag": "box", "memories": memories}),
+            )
+            .await,
+    )
 }
 
 fn created(answer: Answer) -> Value {
@@ -29,19 +38,28 @@ fn created(answer: Answer) -> Value {
         "id": "id", "memory": "string", "isStatic": "bool", "createdAt": "time", "forgetAfter": "time|null",
         "forgetReason": "string|null", "metadata": "object|null",
     });
-    assert_shape(&answer.body, &json!({"documentId": "id", "memories": [memory]}));
+    assert_shape(
+        &answer.body,
+        &json!({"documentId": "id", "memories": [memory]}),
+    );
     answer.body
 }
 
 /// Writes one memory; its id.
 pub(crate) async fn write_one(client: &Client, content: &str) -> String {
     let body = write(client, json!([{"content": content}])).await;
-    body["memories"][0]["id"].as_str().expect("an id").to_owned()
+    body["memories"][0]["id"]
+        .as_str()
+        .expect("an id")
+        .to_owned()
 }
 
 /// Says something in a conversation in `box`, and works; the id of its document.
 pub(crate) async fn talk(client: &Client, turns: &[&str]) -> String {
-    let turns: Vec<Value> = turns.iter().map(|turn| json!({"role": "user", "content": turn})).collect();
+    let turns: Vec<Value> = turns
+        .iter()
+        .map(|turn| json!({"role": "user", "content": turn}))
+        .collect();
     let body = json!({"conversationId": "talk", "containerTags": ["box"], "messages": turns});
     let answer = client.post("/v4/conversations", body).await;
     assert_eq!(answer.status, 200, "{}", answer.body);
@@ -78,13 +96,20 @@ pub(crate) async fn entries(client: &Client) -> Vec<Value> {
 
 /// The latest memory with this id.
 pub(crate) async fn entry(client: &Client, id: &str) -> Value {
-    entries(client).await.into_iter().find(|entry| entry["id"] == id).expect("a memory with this id")
+    entries(client)
+        .await
+        .into_iter()
+        .find(|entry| entry["id"] == id)
+        .expect("a memory with this id")
 }
 
 /// The sentences of the latest memories that are not forgotten, sorted.
 pub(crate) async fn live(client: &Client) -> Vec<String> {
-    let live: Vec<Value> =
-        entries(client).await.into_iter().filter(|entry| entry["isForgotten"] == false).collect();
+    let live: Vec<Value> = entries(client)
+        .await
+        .into_iter()
+        .filter(|entry| entry["isForgotten"] == false)
+        .collect();
     let mut texts = ids(&json!(live), "memory");
     texts.sort();
     texts
@@ -127,8 +152,14 @@ async fn what_is_written_is_there_at_once() {
         (&heron["trust"], &heron["confidence"], &heron["orgId"]),
         (&json!("client"), &json!(0.99), &json!("acme"))
     );
-    assert_eq!((&heron["version"], &heron["parentMemoryId"]), (&json!(1), &Value::Null));
-    assert_eq!((&heron["rootMemoryId"], &heron["history"]), (&heron["id"], &json!([])));
+    assert_eq!(
+        (&heron["version"], &heron["parentMemoryId"]),
+        (&json!(1), &Value::Null)
+    );
+    assert_eq!(
+        (&heron["rootMemoryId"], &heron["history"]),
+        (&heron["id"], &json!([]))
+    );
     assert_eq!(heron["documentIds"], json!([body["documentId"]]));
     let mill = entry(&client, memories[3]["id"].as_str().unwrap()).await;
     let dates = json!(["2025-04-01T00:00:00.000Z", "2025-04-03T08:00:00.000Z"]);
@@ -136,12 +167,24 @@ async fn what_is_written_is_there_at_once() {
         mill["temporalContext"],
         json!({"documentDate": "2025-04-15T00:00:00.000Z", "eventDate": dates})
     );
-    assert_eq!(mill["eventDate"], json!({"start": dates[0], "end": dates[1]}));
-    assert_eq!(searched(&client, "Which bird nests in the reeds?").await[0], "The heron nests in the reeds.");
+    assert_eq!(
+        mill["eventDate"],
+        json!({"start": dates[0], "end": dates[1]})
+    );
+    assert_eq!(
+        searched(&client, "Which bird nests in the reeds?").await[0],
+        "The heron nests in the reeds."
+    );
 
     let document = client.document(body["documentId"].as_str().unwrap()).await;
-    assert_eq!((&document["status"], &document["containerTags"]), (&json!("done"), &json!(["box"])));
-    assert_eq!(document["memoryExtraction"], json!({"extractor": "client", "count": 3}));
+    assert_eq!(
+        (&document["status"], &document["containerTags"]),
+        (&json!("done"), &json!(["box"]))
+    );
+    assert_eq!(
+        document["memoryExtraction"],
+        json!({"extractor": "client", "count": 3})
+    );
     let content: Vec<char> = document["content"].as_str().unwrap().chars().collect();
     for entry in entries(&client).await {
         let place = |field: &str| entry["sources"][0][field].as_u64().unwrap() as usize;
@@ -158,11 +201,18 @@ async fn a_later_answer_takes_the_place_of_an_earlier_one() {
     assert_eq!(entries(&client).await.len(), 1);
     let entry = entry(&client, &new).await;
     assert_eq!(
-        (&entry["version"], &entry["parentMemoryId"], &entry["rootMemoryId"]),
+        (
+            &entry["version"],
+            &entry["parentMemoryId"],
+            &entry["rootMemoryId"]
+        ),
         (&json!(2), &json!(old), &json!(old))
     );
     assert_eq!(entry["memoryRelations"], json!({old.as_str(): "updates"}));
-    assert_eq!((&entry["history"][0]["id"], &entry["history"][0]["isLatest"]), (&json!(old), &json!(false)));
+    assert_eq!(
+        (&entry["history"][0]["id"], &entry["history"][0]["isLatest"]),
+        (&json!(old), &json!(false))
+    );
     let long = "I live in Rome. The tram to the harbour is late on most days, and nobody seems to know why.";
     write_one(&client, long).await;
     assert_eq!(
@@ -179,15 +229,31 @@ async fn a_retry_is_the_same_request() {
     let first = write(&client, sent.clone()).await;
     client.app.world.clock.advance_seconds(60);
     assert_eq!(write(&client, sent.clone()).await, first);
-    assert_eq!(client.listed(json!({})).await.len(), 2, "one document beside the first");
+    assert_eq!(
+        client.listed(json!({})).await.len(),
+        2,
+        "one document beside the first"
+    );
     let mut other = sent.clone();
     other[0]["metadata"] = json!({"b": 2});
-    assert_ne!(write(&client, other).await["documentId"], first["documentId"]);
+    assert_ne!(
+        write(&client, other).await["documentId"],
+        first["documentId"]
+    );
     client.app.world.clock.advance_seconds(180);
     let later = write(&client, sent).await;
-    assert_ne!(later["documentId"], first["documentId"], "said again later it is another source");
-    assert_eq!(later["memories"][1]["id"], first["memories"][1]["id"], "of the same memory");
-    assert_eq!(entry(&client, later["memories"][1]["id"].as_str().unwrap()).await["sourceCount"], 3);
+    assert_ne!(
+        later["documentId"], first["documentId"],
+        "said again later it is another source"
+    );
+    assert_eq!(
+        later["memories"][1]["id"], first["memories"][1]["id"],
+        "of the same memory"
+    );
+    assert_eq!(
+        entry(&client, later["memories"][1]["id"].as_str().unwrap()).await["sourceCount"],
+        3
+    );
 }
 
 #[tokio::test]
@@ -212,9 +278,11 @@ async fn pages_sorting_and_filters() {
     let client = client().await;
     let mut sent = Vec::new();
     for n in 0..5 {
-        let body =
-            write(&client, json!([{"content": format!("Fact number {n} holds."), "metadata": {"n": n}}]))
-                .await;
+        let body = write(
+            &client,
+            json!([{"content": format!("Fact number {n} holds."), "metadata": {"n": n}}]),
+        )
+        .await;
         sent.push(body["memories"][0]["id"].as_str().unwrap().to_owned());
     }
     let mut seen = Vec::new();
@@ -228,14 +296,29 @@ async fn pages_sorting_and_filters() {
     }
     assert_eq!(seen, sent);
     let newest: Vec<String> = sent.iter().rev().cloned().collect();
-    assert_eq!(ids(&list(&client, json!({})).await["memoryEntries"], "id"), newest);
+    assert_eq!(
+        ids(&list(&client, json!({})).await["memoryEntries"], "id"),
+        newest
+    );
     let patch = json!({"containerTag": "box", "id": sent[0], "newContent": "Fact number 0 does hold.", "metadata": {"n": 9}});
-    let changed = client.patch("/v4/memories", patch).await.body["id"].as_str().unwrap().to_owned();
+    let changed = client.patch("/v4/memories", patch).await.body["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     let updated = list(&client, json!({"sort": "updatedAt", "limit": 1})).await;
     assert_eq!(ids(&updated["memoryEntries"], "id"), [changed.as_str()]);
     let filter = |value: &str, operator: &str| json!({"filters": {"AND": [{"key": "n", "value": value, "filterType": "numeric", "numericOperator": operator}]}});
-    assert_eq!(ids(&list(&client, filter("9", "=")).await["memoryEntries"], "id"), [changed.as_str()]);
-    assert_eq!(list(&client, filter("3", ">=")).await["pagination"]["totalItems"], 3);
+    assert_eq!(
+        ids(
+            &list(&client, filter("9", "=")).await["memoryEntries"],
+            "id"
+        ),
+        [changed.as_str()]
+    );
+    assert_eq!(
+        list(&client, filter("3", ">=")).await["pagination"]["totalItems"],
+        3
+    );
     let nowhere = list(&client, json!({"containerTags": ["nowhere"]})).await;
     assert_eq!(nowhere["pagination"]["totalItems"], 0);
 }
@@ -248,28 +331,58 @@ async fn wrong_requests_are_refused_and_the_place_named() {
     let long = "x".repeat(10_001);
     for (body, named) in [
         (json!({"memories": [{"content": "Words."}]}), "containerTag"),
-        (json!({"containerTag": "a b", "memories": [{"content": "Words."}]}), "containerTag"),
-        (json!({"containerTags": ["a", "b"], "memories": [{"content": "Words."}]}), "containerTags"),
+        (
+            json!({"containerTag": "a b", "memories": [{"content": "Words."}]}),
+            "containerTag",
+        ),
+        (
+            json!({"containerTags": ["a", "b"], "memories": [{"content": "Words."}]}),
+            "containerTags",
+        ),
         (json!({"containerTag": "box"}), "memories"),
         (json!({"containerTag": "box", "memories": []}), "memories"),
-        (json!({"containerTag": "box", "memories": vec![json!({"content": "Words."}); 101]}), "1 to 100"),
-        (json!({"containerTag": "box", "memories": ["Words."]}), "memories[0]"),
+        (
+            json!({"containerTag": "box", "memories": vec![json!({"content": "Words."}); 101]}),
+            "1 to 100",
+        ),
+        (
+            json!({"containerTag": "box", "memories": ["Words."]}),
+            "memories[0]",
+        ),
         (json!({"containerTag": "box", "memories": [{}]}), "content"),
         (memory(json!({"content": " \n "})), "memories[1].content"),
         (memory(json!({"content": long})), "memories[1].content"),
         (memory(json!({"content": null})), "memories[1].content"),
         (memory(json!({"isStatic": "maybe"})), "isStatic"),
-        (memory(json!({"metadata": {"bad key": 1}})), "memories[1].metadata"),
-        (memory(json!({"metadata": {"deep": {"x": 1}}})), "memories[1].metadata"),
-        (memory(json!({"forgetAfter": "soon"})), "memories[1].forgetAfter"),
+        (
+            memory(json!({"metadata": {"bad key": 1}})),
+            "memories[1].metadata",
+        ),
+        (
+            memory(json!({"metadata": {"deep": {"x": 1}}})),
+            "memories[1].metadata",
+        ),
+        (
+            memory(json!({"forgetAfter": "soon"})),
+            "memories[1].forgetAfter",
+        ),
         (memory(json!({"forgetAfter": "2020-01-01"})), "in the past"),
-        (memory(json!({"forgetReason": "x".repeat(1001)})), "memories[1].forgetReason"),
-        (memory(json!({"temporalContext": {"documentDate": "2025-13-01"}})), "temporalContext.documentDate"),
+        (
+            memory(json!({"forgetReason": "x".repeat(1001)})),
+            "memories[1].forgetReason",
+        ),
+        (
+            memory(json!({"temporalContext": {"documentDate": "2025-13-01"}})),
+            "temporalContext.documentDate",
+        ),
         (
             memory(json!({"temporalContext": {"eventDate": ["2025-01-01", "then"]}})),
             "temporalContext.eventDate",
         ),
-        (memory(json!({"temporalContext": {"eventDate": "2025-01-01"}})), "eventDate"),
+        (
+            memory(json!({"temporalContext": {"eventDate": "2025-01-01"}})),
+            "eventDate",
+        ),
     ] {
         let answer = client.post("/v4/memories", body.clone()).await;
         faults.note(&body.to_string(), &answer, 400, "ValidationError", named);
@@ -283,13 +396,21 @@ async fn wrong_requests_are_refused_and_the_place_named() {
         (json!({"containerTag": "box", "limit": 1101}), "limit"),
         (json!({"containerTag": "box", "sort": "size"}), "sort"),
         (json!({"containerTag": "box", "order": "up"}), "order"),
-        (json!({"containerTag": "box", "filters": {"key": 1}}), "filter"),
+        (
+            json!({"containerTag": "box", "filters": {"key": 1}}),
+            "filter",
+        ),
     ] {
         let answer = client.post("/v4/memories/list", body.clone()).await;
         faults.note(&body.to_string(), &answer, 400, "ValidationError", named);
     }
     faults.assert_none();
     let unknown = json!({"containerTag": "nowhere", "memories": [{"content": "Words."}]});
-    refused(&client.post("/v4/memories", unknown).await, 404, "NotFoundError", "Container tag");
+    refused(
+        &client.post("/v4/memories", unknown).await,
+        404,
+        "NotFoundError",
+        "Container tag",
+    );
     assert!(entries(&client).await.is_empty());
 }

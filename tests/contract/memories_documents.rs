@@ -10,10 +10,19 @@ use crate::shape::{assert_shape, with};
 
 /// The memories of a document, by the listing with memories and by its id; both show the same.
 async fn memory_entries(client: &Client, id: &str) -> Vec<Value> {
-    let listed = client.post("/v3/documents/documents", json!({"containerTags": ["box"]})).await.body;
-    let named = client.post("/v3/documents/documents/by-ids", json!({"ids": [id]})).await.body;
+    let listed = client
+        .post("/v3/documents/documents", json!({"containerTags": ["box"]}))
+        .await
+        .body;
+    let named = client
+        .post("/v3/documents/documents/by-ids", json!({"ids": [id]}))
+        .await
+        .body;
     let all = listed["documents"].as_array().expect("an array");
-    let one = all.iter().find(|document| document["id"] == id).expect("the document is listed");
+    let one = all
+        .iter()
+        .find(|document| document["id"] == id)
+        .expect("the document is listed");
     assert_eq!(one, &named["documents"][0]);
     one["memoryEntries"].as_array().expect("an array").clone()
 }
@@ -21,7 +30,8 @@ async fn memory_entries(client: &Client, id: &str) -> Vec<Value> {
 #[tokio::test]
 async fn a_document_shows_what_it_states() {
     let client = client().await;
-    let waiting = json!({"content": "Anna lives in Bonn.", "containerTag": "box", "metadata": {"a": 1}});
+    let waiting =
+        json!({"content": "Anna lives in Bonn.", "containerTag": "box", "metadata": {"a": 1}});
     let waiting = client.send(waiting).await;
     let document = client.document(&waiting).await;
     assert_eq!(
@@ -32,20 +42,36 @@ async fn a_document_shows_what_it_states() {
     client.settle().await;
     let document = client.document(&waiting).await;
     assert_shape(&document["memories"], &json!([memory_version()]));
-    assert_eq!(ids(&document["memories"], "memory"), ["Anna lives in Bonn."]);
-    assert_eq!(document["memoryExtraction"], json!({"extractor": "builtin", "count": 1}));
-    let silent = client.add(json!({"content": "12 34 56", "containerTag": "box"})).await;
+    assert_eq!(
+        ids(&document["memories"], "memory"),
+        ["Anna lives in Bonn."]
+    );
+    assert_eq!(
+        document["memoryExtraction"],
+        json!({"extractor": "builtin", "count": 1})
+    );
+    let silent = client
+        .add(json!({"content": "12 34 56", "containerTag": "box"}))
+        .await;
     let silent = client.document(&silent).await;
-    assert_eq!((&silent["memories"], &silent["memoryExtraction"]["count"]), (&json!([]), &json!(0)));
-    let chunks = json!({"content": "Anna lives in Bonn.", "containerTag": "box", "taskType": "superrag"});
+    assert_eq!(
+        (&silent["memories"], &silent["memoryExtraction"]["count"]),
+        (&json!([]), &json!(0))
+    );
+    let chunks =
+        json!({"content": "Anna lives in Bonn.", "containerTag": "box", "taskType": "superrag"});
     let chunks = client.document(&client.add(chunks).await).await;
-    assert_eq!((chunks.get("memories"), chunks.get("memoryExtraction")), (None, None));
+    assert_eq!(
+        (chunks.get("memories"), chunks.get("memoryExtraction")),
+        (None, None)
+    );
 }
 
 #[tokio::test]
 async fn lists_show_entries_with_their_source() {
     let client = client().await;
-    let body = json!({"content": "Anna lives in Bonn.", "containerTag": "box", "metadata": {"a": 1}});
+    let body =
+        json!({"content": "Anna lives in Bonn.", "containerTag": "box", "metadata": {"a": 1}});
     let id = client.add(body).await;
     let entries = memory_entries(&client, &id).await;
     assert_eq!(entries.len(), 1);
@@ -57,7 +83,9 @@ async fn lists_show_entries_with_their_source() {
     });
     assert_eq!(entries[0], with(listed, &more));
     for silent in ["12 34 56", "78 90"] {
-        let id = client.add(json!({"content": silent, "containerTag": "box"})).await;
+        let id = client
+            .add(json!({"content": silent, "containerTag": "box"}))
+            .await;
         assert!(memory_entries(&client, &id).await.is_empty());
     }
 }
@@ -69,13 +97,25 @@ async fn a_document_shows_what_became_of_its_memories() {
     let states = async || {
         let memories = client.document(&talk).await["memories"].clone();
         let state = |memory: &Value| (memory["isLatest"] == true, memory["isForgotten"] == true);
-        memories.as_array().unwrap().iter().map(state).collect::<Vec<_>>()
+        memories
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(state)
+            .collect::<Vec<_>>()
     };
     assert_eq!(states().await, [(true, false), (true, false)]);
     write(&client, json!([{"content": "I live in Oslo."}])).await;
     assert_eq!(states().await, [(false, false), (true, false)]);
     forget(&client, json!({"id": talk})).await;
-    assert_eq!(states().await, [(false, false), (true, true)], "what was replaced is history");
+    assert_eq!(
+        states().await,
+        [(false, false), (true, true)],
+        "what was replaced is history"
+    );
     let entries = memory_entries(&client, &talk).await;
-    assert_eq!((&entries[0]["isLatest"], &entries[1]["isForgotten"]), (&json!(false), &json!(true)));
+    assert_eq!(
+        (&entries[0]["isLatest"], &entries[1]["isForgotten"]),
+        (&json!(false), &json!(true))
+    );
 }

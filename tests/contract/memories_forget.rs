@@ -10,20 +10,32 @@ use crate::shape::{Faults, ok, refused, with};
 
 async fn ask(client: &Client, more: Value) -> Answer {
     let body = with(json!({"containerTag": "box"}), &more);
-    client.app.call("DELETE", "/v4/memories", &client.key, &body).await
+    client
+        .app
+        .call("DELETE", "/v4/memories", &client.key, &body)
+        .await
 }
 
 /// Forgets; what is answered.
 pub(crate) async fn forget(client: &Client, more: Value) -> Value {
-    let shape = json!({"id": "string", "forgotten": "bool", "forgottenMemories": ["id"], "kind": "string"});
+    let shape =
+        json!({"id": "string", "forgotten": "bool", "forgottenMemories": ["id"], "kind": "string"});
     ok(ask(client, more).await, &shape)
 }
 
 /// Forgets what matches; what is answered.
 async fn matching(client: &Client, more: Value) -> Value {
-    let answer =
-        client.post("/v4/memories/forget-matching", with(json!({"containerTag": "box"}), &more)).await;
-    let found = if more["dryRun"] == true { "candidates" } else { "forgotten" };
+    let answer = client
+        .post(
+            "/v4/memories/forget-matching",
+            with(json!({"containerTag": "box"}), &more),
+        )
+        .await;
+    let found = if more["dryRun"] == true {
+        "candidates"
+    } else {
+        "forgotten"
+    };
     let mut shape =
         json!({"dryRun": "bool", "count": "int", "forgetBatchId": "id|null", "summary": "string"});
     shape[found] = json!([{"id": "id", "memory": "string", "score": "unit"}]);
@@ -36,18 +48,33 @@ async fn a_forgotten_memory_is_listed_as_such_and_found_no_more() {
     let id = write_one(&client, "The mill was sold.").await;
     write_one(&client, "The mill stands by the river.").await;
     let gone = forget(&client, json!({"id": id, "reason": "It was bought back."})).await;
-    assert_eq!(gone, json!({"id": id, "forgotten": true, "forgottenMemories": [id], "kind": "memory"}));
+    assert_eq!(
+        gone,
+        json!({"id": id, "forgotten": true, "forgottenMemories": [id], "kind": "memory"})
+    );
     assert_eq!(live(&client).await, ["The mill stands by the river."]);
-    assert_eq!(searched(&client, "Who sold the mill?").await, ["The mill stands by the river."]);
+    assert_eq!(
+        searched(&client, "Who sold the mill?").await,
+        ["The mill stands by the river."]
+    );
     let shown = entry(&client, &id).await;
     assert_eq!(
         (&shown["isForgotten"], &shown["forgetReason"]),
         (&json!(true), &json!("It was bought back."))
     );
     for again in [json!({"id": id}), json!({"content": "The mill was sold."})] {
-        refused(&ask(&client, again).await, 409, "ConflictError", "already forgotten");
+        refused(
+            &ask(&client, again).await,
+            409,
+            "ConflictError",
+            "already forgotten",
+        );
     }
-    let other = forget(&client, json!({"content": " The mill stands by the river. "})).await;
+    let other = forget(
+        &client,
+        json!({"content": " The mill stands by the river. "}),
+    )
+    .await;
     assert_eq!(other["forgottenMemories"], json!([other["id"]]));
     assert!(live(&client).await.is_empty());
 }
@@ -56,7 +83,8 @@ async fn a_forgotten_memory_is_listed_as_such_and_found_no_more() {
 async fn what_is_dated_in_the_future_is_forgotten_as_well() {
     let client = client().await;
     for date in ["2031-01-01", "2032-01-01"] {
-        let dated = json!([{"content": "The mill was sold.", "temporalContext": {"documentDate": date}}]);
+        let dated =
+            json!([{"content": "The mill was sold.", "temporalContext": {"documentDate": date}}]);
         write(&client, dated).await;
     }
     forget(&client, json!({"content": "The mill was sold."})).await;
@@ -68,7 +96,11 @@ async fn words_that_stand_twice_are_forgotten_twice() {
     let client = client().await;
     write_one(&client, "The mill was sold.").await;
     write_one(&client, "Somebody has bought it.").await;
-    correct(&client, json!({"content": "Somebody has bought it.", "newContent": "The mill was sold."})).await;
+    correct(
+        &client,
+        json!({"content": "Somebody has bought it.", "newContent": "The mill was sold."}),
+    )
+    .await;
     assert_eq!(live(&client).await, ["The mill was sold."; 2]);
     let gone = forget(&client, json!({"content": "The mill was sold."})).await;
     assert_eq!(gone["forgottenMemories"].as_array().unwrap().len(), 2);
@@ -78,13 +110,17 @@ async fn words_that_stand_twice_are_forgotten_twice() {
 #[tokio::test]
 async fn what_has_expired_is_forgotten_already() {
     let client = client().await;
-    let short =
-        json!([{"content": "The shop is shut.", "forgetAfter": "2026-01-02", "forgetReason": "Holidays."}]);
+    let short = json!([{"content": "The shop is shut.", "forgetAfter": "2026-01-02", "forgetReason": "Holidays."}]);
     let id = write(&client, short).await["memories"][0]["id"].clone();
     assert_eq!(live(&client).await, ["The shop is shut."]);
     client.app.world.clock.advance_seconds(2 * 86_400);
     assert!(live(&client).await.is_empty() && searched(&client, "shop").await.is_empty());
-    refused(&ask(&client, json!({"id": id})).await, 409, "ConflictError", "already forgotten");
+    refused(
+        &ask(&client, json!({"id": id})).await,
+        409,
+        "ConflictError",
+        "already forgotten",
+    );
 }
 
 #[tokio::test]
@@ -95,69 +131,147 @@ async fn forgetting_the_present_answer_does_not_bring_back_the_one_before() {
     forget(&client, json!({"id": new})).await;
     assert!(live(&client).await.is_empty());
     let before = forget(&client, json!({"id": old})).await;
-    assert_eq!(before["forgottenMemories"], json!([old]), "an old version can be forgotten as well");
-    assert_eq!(entry(&client, &new).await["history"][0]["isForgotten"], true);
+    assert_eq!(
+        before["forgottenMemories"],
+        json!([old]),
+        "an old version can be forgotten as well"
+    );
+    assert_eq!(
+        entry(&client, &new).await["history"][0]["isForgotten"],
+        true
+    );
 }
 
 #[tokio::test]
 async fn a_document_or_a_chunk_of_it_names_the_memories_that_it_supports() {
     let client = client().await;
     let filler =
-        "The quarterly figures are kept in the usual folder on the shared drive of the office. ".repeat(30);
+        "The quarterly figures are kept in the usual folder on the shared drive of the office. "
+            .repeat(30);
     let content = format!("Anna lives in Bonn.\n\n{filler}\n\nBen lives in Kiel.");
-    let document = client.add(json!({"content": content, "containerTag": "box"})).await;
+    let document = client
+        .add(json!({"content": content, "containerTag": "box"}))
+        .await;
     write_one(&client, "Cara lives in Graz.").await;
     let ours = ["Anna lives in Bonn.", "Ben lives in Kiel."];
     let before = live(&client).await;
-    assert!(ours.iter().all(|text| before.contains(&(*text).to_owned())), "{before:?}");
-    let chunks = client.get(&format!("/v3/documents/{document}/chunks")).await.body["chunks"].clone();
+    assert!(
+        ours.iter().all(|text| before.contains(&(*text).to_owned())),
+        "{before:?}"
+    );
+    let chunks = client
+        .get(&format!("/v3/documents/{document}/chunks"))
+        .await
+        .body["chunks"]
+        .clone();
     let chunks = chunks.as_array().unwrap();
-    let last = chunks.iter().find(|chunk| chunk["content"].as_str().unwrap().contains("Ben lives")).unwrap();
-    assert!(!last["content"].as_str().unwrap().contains("Anna"), "the filler parts them");
+    let last = chunks
+        .iter()
+        .find(|chunk| chunk["content"].as_str().unwrap().contains("Ben lives"))
+        .unwrap();
+    assert!(
+        !last["content"].as_str().unwrap().contains("Anna"),
+        "the filler parts them"
+    );
     let gone = forget(&client, json!({"id": last["id"]})).await;
     assert_eq!((&gone["kind"], &gone["id"]), (&json!("chunk"), &last["id"]));
     assert!(!live(&client).await.contains(&ours[1].to_owned()));
     assert!(live(&client).await.contains(&ours[0].to_owned()));
-    refused(&ask(&client, json!({"id": last["id"]})).await, 409, "ConflictError", "chunk");
+    refused(
+        &ask(&client, json!({"id": last["id"]})).await,
+        409,
+        "ConflictError",
+        "chunk",
+    );
     let gone = forget(&client, json!({"id": document})).await;
-    assert_eq!((&gone["kind"], &gone["id"]), (&json!("document"), &json!(document)));
+    assert_eq!(
+        (&gone["kind"], &gone["id"]),
+        (&json!("document"), &json!(document))
+    );
     assert_eq!(live(&client).await, ["Cara lives in Graz."]);
-    refused(&ask(&client, json!({"id": document})).await, 409, "ConflictError", "document");
-    assert_eq!(client.document(&document).await["status"], "done", "the document itself stays");
-    for unknown in [format!("{document}-999"), format!("{document}-x"), format!("{document}-"), "-0".into()] {
-        refused(&ask(&client, json!({"id": unknown})).await, 404, "NotFoundError", "not found");
+    refused(
+        &ask(&client, json!({"id": document})).await,
+        409,
+        "ConflictError",
+        "document",
+    );
+    assert_eq!(
+        client.document(&document).await["status"],
+        "done",
+        "the document itself stays"
+    );
+    for unknown in [
+        format!("{document}-999"),
+        format!("{document}-x"),
+        format!("{document}-"),
+        "-0".into(),
+    ] {
+        refused(
+            &ask(&client, json!({"id": unknown})).await,
+            404,
+            "NotFoundError",
+            "not found",
+        );
     }
-    let silent =
-        client.add(json!({"content": "It begins.", "containerTag": "box", "taskType": "superrag"})).await;
+    let silent = client
+        .add(json!({"content": "It begins.", "containerTag": "box", "taskType": "superrag"}))
+        .await;
     for id in [silent.clone(), format!("{silent}-0")] {
-        refused(&ask(&client, json!({"id": id})).await, 404, "NotFoundError", "not found");
+        refused(
+            &ask(&client, json!({"id": id})).await,
+            404,
+            "NotFoundError",
+            "not found",
+        );
     }
 }
 
 #[tokio::test]
 async fn what_is_forgotten_stays_so_when_its_document_is_processed_again() {
     let client = client().await;
-    let document = client.add(json!({"content": "Anna lives in Bonn.", "containerTag": "box"})).await;
+    let document = client
+        .add(json!({"content": "Anna lives in Bonn.", "containerTag": "box"}))
+        .await;
     forget(&client, json!({"content": "Anna lives in Bonn."})).await;
-    for content in ["Anna lives in Bonn. ", "Anna lives in Bonn.\n\nBen lives in Kiel."] {
+    for content in [
+        "Anna lives in Bonn. ",
+        "Anna lives in Bonn.\n\nBen lives in Kiel.",
+    ] {
         client.update(&document, json!({"content": content})).await;
         client.settle().await;
-        assert!(!live(&client).await.contains(&"Anna lives in Bonn.".to_owned()), "{content}");
+        assert!(
+            !live(&client)
+                .await
+                .contains(&"Anna lives in Bonn.".to_owned()),
+            "{content}"
+        );
     }
     assert_eq!(live(&client).await, ["Ben lives in Kiel."]);
     talk(&client, &["Anna lives in Bonn."]).await;
-    assert!(live(&client).await.contains(&"Anna lives in Bonn.".to_owned()), "it was said anew");
+    assert!(
+        live(&client)
+            .await
+            .contains(&"Anna lives in Bonn.".to_owned()),
+        "it was said anew"
+    );
 }
 
 #[tokio::test]
 async fn a_question_forgets_what_it_finds_and_nothing_before_that() {
     let client = client().await;
-    for text in ["The ferry leaves at eight.", "The ferry is painted blue.", "Mara likes quiet rooms."] {
+    for text in [
+        "The ferry leaves at eight.",
+        "The ferry is painted blue.",
+        "Mara likes quiet rooms.",
+    ] {
         write_one(&client, text).await;
     }
     let asked = json!({"query": "When does the ferry leave?", "dryRun": true, "threshold": 0.3});
     let dry = matching(&client, asked.clone()).await;
-    assert_eq!((&dry["dryRun"], &dry["forgetBatchId"]), (&json!(true), &Value::Null));
+    assert_eq!(
+        (&dry["dryRun"], &dry["forgetBatchId"]),
+        (&json!(true), &Value::Null)
+    );
     assert_eq!(dry["count"], dry["candidates"].as_array().unwrap().len());
     assert_eq!(dry["candidates"][0]["memory"], "The ferry leaves at eight.");
     assert!(!ids(&dry["candidates"], "memory").contains(&"Mara likes quiet rooms.".to_owned()));
@@ -165,15 +279,35 @@ async fn a_question_forgets_what_it_finds_and_nothing_before_that() {
 
     let one = matching(
         &client,
-        with(asked.clone(), &json!({"dryRun": "false", "maxForget": "1", "reason": "Old."})),
+        with(
+            asked.clone(),
+            &json!({"dryRun": "false", "maxForget": "1", "reason": "Old."}),
+        ),
     )
     .await;
-    assert_eq!((&one["count"], &one["summary"]), (&json!(1), &json!("1 memory forgotten.")));
+    assert_eq!(
+        (&one["count"], &one["summary"]),
+        (&json!(1), &json!("1 memory forgotten."))
+    );
     assert!(one["forgetBatchId"].is_string());
-    assert_eq!(live(&client).await, ["Mara likes quiet rooms.", "The ferry is painted blue."]);
-    let shown = entries(&client).await.into_iter().find(|entry| entry["isForgotten"] == true).unwrap();
-    assert_eq!((&shown["id"], &shown["forgetReason"]), (&one["forgotten"][0]["id"], &json!("Old.")));
-    let none = matching(&client, json!({"query": "volcanoes of Iceland", "threshold": 0.95})).await;
+    assert_eq!(
+        live(&client).await,
+        ["Mara likes quiet rooms.", "The ferry is painted blue."]
+    );
+    let shown = entries(&client)
+        .await
+        .into_iter()
+        .find(|entry| entry["isForgotten"] == true)
+        .unwrap();
+    assert_eq!(
+        (&shown["id"], &shown["forgetReason"]),
+        (&one["forgotten"][0]["id"], &json!("Old."))
+    );
+    let none = matching(
+        &client,
+        json!({"query": "volcanoes of Iceland", "threshold": 0.95}),
+    )
+    .await;
     assert_eq!(
         (&none["count"], &none["forgetBatchId"], &none["forgotten"]),
         (&json!(0), &Value::Null, &json!([]))
@@ -184,17 +318,29 @@ async fn a_question_forgets_what_it_finds_and_nothing_before_that() {
 async fn many_are_forgotten_by_their_ids() {
     let client = client().await;
     let mut all = Vec::new();
-    let sent: Vec<Value> = (0..45).map(|n| json!({"content": format!("Fact number {n} holds.")})).collect();
+    let sent: Vec<Value> = (0..45)
+        .map(|n| json!({"content": format!("Fact number {n} holds.")}))
+        .collect();
     all.extend(ids(&write(&client, json!(sent)).await["memories"], "id"));
     let kept = write_one(&client, "This one stays.").await;
-    let corrected = correct(&client, json!({"id": kept, "newContent": "This one stays here."})).await;
+    let corrected = correct(
+        &client,
+        json!({"id": kept, "newContent": "This one stays here."}),
+    )
+    .await;
     forget(&client, json!({"id": all[0]})).await;
     let mut named = all.clone();
     named.extend(["1111111111111111111111".into(), "x".into(), all[3].clone()]);
     let dry = matching(&client, json!({"ids": named, "dryRun": true})).await;
-    assert_eq!(dry["count"], 44, "known ones that are not forgotten, each once");
+    assert_eq!(
+        dry["count"], 44,
+        "known ones that are not forgotten, each once"
+    );
     let gone = matching(&client, json!({"ids": named})).await;
-    assert_eq!((&gone["count"], &gone["forgotten"][0]["score"]), (&json!(44), &json!(1.0)));
+    assert_eq!(
+        (&gone["count"], &gone["forgotten"][0]["score"]),
+        (&json!(44), &json!(1.0))
+    );
     assert_eq!(live(&client).await, ["This one stays here."]);
     let again = json!({"containerTag": "box", "ids": all});
     refused(
@@ -204,8 +350,16 @@ async fn many_are_forgotten_by_their_ids() {
         "already forgotten",
     );
     let unknown = json!({"containerTag": "box", "ids": ["1111111111111111111111", ""]});
-    refused(&client.post("/v4/memories/forget-matching", unknown).await, 404, "NotFoundError", "Memory");
-    assert_eq!(entry(&client, corrected["id"].as_str().unwrap()).await["isForgotten"], false);
+    refused(
+        &client.post("/v4/memories/forget-matching", unknown).await,
+        404,
+        "NotFoundError",
+        "Memory",
+    );
+    assert_eq!(
+        entry(&client, corrected["id"].as_str().unwrap()).await["isForgotten"],
+        false
+    );
 }
 
 #[tokio::test]
@@ -216,13 +370,22 @@ async fn wrong_requests_are_refused_and_the_place_named() {
     for (body, named) in [
         (json!({"id": "x"}), "containerTag"),
         (json!({"containerTag": "box"}), "id"),
-        (json!({"containerTag": "box", "id": "x", "content": "y"}), "not both"),
+        (
+            json!({"containerTag": "box", "id": "x", "content": "y"}),
+            "not both",
+        ),
         (json!({"containerTag": "box", "id": ""}), "id"),
         (json!({"containerTag": "box", "content": " "}), "content"),
         (json!({"containerTag": "box", "id": 7}), "id"),
-        (json!({"containerTag": "box", "id": "x", "reason": "x".repeat(1001)}), "reason"),
+        (
+            json!({"containerTag": "box", "id": "x", "reason": "x".repeat(1001)}),
+            "reason",
+        ),
     ] {
-        let answer = client.app.call("DELETE", "/v4/memories", &client.key, &body).await;
+        let answer = client
+            .app
+            .call("DELETE", "/v4/memories", &client.key, &body)
+            .await;
         faults.note(&body.to_string(), &answer, 400, "ValidationError", named);
     }
     let query = |more: Value| with(json!({"containerTag": "box", "query": "mill"}), &more);
@@ -240,19 +403,44 @@ async fn wrong_requests_are_refused_and_the_place_named() {
         (json!({"containerTag": "box", "ids": []}), "ids"),
         (json!({"containerTag": "box", "ids": vec!["x"; 501]}), "ids"),
     ] {
-        let answer = client.post("/v4/memories/forget-matching", body.clone()).await;
+        let answer = client
+            .post("/v4/memories/forget-matching", body.clone())
+            .await;
         faults.note(&body.to_string(), &answer, 400, "ValidationError", named);
     }
     faults.assert_none();
-    for id in ["1111111111111111111111", "x", "../../etc", "1111111111111111111111-0", "é-0"] {
-        refused(&ask(&client, json!({"id": id})).await, 404, "NotFoundError", "not found");
+    for id in [
+        "1111111111111111111111",
+        "x",
+        "../../etc",
+        "1111111111111111111111-0",
+        "é-0",
+    ] {
+        refused(
+            &ask(&client, json!({"id": id})).await,
+            404,
+            "NotFoundError",
+            "not found",
+        );
     }
-    refused(&ask(&client, json!({"content": "Never written."})).await, 404, "NotFoundError", "Memory");
+    refused(
+        &ask(&client, json!({"content": "Never written."})).await,
+        404,
+        "NotFoundError",
+        "Memory",
+    );
     for path in ["/v4/memories", "/v4/memories/forget-matching"] {
         let body = json!({"containerTag": "nowhere", "id": "x", "query": "mill"});
-        let body =
-            if path == "/v4/memories" { body } else { json!({"containerTag": "nowhere", "query": "mill"}) };
-        let method = if path == "/v4/memories" { "DELETE" } else { "POST" };
+        let body = if path == "/v4/memories" {
+            body
+        } else {
+            json!({"containerTag": "nowhere", "query": "mill"})
+        };
+        let method = if path == "/v4/memories" {
+            "DELETE"
+        } else {
+            "POST"
+        };
         let answer = client.app.call(method, path, &client.key, &body).await;
         refused(&answer, 404, "NotFoundError", "Container tag");
     }

@@ -14,12 +14,36 @@ use crate::shape::refused;
 /// Every request that names a memory, a document or a container, with what it may answer to a stranger.
 fn naming(tag: &str, id: &str) -> Vec<(&'static str, String, Value)> {
     vec![
-        ("PATCH", "/v4/memories".into(), json!({"containerTag": tag, "id": id, "newContent": "Changed."})),
-        ("DELETE", "/v4/memories".into(), json!({"containerTag": tag, "id": id})),
-        ("DELETE", "/v4/memories".into(), json!({"containerTag": tag, "id": format!("{id}-0")})),
-        ("DELETE", "/v4/memories".into(), json!({"containerTag": tag, "content": "I live in Berlin."})),
-        ("POST", "/v4/memories/forget-matching".into(), json!({"containerTag": tag, "ids": [id]})),
-        ("POST", format!("/v3/container-tags/{tag}/inferred/{id}/review"), json!({"action": "decline"})),
+        (
+            "PATCH",
+            "/v4/memories".into(),
+            json!({"containerTag": tag, "id": id, "newContent": "Changed."}),
+        ),
+        (
+            "DELETE",
+            "/v4/memories".into(),
+            json!({"containerTag": tag, "id": id}),
+        ),
+        (
+            "DELETE",
+            "/v4/memories".into(),
+            json!({"containerTag": tag, "id": format!("{id}-0")}),
+        ),
+        (
+            "DELETE",
+            "/v4/memories".into(),
+            json!({"containerTag": tag, "content": "I live in Berlin."}),
+        ),
+        (
+            "POST",
+            "/v4/memories/forget-matching".into(),
+            json!({"containerTag": tag, "ids": [id]}),
+        ),
+        (
+            "POST",
+            format!("/v3/container-tags/{tag}/inferred/{id}/review"),
+            json!({"action": "decline"}),
+        ),
     ]
 }
 
@@ -30,7 +54,9 @@ async fn ids_of_other_organizations_and_containers_are_unknown() {
     let theirs = Client::of(TestApp::start(&world, 1).await.expect("an app"), "theirs").await;
     for client in [&ours, &theirs] {
         begin(client).await;
-        client.add(json!({"content": "It begins.", "containerTag": "den", "taskType": "superrag"})).await;
+        client
+            .add(json!({"content": "It begins.", "containerTag": "den", "taskType": "superrag"}))
+            .await;
     }
     let written = write(&theirs, json!([{"content": "I live in Berlin."}])).await;
     let memory = written["memories"][0]["id"].as_str().unwrap();
@@ -44,8 +70,13 @@ async fn ids_of_other_organizations_and_containers_are_unknown() {
     }
     for (client, tag) in [(&ours, "box"), (&ours, "den"), (&theirs, "den")] {
         let body = json!({"containerTag": tag, "query": "Where do I live?", "threshold": 0});
-        assert_eq!(client.post("/v4/memories/forget-matching", body).await.body["count"], 0);
-        let listed = client.post("/v4/memories/list", json!({"containerTags": [tag]})).await;
+        assert_eq!(
+            client.post("/v4/memories/forget-matching", body).await.body["count"],
+            0
+        );
+        let listed = client
+            .post("/v4/memories/list", json!({"containerTags": [tag]}))
+            .await;
         assert_eq!(listed.body["pagination"]["totalItems"], 0);
     }
     assert_eq!(live(&theirs).await, ["I live in Berlin."]);
@@ -57,7 +88,10 @@ async fn ids_of_other_organizations_and_containers_are_unknown() {
 async fn a_key_does_what_it_may_where_it_reaches() {
     let client = client().await;
     let id = write_one(&client, "I live in Berlin.").await;
-    let elsewhere = client.app.key_with("acme", Permission::Write, Some(&["den"])).await;
+    let elsewhere = client
+        .app
+        .key_with("acme", Permission::Write, Some(&["den"]))
+        .await;
     let reader = client.app.key_with("acme", Permission::Read, None).await;
     let mut requests = naming("box", &id);
     requests.push((
@@ -67,20 +101,45 @@ async fn a_key_does_what_it_may_where_it_reaches() {
     ));
     for (method, path, body) in requests {
         for key in [&elsewhere, &reader] {
-            refused(&client.app.call(method, &path, key, &body).await, 403, "PermissionError", "key");
+            refused(
+                &client.app.call(method, &path, key, &body).await,
+                403,
+                "PermissionError",
+                "key",
+            );
         }
-        refused(&client.app.call(method, &path, "wrong", &body).await, 401, "AuthenticationError", "");
+        refused(
+            &client.app.call(method, &path, "wrong", &body).await,
+            401,
+            "AuthenticationError",
+            "",
+        );
     }
     let list = json!({"containerTags": ["box"]});
-    refused(&client.app.post("/v4/memories/list", &elsewhere, &list).await, 403, "PermissionError", "box");
     refused(
-        &client.app.get("/v3/container-tags/box/inferred", &elsewhere).await,
+        &client
+            .app
+            .post("/v4/memories/list", &elsewhere, &list)
+            .await,
+        403,
+        "PermissionError",
+        "box",
+    );
+    refused(
+        &client
+            .app
+            .get("/v3/container-tags/box/inferred", &elsewhere)
+            .await,
         403,
         "PermissionError",
         "box",
     );
     assert_eq!(
-        client.app.post("/v4/memories/list", &reader, &list).await.body["pagination"]["totalItems"],
+        client
+            .app
+            .post("/v4/memories/list", &reader, &list)
+            .await
+            .body["pagination"]["totalItems"],
         1
     );
     assert_eq!(live(&client).await, ["I live in Berlin."]);
@@ -89,19 +148,41 @@ async fn a_key_does_what_it_may_where_it_reaches() {
 #[tokio::test]
 async fn a_deleted_document_takes_what_only_it_supported() {
     let client = client().await;
-    let one = client.add(json!({"content": "Anna lives in Bonn.", "containerTag": "box"})).await;
+    let one = client
+        .add(json!({"content": "Anna lives in Bonn.", "containerTag": "box"}))
+        .await;
     let both = "Anna lives in Bonn.\n\nBen lives in Kiel.";
-    let two = client.add(json!({"content": both, "containerTag": "box"})).await;
-    assert_eq!(live(&client).await, ["Anna lives in Bonn.", "Ben lives in Kiel."]);
-    assert_eq!(client.delete(&format!("/v3/documents/{two}")).await.status, 204);
+    let two = client
+        .add(json!({"content": both, "containerTag": "box"}))
+        .await;
+    assert_eq!(
+        live(&client).await,
+        ["Anna lives in Bonn.", "Ben lives in Kiel."]
+    );
+    assert_eq!(
+        client.delete(&format!("/v3/documents/{two}")).await.status,
+        204
+    );
     assert_eq!(live(&client).await, ["Anna lives in Bonn."]);
     assert_eq!(entries(&client).await[0]["documentIds"], json!([one]));
-    let written =
-        write(&client, json!([{"content": "Cara lives in Graz."}, {"content": "Anna lives in Bonn."}])).await;
-    assert_eq!(live(&client).await, ["Anna lives in Bonn.", "Cara lives in Graz."]);
+    let written = write(
+        &client,
+        json!([{"content": "Cara lives in Graz."}, {"content": "Anna lives in Bonn."}]),
+    )
+    .await;
+    assert_eq!(
+        live(&client).await,
+        ["Anna lives in Bonn.", "Cara lives in Graz."]
+    );
     let source = written["documentId"].as_str().unwrap();
     for document in [one.as_str(), source] {
-        assert_eq!(client.delete(&format!("/v3/documents/{document}")).await.status, 204);
+        assert_eq!(
+            client
+                .delete(&format!("/v3/documents/{document}"))
+                .await
+                .status,
+            204
+        );
     }
     assert!(entries(&client).await.is_empty());
 }
@@ -109,8 +190,17 @@ async fn a_deleted_document_takes_what_only_it_supported() {
 async fn generation(client: &Client) -> u64 {
     let ctx = &client.app.system.ctx;
     let tag = ContainerTag::parse("box").expect("a tag");
-    let container = ctx.containers.get(&client.tenant, &tag).await.expect("an answer").expect("a container");
-    ctx.index.head(&client.tenant, container.primary()).await.expect("a head").generation
+    let container = ctx
+        .containers
+        .get(&client.tenant, &tag)
+        .await
+        .expect("an answer")
+        .expect("a container");
+    ctx.index
+        .head(&client.tenant, container.primary())
+        .await
+        .expect("a head")
+        .generation
 }
 
 /// What the listing and the documents show, without what `now` decides.
@@ -120,13 +210,25 @@ async fn shown(client: &Client) -> (Vec<Value>, Vec<Value>, Value) {
         assert!(DocumentId::parse(&id).is_some());
         documents.push(client.document(&id).await["memories"].clone());
     }
-    (entries(client).await, documents, client.get("/v3/container-tags/box/inferred").await.body)
+    (
+        entries(client).await,
+        documents,
+        client.get("/v3/container-tags/box/inferred").await.body,
+    )
 }
 
 #[tokio::test]
 async fn compaction_changes_nothing_that_is_shown() {
     let client = client().await;
-    talk(&client, &["My sister is Anna.", "Anna lives in Bonn.", "I prefer tea over coffee."]).await;
+    talk(
+        &client,
+        &[
+            "My sister is Anna.",
+            "Anna lives in Bonn.",
+            "I prefer tea over coffee.",
+        ],
+    )
+    .await;
     let begun = generation(&client).await;
     let mut rounds = 0;
     while generation(&client).await < begun + 2 {
@@ -136,20 +238,35 @@ async fn compaction_changes_nothing_that_is_shown() {
         match rounds % 3 {
             0 => drop(forget(&client, json!({"id": id})).await),
             1 => drop(
-                correct(&client, json!({"id": id, "newContent": format!("Shelf {rounds} is empty.")})).await,
+                correct(
+                    &client,
+                    json!({"id": id, "newContent": format!("Shelf {rounds} is empty.")}),
+                )
+                .await,
             ),
             _ => {}
         }
         if rounds % 10 == 0 {
-            client.delete(&format!("/v3/documents/{}", client.listed(json!({})).await[0])).await;
+            client
+                .delete(&format!(
+                    "/v3/documents/{}",
+                    client.listed(json!({})).await[0]
+                ))
+                .await;
         }
         client.settle().await;
     }
     let warm = shown(&client).await;
     client.app.world.clock.advance_seconds(120);
     client.settle().await;
-    let cold = TestApp::start(&client.app.world, 0).await.expect("a second process");
-    let cold = Client { app: cold, key: client.key.clone(), tenant: client.tenant.clone() };
+    let cold = TestApp::start(&client.app.world, 0)
+        .await
+        .expect("a second process");
+    let cold = Client {
+        app: cold,
+        key: client.key.clone(),
+        tenant: client.tenant.clone(),
+    };
     assert_eq!(shown(&cold).await, warm);
     assert!(warm.0.iter().any(|entry| entry["isForgotten"] == true));
     assert!(warm.0.iter().any(|entry| entry["version"] == 2));

@@ -12,29 +12,62 @@ pub(crate) async fn correct(client: &Client, more: Value) -> Value {
         "id": "id", "memory": "string", "version": "int", "parentMemoryId": "id|null", "rootMemoryId": "id",
         "createdAt": "time", "forgetAfter": "time|null", "forgetReason": "string|null", "metadata": "object|null",
     });
-    ok(client.patch("/v4/memories", with(json!({"containerTag": "box"}), &more)).await, &shape)
+    ok(
+        client
+            .patch("/v4/memories", with(json!({"containerTag": "box"}), &more))
+            .await,
+        &shape,
+    )
 }
 
 #[tokio::test]
 async fn a_correction_is_the_next_version_and_the_old_one_its_history() {
     let client = client().await;
     let first = write_one(&client, "The ferry leaves at eight.").await;
-    let second = correct(&client, json!({"id": first, "newContent": " The ferry leaves at nine. "})).await;
-    assert_eq!((&second["memory"], &second["version"]), (&json!("The ferry leaves at nine."), &json!(2)));
-    assert_eq!((&second["parentMemoryId"], &second["rootMemoryId"]), (&json!(first), &json!(first)));
+    let second = correct(
+        &client,
+        json!({"id": first, "newContent": " The ferry leaves at nine. "}),
+    )
+    .await;
+    assert_eq!(
+        (&second["memory"], &second["version"]),
+        (&json!("The ferry leaves at nine."), &json!(2))
+    );
+    assert_eq!(
+        (&second["parentMemoryId"], &second["rootMemoryId"]),
+        (&json!(first), &json!(first))
+    );
     let by_content =
         json!({"content": "The ferry leaves at nine.", "newContent": "The ferry leaves at ten."});
     let third = correct(&client, by_content).await;
     assert_eq!(
-        (&third["version"], &third["parentMemoryId"], &third["rootMemoryId"]),
+        (
+            &third["version"],
+            &third["parentMemoryId"],
+            &third["rootMemoryId"]
+        ),
         (&json!(3), &second["id"], &json!(first))
     );
     let shown = entry(&client, third["id"].as_str().unwrap()).await;
-    let history: Vec<(&Value, &Value)> =
-        shown["history"].as_array().unwrap().iter().map(|old| (&old["id"], &old["isLatest"])).collect();
-    assert_eq!(history, [(&second["id"], &json!(false)), (&json!(first), &json!(false))], "newest first");
+    let history: Vec<(&Value, &Value)> = shown["history"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|old| (&old["id"], &old["isLatest"]))
+        .collect();
+    assert_eq!(
+        history,
+        [
+            (&second["id"], &json!(false)),
+            (&json!(first), &json!(false))
+        ],
+        "newest first"
+    );
     assert_eq!(entries(&client).await.len(), 1);
-    assert_eq!(searched(&client, "When does the ferry leave?").await, ["The ferry leaves at ten."]);
+    assert_eq!(
+        searched(&client, "When does the ferry leave?").await,
+        ["The ferry leaves at ten."]
+    );
 }
 
 #[tokio::test]
@@ -45,21 +78,38 @@ async fn what_is_not_named_is_taken_over() {
         "forgetReason": "The summer is over.", "temporalContext": {"eventDate": ["2026-07-01"]},
     }]);
     let old = write(&client, sent).await["memories"][0]["id"].clone();
-    let kept = correct(&client, json!({"id": old, "newContent": "It leaves at nine."})).await;
+    let kept = correct(
+        &client,
+        json!({"id": old, "newContent": "It leaves at nine."}),
+    )
+    .await;
     assert_eq!(
         (&kept["metadata"], &kept["forgetAfter"]),
         (&json!({"a": 1}), &json!("2027-01-01T00:00:00.000Z"))
     );
     assert_eq!(kept["forgetReason"], "The summer is over.");
     let shown = entry(&client, kept["id"].as_str().unwrap()).await;
-    assert_eq!(shown["temporalContext"]["eventDate"], json!(["2026-07-01T00:00:00.000Z"]));
-    assert_eq!((&shown["isStatic"], &shown["trust"]), (&json!(true), &json!("client")));
+    assert_eq!(
+        shown["temporalContext"]["eventDate"],
+        json!(["2026-07-01T00:00:00.000Z"])
+    );
+    assert_eq!(
+        (&shown["isStatic"], &shown["trust"]),
+        (&json!(true), &json!("client"))
+    );
     let cleared = json!({
         "id": kept["id"], "newContent": "It leaves at ten.", "metadata": null, "forgetAfter": null, "forgetReason": null,
         "temporalContext": null,
     });
     let cleared = correct(&client, cleared).await;
-    assert_eq!([&cleared["metadata"], &cleared["forgetAfter"], &cleared["forgetReason"]], [&Value::Null; 3]);
+    assert_eq!(
+        [
+            &cleared["metadata"],
+            &cleared["forgetAfter"],
+            &cleared["forgetReason"]
+        ],
+        [&Value::Null; 3]
+    );
     let set = json!({"id": cleared["id"], "newContent": "It leaves.", "metadata": {"b": 2}, "forgetAfter": "2028-02-03"});
     let set = correct(&client, set).await;
     assert_eq!(
@@ -71,25 +121,42 @@ async fn what_is_not_named_is_taken_over() {
 #[tokio::test]
 async fn a_correction_stays_when_its_document_is_processed_again_and_when_it_is_deleted() {
     let client = client().await;
-    let document = client.add(json!({"content": "Anna lives in Bonn.", "containerTag": "box"})).await;
+    let document = client
+        .add(json!({"content": "Anna lives in Bonn.", "containerTag": "box"}))
+        .await;
     assert_eq!(live(&client).await, ["Anna lives in Bonn."]);
-    correct(&client, json!({"content": "Anna lives in Bonn.", "newContent": "Anna lives in Kiel."})).await;
-    for content in ["Anna lives in Bonn. ", "Anna lives in Bonn.\n\nAnna's employer is Rheinwerft."] {
+    correct(
+        &client,
+        json!({"content": "Anna lives in Bonn.", "newContent": "Anna lives in Kiel."}),
+    )
+    .await;
+    for content in [
+        "Anna lives in Bonn. ",
+        "Anna lives in Bonn.\n\nAnna's employer is Rheinwerft.",
+    ] {
         client.update(&document, json!({"content": content})).await;
         client.settle().await;
         let live = live(&client).await;
         assert!(live.contains(&"Anna lives in Kiel.".to_owned()), "{live:?}");
-        assert!(!live.contains(&"Anna lives in Bonn.".to_owned()), "{live:?}");
+        assert!(
+            !live.contains(&"Anna lives in Bonn.".to_owned()),
+            "{live:?}"
+        );
     }
-    assert_eq!(client.delete(&format!("/v3/documents/{document}")).await.status, 204);
+    assert_eq!(
+        client
+            .delete(&format!("/v3/documents/{document}"))
+            .await
+            .status,
+        204
+    );
     assert_eq!(live(&client).await, ["Anna lives in Kiel."]);
 }
 
 #[tokio::test]
 async fn a_correction_counts_as_said_after_what_it_corrects() {
     let client = client().await;
-    let dated =
-        |date: &str| json!([{"content": "I live in Bonn.", "temporalContext": {"documentDate": date}}]);
+    let dated = |date: &str| json!([{"content": "I live in Bonn.", "temporalContext": {"documentDate": date}}]);
     write(&client, dated("2031-01-01")).await;
     write(&client, dated("2032-01-01")).await;
     let early = json!({
@@ -98,7 +165,11 @@ async fn a_correction_counts_as_said_after_what_it_corrects() {
     correct(&client, early).await;
     assert_eq!(live(&client).await, ["I live in Kiel."]);
     let new = write_one(&client, "I live in Rome.").await;
-    assert_eq!(live(&client).await, ["I live in Kiel."], "what was said earlier than 2032 is history: {new}");
+    assert_eq!(
+        live(&client).await,
+        ["I live in Kiel."],
+        "what was said earlier than 2032 is history: {new}"
+    );
 }
 
 #[tokio::test]
@@ -110,7 +181,9 @@ async fn the_same_correction_again_is_a_retry() {
     client.app.world.clock.advance_seconds(60);
     assert_eq!(correct(&client, body.clone()).await, first);
     client.app.world.clock.advance_seconds(120);
-    let late = client.patch("/v4/memories", with(body, &json!({"containerTag": "box"}))).await;
+    let late = client
+        .patch("/v4/memories", with(body, &json!({"containerTag": "box"})))
+        .await;
     refused(&late, 409, "ConflictError", "newer version");
     assert_eq!(entries(&client).await[0]["version"], 2);
 }
@@ -119,13 +192,25 @@ async fn the_same_correction_again_is_a_retry() {
 async fn only_the_latest_version_that_is_not_forgotten_can_be_corrected() {
     let client = client().await;
     let old = write_one(&client, "The ferry leaves at eight.").await;
-    let new = correct(&client, json!({"id": old, "newContent": "The ferry leaves at nine."})).await;
+    let new = correct(
+        &client,
+        json!({"id": old, "newContent": "The ferry leaves at nine."}),
+    )
+    .await;
     let document = talk(&client, &["I live in Bonn."]).await;
     let send = |more: Value| {
-        let body = with(json!({"containerTag": "box", "newContent": "Other words."}), &more);
+        let body = with(
+            json!({"containerTag": "box", "newContent": "Other words."}),
+            &more,
+        );
         client.patch("/v4/memories", body)
     };
-    refused(&send(json!({"id": old})).await, 409, "ConflictError", "newer version");
+    refused(
+        &send(json!({"id": old})).await,
+        409,
+        "ConflictError",
+        "newer version",
+    );
     for unknown in [
         json!({"id": "1111111111111111111111"}),
         json!({"id": "x"}),
@@ -136,16 +221,35 @@ async fn only_the_latest_version_that_is_not_forgotten_can_be_corrected() {
         refused(&send(unknown).await, 404, "NotFoundError", "Memory");
     }
     let gone = json!({"containerTag": "box", "id": new["id"]}).to_string();
-    assert_eq!(client.raw("DELETE", "/v4/memories", "application/json", gone).await.status, 200);
-    for named in [json!({"id": new["id"]}), json!({"content": "The ferry leaves at nine."})] {
+    assert_eq!(
+        client
+            .raw("DELETE", "/v4/memories", "application/json", gone)
+            .await
+            .status,
+        200
+    );
+    for named in [
+        json!({"id": new["id"]}),
+        json!({"content": "The ferry leaves at nine."}),
+    ] {
         refused(&send(named).await, 409, "ConflictError", "forgotten");
     }
     let short = json!([{"content": "The shop is shut.", "forgetAfter": "2026-01-02"}]);
     let short = write(&client, short).await["memories"][0]["id"].clone();
     client.app.world.clock.advance_seconds(2 * 86_400);
-    refused(&send(json!({"id": short})).await, 409, "ConflictError", "forgotten");
+    refused(
+        &send(json!({"id": short})).await,
+        409,
+        "ConflictError",
+        "forgotten",
+    );
     let nowhere = json!({"containerTag": "nowhere", "id": new["id"], "newContent": "Words."});
-    refused(&client.patch("/v4/memories", nowhere).await, 404, "NotFoundError", "Container tag");
+    refused(
+        &client.patch("/v4/memories", nowhere).await,
+        404,
+        "NotFoundError",
+        "Container tag",
+    );
 }
 
 #[tokio::test]
@@ -153,11 +257,19 @@ async fn wrong_requests_are_refused_and_the_place_named() {
     let client = client().await;
     let id = write_one(&client, "The ferry leaves at eight.").await;
     let mut faults = Faults::default();
-    let new = |more: Value| with(json!({"containerTag": "box", "id": id, "newContent": "Words."}), &more);
+    let new = |more: Value| {
+        with(
+            json!({"containerTag": "box", "id": id, "newContent": "Words."}),
+            &more,
+        )
+    };
     for (body, named) in [
         (json!({"id": id, "newContent": "Words."}), "containerTag"),
         (json!({"containerTag": "box", "newContent": "Words."}), "id"),
-        (new(json!({"content": "The ferry leaves at eight."})), "not both"),
+        (
+            new(json!({"content": "The ferry leaves at eight."})),
+            "not both",
+        ),
         (new(json!({"id": ""})), "id"),
         (new(json!({"id": null, "content": " "})), "content"),
         (json!({"containerTag": "box", "id": id}), "newContent"),
@@ -167,9 +279,18 @@ async fn wrong_requests_are_refused_and_the_place_named() {
         (new(json!({"metadata": {"bad key": 1}})), "metadata"),
         (new(json!({"forgetAfter": "2020-01-01"})), "in the past"),
         (new(json!({"forgetAfter": "soon"})), "forgetAfter"),
-        (new(json!({"forgetReason": "x".repeat(1001)})), "forgetReason"),
-        (new(json!({"temporalContext": {"documentDate": "soon"}})), "documentDate"),
-        (new(json!({"temporalContext": {"eventDate": ["soon"]}})), "eventDate"),
+        (
+            new(json!({"forgetReason": "x".repeat(1001)})),
+            "forgetReason",
+        ),
+        (
+            new(json!({"temporalContext": {"documentDate": "soon"}})),
+            "documentDate",
+        ),
+        (
+            new(json!({"temporalContext": {"eventDate": ["soon"]}})),
+            "eventDate",
+        ),
     ] {
         let answer = client.patch("/v4/memories", body.clone()).await;
         faults.note(&body.to_string(), &answer, 400, "ValidationError", named);

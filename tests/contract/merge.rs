@@ -14,13 +14,21 @@ use crate::shape::{assert_shape, ok, refused};
 pub(crate) const MERGE: &str = "/v3/container-tags/merge";
 
 pub(crate) async fn begin(client: &Client, tags: &[&str], target: &str) -> String {
-    let answer = client.post(MERGE, json!({"containerTags": tags, "targetContainerTag": target})).await;
+    let answer = client
+        .post(
+            MERGE,
+            json!({"containerTags": tags, "targetContainerTag": target}),
+        )
+        .await;
     assert_eq!(answer.status, 202, "{}", answer.body);
     let shape = json!({
         "success": "bool", "status": "string", "mergeId": "id", "targetTag": "string", "sourceTags": ["string"],
     });
     assert_shape(&answer.body, &shape);
-    assert_eq!((&answer.body["status"], &answer.body["targetTag"]), (&json!("queued"), &json!(target)));
+    assert_eq!(
+        (&answer.body["status"], &answer.body["targetTag"]),
+        (&json!("queued"), &json!(target))
+    );
     answer.body["mergeId"].as_str().expect("an id").to_owned()
 }
 
@@ -41,7 +49,9 @@ pub(crate) async fn status(client: &Client, id: &str) -> Value {
 }
 
 pub(crate) async fn add(client: &Client, tag: &str, custom_id: &str, content: &str) -> String {
-    client.add(json!({"content": content, "containerTag": tag, "customId": custom_id})).await
+    client
+        .add(json!({"content": content, "containerTag": tag, "customId": custom_id}))
+        .await
 }
 
 /// The ids that a listing shows, each as often as it does.
@@ -53,8 +63,13 @@ pub(crate) async fn listed(client: &Client, tags: &[&str]) -> Vec<String> {
 
 /// Every document is seen once, whoever is asked.
 async fn each_once(client: &Client, source: &[String], all: &[String], began: bool) {
-    let sorted =
-        |ids: &[String]| ids.iter().cloned().collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>();
+    let sorted = |ids: &[String]| {
+        ids.iter()
+            .cloned()
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .collect::<Vec<_>>()
+    };
     let (source, all) = (sorted(source), sorted(all));
     let of_source = listed(client, &["from"]).await;
     assert!(of_source == source || of_source.is_empty(), "{of_source:?}");
@@ -64,12 +79,22 @@ async fn each_once(client: &Client, source: &[String], all: &[String], began: bo
         assert_eq!(listed(client, &["to"]).await, all);
         // As long as a source is there, nobody may delete what it reads.
         let parts = by_tag(client, "mergeStatus").await;
-        assert!(!parts.contains_key("from") || parts["to"] == "target", "{parts:?}");
+        assert!(
+            !parts.contains_key("from") || parts["to"] == "target",
+            "{parts:?}"
+        );
     }
-    for body in [json!({"q": "heron"}), json!({"q": "heron", "containerTags": ["from", "to"]})] {
+    for body in [
+        json!({"q": "heron"}),
+        json!({"q": "heron", "containerTags": ["from", "to"]}),
+    ] {
         let texts = client.found_with(body).await;
         let once: BTreeSet<&String> = texts.iter().collect();
-        assert_eq!((texts.len(), once.len()), (all.len(), all.len()), "{texts:?}");
+        assert_eq!(
+            (texts.len(), once.len()),
+            (all.len(), all.len()),
+            "{texts:?}"
+        );
     }
 }
 
@@ -78,7 +103,15 @@ async fn at_every_moment_each_document_is_seen_exactly_once() {
     let client = Client::new().await;
     let mut source = Vec::new();
     for name in ["a", "b"] {
-        source.push(add(&client, "from", name, &format!("The heron of {name} waits in the reeds.")).await);
+        source.push(
+            add(
+                &client,
+                "from",
+                name,
+                &format!("The heron of {name} waits in the reeds."),
+            )
+            .await,
+        );
     }
     let mut all = source.clone();
     all.push(add(&client, "to", "c", "The heron of c waits in the reeds.").await);
@@ -108,7 +141,10 @@ async fn at_every_moment_each_document_is_seen_exactly_once() {
             }
             at = slow.faults.calls() + 1;
         }
-        let now = status(&client, &id).await["status"].as_str().expect("a status").to_owned();
+        let now = status(&client, &id).await["status"]
+            .as_str()
+            .expect("a status")
+            .to_owned();
         if seen.last() != Some(&now) {
             seen.push(now);
         }
@@ -116,18 +152,38 @@ async fn at_every_moment_each_document_is_seen_exactly_once() {
         assert!(reads < 2_000, "{seen:?}");
     }
     assert!(reads > 20, "{reads}");
-    let order =
-        ["queued", "waiting_for_ingest", "copying_vectors", "db_committing", "cleanup_pending", "completed"];
-    let places: Vec<_> = seen.iter().map(|status| order.iter().position(|known| known == status)).collect();
-    assert!(places.is_sorted() && places.iter().all(Option::is_some), "{seen:?}");
+    let order = [
+        "queued",
+        "waiting_for_ingest",
+        "copying_vectors",
+        "db_committing",
+        "cleanup_pending",
+        "completed",
+    ];
+    let places: Vec<_> = seen
+        .iter()
+        .map(|status| order.iter().position(|known| known == status))
+        .collect();
+    assert!(
+        places.is_sorted() && places.iter().all(Option::is_some),
+        "{seen:?}"
+    );
     assert_eq!(listed(&client, &["from"]).await, Vec::<String>::new());
     assert_eq!(ids(&json!(list(&client).await), "containerTag"), ["to"]);
     assert_eq!(by_tag(&client, "documentCount").await["to"], 3);
     for (document, name) in source.iter().zip(["a", "b"]) {
-        assert_eq!(client.document(document).await["containerTags"], json!(["to"]));
+        assert_eq!(
+            client.document(document).await["containerTags"],
+            json!(["to"])
+        );
         assert_eq!(client.document(name).await["id"], json!(document));
     }
-    refused(&client.get("/v3/container-tags/from").await, 404, "NotFoundError", "");
+    refused(
+        &client.get("/v3/container-tags/from").await,
+        404,
+        "NotFoundError",
+        "",
+    );
 }
 
 #[tokio::test]
@@ -148,16 +204,22 @@ async fn of_equal_custom_ids_the_newest_content_stays() {
             }],
         }),
     );
-    let found =
-        json!([{"containerTag": "from", "documents": 3, "equalCustomIds": 2, "superseded": 1, "kept": 2}]);
+    let found = json!([{"containerTag": "from", "documents": 3, "equalCustomIds": 2, "superseded": 1, "kept": 2}]);
     assert_eq!(preview["sources"], found);
     assert_eq!(by_tag(&client, "mergeStatus").await["from"], Value::Null);
     let id = begin(&client, &["from", "to"], "to").await;
     // Already now it is the one that stays.
-    assert_eq!(client.document("same?containerTag=to").await["id"], json!(newest));
+    assert_eq!(
+        client.document("same?containerTag=to").await["id"],
+        json!(newest)
+    );
     client.settle().await;
     let ended = status(&client, &id).await;
-    assert_eq!((&ended["status"], &ended["progress"]), (&json!("completed"), &Value::Null), "{ended}");
+    assert_eq!(
+        (&ended["status"], &ended["progress"]),
+        (&json!("completed"), &Value::Null),
+        "{ended}"
+    );
     let mut left = vec![alone.clone(), newest.clone(), other_newest.clone()];
     left.sort();
     assert_eq!(listed(&client, &["to"]).await, left);
@@ -165,37 +227,71 @@ async fn of_equal_custom_ids_the_newest_content_stays() {
     for (loser, winner) in [(&older, &newest), (&other_older, &other_newest)] {
         let kept = client.document_or_failure(loser).await;
         assert_eq!(kept["supersededBy"], json!(winner), "{kept}");
-        let change = client.patch(&format!("/v3/documents/{loser}"), json!({"metadata": {"a": 1}})).await;
+        let change = client
+            .patch(
+                &format!("/v3/documents/{loser}"),
+                json!({"metadata": {"a": 1}}),
+            )
+            .await;
         refused(&change, 409, "ConflictError", "superseded");
     }
     for (gone, there) in [("OLD-1", "NEW-3"), ("OLD-5", "NEW-6")] {
-        assert!(!client.finds(gone).await && client.finds(there).await, "{gone}");
+        assert!(
+            !client.finds(gone).await && client.finds(there).await,
+            "{gone}"
+        );
     }
-    for (name, winner) in [("same", &newest), ("late", &other_newest), ("alone", &alone)] {
-        let body =
-            json!({"content": format!("The owl of {name} sees."), "containerTag": "to", "customId": name});
+    for (name, winner) in [
+        ("same", &newest),
+        ("late", &other_newest),
+        ("alone", &alone),
+    ] {
+        let body = json!({"content": format!("The owl of {name} sees."), "containerTag": "to", "customId": name});
         assert_eq!(client.add(body).await, *winner);
     }
     assert_eq!(listed(&client, &["to"]).await, left);
-    let cold = Client::of(TestApp::start(&client.app.world, 1).await.expect("an app"), "acme").await;
+    let cold = Client::of(
+        TestApp::start(&client.app.world, 1).await.expect("an app"),
+        "acme",
+    )
+    .await;
     assert_eq!(listed(&cold, &["to"]).await, left);
     assert!(!cold.finds("OLD-1").await);
     // Everything by tag is everything.
     let body = json!({"containerTags": ["to"]});
-    let bulk = client.app.call("DELETE", "/v3/documents/bulk", &client.key, &body).await;
+    let bulk = client
+        .app
+        .call("DELETE", "/v3/documents/bulk", &client.key, &body)
+        .await;
     assert_eq!(bulk.body["deletedCount"], 5, "{}", bulk.body);
-    assert_eq!(client.get(&format!("/v3/documents/{older}")).await.status, 404);
+    assert_eq!(
+        client.get(&format!("/v3/documents/{older}")).await.status,
+        404
+    );
 }
 
 #[tokio::test]
 async fn memories_of_the_target_are_those_of_all() {
     let client = Client::new().await;
     let tell = async |tag: &str, name: &str, text: &str, date: &str| {
-        let body = json!({"content": text, "containerTag": tag, "customId": name, "documentDate": date});
+        let body =
+            json!({"content": text, "containerTag": tag, "customId": name, "documentDate": date});
         client.add(body).await;
     };
-    tell("from", "a", "I live in Bonn. I prefer tea over coffee.", "2025-01-01").await;
-    tell("to", "b", "I live in Berlin. I prefer tea over coffee.", "2025-02-01").await;
+    tell(
+        "from",
+        "a",
+        "I live in Bonn. I prefer tea over coffee.",
+        "2025-01-01",
+    )
+    .await;
+    tell(
+        "to",
+        "b",
+        "I live in Berlin. I prefer tea over coffee.",
+        "2025-02-01",
+    )
+    .await;
     begin(&client, &["from"], "to").await;
     for settled in [false, true] {
         if settled {
@@ -204,16 +300,37 @@ async fn memories_of_the_target_are_those_of_all() {
         let path = "/v3/container-tags/to/profile";
         let shape = json!({"profile": {"static": ["string"], "dynamic": ["string"]}});
         let profile = ok(client.get(path).await, &shape)["profile"].to_string();
-        assert!(profile.contains("Berlin") && !profile.contains("Bonn"), "{profile}");
+        assert!(
+            profile.contains("Berlin") && !profile.contains("Bonn"),
+            "{profile}"
+        );
         assert_eq!(profile.matches("tea").count(), 1, "{profile}");
     }
-    let all = client.post("/v4/memories/list", json!({"containerTags": ["to"], "limit": 50})).await.body;
+    let all = client
+        .post(
+            "/v4/memories/list",
+            json!({"containerTags": ["to"], "limit": 50}),
+        )
+        .await
+        .body;
     let old = all["memoryEntries"].as_array().expect("memories");
-    let old = old.iter().find(|entry| entry["memory"].as_str().is_some_and(|text| text.contains("Bonn")));
+    let old = old.iter().find(|entry| {
+        entry["memory"]
+            .as_str()
+            .is_some_and(|text| text.contains("Bonn"))
+    });
     let body = json!({"containerTag": "to", "id": old.expect("a memory")["id"]});
-    let forgotten = client.app.call("DELETE", "/v4/memories", &client.key, &body).await;
+    let forgotten = client
+        .app
+        .call("DELETE", "/v4/memories", &client.key, &body)
+        .await;
     assert_eq!(forgotten.status, 200, "{}", forgotten.body);
-    let search = client.post("/v4/search", json!({"q": "Bonn", "containerTag": "to", "threshold": 0})).await;
+    let search = client
+        .post(
+            "/v4/search",
+            json!({"q": "Bonn", "containerTag": "to", "threshold": 0}),
+        )
+        .await;
     assert!(!search.body.to_string().contains("Bonn"), "{}", search.body);
 }
 
@@ -221,8 +338,9 @@ async fn memories_of_the_target_are_those_of_all() {
 async fn it_waits_for_what_is_still_processed() {
     let client = Client::new().await;
     add(&client, "to", "same", "The heron OLD-1 waits.").await;
-    let newest =
-        client.send(json!({"content": "NEW-2 waits.", "containerTag": "from", "customId": "same"})).await;
+    let newest = client
+        .send(json!({"content": "NEW-2 waits.", "containerTag": "from", "customId": "same"}))
+        .await;
     let id = begin(&client, &["from"], "to").await;
     client.settle().await;
     assert_eq!(status(&client, &id).await["status"], "completed");

@@ -27,10 +27,16 @@ async fn tags(client: &Client) -> Vec<String> {
 /// A document whose file has not come in time; its id.
 async fn without_file(client: &Client, tag: &str, custom_id: &str) -> String {
     let body = json!({"fileName": "a.txt", "containerTag": tag, "customId": custom_id});
-    let id = uploads::begin(client, body).await["id"].as_str().expect("an id").to_owned();
+    let id = uploads::begin(client, body).await["id"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
     client.app.world.clock.advance_seconds(20 * 60);
     client.settle().await;
-    assert_eq!(client.document_or_failure(&id).await["errorCode"], "upload_missing");
+    assert_eq!(
+        client.document_or_failure(&id).await["errorCode"],
+        "upload_missing"
+    );
     id
 }
 
@@ -40,11 +46,20 @@ async fn what_failed_without_content_does_not_win() {
     let served = add(&client, "from", "same", "The heron OLD-1 waits.").await;
     let failed = without_file(&client, "to", "same").await;
     begin(&client, &["from"], "to").await;
-    assert_eq!(client.document("same?containerTag=to").await["id"], json!(served));
+    assert_eq!(
+        client.document("same?containerTag=to").await["id"],
+        json!(served)
+    );
     client.settle().await;
     assert_eq!(listed(&client, &["to"]).await, [served.as_str()]);
-    assert_eq!(client.document_or_failure(&failed).await["supersededBy"], json!(served));
-    assert_eq!(add(&client, "to", "same", "The heron NEW-2 waits.").await, served);
+    assert_eq!(
+        client.document_or_failure(&failed).await["supersededBy"],
+        json!(served)
+    );
+    assert_eq!(
+        add(&client, "to", "same", "The heron NEW-2 waits.").await,
+        served
+    );
 }
 
 /// Asks `slow` to change a document and stands still before its call number `call`; whether it came so far.
@@ -65,7 +80,11 @@ async fn meanwhile(
     }
     other.await;
     slow.app.faults.resume();
-    let answer = if let Some(answer) = early { answer } else { asked.await };
+    let answer = if let Some(answer) = early {
+        answer
+    } else {
+        asked.await
+    };
     assert!(answer.status.is_success(), "{}", answer.body);
     slow.app.faults.calls() > at
 }
@@ -82,7 +101,11 @@ async fn a_document_that_moves_while_it_changes_does_not_bring_its_old_tag_back(
     add(&client, "to", "x", "A crane.").await;
     begin(&client, &["from"], "to").await;
     client.settle().await;
-    let slow = Client::of(TestApp::start(&client.app.world, 3).await.expect("an app"), "acme").await;
+    let slow = Client::of(
+        TestApp::start(&client.app.world, 3).await.expect("an app"),
+        "acme",
+    )
+    .await;
     for (call, id) in ids.iter().enumerate() {
         let path = format!("/v3/documents/{id}");
         // Where the move was first there is nothing left to change.
@@ -104,24 +127,49 @@ async fn a_document_that_moves_while_it_changes_does_not_bring_its_old_tag_back(
 async fn what_is_still_processed_learns_as_its_new_tag_says() {
     let client = Client::new().await;
     let folders = json!({"memoryFilesystemPaths": ["/notes"]});
-    assert_eq!(client.patch("/v3/container-tags/to", folders).await.status, 200);
-    let body = |path: &str, text: &str| json!({"content": text, "containerTag": "from", "filepath": path});
+    assert_eq!(
+        client.patch("/v3/container-tags/to", folders).await.status,
+        200
+    );
+    let body =
+        |path: &str, text: &str| json!({"content": text, "containerTag": "from", "filepath": path});
     client.send(body("/other/a.md", "I live in Bonn.")).await;
-    client.send(body("/notes/b.md", "I prefer tea over coffee.")).await;
+    client
+        .send(body("/notes/b.md", "I prefer tea over coffee."))
+        .await;
     begin(&client, &["from"], "to").await;
     client.settle().await;
-    let all = client.post("/v4/memories/list", json!({"containerTags": ["to"]})).await.body.to_string();
+    let all = client
+        .post("/v4/memories/list", json!({"containerTags": ["to"]}))
+        .await
+        .body
+        .to_string();
     assert!(all.contains("tea") && !all.contains("Bonn"), "{all}");
 }
 
 /// Stores the file that a document waits for, and tells so.
 async fn arrive(client: &Client, id: &str) {
     let ctx = &client.app.system.ctx;
-    let path = client.record(id).await.expect("a record").body.blob.path().to_owned();
+    let path = client
+        .record(id)
+        .await
+        .expect("a record")
+        .body
+        .blob
+        .path()
+        .to_owned();
     let bytes = Bytes::from_static(b"The mill MLL-2 stands.");
-    ctx.blobs.put_object(&client.tenant, &path, bytes).await.expect("a stored file");
-    let arrival = Arrival { org: client.tenant.org().clone(), path };
-    file_arrived(ctx, &arrival).await.expect("nothing to try again");
+    ctx.blobs
+        .put_object(&client.tenant, &path, bytes)
+        .await
+        .expect("a stored file");
+    let arrival = Arrival {
+        org: client.tenant.org().clone(),
+        path,
+    };
+    file_arrived(ctx, &arrival)
+        .await
+        .expect("nothing to try again");
 }
 
 #[tokio::test]
@@ -140,9 +188,15 @@ async fn a_late_file_comes_to_the_tag_that_its_document_has_now() {
     let left = client.record(&deleted).await.expect("a record");
     assert_eq!(left.status, Status::Failed, "nobody works on it any more");
     client.settle().await;
-    assert_eq!(client.record(&merged).await.expect("a record").tag.as_str(), "to");
+    assert_eq!(
+        client.record(&merged).await.expect("a record").tag.as_str(),
+        "to"
+    );
     assert_eq!(client.document(&merged).await["status"], "done");
-    assert_eq!(client.record(&superseded).await.expect("a record").status, Status::Failed);
+    assert_eq!(
+        client.record(&superseded).await.expect("a record").status,
+        Status::Failed
+    );
     assert_eq!(tags(&client).await, ["to"]);
 }
 
@@ -157,7 +211,10 @@ async fn whoever_deletes_a_custom_id_deletes_all_of_it() {
         let answer = match way {
             "bulk" => {
                 let body = json!({"ids": [newer]});
-                client.app.call("DELETE", "/v3/documents/bulk", &client.key, &body).await
+                client
+                    .app
+                    .call("DELETE", "/v3/documents/bulk", &client.key, &body)
+                    .await
             }
             "id" => client.delete(&format!("/v3/documents/{newer}")).await,
             "older" => client.delete(&format!("/v3/documents/{older}")).await,
@@ -165,7 +222,10 @@ async fn whoever_deletes_a_custom_id_deletes_all_of_it() {
         };
         assert!(answer.status.is_success(), "{way}: {}", answer.body);
         assert_eq!(client.get("/v3/documents/same").await.status, 404, "{way}");
-        assert!(!client.finds("OLD-1").await && !client.finds("NEW-2").await, "{way}");
+        assert!(
+            !client.finds("OLD-1").await && !client.finds("NEW-2").await,
+            "{way}"
+        );
         client.settle().await;
         assert_eq!(listed(&client, &["to"]).await, [other], "{way}");
     }
@@ -179,7 +239,13 @@ async fn a_source_shows_its_documents_by_id_until_it_ends() {
     add(&client, "third", "c", "An owl.").await;
     let mut keys = vec![(client.key.clone(), "to")];
     for tag in ["from", "to", "third"] {
-        keys.push((client.app.key_with("acme", Permission::Write, Some(&[tag])).await, tag));
+        keys.push((
+            client
+                .app
+                .key_with("acme", Permission::Write, Some(&[tag]))
+                .await,
+            tag,
+        ));
     }
     let shown = async |key: &str, path: &str| {
         let answer = client.app.get(&format!("/v3/documents/{path}"), key).await;
@@ -191,19 +257,38 @@ async fn a_source_shows_its_documents_by_id_until_it_ends() {
     };
     let merge = begin(&client, &["from"], "to").await;
     for (key, tag) in &keys {
-        let own = if *tag == "third" { json!(404) } else { json!([tag]) };
+        let own = if *tag == "third" {
+            json!(404)
+        } else {
+            json!([tag])
+        };
         assert_eq!(shown(key, &id).await, own, "{tag}");
     }
     let full = &client.key;
-    assert_eq!(shown(full, &format!("{id}?containerTag=from")).await, json!(["from"]));
-    assert_eq!(shown(full, &format!("{id}?containerTag=to")).await, json!(["to"]));
-    assert_eq!(shown(full, &format!("{id}?containerTag=third")).await, json!(404));
-    assert_eq!(shown(full, &format!("{other}?containerTag=from")).await, json!(404));
+    assert_eq!(
+        shown(full, &format!("{id}?containerTag=from")).await,
+        json!(["from"])
+    );
+    assert_eq!(
+        shown(full, &format!("{id}?containerTag=to")).await,
+        json!(["to"])
+    );
+    assert_eq!(
+        shown(full, &format!("{id}?containerTag=third")).await,
+        json!(404)
+    );
+    assert_eq!(
+        shown(full, &format!("{other}?containerTag=from")).await,
+        json!(404)
+    );
     assert_eq!(shown(&keys[1].0, &other).await, json!(404));
     client.settle().await;
     assert_eq!(status(&client, &merge).await["status"], "completed");
     assert_eq!(shown(&keys[1].0, &id).await, json!(404));
-    assert_eq!(shown(full, &format!("{id}?containerTag=from")).await, json!(404));
+    assert_eq!(
+        shown(full, &format!("{id}?containerTag=from")).await,
+        json!(404)
+    );
 }
 
 /// Replaces the content of a document as a request does that began before a merge; whether it was still there.
@@ -215,7 +300,14 @@ async fn replace(client: &Client, id: &str) -> bool {
     }
     let revision = Revision::random();
     let path = format!("{}/{id}/{revision}/body", old.container);
-    let blob = ctx.blobs.put(&client.tenant, &path, Bytes::from_static(b"The heron NEW-3 waits.")).await;
+    let blob = ctx
+        .blobs
+        .put(
+            &client.tenant,
+            &path,
+            Bytes::from_static(b"The heron NEW-3 waits."),
+        )
+        .await;
     let body = Body {
         blob: blob.expect("stored bytes"),
         hash: path,
@@ -223,8 +315,17 @@ async fn replace(client: &Client, id: &str) -> bool {
         ..old.body.clone()
     };
     let expected = old.revision.clone();
-    let new = Document { revision, body, status: Status::Queued, extracted: None, ..old };
-    ctx.documents.accept(&client.tenant, &new, Some(&expected), &[]).await.expect("an accepted document");
+    let new = Document {
+        revision,
+        body,
+        status: Status::Queued,
+        extracted: None,
+        ..old
+    };
+    ctx.documents
+        .accept(&client.tenant, &new, Some(&expected), &[])
+        .await
+        .expect("an accepted document");
     let message = Envelope::to_process(client.tenant.org(), &new);
     ctx.jobs.send(&[message]).await.expect("a sent message");
     true
@@ -255,7 +356,11 @@ async fn content_that_changes_while_it_is_looked_at_is_looked_at_again() {
         }
         client.settle().await;
         assert_eq!(status(&client, &id).await["status"], "completed", "{call}");
-        assert_eq!(listed(&client, &["to"]).await, [if replaced { &from } else { &to }.clone()], "{call}");
+        assert_eq!(
+            listed(&client, &["to"]).await,
+            [if replaced { &from } else { &to }.clone()],
+            "{call}"
+        );
         assert_eq!(client.finds("NEW-3").await, replaced, "{call}");
         if ended {
             assert!(call > 10 && !replaced, "{call}");
@@ -271,8 +376,22 @@ async fn a_refused_request_is_in_the_log_with_its_container() {
     add(&client, "to", "b", "A crane.").await;
     keep(&client, LogContent::Full).await;
     begin(&client, &["from"], "to").await;
-    let refused = client.post("/v3/documents", json!({"content": "SCR-1", "containerTag": "to"})).await;
+    let refused = client
+        .post(
+            "/v3/documents",
+            json!({"content": "SCR-1", "containerTag": "to"}),
+        )
+        .await;
     assert_eq!(refused.status, 409, "{}", refused.body);
-    let told: Vec<_> = log(&client).await.into_iter().filter(|record| record.status == 409).collect();
-    assert_eq!(told.iter().map(|record| record.containers.len()).collect::<Vec<_>>(), [2]);
+    let told: Vec<_> = log(&client)
+        .await
+        .into_iter()
+        .filter(|record| record.status == 409)
+        .collect();
+    assert_eq!(
+        told.iter()
+            .map(|record| record.containers.len())
+            .collect::<Vec<_>>(),
+        [2]
+    );
 }

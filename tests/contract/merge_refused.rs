@@ -13,7 +13,10 @@ async fn writes_are_refused_while_it_runs_and_taken_afterwards() {
     let client = Client::new().await;
     let id = add(&client, "from", "a", "I live in Bonn.").await;
     add(&client, "to", "b", "I prefer tea over coffee.").await;
-    let memories = client.post("/v4/memories/list", json!({"containerTags": ["from"]})).await.body;
+    let memories = client
+        .post("/v4/memories/list", json!({"containerTags": ["from"]}))
+        .await
+        .body;
     let memory = ids(&memories["memoryEntries"], "id").remove(0);
     begin(&client, &["from"], "to").await;
     let shown = list(&client).await;
@@ -24,22 +27,53 @@ async fn writes_are_refused_while_it_runs_and_taken_afterwards() {
     );
     for tag in ["from", "to"] {
         for (method, path, body) in [
-            ("POST", "/v3/documents".to_owned(), json!({"content": "A heron.", "containerTag": tag})),
+            (
+                "POST",
+                "/v3/documents".to_owned(),
+                json!({"content": "A heron.", "containerTag": tag}),
+            ),
             (
                 "POST",
                 "/v4/memories".into(),
                 json!({"containerTag": tag, "memories": [{"content": "A heron."}]}),
             ),
-            ("DELETE", "/v4/memories".into(), json!({"containerTag": tag, "id": memory})),
-            ("PATCH", "/v4/memories".into(), json!({"containerTag": tag, "id": memory, "newContent": "x"})),
-            ("POST", "/v4/memories/forget-matching".into(), json!({"containerTag": tag, "query": "Bonn"})),
-            ("PATCH", format!("/v3/documents/{id}"), json!({"metadata": {"a": 1}})),
-            ("PATCH", format!("/v3/container-tags/{tag}"), json!({"name": "x"})),
+            (
+                "DELETE",
+                "/v4/memories".into(),
+                json!({"containerTag": tag, "id": memory}),
+            ),
+            (
+                "PATCH",
+                "/v4/memories".into(),
+                json!({"containerTag": tag, "id": memory, "newContent": "x"}),
+            ),
+            (
+                "POST",
+                "/v4/memories/forget-matching".into(),
+                json!({"containerTag": tag, "query": "Bonn"}),
+            ),
+            (
+                "PATCH",
+                format!("/v3/documents/{id}"),
+                json!({"metadata": {"a": 1}}),
+            ),
+            (
+                "PATCH",
+                format!("/v3/container-tags/{tag}"),
+                json!({"name": "x"}),
+            ),
             ("DELETE", format!("/v3/container-tags/{tag}"), Value::Null),
-            ("POST", MERGE.into(), json!({"containerTags": [tag, "third"], "targetContainerTag": tag})),
+            (
+                "POST",
+                MERGE.into(),
+                json!({"containerTags": [tag, "third"], "targetContainerTag": tag}),
+            ),
         ] {
             if path == MERGE {
-                client.app.call("PATCH", "/v3/container-tags/third", &client.key, &json!({})).await;
+                client
+                    .app
+                    .call("PATCH", "/v3/container-tags/third", &client.key, &json!({}))
+                    .await;
             }
             let answer = client.app.call(method, &path, &client.key, &body).await;
             refused(&answer, 409, "ConflictError", "merge");
@@ -49,21 +83,37 @@ async fn writes_are_refused_while_it_runs_and_taken_afterwards() {
     let again = add(&client, "to", "a", "The heron HRN-1 waits.").await;
     assert_eq!((again, client.finds("HRN-1").await), (id, true));
     // The old name is free, and a container of its own.
-    let fresh = client.add(json!({"content": "A crane.", "containerTag": "from"})).await;
+    let fresh = client
+        .add(json!({"content": "A crane.", "containerTag": "from"}))
+        .await;
     assert_eq!(listed(&client, &["from"]).await, [fresh]);
-    assert_eq!(container(&client, "to").await.expect("a container").ids.len(), 2);
+    assert_eq!(
+        container(&client, "to")
+            .await
+            .expect("a container")
+            .ids
+            .len(),
+        2
+    );
 }
 
 #[tokio::test]
 async fn a_wrong_merge_is_refused_and_changes_nothing() {
     let client = Client::new().await;
     for tag in ["from", "to"] {
-        client.patch(&format!("/v3/container-tags/{tag}"), json!({})).await;
+        client
+            .patch(&format!("/v3/container-tags/{tag}"), json!({}))
+            .await;
     }
     let many: Vec<String> = (0..50).map(|i| format!("t{i}")).collect();
     for (body, status, kind, named) in [
         (json!({}), 400, "ValidationError", "targetContainerTag"),
-        (json!({"targetContainerTag": "to"}), 400, "ValidationError", "containerTags"),
+        (
+            json!({"targetContainerTag": "to"}),
+            400,
+            "ValidationError",
+            "containerTags",
+        ),
         (
             json!({"containerTags": ["to", "to"], "targetContainerTag": "to"}),
             400,
@@ -82,7 +132,12 @@ async fn a_wrong_merge_is_refused_and_changes_nothing() {
             "ValidationError",
             "targetContainerTag",
         ),
-        (json!({"containerTags": many, "targetContainerTag": "to"}), 400, "ValidationError", "containerTags"),
+        (
+            json!({"containerTags": many, "targetContainerTag": "to"}),
+            400,
+            "ValidationError",
+            "containerTags",
+        ),
         (
             json!({"containerTags": ["nowhere"], "targetContainerTag": "to"}),
             404,
@@ -99,14 +154,40 @@ async fn a_wrong_merge_is_refused_and_changes_nothing() {
         refused(&client.post(MERGE, body).await, status, kind, named);
     }
     let body = json!({"containerTags": ["from"], "targetContainerTag": "to"});
-    let agent = client.app.key_with("acme", Permission::Write, Some(&["from", "to"])).await;
-    refused(&client.app.post(MERGE, &agent, &body).await, 403, "PermissionError", "administrator");
+    let agent = client
+        .app
+        .key_with("acme", Permission::Write, Some(&["from", "to"]))
+        .await;
+    refused(
+        &client.app.post(MERGE, &agent, &body).await,
+        403,
+        "PermissionError",
+        "administrator",
+    );
     let other = client.app.key("other").await;
-    refused(&client.app.post(MERGE, &other, &body).await, 404, "NotFoundError", "Container tag");
+    refused(
+        &client.app.post(MERGE, &other, &body).await,
+        404,
+        "NotFoundError",
+        "Container tag",
+    );
     for id in ["x", "1111111111111111111111"] {
-        refused(&client.get(&format!("{MERGE}/{id}")).await, 404, "NotFoundError", "Merge");
+        refused(
+            &client.get(&format!("{MERGE}/{id}")).await,
+            404,
+            "NotFoundError",
+            "Merge",
+        );
     }
     let id = begin(&client, &["from"], "to").await;
-    refused(&client.app.get(&format!("{MERGE}/{id}"), &other).await, 404, "NotFoundError", "Merge");
-    assert_eq!(ids(&json!(list(&client).await), "containerTag"), ["from", "to"]);
+    refused(
+        &client.app.get(&format!("{MERGE}/{id}"), &other).await,
+        404,
+        "NotFoundError",
+        "Merge",
+    );
+    assert_eq!(
+        ids(&json!(list(&client).await), "containerTag"),
+        ["from", "to"]
+    );
 }

@@ -38,17 +38,28 @@ enum Place {
 
 impl Place {
     fn of(operation: &Value) -> Vec<Self> {
-        let parameters = operation["parameters"].as_array().into_iter().flatten().map(component);
+        let parameters = operation["parameters"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(component);
         let query = parameters.filter(|parameter| parameter["in"] == "query");
-        let query: BTreeSet<String> =
-            query.map(|parameter| parameter["name"].as_str().expect("a name").to_owned()).collect();
+        let query: BTreeSet<String> = query
+            .map(|parameter| parameter["name"].as_str().expect("a name").to_owned())
+            .collect();
         let mut places = Vec::new();
-        for (media, content) in
-            component(&operation["requestBody"])["content"].as_object().into_iter().flatten()
+        for (media, content) in component(&operation["requestBody"])["content"]
+            .as_object()
+            .into_iter()
+            .flatten()
         {
             let names = fields(&content["schema"]);
             let is_form = media == "multipart/form-data";
-            places.push(if is_form { Self::Form(names) } else { Self::Body(names) });
+            places.push(if is_form {
+                Self::Form(names)
+            } else {
+                Self::Body(names)
+            });
         }
         if !query.is_empty() {
             places.push(Self::Query(query));
@@ -68,9 +79,22 @@ impl Place {
                 let body = Value::from(Map::from_iter([(name.to_owned(), json!("box"))]));
                 client.app.call(method, path, &client.key, &body).await
             }
-            Self::Form(_) => client.app.upload(&client.key, "a.txt", b"Words.", &[(name, "box")]).await,
+            Self::Form(_) => {
+                client
+                    .app
+                    .upload(&client.key, "a.txt", b"Words.", &[(name, "box")])
+                    .await
+            }
             Self::Query(_) => {
-                client.app.call(method, &format!("{path}?{name}=box"), &client.key, &Value::Null).await
+                client
+                    .app
+                    .call(
+                        method,
+                        &format!("{path}?{name}=box"),
+                        &client.key,
+                        &Value::Null,
+                    )
+                    .await
             }
         }
     }
@@ -86,8 +110,8 @@ async fn every_operation_refuses_a_misspelled_scope_by_its_right_name() {
             for name in WRITTEN {
                 let answer = place.ask(&client, &method, &path, name).await;
                 let message = answer.body["error"].as_str().unwrap_or_default();
-                let is_refused =
-                    answer.status == 400 && message.starts_with(&format!("unknown field `{name}`: "));
+                let is_refused = answer.status == 400
+                    && message.starts_with(&format!("unknown field `{name}`: "));
                 let advice = if place.takes("containerTag") || place.takes("containerTags") {
                     "did you mean `containerTag"
                 } else {
@@ -99,22 +123,37 @@ async fn every_operation_refuses_a_misspelled_scope_by_its_right_name() {
                     is_refused && message.contains(advice)
                 };
                 if !right {
-                    wrong.push(format!("{method} {path} {name}: {} {message}", answer.status));
+                    wrong.push(format!(
+                        "{method} {path} {name}: {} {message}",
+                        answer.status
+                    ));
                 }
                 asked += 1;
             }
         }
     }
-    assert!(wrong.is_empty(), "{} of {asked}:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of {asked}:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
     assert!(asked > 500, "{asked} requests");
     let all = client.listed(json!({})).await;
-    assert_eq!(all, client.listed(json!({"containerTags": ["box"]})).await, "nothing went elsewhere");
+    assert_eq!(
+        all,
+        client.listed(json!({"containerTags": ["box"]})).await,
+        "nothing went elsewhere"
+    );
 }
 
 /// The names of the fields that a schema knows, beside and behind its references.
 fn fields(schema: &Value) -> BTreeSet<String> {
     let own = entries(&schema["properties"]).map(|(name, _)| name.clone());
-    let parts = ["allOf", "anyOf", "oneOf"].into_iter().flat_map(|kind| schema[kind].as_array()).flatten();
+    let parts = ["allOf", "anyOf", "oneOf"]
+        .into_iter()
+        .flat_map(|kind| schema[kind].as_array())
+        .flatten();
     let referred = schema["$ref"].is_string().then(|| component(schema));
     own.chain(parts.chain(referred).flat_map(fields)).collect()
 }
@@ -132,10 +171,20 @@ fn filled(path: &str) -> String {
 #[tokio::test]
 async fn a_scope_in_the_query_string_of_a_body_is_sent_to_where_it_belongs() {
     let client = Client::new().await;
-    for path in ["/v3/documents", "/v4/search", "/v3/documents/list", "/v4/memories/list"] {
+    for path in [
+        "/v3/documents",
+        "/v4/search",
+        "/v3/documents/list",
+        "/v4/memories/list",
+    ] {
         let body = json!({"content": "Words.", "q": "words", "containerTags": ["box"]});
         let answer = client.post(&format!("{path}?containerTag=box"), body).await;
-        crate::shape::refused(&answer, 400, "ValidationError", "send `containerTag` in the body");
+        crate::shape::refused(
+            &answer,
+            400,
+            "ValidationError",
+            "send `containerTag` in the body",
+        );
     }
     assert!(client.listed(json!({})).await.is_empty());
 }
@@ -143,20 +192,35 @@ async fn a_scope_in_the_query_string_of_a_body_is_sent_to_where_it_belongs() {
 #[tokio::test]
 async fn a_document_of_a_batch_is_refused_for_its_own_misspelled_scope() {
     let client = Client::new().await;
-    let documents =
-        json!([{"content": "One.", "container_tag": "box"}, {"content": "Two.", "containerTag": "box"}]);
-    let answer = client.post("/v3/documents/batch", json!({"documents": documents})).await;
-    assert_eq!((&answer.body["success"], &answer.body["failed"]), (&json!(1), &json!(1)), "{}", answer.body);
-    let refused = answer.body["results"][1]["error"].as_str().expect("an error");
-    assert_eq!(refused, "unknown field `container_tag`: did you mean `containerTag`?");
+    let documents = json!([{"content": "One.", "container_tag": "box"}, {"content": "Two.", "containerTag": "box"}]);
+    let answer = client
+        .post("/v3/documents/batch", json!({"documents": documents}))
+        .await;
+    assert_eq!(
+        (&answer.body["success"], &answer.body["failed"]),
+        (&json!(1), &json!(1)),
+        "{}",
+        answer.body
+    );
+    let refused = answer.body["results"][1]["error"]
+        .as_str()
+        .expect("an error");
+    assert_eq!(
+        refused,
+        "unknown field `container_tag`: did you mean `containerTag`?"
+    );
 }
 
 #[tokio::test]
 async fn other_unknown_fields_are_ignored_as_ever() {
     let client = Client::new().await;
-    let body =
-        json!({"content": "Words.", "containerTag": "box", "tags": ["a"], "userId": "u", "project": "p"});
+    let body = json!({"content": "Words.", "containerTag": "box", "tags": ["a"], "userId": "u", "project": "p"});
     client.send(body).await;
-    let found = client.post("/v4/search?verbose=1", json!({"q": "words", "namespace": "n"})).await;
+    let found = client
+        .post(
+            "/v4/search?verbose=1",
+            json!({"q": "words", "namespace": "n"}),
+        )
+        .await;
     assert_eq!(found.status, 200, "{}", found.body);
 }

@@ -16,12 +16,18 @@ fn note() -> Value {
 
 /// How often a search in a container finds the canary.
 async fn found_in(client: &Client, tag: &str) -> usize {
-    client.found_with(json!({"q": "OSPREY-11", "containerTag": tag})).await.len()
+    client
+        .found_with(json!({"q": "OSPREY-11", "containerTag": tag}))
+        .await
+        .len()
 }
 
 /// Moves; the new id.
 async fn moved(client: &Client, name: &str, change: Value) -> String {
-    client.update(name, change).await["id"].as_str().expect("an id").to_owned()
+    client.update(name, change).await["id"]
+        .as_str()
+        .expect("an id")
+        .to_owned()
 }
 
 async fn assert_gone(client: &Client, id: &str) {
@@ -41,16 +47,32 @@ async fn another_container_takes_all_of_the_document() {
     assert_eq!(found_in(&client, "a").await, 0, "gone with the answer");
     client.settle().await;
     let after = client.document(&new).await;
-    for same in
-        ["content", "metadata", "filepath", "customId", "taskType", "createdAt", "status", "title", "type"]
-    {
+    for same in [
+        "content",
+        "metadata",
+        "filepath",
+        "customId",
+        "taskType",
+        "createdAt",
+        "status",
+        "title",
+        "type",
+    ] {
         assert_eq!(after[same], before[same], "{same}");
     }
     assert_eq!(after["containerTags"], json!(["b"]));
-    assert_eq!((found_in(&client, "a").await, found_in(&client, "b").await), (0, 1));
+    assert_eq!(
+        (found_in(&client, "a").await, found_in(&client, "b").await),
+        (0, 1)
+    );
     assert_eq!(client.listed(json!({})).await, [new.as_str()]);
     assert_eq!(client.document("note").await["id"], new.as_str());
-    let date = client.record(&new).await.expect("a record").document_date.expect("a date");
+    let date = client
+        .record(&new)
+        .await
+        .expect("a record")
+        .document_date
+        .expect("a date");
     assert!(date.to_string().starts_with("2025-04-15"));
 }
 
@@ -58,17 +80,35 @@ async fn another_container_takes_all_of_the_document() {
 async fn another_custom_id_takes_the_place_of_the_old() {
     let client = Client::new().await;
     let id = client.add(note()).await;
-    let new = moved(&client, "note", json!({"customId": "log", "metadata": {"n": 2}})).await;
+    let new = moved(
+        &client,
+        "note",
+        json!({"customId": "log", "metadata": {"n": 2}}),
+    )
+    .await;
     client.settle().await;
     assert_gone(&client, &id).await;
     assert_gone(&client, "note").await;
     let after = client.document("log").await;
-    assert_eq!((&after["id"], &after["metadata"]), (&json!(new), &json!({"n": 2})));
-    assert_eq!((&after["status"], found_in(&client, "a").await), (&json!("done"), 1));
-    // Its new name is its identity from now on.
-    assert_eq!(client.send(json!({"content": "New.", "customId": "log", "containerTag": "a"})).await, new);
     assert_eq!(
-        client.send(json!({"content": "New.", "customId": "note", "containerTag": "a"})).await,
+        (&after["id"], &after["metadata"]),
+        (&json!(new), &json!({"n": 2}))
+    );
+    assert_eq!(
+        (&after["status"], found_in(&client, "a").await),
+        (&json!("done"), 1)
+    );
+    // Its new name is its identity from now on.
+    assert_eq!(
+        client
+            .send(json!({"content": "New.", "customId": "log", "containerTag": "a"}))
+            .await,
+        new
+    );
+    assert_eq!(
+        client
+            .send(json!({"content": "New.", "customId": "note", "containerTag": "a"}))
+            .await,
         id,
         "its old name is free"
     );
@@ -81,21 +121,34 @@ async fn a_document_without_a_custom_id_gets_one_or_moves_without() {
     let id = client.add(plain).await;
     let there = moved(&client, &id, json!({"containerTags": ["b"]})).await;
     client.settle().await;
-    assert_eq!((found_in(&client, "a").await, found_in(&client, "b").await), (0, 1));
+    assert_eq!(
+        (found_in(&client, "a").await, found_in(&client, "b").await),
+        (0, 1)
+    );
     let back = moved(&client, &there, json!({"containerTag": "a"})).await;
     client.settle().await;
-    assert_eq!((found_in(&client, "a").await, found_in(&client, "b").await), (1, 0));
+    assert_eq!(
+        (found_in(&client, "a").await, found_in(&client, "b").await),
+        (1, 0)
+    );
     let named = moved(&client, &back, json!({"customId": "note"})).await;
     client.settle().await;
     assert_eq!(client.document("note").await["id"], named.as_str());
-    assert_eq!((found_in(&client, "a").await, client.listed(json!({})).await.len()), (1, 1));
+    assert_eq!(
+        (
+            found_in(&client, "a").await,
+            client.listed(json!({})).await.len()
+        ),
+        (1, 1)
+    );
 }
 
 #[tokio::test]
 async fn new_content_moves_along() {
     let client = Client::new().await;
     let id = client.add(note()).await;
-    let change = json!({"containerTag": "b", "content": "The canary KESTREL-22 sings.", "filepath": null});
+    let change =
+        json!({"containerTag": "b", "content": "The canary KESTREL-22 sings.", "filepath": null});
     let new = moved(&client, &id, change).await;
     client.settle().await;
     let after = client.document(&new).await;
@@ -111,9 +164,17 @@ async fn a_move_is_possible_in_every_state() {
     for state in ["queued", "indexing", "failed"] {
         let client = Client::new().await;
         let fields = [("customId", "note"), ("containerTag", "a")];
-        let bytes: &[u8] =
-            if state == "failed" { &[0, 1, 2, 3, 0, 0, 7] } else { b"The canary OSPREY-11 sings." };
-        let id = client.app.upload(&client.key, "note.txt", bytes, &fields).await.body["id"].clone();
+        let bytes: &[u8] = if state == "failed" {
+            &[0, 1, 2, 3, 0, 0, 7]
+        } else {
+            b"The canary OSPREY-11 sings."
+        };
+        let id = client
+            .app
+            .upload(&client.key, "note.txt", bytes, &fields)
+            .await
+            .body["id"]
+            .clone();
         match state {
             "indexing" => assert_eq!(process_only(&client).await, 1),
             "failed" => client.settle().await,
@@ -124,9 +185,17 @@ async fn a_move_is_possible_in_every_state() {
         let new = moved(&client, id, json!({"containerTag": "b"})).await;
         client.settle().await;
         assert_gone(&client, id).await;
-        let wanted = if state == "failed" { ("failed", 0) } else { ("done", 1) };
+        let wanted = if state == "failed" {
+            ("failed", 0)
+        } else {
+            ("done", 1)
+        };
         let status = client.document_or_failure(&new).await["status"].clone();
-        assert_eq!((status.as_str(), found_in(&client, "b").await), (Some(wanted.0), wanted.1), "{state}");
+        assert_eq!(
+            (status.as_str(), found_in(&client, "b").await),
+            (Some(wanted.0), wanted.1),
+            "{state}"
+        );
         assert_eq!(found_in(&client, "a").await, 0);
         assert_eq!(client.listed(json!({})).await, [new.as_str()]);
     }
@@ -138,10 +207,16 @@ async fn an_occupied_place_is_a_conflict_and_nothing_changes() {
     let mut ids = Vec::new();
     for (custom_id, tag) in [("one", "a"), ("two", "a"), ("one", "b")] {
         let content = format!("The canary of {custom_id} in {tag}.");
-        ids.push(client.add(json!({"content": content, "customId": custom_id, "containerTag": tag})).await);
+        ids.push(
+            client
+                .add(json!({"content": content, "customId": custom_id, "containerTag": tag}))
+                .await,
+        );
     }
     for change in [json!({"customId": "two"}), json!({"containerTag": "b"})] {
-        let answer = client.patch(&format!("/v3/documents/{}", ids[0]), change.clone()).await;
+        let answer = client
+            .patch(&format!("/v3/documents/{}", ids[0]), change.clone())
+            .await;
         refused(&answer, 409, "ConflictError", "customId");
         client.settle().await;
         assert_eq!(client.found("canary").await.len(), 3, "{change}");
@@ -153,10 +228,19 @@ async fn an_occupied_place_is_a_conflict_and_nothing_changes() {
 async fn a_move_onto_another_document_of_equal_content_is_a_conflict_too() {
     let client = Client::new().await;
     let copy = |custom_id: &str, n: u8| json!({"content": "Equal words.", "customId": custom_id, "metadata": {"n": n}, "containerTag": "a"});
-    let (one, two) = (client.add(copy("one", 1)).await, client.add(copy("two", 2)).await);
-    let answer = client.patch(&format!("/v3/documents/{one}"), json!({"customId": "two"})).await;
+    let (one, two) = (
+        client.add(copy("one", 1)).await,
+        client.add(copy("two", 2)).await,
+    );
+    let answer = client
+        .patch(&format!("/v3/documents/{one}"), json!({"customId": "two"}))
+        .await;
     refused(&answer, 409, "ConflictError", "customId");
-    assert_eq!(client.document(&one).await["metadata"], json!({"n": 1}), "nobody asked to delete it");
+    assert_eq!(
+        client.document(&one).await["metadata"],
+        json!({"n": 1}),
+        "nobody asked to delete it"
+    );
     assert_eq!(client.document(&two).await["metadata"], json!({"n": 2}));
 }
 
@@ -168,7 +252,11 @@ async fn the_same_move_again_is_harmless() {
     let new = moved(&client, "note", change.clone()).await;
     client.settle().await;
     let before = client.document(&new).await;
-    assert_eq!(moved(&client, "note", change.clone()).await, new, "by its own name");
+    assert_eq!(
+        moved(&client, "note", change.clone()).await,
+        new,
+        "by its own name"
+    );
     assert_eq!(moved(&client, &new, change).await, new, "by its new id");
     assert_eq!(client.document(&new).await, before);
     assert_eq!(found_in(&client, "b").await, 1);
@@ -181,9 +269,15 @@ async fn a_move_whose_answer_was_lost_can_be_asked_for_again_wherever_it_broke_o
         let id = client.add(note()).await;
         let begun = client.app.faults.calls();
         client.app.faults.crash_at(Some(begun + call));
-        let answer = client.patch(&format!("/v3/documents/{id}"), json!({"containerTag": "b"})).await;
+        let answer = client
+            .patch(&format!("/v3/documents/{id}"), json!({"containerTag": "b"}))
+            .await;
         let is_past_the_end = client.app.faults.calls() <= begun + call;
-        assert!(!is_past_the_end || answer.status.is_success(), "{}", answer.body);
+        assert!(
+            !is_past_the_end || answer.status.is_success(),
+            "{}",
+            answer.body
+        );
         client.app.faults.crash_at(None);
         let listed = client.listed(json!({})).await;
         assert!(!listed.is_empty(), "nothing is lost: call {call}");
@@ -191,7 +285,11 @@ async fn a_move_whose_answer_was_lost_can_be_asked_for_again_wherever_it_broke_o
             moved(&client, &id, json!({"containerTag": "b"})).await;
         }
         client.settle().await;
-        assert_eq!((found_in(&client, "a").await, found_in(&client, "b").await), (0, 1), "call {call}");
+        assert_eq!(
+            (found_in(&client, "a").await, found_in(&client, "b").await),
+            (0, 1),
+            "call {call}"
+        );
         assert_eq!(client.listed(json!({})).await.len(), 1, "call {call}");
         if is_past_the_end {
             return;
@@ -203,31 +301,61 @@ async fn a_move_whose_answer_was_lost_can_be_asked_for_again_wherever_it_broke_o
 async fn a_scoped_key_moves_within_its_tags_alone() {
     let client = Client::new().await;
     let id = client.add(note()).await;
-    let scoped = client.app.key_with("acme", Permission::Write, Some(&["a", "b"])).await;
+    let scoped = client
+        .app
+        .key_with("acme", Permission::Write, Some(&["a", "b"]))
+        .await;
     let patch = async |id: &str, tag: &str| {
-        client.app.call("PATCH", &format!("/v3/documents/{id}"), &scoped, &json!({"containerTag": tag})).await
+        client
+            .app
+            .call(
+                "PATCH",
+                &format!("/v3/documents/{id}"),
+                &scoped,
+                &json!({"containerTag": tag}),
+            )
+            .await
     };
     refused(&patch(&id, "c").await, 403, "PermissionError", "");
     assert_eq!(client.document(&id).await["containerTags"], json!(["a"]));
     let answer = patch(&id, "b").await;
     assert_eq!(answer.status, 200, "{}", answer.body);
     client.settle().await;
-    assert_eq!((found_in(&client, "a").await, found_in(&client, "b").await), (0, 1));
+    assert_eq!(
+        (found_in(&client, "a").await, found_in(&client, "b").await),
+        (0, 1)
+    );
 }
 
 #[tokio::test]
 async fn a_custom_id_of_several_containers_does_not_say_which_is_meant() {
     let client = Client::new().await;
     for tag in ["a", "b"] {
-        client.add(json!({"content": format!("In {tag}."), "customId": "note", "containerTag": tag})).await;
+        client
+            .add(json!({"content": format!("In {tag}."), "customId": "note", "containerTag": tag}))
+            .await;
     }
-    let answer = client.patch("/v3/documents/note", json!({"metadata": {"n": 1}})).await;
+    let answer = client
+        .patch("/v3/documents/note", json!({"metadata": {"n": 1}}))
+        .await;
     refused(&answer, 409, "ConflictError", "containerTag");
     // What the refusal says must help.
-    let answer = client.patch("/v3/documents/note?containerTag=a", json!({"metadata": {"n": 1}})).await;
+    let answer = client
+        .patch(
+            "/v3/documents/note?containerTag=a",
+            json!({"metadata": {"n": 1}}),
+        )
+        .await;
     assert_eq!(answer.status, 200, "{}", answer.body);
     let read = async |tag: &str| {
-        client.get(&format!("/v3/documents/note?containerTag={tag}")).await.body["metadata"].clone()
+        client
+            .get(&format!("/v3/documents/note?containerTag={tag}"))
+            .await
+            .body["metadata"]
+            .clone()
     };
-    assert_eq!((read("a").await, read("b").await), (json!({"n": 1}), Value::Null));
+    assert_eq!(
+        (read("a").await, read("b").await),
+        (json!({"n": 1}), Value::Null)
+    );
 }

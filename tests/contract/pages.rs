@@ -43,13 +43,22 @@ async fn pages_of_any_size_concatenate_to_the_whole_list() {
         json!({"sort": "updatedAt", "order": "asc", "containerTags": ["box-0", "box-2"]}),
         json!({"sort": "createdAt", "order": "asc", "filters": filter}),
     ] {
-        let whole = ids(&page(&client, &base, json!(1100), json!(1)).await["memories"], "id");
+        let whole = ids(
+            &page(&client, &base, json!(1100), json!(1)).await["memories"],
+            "id",
+        );
         for size in [7, 13, 20, 39, 40, 59, 60, 61, 1100] {
             let pages = whole.len().div_ceil(size);
             let mut all = Vec::new();
             // Sizes and pages come as strings from some clients.
             for number in 1..=pages {
-                let body = page(&client, &base, json!(size.to_string()), json!(number.to_string())).await;
+                let body = page(
+                    &client,
+                    &base,
+                    json!(size.to_string()),
+                    json!(number.to_string()),
+                )
+                .await;
                 let wanted = json!({"currentPage": number, "limit": size, "totalItems": whole.len(), "totalPages": pages});
                 assert_eq!(body["pagination"], wanted);
                 all.extend(ids(&body["memories"], "id"));
@@ -79,12 +88,28 @@ async fn order_follows_the_field_and_the_direction() {
             let list = client.post("/v3/documents/list", body).await.body;
             let times = ids(&list["memories"], field);
             assert_eq!(times.len(), DOCUMENTS);
-            let ordered = if order == "asc" { times.is_sorted() } else { times.is_sorted_by(|a, b| a >= b) };
+            let ordered = if order == "asc" {
+                times.is_sorted()
+            } else {
+                times.is_sorted_by(|a, b| a >= b)
+            };
             assert!(ordered, "{sort} {order}: {times:?}");
         }
     }
-    let newest = client.post("/v3/documents/list", json!({"limit": 1})).await.body;
-    assert_eq!(newest["memories"][0]["customId"], "n59", "newest first, by creation, unless asked otherwise");
-    let changed = client.post("/v3/documents/list", json!({"limit": 1, "sort": "updatedAt"})).await.body;
+    let newest = client
+        .post("/v3/documents/list", json!({"limit": 1}))
+        .await
+        .body;
+    assert_eq!(
+        newest["memories"][0]["customId"], "n59",
+        "newest first, by creation, unless asked otherwise"
+    );
+    let changed = client
+        .post(
+            "/v3/documents/list",
+            json!({"limit": 1, "sort": "updatedAt"}),
+        )
+        .await
+        .body;
     assert_eq!(changed["memories"][0]["customId"], "n0");
 }

@@ -26,7 +26,10 @@ pub(crate) async fn meanwhile<T>(
     // The backlog is counted and the key read now: those calls go out together, and one that stands still is all that can
     // go on.
     let ctx = &slow.app.system.ctx;
-    ctx.backlog.admit(ctx, &slow.tenant, 0).await.expect("a count");
+    ctx.backlog
+        .admit(ctx, &slow.tenant, 0)
+        .await
+        .expect("a count");
     slow.get("/v3/session").await;
     let faults = &slow.app.faults;
     let begun = faults.calls();

@@ -12,17 +12,36 @@ async fn view(client: &Client, query: &str) -> Vec<String> {
     if query.contains("view=all") {
         shape["pagination"] = pagination();
     }
-    let body = ok(client.get(&format!("/v3/documents/processing{query}")).await, &shape);
+    let body = ok(
+        client
+            .get(&format!("/v3/documents/processing{query}"))
+            .await,
+        &shape,
+    );
     ids(&body["documents"], "id")
 }
 
 #[tokio::test]
 async fn what_is_unfinished_is_shown_with_its_stage() {
     let client = Client::new().await;
-    let first = client.send(json!({"content": "The first words.", "containerTag": "a"})).await;
-    let second = client.send(json!({"content": "The second words.", "containerTag": "b"})).await;
-    for query in ["", "?view=active", "?view=pending", "?view=all", "?containerTags=a,b"] {
-        assert_eq!(view(&client, query).await, [second.as_str(), first.as_str()], "{query}");
+    let first = client
+        .send(json!({"content": "The first words.", "containerTag": "a"}))
+        .await;
+    let second = client
+        .send(json!({"content": "The second words.", "containerTag": "b"}))
+        .await;
+    for query in [
+        "",
+        "?view=active",
+        "?view=pending",
+        "?view=all",
+        "?containerTags=a,b",
+    ] {
+        assert_eq!(
+            view(&client, query).await,
+            [second.as_str(), first.as_str()],
+            "{query}"
+        );
     }
     assert_eq!(view(&client, "?containerTags=a").await, [first.as_str()]);
     assert_eq!(view(&client, "?containerTags=unknown").await, [""; 0]);
@@ -37,30 +56,45 @@ async fn what_is_unfinished_is_shown_with_its_stage() {
 #[tokio::test]
 async fn failed_documents_are_in_the_view_of_all() {
     let client = Client::new().await;
-    let answer = client.app.upload(&client.key, "a.bin", &[0, 1, 2, 3, 0, 0, 7, 1, 0], &[]).await;
+    let answer = client
+        .app
+        .upload(&client.key, "a.bin", &[0, 1, 2, 3, 0, 0, 7, 1, 0], &[])
+        .await;
     client.settle().await;
     assert_eq!(view(&client, "").await, [""; 0]);
     assert_eq!(view(&client, "?view=pending").await, [""; 0]);
     let shape = json!({
         "documents": [with(listed(), &failure())], "totalCount": "int", "pagination": pagination(),
     });
-    let body = ok(client.get("/v3/documents/processing?view=all").await, &shape);
+    let body = ok(
+        client.get("/v3/documents/processing?view=all").await,
+        &shape,
+    );
     assert_eq!(body["documents"][0]["id"], answer.body["id"]);
 }
 
 #[tokio::test]
 async fn after_four_hours_a_document_is_stuck_and_no_longer_active() {
     let client = Client::new().await;
-    let id = client.send(json!({"content": "Nobody works on this."})).await;
+    let id = client
+        .send(json!({"content": "Nobody works on this."}))
+        .await;
     client.app.world.clock.advance_seconds(4 * 3600 + 1);
     assert_eq!(view(&client, "?view=active").await, [""; 0]);
-    let body = client.get("/v3/documents/processing?view=pending").await.body;
+    let body = client
+        .get("/v3/documents/processing?view=pending")
+        .await
+        .body;
     assert_eq!(
         (&body["documents"][0]["id"], &body["documents"][0]["stuck"]),
         (&json!(id), &Value::Bool(true))
     );
     client.settle().await;
-    assert_eq!(client.document(&id).await["status"], "done", "stuck is not lost");
+    assert_eq!(
+        client.document(&id).await["status"],
+        "done",
+        "stuck is not lost"
+    );
 }
 
 #[tokio::test]
@@ -68,11 +102,21 @@ async fn the_view_of_all_has_pages() {
     let client = Client::new().await;
     let mut sent = Vec::new();
     for i in 0..5 {
-        sent.insert(0, client.send(json!({"content": format!("Words number {i}.")})).await);
+        sent.insert(
+            0,
+            client
+                .send(json!({"content": format!("Words number {i}.")}))
+                .await,
+        );
     }
     let mut seen = Vec::new();
     for page in 1..=3 {
-        let body = client.get(&format!("/v3/documents/processing?view=all&limit=2&page={page}")).await.body;
+        let body = client
+            .get(&format!(
+                "/v3/documents/processing?view=all&limit=2&page={page}"
+            ))
+            .await
+            .body;
         let wanted = json!({"currentPage": page, "limit": 2, "totalItems": 5, "totalPages": 3});
         assert_eq!(body["pagination"], wanted);
         assert_eq!(body["totalCount"], 5);
@@ -96,7 +140,9 @@ async fn a_wrong_query_names_the_parameter() {
         ("containerTags=a%20b", "containerTag"),
         ("containerTags=a,b/c", "containerTag"),
     ] {
-        let answer = client.get(&format!("/v3/documents/processing?{query}")).await;
+        let answer = client
+            .get(&format!("/v3/documents/processing?{query}"))
+            .await;
         faults.note(query, &answer, 400, "ValidationError", named);
     }
     faults.assert_none();

@@ -15,7 +15,11 @@ const PATH: &str = "/v4/profile";
 /// The whole profile of a container.
 async fn profile(client: &Client, tag: &str) -> Value {
     let shape = json!({"profile": {"static": ["string"], "dynamic": ["string"]}});
-    ok(client.post(PATH, json!({"containerTag": tag})).await, &shape)["profile"].clone()
+    ok(
+        client.post(PATH, json!({"containerTag": tag})).await,
+        &shape,
+    )["profile"]
+        .clone()
 }
 
 /// What a request answers with.
@@ -27,8 +31,15 @@ async fn ask(client: &Client, body: Value) -> Value {
 
 /// Writes memories of a container, which is made if there is none; their ids.
 async fn write(client: &Client, tag: &str, memories: Value) -> Vec<String> {
-    client.patch(&format!("/v3/container-tags/{tag}"), json!({})).await;
-    let answer = client.post("/v4/memories", json!({"containerTag": tag, "memories": memories})).await;
+    client
+        .patch(&format!("/v3/container-tags/{tag}"), json!({}))
+        .await;
+    let answer = client
+        .post(
+            "/v4/memories",
+            json!({"containerTag": tag, "memories": memories}),
+        )
+        .await;
     assert_eq!(answer.status, 201, "{}", answer.body);
     crate::client::ids(&answer.body["memories"], "id")
 }
@@ -36,8 +47,15 @@ async fn write(client: &Client, tag: &str, memories: Value) -> Vec<String> {
 /// Tells the assistant something.
 async fn tell(client: &Client, tag: &str, conversation: &str, text: &str) {
     let messages = json!([{"role": "user", "content": text}]);
-    let body = json!({"conversationId": conversation, "messages": messages, "containerTags": [tag]});
-    assert!(client.post("/v4/conversations", body).await.status.is_success());
+    let body =
+        json!({"conversationId": conversation, "messages": messages, "containerTags": [tag]});
+    assert!(
+        client
+            .post("/v4/conversations", body)
+            .await
+            .status
+            .is_success()
+    );
     client.settle().await;
 }
 
@@ -57,54 +75,102 @@ async fn traits_and_what_is_going_on_are_two_lists() {
         "dynamic": ["[2025-03-02] The herons came back.", "[2025-04-15] Mara mends the net."],
     });
     assert_eq!(profile(&client, "box").await, wanted);
-    assert_eq!(ask(&client, json!({"containerTags": ["box"]})).await["profile"], wanted);
+    assert_eq!(
+        ask(&client, json!({"containerTags": ["box"]})).await["profile"],
+        wanted
+    );
     assert_eq!(profile(&client, "other").await, empty);
 }
 
 #[tokio::test]
 async fn the_parts_that_are_asked_for_are_shown() {
     let client = Client::new().await;
-    write(&client, "box", json!([{"content": "Mara booked a flight to Lisbon."}])).await;
+    write(
+        &client,
+        "box",
+        json!([{"content": "Mara booked a flight to Lisbon."}]),
+    )
+    .await;
     let travel = json!([{"key": "travel", "description": "Trips, flights and hotels."}, {"key": "food", "description": "Meals."}]);
-    client.patch("/v3/settings", json!({"profileBuckets": travel})).await;
+    client
+        .patch("/v3/settings", json!({"profileBuckets": travel}))
+        .await;
     let parts = async |include: Value, buckets: Value| {
         let body = json!({"containerTag": "box", "include": include, "buckets": buckets});
         ask(&client, body).await["profile"].clone()
     };
-    let keys = |profile: &Value| profile.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ");
+    let keys = |profile: &Value| {
+        profile
+            .as_object()
+            .unwrap()
+            .keys()
+            .cloned()
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
     for (include, buckets, wanted) in [
         (Value::Null, Value::Null, "static dynamic"),
         (json!([]), json!([]), "static dynamic"),
         (json!(["static"]), Value::Null, "static"),
         (json!(["dynamic"]), Value::Null, "dynamic"),
         (json!(["buckets"]), Value::Null, "buckets"),
-        (json!(["dynamic", "static", "buckets"]), Value::Null, "static dynamic buckets"),
+        (
+            json!(["dynamic", "static", "buckets"]),
+            Value::Null,
+            "static dynamic buckets",
+        ),
         (Value::Null, json!(["food"]), "static dynamic buckets"),
         (json!(["static"]), json!(["food"]), "static buckets"),
     ] {
-        assert_eq!(keys(&parts(include.clone(), buckets.clone()).await), wanted, "{include} {buckets}");
+        assert_eq!(
+            keys(&parts(include.clone(), buckets.clone()).await),
+            wanted,
+            "{include} {buckets}"
+        );
     }
     let all = parts(json!(["buckets"]), Value::Null).await;
     let line = "[2026-01-01] Mara booked a flight to Lisbon.";
     assert_eq!(all, json!({"buckets": {"food": [], "travel": [line]}}));
-    assert_eq!(parts(json!(["buckets"]), json!(["food"])).await, json!({"buckets": {"food": []}}));
-    assert_eq!(parts(json!(["buckets"]), json!(["travel"])).await["buckets"], json!({"travel": [line]}));
+    assert_eq!(
+        parts(json!(["buckets"]), json!(["food"])).await,
+        json!({"buckets": {"food": []}})
+    );
+    assert_eq!(
+        parts(json!(["buckets"]), json!(["travel"])).await["buckets"],
+        json!({"travel": [line]})
+    );
 }
 
 #[tokio::test]
 async fn preferences_are_a_bucket_where_nothing_else_was_said() {
     let client = Client::new().await;
     tell(&client, "box", "one", "I prefer tea over coffee.").await;
-    let found = ask(&client, json!({"containerTag": "box", "include": ["buckets"]})).await;
-    let lines = found["profile"]["buckets"]["preferences"].as_array().expect("lines").clone();
-    assert!(lines.len() == 1 && lines[0].as_str().unwrap().contains("tea"), "{found}");
+    let found = ask(
+        &client,
+        json!({"containerTag": "box", "include": ["buckets"]}),
+    )
+    .await;
+    let lines = found["profile"]["buckets"]["preferences"]
+        .as_array()
+        .expect("lines")
+        .clone();
+    assert!(
+        lines.len() == 1 && lines[0].as_str().unwrap().contains("tea"),
+        "{found}"
+    );
 }
 
 #[tokio::test]
 async fn who_moves_lives_in_the_new_place_alone() {
     let client = Client::new().await;
     for (number, town) in ["Bonn", "Oslo", "Rome"].iter().enumerate() {
-        tell(&client, "box", &format!("talk-{number}"), &format!("I live in {town}.")).await;
+        tell(
+            &client,
+            "box",
+            &format!("talk-{number}"),
+            &format!("I live in {town}."),
+        )
+        .await;
         client.app.world.clock.advance_seconds(3600);
     }
     let found = profile(&client, "box").await;
@@ -114,26 +180,48 @@ async fn who_moves_lives_in_the_new_place_alone() {
         .map(|line| line.as_str().unwrap())
         .collect();
     assert!(lines[0].contains("Rome"), "{found}");
-    assert!(!found.to_string().contains("Bonn") && !found.to_string().contains("Oslo"), "{found}");
+    assert!(
+        !found.to_string().contains("Bonn") && !found.to_string().contains("Oslo"),
+        "{found}"
+    );
 }
 
 #[tokio::test]
 async fn instructions_and_preferences_are_in_however_much_there_is() {
     let client = Client::new().await;
-    tell(&client, "box", "first", "Always answer in one sentence. I prefer tea over coffee.").await;
+    tell(
+        &client,
+        "box",
+        "first",
+        "Always answer in one sentence. I prefer tea over coffee.",
+    )
+    .await;
     for batch in 0..3 {
-        let verse =
-            |i| format!("Mara sings verse {i} of ballad {batch}, which tells of a ferry and its bells.");
-        let many: Vec<Value> =
-            (0..100).map(|i| json!({"content": verse(i), "isStatic": i % 2 == 0})).collect();
+        let verse = |i| {
+            format!("Mara sings verse {i} of ballad {batch}, which tells of a ferry and its bells.")
+        };
+        let many: Vec<Value> = (0..100)
+            .map(|i| json!({"content": verse(i), "isStatic": i % 2 == 0}))
+            .collect();
         write(&client, "box", json!(many)).await;
     }
     let found = profile(&client, "box").await;
-    let statics: Vec<&str> =
-        found["static"].as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect();
+    let statics: Vec<&str> = found["static"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|line| line.as_str().unwrap())
+        .collect();
     let everything = found.to_string();
-    assert!(everything.contains("one sentence") && everything.contains("tea"), "{everything}");
-    assert!(statics.iter().map(|line| line.len()).sum::<usize>() < 4 * 1000 + 100, "{}", statics.len());
+    assert!(
+        everything.contains("one sentence") && everything.contains("tea"),
+        "{everything}"
+    );
+    assert!(
+        statics.iter().map(|line| line.len()).sum::<usize>() < 4 * 1000 + 100,
+        "{}",
+        statics.len()
+    );
     assert!((20..120).contains(&statics.len()), "{}", statics.len());
     let dynamic = found["dynamic"].as_array().unwrap();
     assert!(
@@ -152,11 +240,24 @@ async fn what_is_forgotten_or_expired_is_never_shown() {
     ]);
     let ids = write(&client, "box", memories).await;
     let all = json!({"containerTag": "box", "include": ["static", "dynamic", "buckets"]});
-    assert!(ask(&client, all.clone()).await.to_string().contains("guests"));
+    assert!(
+        ask(&client, all.clone())
+            .await
+            .to_string()
+            .contains("guests")
+    );
     client.app.world.clock.advance_seconds(24 * 3600);
-    assert!(!ask(&client, all.clone()).await.to_string().contains("guests"));
+    assert!(
+        !ask(&client, all.clone())
+            .await
+            .to_string()
+            .contains("guests")
+    );
     let forget = json!({"containerTag": "box", "id": ids[2]});
-    let answer = client.app.call("DELETE", "/v4/memories", &client.key, &forget).await;
+    let answer = client
+        .app
+        .call("DELETE", "/v4/memories", &client.key, &forget)
+        .await;
     assert_eq!(answer.status, 200, "{}", answer.body);
     let wanted = json!({"static": ["Mara is a ringer of birds."], "dynamic": []});
     assert_eq!(profile(&client, "box").await, wanted);
@@ -171,7 +272,11 @@ async fn a_filter_narrows_the_profile() {
         {"content": "Mara oils the stove.", "metadata": {"room": "kitchen"}},
     ]);
     write(&client, "box", memories).await;
-    for (room, wanted) in [("boathouse", vec!["net"]), ("kitchen", vec!["stove"]), ("cellar", vec![])] {
+    for (room, wanted) in [
+        ("boathouse", vec!["net"]),
+        ("kitchen", vec!["stove"]),
+        ("cellar", vec![]),
+    ] {
         let filters = json!({"AND": [{"key": "room", "value": room}]});
         let body = json!({"containerTag": "box", "filters": filters, "q": "Mara", "threshold": 0});
         for filters in [filters.clone(), json!(filters.to_string())] {
@@ -180,7 +285,12 @@ async fn a_filter_narrows_the_profile() {
             let found = ask(&client, body).await;
             let lines = found["profile"]["dynamic"].as_array().unwrap();
             assert_eq!(lines.len(), wanted.len(), "{room}: {found}");
-            assert!(wanted.iter().all(|word| lines[0].as_str().unwrap().contains(word)), "{found}");
+            assert!(
+                wanted
+                    .iter()
+                    .all(|word| lines[0].as_str().unwrap().contains(word)),
+                "{found}"
+            );
             let results = found["searchResults"]["results"].as_array().unwrap();
             assert_eq!(results.len(), wanted.len(), "{room}: {found}");
         }
@@ -190,15 +300,36 @@ async fn a_filter_narrows_the_profile() {
 #[tokio::test]
 async fn a_question_is_searched_for_beside_the_profile() {
     let client = Client::new().await;
-    write(&client, "box", json!([{"content": "Mara mends the net."}, {"content": "The stove is cold."}]))
-        .await;
-    write(&client, "other", json!([{"content": "Somebody else mends the net."}])).await;
-    let found =
-        ask(&client, json!({"containerTag": "box", "q": "Who mends the net?", "threshold": 0.2})).await;
+    write(
+        &client,
+        "box",
+        json!([{"content": "Mara mends the net."}, {"content": "The stove is cold."}]),
+    )
+    .await;
+    write(
+        &client,
+        "other",
+        json!([{"content": "Somebody else mends the net."}]),
+    )
+    .await;
+    let found = ask(
+        &client,
+        json!({"containerTag": "box", "q": "Who mends the net?", "threshold": 0.2}),
+    )
+    .await;
     let results = &found["searchResults"];
-    assert_eq!(results["results"][0]["memory"], "Mara mends the net.", "{found}");
-    assert_eq!(results["total"], results["results"].as_array().unwrap().len());
-    assert!(results["timing"].is_u64() && !found.to_string().contains("Somebody"), "{found}");
+    assert_eq!(
+        results["results"][0]["memory"], "Mara mends the net.",
+        "{found}"
+    );
+    assert_eq!(
+        results["total"],
+        results["results"].as_array().unwrap().len()
+    );
+    assert!(
+        results["timing"].is_u64() && !found.to_string().contains("Somebody"),
+        "{found}"
+    );
     for nothing in [json!(""), json!("  "), Value::Null] {
         let found = ask(&client, json!({"containerTag": "box", "q": nothing})).await;
         assert!(found.get("searchResults").is_none(), "{found}");
@@ -216,26 +347,49 @@ async fn markdown_is_sent_to_those_who_ask_for_it() {
     .await;
     let request = |accept: &str, key: &str, body: Value| {
         let request = http::Request::post(PATH).header("authorization", format!("Bearer {key}"));
-        request.header("accept", accept).body(axum::body::Body::from(body.to_string())).unwrap()
+        request
+            .header("accept", accept)
+            .body(axum::body::Body::from(body.to_string()))
+            .unwrap()
     };
     let body = json!({"containerTag": "box"});
     // Once as every test asks, which holds the answer against the document.
-    let answer = client.app.send(request("text/markdown", &client.key, body.clone())).await;
+    let answer = client
+        .app
+        .send(request("text/markdown", &client.key, body.clone()))
+        .await;
     assert_eq!(
         (answer.status.as_u16(), &answer.headers["content-type"]),
         (200, &"text/markdown; charset=utf-8".parse().unwrap())
     );
     let ctx = client.app.system.ctx.clone();
     let authenticator = domain::usecase::Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
-    let routes = local::routes(&App::new(ctx, authenticator), 1024 * 1024, Connectors::default(), None);
-    let response = routes.oneshot(request("text/markdown", &client.key, body.clone())).await.unwrap();
+    let routes = local::routes(
+        &App::new(ctx, authenticator),
+        1024 * 1024,
+        Connectors::default(),
+        None,
+    );
+    let response = routes
+        .oneshot(request("text/markdown", &client.key, body.clone()))
+        .await
+        .unwrap();
     let text = response.into_body().collect().await.unwrap().to_bytes();
-    let wanted =
-        "# Profile\n\n## Static\n\n- Mara is a ringer.\n\n## Dynamic\n\n- [2026-01-01] Mara sings.\n";
+    let wanted = "# Profile\n\n## Static\n\n- Mara is a ringer.\n\n## Dynamic\n\n- [2026-01-01] Mara sings.\n";
     assert_eq!(String::from_utf8_lossy(&text), wanted);
-    let json = client.app.send(request("application/json, text/markdown;q=0.5", &client.key, body)).await;
+    let json = client
+        .app
+        .send(request(
+            "application/json, text/markdown;q=0.5",
+            &client.key,
+            body,
+        ))
+        .await;
     assert_eq!(json.body["profile"]["static"], json!(["Mara is a ringer."]));
-    let refusal = client.app.send(request("text/markdown", &client.key, json!({}))).await;
+    let refusal = client
+        .app
+        .send(request("text/markdown", &client.key, json!({})))
+        .await;
     refused(&refusal, 400, "ValidationError", "containerTag");
 }
 
@@ -265,7 +419,13 @@ async fn a_wrong_field_is_named() {
         for (name, value) in more.as_object().unwrap() {
             body[name] = value.clone();
         }
-        faults.note(&body.to_string(), &client.post(PATH, body).await, 400, "ValidationError", named);
+        faults.note(
+            &body.to_string(),
+            &client.post(PATH, body).await,
+            400,
+            "ValidationError",
+            named,
+        );
     }
     faults.assert_none();
 }
@@ -273,20 +433,49 @@ async fn a_wrong_field_is_named() {
 #[tokio::test]
 async fn a_profile_is_one_containers_of_one_organization() {
     let client = Client::new().await;
-    write(&client, "box", json!([{"content": "Mara keeps a secret.", "isStatic": true}])).await;
+    write(
+        &client,
+        "box",
+        json!([{"content": "Mara keeps a secret.", "isStatic": true}]),
+    )
+    .await;
     let all = json!({"containerTag": "box", "q": "secret", "threshold": 0, "include": ["static", "dynamic", "buckets"]});
     let other = client.app.key("other").await;
     let theirs = client.app.post(PATH, &other, &all).await.body;
     assert!(!theirs.to_string().contains("Mara"), "{theirs}");
     assert!(
-        !ask(&client, json!({"containerTag": "crate", "q": "secret", "threshold": 0}))
+        !ask(
+            &client,
+            json!({"containerTag": "crate", "q": "secret", "threshold": 0})
+        )
+        .await
+        .to_string()
+        .contains("Mara")
+    );
+    let scoped = client
+        .app
+        .key_with("acme", Permission::Read, Some(&["box"]))
+        .await;
+    assert!(
+        client
+            .app
+            .post(PATH, &scoped, &all)
             .await
+            .body
             .to_string()
             .contains("Mara")
     );
-    let scoped = client.app.key_with("acme", Permission::Read, Some(&["box"])).await;
-    assert!(client.app.post(PATH, &scoped, &all).await.body.to_string().contains("Mara"));
     let elsewhere = json!({"containerTag": "crate"});
-    refused(&client.app.post(PATH, &scoped, &elsewhere).await, 403, "PermissionError", "crate");
-    refused(&client.app.post(PATH, "", &all).await, 401, "AuthenticationError", "key");
+    refused(
+        &client.app.post(PATH, &scoped, &elsewhere).await,
+        403,
+        "PermissionError",
+        "crate",
+    );
+    refused(
+        &client.app.post(PATH, "", &all).await,
+        401,
+        "AuthenticationError",
+        "key",
+    );
 }

@@ -61,13 +61,16 @@ async fn only(client: &Client) -> Value {
 
 #[tokio::test]
 async fn a_change_during_another_change_is_not_lost() {
-    for second in
-        [json!({"metadata": {"n": "new"}}), json!({"content": "The new words."}), json!({"filepath": "/b"})]
-    {
+    for second in [
+        json!({"metadata": {"n": "new"}}),
+        json!({"content": "The new words."}),
+        json!({"filepath": "/b"}),
+    ] {
         for call in 0.. {
             let (slow, quick) = two().await;
             let first = json!({"taskType": "superrag"});
-            let (one, two, stood_still) = meanwhile((&slow, &quick), call, first, second.clone()).await;
+            let (one, two, stood_still) =
+                meanwhile((&slow, &quick), call, first, second.clone()).await;
             assert_eq!(
                 (one.status.as_u16(), two.status.as_u16()),
                 (200, 200),
@@ -76,7 +79,10 @@ async fn a_change_during_another_change_is_not_lost() {
                 two.body
             );
             let document = only(&quick).await;
-            assert_eq!(document["taskType"], "superrag", "call {call} beside {second}");
+            assert_eq!(
+                document["taskType"], "superrag",
+                "call {call} beside {second}"
+            );
             for (field, value) in second.as_object().expect("fields") {
                 assert_eq!(document[field], *value, "call {call} beside {second}");
             }
@@ -89,7 +95,10 @@ async fn a_change_during_another_change_is_not_lost() {
 
 #[tokio::test]
 async fn a_change_during_a_move_is_not_lost() {
-    for (field, value) in [("metadata", json!({"n": "new"})), ("content", json!("The new words."))] {
+    for (field, value) in [
+        ("metadata", json!({"n": "new"})),
+        ("content", json!("The new words.")),
+    ] {
         let mut lost = Vec::new();
         for call in 0.. {
             let (slow, quick) = two().await;
@@ -108,7 +117,10 @@ async fn a_change_during_a_move_is_not_lost() {
                 break;
             }
         }
-        assert!(lost.is_empty(), "{field}: lost when the move stood still before its calls {lost:?}");
+        assert!(
+            lost.is_empty(),
+            "{field}: lost when the move stood still before its calls {lost:?}"
+        );
     }
 }
 
@@ -125,7 +137,11 @@ async fn two_moves_at_the_same_time_leave_one_document() {
             1,
             "it is in two containers when the first move stands still before call {call}"
         );
-        assert_eq!(quick.found("words").await, ["The old words."], "call {call}");
+        assert_eq!(
+            quick.found("words").await,
+            ["The old words."],
+            "call {call}"
+        );
         if !stood_still {
             break;
         }
@@ -138,18 +154,40 @@ async fn many_changes_at_the_same_time_all_hold_or_say_that_they_do_not() {
     client.add(note()).await;
     let contents = (0..4).map(|i| json!({"content": format!("The words {i}.")}));
     let paths = (0..4).map(|i| json!({"filepath": format!("/{i}")}));
-    let changes: Vec<Value> = contents.chain(paths).chain([json!({"metadata": {"n": "new"}})]).collect();
-    for answer in join_all(changes.iter().map(|change| client.patch(NOTE, change.clone()))).await {
+    let changes: Vec<Value> = contents
+        .chain(paths)
+        .chain([json!({"metadata": {"n": "new"}})])
+        .collect();
+    for answer in join_all(
+        changes
+            .iter()
+            .map(|change| client.patch(NOTE, change.clone())),
+    )
+    .await
+    {
         assert_eq!(answer.status, 200, "{}", answer.body);
     }
     let document = only(&client).await;
     assert_eq!(document["metadata"], json!({"n": "new"}));
     for field in ["content", "filepath"] {
-        assert!(changes.iter().any(|change| change[field] == document[field]), "{document}");
+        assert!(
+            changes
+                .iter()
+                .any(|change| change[field] == document[field]),
+            "{document}"
+        );
     }
-    assert_eq!(document["latestRevision"], 5, "four contents came after the first");
+    assert_eq!(
+        document["latestRevision"], 5,
+        "four contents came after the first"
+    );
     let filter = json!({"AND": [{"key": "n", "value": "new"}]});
-    let found =
-        client.found_with(json!({"q": "words", "filters": filter, "filepath": document["filepath"]})).await;
-    assert_eq!(found, [document["content"].as_str().expect("text")], "search agrees with GET");
+    let found = client
+        .found_with(json!({"q": "words", "filters": filter, "filepath": document["filepath"]}))
+        .await;
+    assert_eq!(
+        found,
+        [document["content"].as_str().expect("text")],
+        "search agrees with GET"
+    );
 }

@@ -9,9 +9,24 @@ use testkit::{Answer, TestApp, World};
 use crate::shape::fault;
 
 async fn key(app: &TestApp, max: u32, seconds: i64) -> String {
-    let rate = Some(RateLimit { max, window_ms: seconds * 1000 });
+    let rate = Some(RateLimit {
+        max,
+        window_ms: seconds * 1000,
+    });
     let (kind, permission, name) = (KeyKind::Agent, Permission::Write, "limited".to_owned());
-    app.key_of("acme", KeyPlan { name, kind, permission, tags: None, expires_at: None, rate }).await.text
+    app.key_of(
+        "acme",
+        KeyPlan {
+            name,
+            kind,
+            permission,
+            tags: None,
+            expires_at: None,
+            rate,
+        },
+    )
+    .await
+    .text
 }
 
 async fn ask(app: &TestApp, key: &str) -> Answer {
@@ -22,7 +37,11 @@ async fn ask(app: &TestApp, key: &str) -> Answer {
 #[track_caller]
 fn wait(answer: &Answer) -> i64 {
     assert_eq!(fault(answer, 429, "RateLimitError", "requests in"), None);
-    answer.headers["retry-after"].to_str().expect("ASCII").parse().expect("seconds")
+    answer.headers["retry-after"]
+        .to_str()
+        .expect("ASCII")
+        .parse()
+        .expect("seconds")
 }
 
 #[tokio::test]
@@ -35,12 +54,20 @@ async fn a_limited_key_is_admitted_so_often_and_again_when_it_is_told() {
     }
     let seconds = wait(&ask(&app, &limited).await);
     assert!((29..=30).contains(&seconds), "{seconds}");
-    assert_eq!(ask(&app, &other).await.status, 200, "the limit is the key's own");
+    assert_eq!(
+        ask(&app, &other).await.status,
+        200,
+        "the limit is the key's own"
+    );
     app.world.clock.advance_seconds(seconds - 2);
     // What is refused does not count, and does not put off what was promised.
     wait(&ask(&app, &limited).await);
     app.world.clock.advance_seconds(2);
-    assert_eq!(ask(&app, &limited).await.status, 200, "after what Retry-After said");
+    assert_eq!(
+        ask(&app, &limited).await.status,
+        200,
+        "after what Retry-After said"
+    );
     wait(&ask(&app, &limited).await);
 }
 
@@ -63,7 +90,10 @@ async fn a_refused_request_does_nothing_and_is_limited_before_anything_else() {
     let limited = key(&app, 1, 60).await;
     // A request that the key may not make counts as well.
     assert_eq!(app.get("/v3/auth/keys", &limited).await.status, 403);
-    wait(&app.post("/v3/documents", &limited, &json!({"content": "Words."})).await);
+    wait(
+        &app.post("/v3/documents", &limited, &json!({"content": "Words."}))
+            .await,
+    );
     wait(&app.get("/v3/auth/keys", &limited).await);
     wait(&app.upload(&limited, "a.txt", b"Words.", &[]).await);
     let admin = app.key("acme").await;

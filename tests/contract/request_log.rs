@@ -21,7 +21,10 @@ pub(crate) async fn log(client: &Client) -> Vec<RequestRecord> {
     for hour in now.0 - 24..=now.0 {
         let mut after = None;
         loop {
-            let page = activity.requests(&client.tenant, Hour(hour), after.as_deref()).await.expect("a page");
+            let page = activity
+                .requests(&client.tenant, Hour(hour), after.as_deref())
+                .await
+                .expect("a page");
             all.extend(page.0);
             after = page.1;
             if after.is_none() {
@@ -38,25 +41,36 @@ pub(crate) async fn keep(client: &Client, mode: LogContent) {
     let mut settings = ctx.settings.get(&client.tenant).await.expect("settings");
     settings.log_content = mode;
     settings.version += 1;
-    ctx.settings.put(&client.tenant, &settings).await.expect("settings");
+    ctx.settings
+        .put(&client.tenant, &settings)
+        .await
+        .expect("settings");
     client.app.world.clock.advance_seconds(31);
 }
 
 fn id(answer: &Answer) -> String {
-    answer.headers["x-request-id"].to_str().expect("ASCII").to_owned()
+    answer.headers["x-request-id"]
+        .to_str()
+        .expect("ASCII")
+        .to_owned()
 }
 
 #[tokio::test]
 async fn every_request_of_a_key_is_in_the_log_once() {
     let client = Client::new().await;
     let mut asked = BTreeMap::new();
-    for operation in Operation::all().iter().filter(|operation| !operation.is_open()) {
+    for operation in Operation::all()
+        .iter()
+        .filter(|operation| !operation.is_open())
+    {
         let reader = client.app.key_with("acme", Permission::Read, None).await;
         for key in [client.app.key("acme").await, reader] {
             let answer = operation.ask(&client.app, &key).await;
             let route = format!("{} {}", operation.method, operation.path);
-            let error =
-                answer.body["type"].as_str().filter(|_| answer.status.as_u16() >= 400).map(str::to_owned);
+            let error = answer.body["type"]
+                .as_str()
+                .filter(|_| answer.status.as_u16() >= 400)
+                .map(str::to_owned);
             asked.insert(id(&answer), (route, answer.status.as_u16(), error));
         }
         operation.ask(&client.app, "").await;
@@ -65,34 +79,63 @@ async fn every_request_of_a_key_is_in_the_log_once() {
     let records = log(&client).await;
     let logged: BTreeMap<_, _> = records
         .iter()
-        .map(|record| (record.id.clone(), (record.route.clone(), record.status, record.error.clone())))
+        .map(|record| {
+            (
+                record.id.clone(),
+                (record.route.clone(), record.status, record.error.clone()),
+            )
+        })
         .collect();
     assert_eq!(logged, asked);
     assert_eq!(records.len(), asked.len(), "each of them once");
-    assert!(records.iter().all(|record| record.key_name == "test" && record.micros > 0));
+    assert!(
+        records
+            .iter()
+            .all(|record| record.key_name == "test" && record.micros > 0)
+    );
     assert!(records.is_sorted_by_key(|record| record.at));
 }
 
 #[tokio::test]
 async fn a_record_says_who_asked_for_what_and_where() {
     let client = Client::new().await;
-    let key = client.app.system.ctx.keys.list(&client.tenant).await.expect("keys")[0].id.to_string();
-    let sent = json!({"content": "The heron stands still.", "containerTag": "birds", "customId": "note"});
+    let key = client
+        .app
+        .system
+        .ctx
+        .keys
+        .list(&client.tenant)
+        .await
+        .expect("keys")[0]
+        .id
+        .to_string();
+    let sent =
+        json!({"content": "The heron stands still.", "containerTag": "birds", "customId": "note"});
     let added = client.post("/v3/documents", sent).await;
-    let missing = client.delete("/v3/documents/nothing?containerTag=birds").await;
-    client.post("/v4/search", json!({"q": "heron", "containerTag": "birds"})).await;
+    let missing = client
+        .delete("/v3/documents/nothing?containerTag=birds")
+        .await;
+    client
+        .post("/v4/search", json!({"q": "heron", "containerTag": "birds"}))
+        .await;
     let records = log(&client).await;
     let kinds: Vec<&str> = records.iter().map(|record| record.kind.as_str()).collect();
     assert_eq!(kinds, ["add", "delete", "search"]);
-    let [add, delete, search] = records.as_slice() else { panic!("{records:?}") };
+    let [add, delete, search] = records.as_slice() else {
+        panic!("{records:?}")
+    };
     assert_eq!((add.key.as_str(), add.containers.len()), (key.as_str(), 1));
     assert_eq!(search.containers, add.containers);
     let body = json!({"content": "[23 characters]", "containerTag": "birds", "customId": "note"});
     assert_eq!(add.input, Some(json!({"body": body})));
-    assert_eq!(add.output, Some(json!({"id": added.body["id"], "status": "queued"})));
+    assert_eq!(
+        add.output,
+        Some(json!({"id": added.body["id"], "status": "queued"}))
+    );
     let input = json!({"path": {"id": "nothing"}, "query": {"containerTag": "birds"}});
     assert_eq!(delete.input, Some(input));
-    let output = json!({"error": "Document not found", "type": "NotFoundError", "requestId": id(&missing)});
+    let output =
+        json!({"error": "Document not found", "type": "NotFoundError", "requestId": id(&missing)});
     assert_eq!((delete.status, &delete.output), (404, &Some(output)));
     assert_eq!(delete.error.as_deref(), Some("NotFoundError"));
 }
@@ -100,20 +143,35 @@ async fn a_record_says_who_asked_for_what_and_where() {
 #[tokio::test]
 async fn an_organization_chooses_what_is_kept() {
     let client = Client::new().await;
-    let sent =
-        |n: usize| json!({"content": format!("The heron number {n} stands still."), "containerTag": "birds"});
-    for (n, mode) in [LogContent::Redacted, LogContent::Full, LogContent::Off].into_iter().enumerate() {
+    let sent = |n: usize| json!({"content": format!("The heron number {n} stands still."), "containerTag": "birds"});
+    for (n, mode) in [LogContent::Redacted, LogContent::Full, LogContent::Off]
+        .into_iter()
+        .enumerate()
+    {
         keep(&client, mode).await;
         client.post("/v3/documents", sent(n)).await;
-        client.post("/v3/documents", json!({"content": 5, "note": "The heron is refused."})).await;
+        client
+            .post(
+                "/v3/documents",
+                json!({"content": 5, "note": "The heron is refused."}),
+            )
+            .await;
     }
     let records = log(&client).await;
-    let inputs: Vec<&Value> =
-        records.iter().map(|record| record.input.as_ref().unwrap_or(&Value::Null)).collect();
+    let inputs: Vec<&Value> = records
+        .iter()
+        .map(|record| record.input.as_ref().unwrap_or(&Value::Null))
+        .collect();
     assert_eq!(inputs[0]["body"]["content"], "[32 characters]");
-    assert_eq!(inputs[2]["body"]["content"], "The heron number 1 stands still.");
+    assert_eq!(
+        inputs[2]["body"]["content"],
+        "The heron number 1 stands still."
+    );
     // A refused request came to no container with which its text could be deleted.
-    assert_eq!(inputs[3]["body"], json!({"content": 5, "note": "[21 characters]"}));
+    assert_eq!(
+        inputs[3]["body"],
+        json!({"content": 5, "note": "[21 characters]"})
+    );
     assert_eq!((inputs[4], inputs[5]), (&Value::Null, &Value::Null));
     assert!(records[4].output.is_none() && records[4].status == 200);
 }
@@ -122,41 +180,77 @@ async fn an_organization_chooses_what_is_kept() {
 async fn a_request_to_very_many_containers_keeps_no_content() {
     let client = Client::new().await;
     for n in 0..17 {
-        client.send(json!({"content": "Words.", "containerTag": format!("tag-{n}")})).await;
+        client
+            .send(json!({"content": "Words.", "containerTag": format!("tag-{n}")}))
+            .await;
         client.post("/v4/search", json!({"q": "words"})).await;
     }
     let records = log(&client).await;
-    let searches: Vec<_> = records.iter().filter(|record| record.route == "POST /v4/search").collect();
+    let searches: Vec<_> = records
+        .iter()
+        .filter(|record| record.route == "POST /v4/search")
+        .collect();
     assert_eq!(searches[15].containers.len(), 16);
     assert!(searches[15].input.is_some());
-    assert_eq!((&searches[16].input, &searches[16].output, searches[16].containers.len()), (&None, &None, 0));
+    assert_eq!(
+        (
+            &searches[16].input,
+            &searches[16].output,
+            searches[16].containers.len()
+        ),
+        (&None, &None, 0)
+    );
 }
 
 #[tokio::test]
 async fn a_file_is_in_the_log_by_its_size() {
     let client = Client::new().await;
-    client.app.upload(&client.key, "diary of ada.txt", b"Dear diary.", &[("containerTag", "ada")]).await;
+    client
+        .app
+        .upload(
+            &client.key,
+            "diary of ada.txt",
+            b"Dear diary.",
+            &[("containerTag", "ada")],
+        )
+        .await;
     let input = log(&client).await[0].input.clone().expect("what was sent");
-    let file = json!({"name": "[16 characters]", "bytes": 11, "mimeType": "application/octet-stream"});
-    assert_eq!((&input["body"]["file"], &input["body"]["containerTag"]), (&file, &json!("ada")));
+    let file =
+        json!({"name": "[16 characters]", "bytes": 11, "mimeType": "application/octet-stream"});
+    assert_eq!(
+        (&input["body"]["file"], &input["body"]["containerTag"]),
+        (&file, &json!("ada"))
+    );
 }
 
 #[tokio::test]
 async fn when_the_log_cannot_be_written_the_answer_is_the_same() {
     let world = World::new().expect("a folder");
     let app = TestApp::start(&world, 0).await.expect("an app");
-    let names = aws::Names { activity: "no-such-table".into(), ..app.system.names.clone() };
+    let names = aws::Names {
+        activity: "no-such-table".into(),
+        ..app.system.names.clone()
+    };
     let mut ctx = app.system.ctx.clone();
     ctx.activity = aws::ctx(&app.system.clients, &names, ctx.clock.clone()).activity;
     let authenticator = domain::usecase::Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
-    let routes = local::routes(&edge::App::new(ctx, authenticator), 1024 * 1024, Connectors::default(), None);
+    let routes = local::routes(
+        &edge::App::new(ctx, authenticator),
+        1024 * 1024,
+        Connectors::default(),
+        None,
+    );
     let key = app.key("acme").await;
     let request = http::Request::post("/v3/documents").header("x-api-key", key);
     let body = axum::body::Body::from(json!({"content": "Words."}).to_string());
     let request = request.body(body).expect("a request");
-    let response = tower::ServiceExt::oneshot(routes, request).await.expect("routes never fail");
+    let response = tower::ServiceExt::oneshot(routes, request)
+        .await
+        .expect("routes never fail");
     let status = response.status();
-    let body = axum::body::to_bytes(response.into_body(), usize::MAX).await.expect("a body");
+    let body = axum::body::to_bytes(response.into_body(), usize::MAX)
+        .await
+        .expect("a body");
     assert_eq!(status, 200, "{}", String::from_utf8_lossy(&body));
 }
 
@@ -164,15 +258,26 @@ async fn when_the_log_cannot_be_written_the_answer_is_the_same() {
 async fn only_failures_of_the_server_are_logged_as_errors() {
     let client = Client::new().await;
     let log = Log::capture(Level::INFO);
-    let unsupported = client.post("/v3/connections/unknown-drive", json!({"containerTag": "box"})).await;
+    let unsupported = client
+        .post(
+            "/v3/connections/unknown-drive",
+            json!({"containerTag": "box"}),
+        )
+        .await;
     assert_eq!(unsupported.status, 501, "{}", unsupported.body);
     let invalid = client.post("/v3/documents", json!({"content": 7})).await;
     assert_eq!(invalid.status, 400, "{}", invalid.body);
     let refused = log.end();
-    assert!(refused.contains("answered 501") && !refused.contains("ERROR"), "{refused}");
+    assert!(
+        refused.contains("answered 501") && !refused.contains("ERROR"),
+        "{refused}"
+    );
 
     let log = Log::capture(Level::INFO);
-    client.app.faults.set_rates(Rates { lost_request: 1.0, ..Rates::default() });
+    client.app.faults.set_rates(Rates {
+        lost_request: 1.0,
+        ..Rates::default()
+    });
     let failed = client.post("/v3/documents/list", json!({})).await;
     assert_eq!(failed.status, 503, "{}", failed.body);
     assert!(log.end().contains("ERROR"), "a failure is logged");

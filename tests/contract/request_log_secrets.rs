@@ -14,8 +14,15 @@ mod samples;
 /// Requests that hold a text wherever a request may hold one; what is refused is in the log as well.
 fn requests(text: &str) -> Vec<(&'static str, String, Value)> {
     // As a name, where it can be one.
-    let is_name = text.len() <= 90 && text.chars().all(|c| c.is_ascii_alphanumeric() || "_-:.".contains(c));
-    let plain = if is_name { text.to_owned() } else { "name".to_owned() };
+    let is_name = text.len() <= 90
+        && text
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "_-:.".contains(c));
+    let plain = if is_name {
+        text.to_owned()
+    } else {
+        "name".to_owned()
+    };
     let note = json!({"role": "user", "content": text, "name": text});
     vec![
         (
@@ -31,15 +38,31 @@ fn requests(text: &str) -> Vec<(&'static str, String, Value)> {
             "/v3/documents".into(),
             json!({"content": "Words.", "customId": plain, "containerTag": "box"}),
         ),
-        ("POST", "/v3/documents".into(), json!({"content": 1, "taskType": text, text: text, "id": text})),
+        (
+            "POST",
+            "/v3/documents".into(),
+            json!({"content": 1, "taskType": text, text: text, "id": text}),
+        ),
         (
             "POST",
             "/v3/documents/batch".into(),
             json!({"documents": [{"content": text, "status": text}, text]}),
         ),
-        ("POST", "/v3/documents/list".into(), json!({"status": text, "containerTags": [plain]})),
-        ("GET", format!("/v3/documents/{plain}?containerTag={plain}"), Value::Null),
-        ("POST", "/v3/search".into(), json!({"q": text, "containerTag": "box"})),
+        (
+            "POST",
+            "/v3/documents/list".into(),
+            json!({"status": text, "containerTags": [plain]}),
+        ),
+        (
+            "GET",
+            format!("/v3/documents/{plain}?containerTag={plain}"),
+            Value::Null,
+        ),
+        (
+            "POST",
+            "/v3/search".into(),
+            json!({"q": text, "containerTag": "box"}),
+        ),
         (
             "POST",
             "/v4/search".into(),
@@ -55,8 +78,16 @@ fn requests(text: &str) -> Vec<(&'static str, String, Value)> {
                 "containerTag": "box", "memories": [{"content": format!("I wrote {text} down.")}],
             }),
         ),
-        ("POST", "/v4/memories/list".into(), json!({"containerTags": ["box"]})),
-        ("POST", "/v4/profile".into(), json!({"containerTag": "box", "q": text, "buckets": [text]})),
+        (
+            "POST",
+            "/v4/memories/list".into(),
+            json!({"containerTags": ["box"]}),
+        ),
+        (
+            "POST",
+            "/v4/profile".into(),
+            json!({"containerTag": "box", "q": text, "buckets": [text]}),
+        ),
         (
             "POST",
             "/v4/conversations".into(),
@@ -64,8 +95,16 @@ fn requests(text: &str) -> Vec<(&'static str, String, Value)> {
                 "conversationId": plain, "messages": [note], "containerTag": "box",
             }),
         ),
-        ("PATCH", "/v3/container-tags/box".into(), json!({"entityContext": text})),
-        ("PATCH", "/v3/settings".into(), json!({"workspacePrompt": text, "chunkSize": text})),
+        (
+            "PATCH",
+            "/v3/container-tags/box".into(),
+            json!({"entityContext": text}),
+        ),
+        (
+            "PATCH",
+            "/v3/settings".into(),
+            json!({"workspacePrompt": text, "chunkSize": text}),
+        ),
     ]
 }
 
@@ -73,7 +112,9 @@ fn requests(text: &str) -> Vec<(&'static str, String, Value)> {
 async fn what_looks_like_a_credential_is_in_no_log() {
     let printed = Log::capture(Level::INFO);
     let client = Client::new().await;
-    client.send(json!({"content": "Words.", "containerTag": "box"})).await;
+    client
+        .send(json!({"content": "Words.", "containerTag": "box"}))
+        .await;
     let credentials = samples::credentials();
     assert!(credentials.len() >= 60, "{}", credentials.len());
     let mut sent = 1;
@@ -82,18 +123,27 @@ async fn what_looks_like_a_credential_is_in_no_log() {
         for (text, _) in &credentials {
             for (method, path, body) in requests(text) {
                 let answer = client.app.call(method, &path, &client.key, &body).await;
-                assert!(answer.status.as_u16() < 500, "{method} {path} {body}: {}", answer.body);
+                assert!(
+                    answer.status.as_u16() < 500,
+                    "{method} {path} {body}: {}",
+                    answer.body
+                );
                 sent += 1;
             }
         }
     }
     let records = log(&client).await;
     assert_eq!(records.len(), sent, "every request is there to be searched");
-    let stored: Vec<String> =
-        records.iter().map(|record| serde_json::to_string(record).expect("JSON")).collect();
+    let stored: Vec<String> = records
+        .iter()
+        .map(|record| serde_json::to_string(record).expect("JSON"))
+        .collect();
     let printed = printed.end();
     let start: String = printed.chars().take(300).collect();
-    assert!(printed.contains("answered 200"), "something was printed: {start}");
+    assert!(
+        printed.contains("answered 200"),
+        "something was printed: {start}"
+    );
     let mut found = Vec::new();
     for (text, secret) in credentials {
         let secret: String = secret.chars().take(12).collect();
@@ -101,6 +151,11 @@ async fn what_looks_like_a_credential_is_in_no_log() {
         found.extend(lines.take(2).map(|line| format!("{text}: {line}")));
         assert!(!printed.contains(&secret), "{text} was printed");
     }
-    assert!(found.is_empty(), "{} are in the log:\n{}", found.len(), found.join("\n"));
+    assert!(
+        found.is_empty(),
+        "{} are in the log:\n{}",
+        found.len(),
+        found.join("\n")
+    );
     assert!(stored.iter().any(|line| line.contains("[secret]")));
 }

@@ -8,8 +8,19 @@ use crate::client::Client;
 
 /// What search serves of a document.
 async fn served(client: &Client, id: &str) -> Pack {
-    let indexed = client.record(id).await.and_then(|record| record.indexed).expect("a served document");
-    let bytes = client.app.system.ctx.blobs.get(&client.tenant, &[indexed.pack]).await.expect("blobs");
+    let indexed = client
+        .record(id)
+        .await
+        .and_then(|record| record.indexed)
+        .expect("a served document");
+    let bytes = client
+        .app
+        .system
+        .ctx
+        .blobs
+        .get(&client.tenant, &[indexed.pack])
+        .await
+        .expect("blobs");
     Pack::decode(&bytes[0].clone().expect("a pack")).expect("a pack")
 }
 
@@ -33,9 +44,15 @@ async fn a_changed_paragraph_leaves_the_other_chunks_as_they_were() {
         }
     }
     // The chunk of the paragraph, and those around it until the cuts fall where they fell before.
-    assert!((1..=6).contains(&fresh), "{fresh} of {} chunks are new", after.chunks.len());
     assert!(
-        client.finds("washed out").await && !client.finds("VOY-0150").await && client.finds("VOY-0151").await
+        (1..=6).contains(&fresh),
+        "{fresh} of {} chunks are new",
+        after.chunks.len()
+    );
+    assert!(
+        client.finds("washed out").await
+            && !client.finds("VOY-0150").await
+            && client.finds("VOY-0151").await
     );
 }
 
@@ -43,7 +60,9 @@ async fn a_changed_paragraph_leaves_the_other_chunks_as_they_were() {
 async fn a_vector_is_the_same_whether_it_was_kept_or_made() {
     let (client, other) = (Client::new().await, Client::new().await);
     let new = long_text(30).replace("VOY-0015", "no code");
-    let id = client.add(json!({"content": long_text(30), "customId": "log"})).await;
+    let id = client
+        .add(json!({"content": long_text(30), "customId": "log"}))
+        .await;
     client.add(json!({"content": new, "customId": "log"})).await;
     let made = other.add(json!({"content": new})).await;
     assert_eq!(served(&client, &id).await, served(&other, &made).await);
@@ -54,7 +73,14 @@ async fn guidance_stays_on_the_tag_and_is_never_found() {
     let client = Client::new().await;
     let tag = ContainerTag::parse("box").expect("a tag");
     let context = async || {
-        let container = client.app.system.ctx.containers.get(&client.tenant, &tag).await.expect("an answer");
+        let container = client
+            .app
+            .system
+            .ctx
+            .containers
+            .get(&client.tenant, &tag)
+            .await
+            .expect("an answer");
         container.and_then(|container| container.entity_context)
     };
     let body = |words: &str| json!({"content": words, "containerTag": "box"});
@@ -64,20 +90,37 @@ async fn guidance_stays_on_the_tag_and_is_never_found() {
     guided["entityContext"] = json!("Ornithology of HERON-99.");
     client.add(guided).await;
     client.add(body("The third words.")).await;
-    assert_eq!(context().await.as_deref(), Some("Ornithology of HERON-99."), "who says nothing keeps it");
+    assert_eq!(
+        context().await.as_deref(),
+        Some("Ornithology of HERON-99."),
+        "who says nothing keeps it"
+    );
     let turns = json!([{"role": "user", "content": "The fourth words."}]);
     let talk = json!({"conversationId": "c", "messages": turns, "containerTag": "box", "entityContext": "Of BITTERN-7."});
     client.post("/v4/conversations", talk).await;
     client.settle().await;
-    assert_eq!(context().await.as_deref(), Some("Of BITTERN-7."), "the last one stays");
+    assert_eq!(
+        context().await.as_deref(),
+        Some("Of BITTERN-7."),
+        "the last one stays"
+    );
     for q in ["HERON-99", "BITTERN-7", "ornithology"] {
         for text in client.found(q).await {
-            assert!(!text.contains("HERON-99") && !text.contains("BITTERN-7"), "{text}");
+            assert!(
+                !text.contains("HERON-99") && !text.contains("BITTERN-7"),
+                "{text}"
+            );
         }
         let v3 = client
-            .post("/v3/search", json!({"q": q, "includeFullDocs": true, "onlyMatchingChunks": false}))
+            .post(
+                "/v3/search",
+                json!({"q": q, "includeFullDocs": true, "onlyMatchingChunks": false}),
+            )
             .await;
         let text = v3.body["results"].to_string();
-        assert!(!text.contains("HERON-99") && !text.contains("BITTERN-7"), "{text}");
+        assert!(
+            !text.contains("HERON-99") && !text.contains("BITTERN-7"),
+            "{text}"
+        );
     }
 }

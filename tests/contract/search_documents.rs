@@ -7,7 +7,8 @@ use crate::client::{Client, ids};
 use crate::shape::{Faults, ok, origin, refused, with};
 
 fn shape(more: &Value) -> Value {
-    let chunk = json!({"content": "string", "isRelevant": "bool", "position": "int", "score": "unit"});
+    let chunk =
+        json!({"content": "string", "isRelevant": "bool", "position": "int", "score": "unit"});
     let result = json!({
         "documentId": "id", "title": "string|null", "type": "string", "score": "unit", "metadata": "object|null",
         "createdAt": "time", "updatedAt": "time", "chunks": [chunk],
@@ -36,7 +37,10 @@ async fn results_are_documents_with_their_chunks() {
     }
     assert_eq!(results[0]["documentId"], id.as_str());
     let chunk = &results[0]["chunks"][0];
-    assert_eq!((&chunk["content"], &chunk["isRelevant"]), (&json!("The heron waits."), &json!(true)));
+    assert_eq!(
+        (&chunk["content"], &chunk["isRelevant"]),
+        (&json!("The heron waits."), &json!(true))
+    );
     assert_eq!(results[0]["score"], chunk["score"]);
 }
 
@@ -57,26 +61,45 @@ async fn an_unwritten_container_has_no_results() {
 async fn neighbours_come_marked_as_not_relevant_when_asked_for() {
     let client = Client::new().await;
     client.add(json!({"content": long_text(12)})).await;
-    let ask = |only: Value| json!({"q": "VOY-0006", "chunkThreshold": 0.6, "onlyMatchingChunks": only});
+    let ask =
+        |only: Value| json!({"q": "VOY-0006", "chunkThreshold": 0.6, "onlyMatchingChunks": only});
     let hits = search(&client, ask(json!(true)), &json!({})).await;
-    assert_eq!(hits, search(&client, json!({"q": "VOY-0006", "chunkThreshold": 0.6}), &json!({})).await);
+    assert_eq!(
+        hits,
+        search(
+            &client,
+            json!({"q": "VOY-0006", "chunkThreshold": 0.6}),
+            &json!({})
+        )
+        .await
+    );
     let hits = hits[0]["chunks"].as_array().expect("chunks").clone();
     assert!(hits.iter().all(|chunk| chunk["isRelevant"] == true));
     let around = search(&client, ask(json!(false)), &json!({})).await[0]["chunks"].clone();
     let around = around.as_array().expect("chunks");
     let position = |chunk: &Value| chunk["position"].as_u64().expect("a position");
     let relevant: Vec<u64> = hits.iter().map(position).collect();
-    assert!(around.iter().map(position).is_sorted(), "in the order of the text");
+    assert!(
+        around.iter().map(position).is_sorted(),
+        "in the order of the text"
+    );
     for chunk in around {
         let hit = relevant.contains(&position(chunk));
         assert_eq!(chunk["isRelevant"], hit);
         assert!(
-            hit || relevant.iter().any(|hit| hit.abs_diff(position(chunk)) == 1),
+            hit || relevant
+                .iter()
+                .any(|hit| hit.abs_diff(position(chunk)) == 1),
             "{chunk} is no neighbour"
         );
     }
-    let missing = relevant.iter().find(|hit| !around.iter().any(|chunk| position(chunk) == **hit - 1));
-    assert!(around.len() > hits.len() && missing.is_none(), "{around:#?}");
+    let missing = relevant
+        .iter()
+        .find(|hit| !around.iter().any(|chunk| position(chunk) == **hit - 1));
+    assert!(
+        around.len() > hits.len() && missing.is_none(),
+        "{around:#?}"
+    );
 }
 
 #[tokio::test]
@@ -86,7 +109,12 @@ async fn whole_documents_and_summaries_come_when_asked_for() {
     client.add(json!({"content": text})).await;
     for flag in [json!(true), json!("true")] {
         let body = json!({"q": "voyage", "includeFullDocs": flag, "includeSummary": flag});
-        let results = search(&client, body, &json!({"content": "string", "summary": "null"})).await;
+        let results = search(
+            &client,
+            body,
+            &json!({"content": "string", "summary": "null"}),
+        )
+        .await;
         assert_eq!(results[0]["content"], text.as_str());
     }
 }
@@ -94,44 +122,82 @@ async fn whole_documents_and_summaries_come_when_asked_for() {
 #[tokio::test]
 async fn one_document_is_searched_by_id_or_custom_id() {
     let client = Client::new().await;
-    let first = client.add(json!({"content": "The heron waits.", "customId": "one"})).await;
-    client.add(json!({"content": "The heron flies.", "customId": "two"})).await;
+    let first = client
+        .add(json!({"content": "The heron waits.", "customId": "one"}))
+        .await;
+    client
+        .add(json!({"content": "The heron flies.", "customId": "two"}))
+        .await;
     for id in [first.as_str(), "one"] {
-        let results = search(&client, json!({"q": "heron flies", "docId": id}), &json!({})).await;
+        let results = search(
+            &client,
+            json!({"q": "heron flies", "docId": id}),
+            &json!({}),
+        )
+        .await;
         assert_eq!(ids(&json!(results), "documentId"), [first.as_str()]);
     }
     let wrong_tag = json!({"q": "heron", "docId": "one", "containerTag": "elsewhere"});
-    refused(&client.post("/v3/search", wrong_tag).await, 404, "NotFoundError", "Document not found");
+    refused(
+        &client.post("/v3/search", wrong_tag).await,
+        404,
+        "NotFoundError",
+        "Document not found",
+    );
     let unknown = json!({"q": "heron", "docId": "x".repeat(300)});
-    refused(&client.post("/v3/search", unknown).await, 404, "NotFoundError", "Document not found");
+    refused(
+        &client.post("/v3/search", unknown).await,
+        404,
+        "NotFoundError",
+        "Document not found",
+    );
 }
 
 #[tokio::test]
 async fn limit_counts_documents_and_threshold_leaves_out_chunks() {
     let client = Client::new().await;
     for i in 0..6 {
-        client.send(json!({"content": format!("Heron number {i} waits.\n\n{}", long_text(3))})).await;
+        client
+            .send(json!({"content": format!("Heron number {i} waits.\n\n{}", long_text(3))}))
+            .await;
     }
     client.settle().await;
     for limit in [1, 3, 6, 100] {
         for limit in [json!(limit), json!(limit.to_string())] {
             let results = search(&client, json!({"q": "heron", "limit": limit}), &json!({})).await;
-            let wanted =
-                limit.as_u64().or(limit.as_str().and_then(|text| text.parse().ok())).expect("a number");
+            let wanted = limit
+                .as_u64()
+                .or(limit.as_str().and_then(|text| text.parse().ok()))
+                .expect("a number");
             assert_eq!(results.len() as u64, wanted.min(6));
         }
     }
     let mut before = usize::MAX;
     for threshold in [0.0, 0.4, 0.7, 1.0] {
-        let results =
-            search(&client, json!({"q": "heron waits", "chunkThreshold": threshold}), &json!({})).await;
-        let chunks: Vec<Value> =
-            results.iter().flat_map(|result| result["chunks"].as_array().expect("chunks").clone()).collect();
-        assert!(chunks.iter().all(|chunk| chunk["score"].as_f64() >= Some(threshold - 1e-6)));
+        let results = search(
+            &client,
+            json!({"q": "heron waits", "chunkThreshold": threshold}),
+            &json!({}),
+        )
+        .await;
+        let chunks: Vec<Value> = results
+            .iter()
+            .flat_map(|result| result["chunks"].as_array().expect("chunks").clone())
+            .collect();
+        assert!(
+            chunks
+                .iter()
+                .all(|chunk| chunk["score"].as_f64() >= Some(threshold - 1e-6))
+        );
         assert!(chunks.len() <= before);
         before = chunks.len();
     }
-    let results = search(&client, json!({"q": "heron", "documentThreshold": 1}), &json!({})).await;
+    let results = search(
+        &client,
+        json!({"q": "heron", "documentThreshold": 1}),
+        &json!({}),
+    )
+    .await;
     assert!(!results.is_empty(), "the deprecated threshold is ignored");
 }
 
@@ -164,6 +230,12 @@ async fn a_wrong_field_is_named() {
         let answer = client.post("/v3/search", body.clone()).await;
         faults.note(&body.to_string(), &answer, 400, "ValidationError", field);
     }
-    faults.note("no q", &client.post("/v3/search", json!({})).await, 400, "ValidationError", "q");
+    faults.note(
+        "no q",
+        &client.post("/v3/search", json!({})).await,
+        400,
+        "ValidationError",
+        "q",
+    );
     faults.assert_none();
 }

@@ -28,10 +28,14 @@ fn ask(q: &str) -> Value {
 #[tokio::test]
 async fn results_are_chunks_most_similar_first() {
     let client = Client::new().await;
-    for text in
-        ["The heron waits in the reeds.", "A ferry crosses the strait.", "Bread needs flour and salt."]
-    {
-        client.send(json!({"content": text, "metadata": {"n": 1}})).await;
+    for text in [
+        "The heron waits in the reeds.",
+        "A ferry crosses the strait.",
+        "Bread needs flour and salt.",
+    ] {
+        client
+            .send(json!({"content": text, "metadata": {"n": 1}}))
+            .await;
     }
     client.settle().await;
     for mode in ["hybrid", "documents"] {
@@ -39,13 +43,22 @@ async fn results_are_chunks_most_similar_first() {
         body["searchMode"] = json!(mode);
         let results = search(&client, body, &json!({})).await;
         let text = |result: &Value| result.get("memory").or(result.get("chunk")).cloned();
-        assert_eq!(text(&results[0]), Some(json!("The heron waits in the reeds.")));
+        assert_eq!(
+            text(&results[0]),
+            Some(json!("The heron waits in the reeds."))
+        );
         assert!(mode == "hybrid" || results.iter().all(|result| result.get("memory").is_none()));
         assert_eq!(results[0]["metadata"], json!({"n": 1}));
         let similarity = |result: &Value| result["similarity"].as_f64().expect("a number");
-        assert!(results.is_sorted_by(|a, b| similarity(a) >= similarity(b)), "{results:#?}");
+        assert!(
+            results.is_sorted_by(|a, b| similarity(a) >= similarity(b)),
+            "{results:#?}"
+        );
         let names = ids(&json!(results), "id");
-        assert_eq!(names.len(), names.iter().collect::<std::collections::HashSet<_>>().len());
+        assert_eq!(
+            names.len(),
+            names.iter().collect::<std::collections::HashSet<_>>().len()
+        );
     }
 }
 
@@ -53,7 +66,10 @@ async fn results_are_chunks_most_similar_first() {
 async fn memories_alone_are_the_default_and_no_chunk_is_one() {
     let client = Client::new().await;
     client.add(json!({"content": "The heron waits."})).await;
-    for body in [json!({"q": "heron"}), json!({"q": "heron", "searchMode": "memories", "threshold": 0})] {
+    for body in [
+        json!({"q": "heron"}),
+        json!({"q": "heron", "searchMode": "memories", "threshold": 0}),
+    ] {
         assert!(search(&client, body, &json!({})).await.is_empty());
     }
 }
@@ -61,8 +77,7 @@ async fn memories_alone_are_the_default_and_no_chunk_is_one() {
 #[tokio::test]
 async fn optional_parts_come_when_asked_for() {
     let client = Client::new().await;
-    let body =
-        json!({"content": "# Birds\n\nThe heron waits.", "filepath": "/birds.md", "metadata": {"n": 1}});
+    let body = json!({"content": "# Birds\n\nThe heron waits.", "filepath": "/birds.md", "metadata": {"n": 1}});
     let id = client.add(body).await;
     let document = json!({
         "id": "id", "title": "string|null", "type": "string", "metadata": "object|null", "summary": "null",
@@ -93,7 +108,9 @@ async fn threshold_leaves_out_and_limit_cuts() {
             .send(json!({"content": format!("Heron {i} waits near the bridge, the mill and the town hall.")}))
             .await;
     }
-    client.send(json!({"content": "Bread needs flour and salt."})).await;
+    client
+        .send(json!({"content": "Bread needs flour and salt."}))
+        .await;
     client.settle().await;
     let mut previous: Option<Vec<String>> = None;
     for threshold in [0.0, 0.3, 0.6, 0.9, 1.0] {
@@ -101,7 +118,11 @@ async fn threshold_leaves_out_and_limit_cuts() {
         body["threshold"] = json!(threshold);
         body["limit"] = json!(100);
         let results = search(&client, body, &json!({})).await;
-        assert!(results.iter().all(|result| result["similarity"].as_f64() >= Some(threshold - 1e-6)));
+        assert!(
+            results
+                .iter()
+                .all(|result| result["similarity"].as_f64() >= Some(threshold - 1e-6))
+        );
         let names = ids(&json!(results), "id");
         assert!(
             previous.is_none_or(|looser| looser.starts_with(&names)),
@@ -109,12 +130,27 @@ async fn threshold_leaves_out_and_limit_cuts() {
         );
         previous = Some(names);
     }
-    let body =
-        |limit: Value| json!({"q": "heron", "searchMode": "documents", "threshold": 0, "limit": limit});
+    let body = |limit: Value| json!({"q": "heron", "searchMode": "documents", "threshold": 0, "limit": limit});
     let count = async |limit: Value| search(&client, body(limit), &json!({})).await.len();
-    assert_eq!((count(json!(1)).await, count(json!("5")).await, count(Value::Null).await), (1, 5, 10));
-    let default = search(&client, json!({"q": "heron", "searchMode": "hybrid"}), &json!({})).await;
-    assert!(default.iter().all(|result| result["similarity"].as_f64() >= Some(0.6 - 1e-6)));
+    assert_eq!(
+        (
+            count(json!(1)).await,
+            count(json!("5")).await,
+            count(Value::Null).await
+        ),
+        (1, 5, 10)
+    );
+    let default = search(
+        &client,
+        json!({"q": "heron", "searchMode": "hybrid"}),
+        &json!({}),
+    )
+    .await;
+    assert!(
+        default
+            .iter()
+            .all(|result| result["similarity"].as_f64() >= Some(0.6 - 1e-6))
+    );
 }
 
 #[tokio::test]
@@ -129,7 +165,10 @@ async fn tags_and_paths_choose_and_no_tag_is_the_whole_organization() {
         (json!({}), &["a", "b", "c"]),
         (json!({"containerTag": "a"}), &["a"]),
         (json!({"containerTags": ["a", "c"]}), &["a", "c"]),
-        (json!({"containerTag": "b", "containerTags": ["a", "b"]}), &["a", "b"]),
+        (
+            json!({"containerTag": "b", "containerTags": ["a", "b"]}),
+            &["a", "b"],
+        ),
         (json!({"containerTags": ["never-used"]}), &[]),
         (json!({"filepath": "/x/"}), &["a", "b"]),
         (json!({"filepath": "/y/3"}), &["c"]),
@@ -138,7 +177,10 @@ async fn tags_and_paths_choose_and_no_tag_is_the_whole_organization() {
     for (scope, wanted) in cases {
         let mut texts = client.found_with(with(json!({"q": "heron"}), &scope)).await;
         texts.sort();
-        let wanted: Vec<String> = wanted.iter().map(|tag| format!("Heron of {tag}.")).collect();
+        let wanted: Vec<String> = wanted
+            .iter()
+            .map(|tag| format!("Heron of {tag}."))
+            .collect();
         assert_eq!(texts, wanted, "{scope}");
     }
 }
@@ -147,14 +189,28 @@ async fn tags_and_paths_choose_and_no_tag_is_the_whole_organization() {
 async fn an_exact_identifier_is_found_among_many_like_it() {
     let client = Client::new().await;
     for i in 0..40 {
-        let text =
-            format!("Order RK-2026-{i:05}-Q failed with error E{i:04}X and was shipped again on a Tuesday.");
+        let text = format!(
+            "Order RK-2026-{i:05}-Q failed with error E{i:04}X and was shipped again on a Tuesday."
+        );
         client.send(json!({"content": text})).await;
     }
     client.settle().await;
-    for q in ["RK-2026-00017-Q", "rk-2026-00017-q", "E0017X", "what happened to order RK-2026-00017-Q?"] {
-        let results = search(&client, json!({"q": q, "searchMode": "documents"}), &json!({})).await;
-        let first = results.first().map(|result| result["chunk"].to_string()).unwrap_or_default();
+    for q in [
+        "RK-2026-00017-Q",
+        "rk-2026-00017-q",
+        "E0017X",
+        "what happened to order RK-2026-00017-Q?",
+    ] {
+        let results = search(
+            &client,
+            json!({"q": q, "searchMode": "documents"}),
+            &json!({}),
+        )
+        .await;
+        let first = results
+            .first()
+            .map(|result| result["chunk"].to_string())
+            .unwrap_or_default();
         assert!(first.contains("RK-2026-00017-Q"), "{q}: {results:#?}");
     }
 }
@@ -178,7 +234,11 @@ async fn every_script_is_found() {
     client.settle().await;
     for (text, q) in texts {
         let found = client.found(q).await;
-        assert_eq!(found.first().map(String::as_str), Some(text), "{q} finds {found:?}");
+        assert_eq!(
+            found.first().map(String::as_str),
+            Some(text),
+            "{q} finds {found:?}"
+        );
     }
 }
 
@@ -211,6 +271,12 @@ async fn a_wrong_field_is_named() {
         let answer = client.post("/v4/search", body.clone()).await;
         faults.note(&body.to_string(), &answer, 400, "ValidationError", field);
     }
-    faults.note("no q", &client.post("/v4/search", json!({})).await, 400, "ValidationError", "q");
+    faults.note(
+        "no q",
+        &client.post("/v4/search", json!({})).await,
+        400,
+        "ValidationError",
+        "q",
+    );
     faults.assert_none();
 }

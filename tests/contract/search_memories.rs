@@ -11,7 +11,9 @@ use crate::shape::refused;
 /// The rows of a search in `box`.
 async fn ask(client: &Client, q: &str, more: Value) -> Vec<Value> {
     let mut body = json!({"q": q, "containerTag": "box"});
-    body.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+    body.as_object_mut()
+        .expect("an object")
+        .extend(more.as_object().expect("an object").clone());
     let answer = client.post("/v4/search", body).await;
     assert_eq!(answer.status, 200, "{}", answer.body);
     answer.body["results"].as_array().expect("rows").clone()
@@ -41,15 +43,23 @@ async fn the_newest_answer_is_found_and_the_older_ones_are_its_context() {
     ] {
         said(&client, day, text).await;
     }
-    let rows =
-        ask(&client, "Where do I live?", json!({"include": {"relatedMemories": true}, "explain": true}))
-            .await;
+    let rows = ask(
+        &client,
+        "Where do I live?",
+        json!({"include": {"relatedMemories": true}, "explain": true}),
+    )
+    .await;
     assert_eq!(texts(&rows), ["User moved to Oslo."]);
     let row = &rows[0];
     assert_eq!(row["version"], 3);
     let parents = row["context"]["parents"].as_array().expect("parents");
-    let version =
-        |parent: &Value| (parent["memory"].clone(), parent["version"].clone(), parent["relation"].clone());
+    let version = |parent: &Value| {
+        (
+            parent["memory"].clone(),
+            parent["version"].clone(),
+            parent["relation"].clone(),
+        )
+    };
     assert_eq!(
         parents.iter().map(version).collect::<Vec<_>>(),
         [
@@ -58,8 +68,18 @@ async fn the_newest_answer_is_found_and_the_older_ones_are_its_context() {
         ]
     );
     let history = row["explain"]["history"].as_array().expect("history");
-    let until: Vec<&Value> = history.iter().map(|version| &version["validUntil"]).collect();
-    assert_eq!(until, [&json!("2025-03-10T00:00:00.000Z"), &json!("2025-06-10T00:00:00.000Z"), &Value::Null]);
+    let until: Vec<&Value> = history
+        .iter()
+        .map(|version| &version["validUntil"])
+        .collect();
+    assert_eq!(
+        until,
+        [
+            &json!("2025-03-10T00:00:00.000Z"),
+            &json!("2025-06-10T00:00:00.000Z"),
+            &Value::Null
+        ]
+    );
     assert_eq!(row["explain"]["sources"].as_array().map(Vec::len), Some(1));
 }
 
@@ -73,10 +93,19 @@ async fn the_past_is_what_was_believed_and_what_was_true() {
     let now = "2026-01-03T00:00:00Z";
     for (as_of, expected) in [
         (json!(null), vec!["User moved to Lisbon."]),
-        (json!({"believed": now, "true": "2025-02-01"}), vec!["User lives in Bonn."]),
+        (
+            json!({"believed": now, "true": "2025-02-01"}),
+            vec!["User lives in Bonn."],
+        ),
         (json!({"true": "2025-02-01"}), vec!["User lives in Bonn."]),
-        (json!({"believed": "2026-01-01T12:00:00Z", "true": "2025-02-01"}), vec![]),
-        (json!({"believed": "2026-01-01T12:00:00Z"}), vec!["User moved to Lisbon."]),
+        (
+            json!({"believed": "2026-01-01T12:00:00Z", "true": "2025-02-01"}),
+            vec![],
+        ),
+        (
+            json!({"believed": "2026-01-01T12:00:00Z"}),
+            vec!["User moved to Lisbon."],
+        ),
         (json!("2025-02-01"), vec![]),
         (json!(now), vec!["User moved to Lisbon."]),
     ] {
@@ -85,7 +114,12 @@ async fn the_past_is_what_was_believed_and_what_was_true() {
     }
     for bad in [json!("yesterday"), json!(7), json!({"believed": "x"})] {
         let body = json!({"q": "x", "containerTag": "box", "asOf": bad});
-        refused(&client.post("/v4/search", body).await, 400, "ValidationError", "");
+        refused(
+            &client.post("/v4/search", body).await,
+            400,
+            "ValidationError",
+            "",
+        );
     }
 }
 
@@ -93,7 +127,11 @@ async fn the_past_is_what_was_believed_and_what_was_true() {
 async fn what_is_not_asked_for_is_not_shown() {
     let client = client().await;
     let id = write_one(&client, "I play the cello.").await;
-    let document = write(&client, json!([{"content": "I keep bees.", "metadata": {"n": 1}}])).await;
+    let document = write(
+        &client,
+        json!([{"content": "I keep bees.", "metadata": {"n": 1}}]),
+    )
+    .await;
     let rows = ask(
         &client,
         "Do I keep bees?",
@@ -101,29 +139,70 @@ async fn what_is_not_asked_for_is_not_shown() {
     )
     .await;
     assert_eq!(rows[0]["documents"][0]["id"], document["documentId"]);
-    assert_eq!((&rows[0]["documents"][0]["summary"], &rows[0]["chunks"]), (&Value::Null, &json!([])));
+    assert_eq!(
+        (&rows[0]["documents"][0]["summary"], &rows[0]["chunks"]),
+        (&Value::Null, &json!([]))
+    );
     let rows = ask(&client, "Do I keep bees?", json!({})).await;
-    for part in ["documents", "chunks", "context", "explain", "isForgotten", "isAggregated"] {
+    for part in [
+        "documents",
+        "chunks",
+        "context",
+        "explain",
+        "isForgotten",
+        "isAggregated",
+    ] {
         assert!(rows[0].get(part).is_none(), "{part}");
     }
     forget(&client, json!({"id": id})).await;
-    assert!(ask(&client, "Do I play the cello?", json!({"threshold": 0.6})).await.is_empty());
-    let rows = ask(&client, "Do I play the cello?", json!({"include": {"forgottenMemories": true}})).await;
-    assert_eq!((&rows[0]["memory"], &rows[0]["isForgotten"]), (&json!("I play the cello."), &json!(true)));
+    assert!(
+        ask(&client, "Do I play the cello?", json!({"threshold": 0.6}))
+            .await
+            .is_empty()
+    );
+    let rows = ask(
+        &client,
+        "Do I play the cello?",
+        json!({"include": {"forgottenMemories": true}}),
+    )
+    .await;
+    assert_eq!(
+        (&rows[0]["memory"], &rows[0]["isForgotten"]),
+        (&json!("I play the cello."), &json!(true))
+    );
     let body = json!({"q": "x", "containerTag": "box", "include": {"everything": true}});
-    refused(&client.post("/v4/search", body).await, 400, "ValidationError", "everything");
+    refused(
+        &client.post("/v4/search", body).await,
+        400,
+        "ValidationError",
+        "everything",
+    );
 }
 
 #[tokio::test]
 async fn what_has_expired_is_found_by_nobody_at_once() {
     let client = client().await;
-    write(&client, json!([{"content": "The gate code is 4471.", "forgetAfter": "2026-01-02T00:00:00Z"}]))
-        .await;
-    assert_eq!(ask(&client, "What is the gate code?", json!({})).await.len(), 1);
+    write(
+        &client,
+        json!([{"content": "The gate code is 4471.", "forgetAfter": "2026-01-02T00:00:00Z"}]),
+    )
+    .await;
+    assert_eq!(
+        ask(&client, "What is the gate code?", json!({}))
+            .await
+            .len(),
+        1
+    );
     client.app.world.clock.advance_seconds(2 * 24 * 3600);
     for mode in ["memories", "hybrid"] {
         assert!(
-            ask(&client, "What is the gate code?", json!({"searchMode": mode})).await.is_empty(),
+            ask(
+                &client,
+                "What is the gate code?",
+                json!({"searchMode": mode})
+            )
+            .await
+            .is_empty(),
             "{mode}"
         );
     }
@@ -139,22 +218,45 @@ async fn filters_and_paths_are_those_of_the_documents_behind_a_memory() {
         });
         client.add(body).await;
     }
-    let filter = |book: &str| json!({"filters": {"AND": [{"key": "book", "value": book}]}, "threshold": 0});
-    assert_eq!(texts(&ask(&client, "Where does Anna live?", filter("b")).await), ["Anna lives in Rome."]);
+    let filter =
+        |book: &str| json!({"filters": {"AND": [{"key": "book", "value": book}]}, "threshold": 0});
+    assert_eq!(
+        texts(&ask(&client, "Where does Anna live?", filter("b")).await),
+        ["Anna lives in Rome."]
+    );
     assert!(
-        ask(&client, "Where does Anna live?", filter("a")).await.is_empty(),
+        ask(&client, "Where does Anna live?", filter("a"))
+            .await
+            .is_empty(),
         "the older answer is history"
     );
     let path = |path: &str| json!({"filepath": path, "threshold": 0});
-    assert_eq!(ask(&client, "Where does Anna live?", path("/b/")).await.len(), 1);
-    assert!(ask(&client, "Where does Anna live?", path("/c/")).await.is_empty());
+    assert_eq!(
+        ask(&client, "Where does Anna live?", path("/b/"))
+            .await
+            .len(),
+        1
+    );
+    assert!(
+        ask(&client, "Where does Anna live?", path("/c/"))
+            .await
+            .is_empty()
+    );
 }
 
 #[tokio::test]
 async fn other_wordings_another_order_and_one_row_a_subject_invent_nothing() {
     let client = client().await;
-    let written = ["I prefer tea over coffee.", "I play the cello.", "I keep bees in the garden."];
-    write(&client, json!(written.map(|content| json!({"content": content})))).await;
+    let written = [
+        "I prefer tea over coffee.",
+        "I play the cello.",
+        "I keep bees in the garden.",
+    ];
+    write(
+        &client,
+        json!(written.map(|content| json!({"content": content}))),
+    )
+    .await;
     let all = json!({"threshold": 0, "limit": 10});
     let plain = ask(&client, "What do I play?", all.clone()).await;
     for option in ["rerank", "rewriteQuery"] {
@@ -168,25 +270,49 @@ async fn other_wordings_another_order_and_one_row_a_subject_invent_nothing() {
         };
         assert_eq!(sorted(&rows), sorted(&plain), "{option}");
         assert_eq!(rows[0]["memory"], "I play the cello.", "{option}");
-        assert!(rows.is_sorted_by(|a, b| a["similarity"].as_f64() >= b["similarity"].as_f64()), "{option}");
+        assert!(
+            rows.is_sorted_by(|a, b| a["similarity"].as_f64() >= b["similarity"].as_f64()),
+            "{option}"
+        );
     }
     let mut body = all;
     body["aggregate"] = json!(true);
     let rows = ask(&client, "What do I play?", body).await;
     assert!(rows.len() < plain.len(), "{rows:?}");
-    let joined = rows.iter().find(|row| row["isAggregated"] == true).expect("a joined row");
+    let joined = rows
+        .iter()
+        .find(|row| row["isAggregated"] == true)
+        .expect("a joined row");
     let text = joined["memory"].as_str().expect("its text");
-    assert!(written.iter().filter(|sentence| text.contains(*sentence)).count() > 1, "{text}");
+    assert!(
+        written
+            .iter()
+            .filter(|sentence| text.contains(*sentence))
+            .count()
+            > 1,
+        "{text}"
+    );
 }
 
 #[tokio::test]
 async fn a_corrected_memory_is_found_as_it_was_corrected() {
     let client = client().await;
     let id = write_one(&client, "My locker is number 12.").await;
-    correct(&client, json!({"id": id, "newContent": "My locker is number 21."})).await;
-    let rows =
-        ask(&client, "Which number is my locker?", json!({"include": {"relatedMemories": true}})).await;
+    correct(
+        &client,
+        json!({"id": id, "newContent": "My locker is number 21."}),
+    )
+    .await;
+    let rows = ask(
+        &client,
+        "Which number is my locker?",
+        json!({"include": {"relatedMemories": true}}),
+    )
+    .await;
     assert_eq!(texts(&rows), ["My locker is number 21."]);
-    assert_eq!(rows[0]["context"]["parents"][0]["memory"], "My locker is number 12.");
+    assert_eq!(
+        rows[0]["context"]["parents"][0]["memory"],
+        "My locker is number 12."
+    );
     assert_ne!(rows[0]["id"], rows[0]["rootMemoryId"]);
 }

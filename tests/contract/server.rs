@@ -32,10 +32,15 @@ pub(crate) struct Server {
 
 impl Server {
     /// Answers each request with what `answer` returns for it, and closes the connection.
-    pub(crate) async fn start(answer: impl Fn(&Received) -> Vec<u8> + Send + Sync + 'static) -> Self {
+    pub(crate) async fn start(
+        answer: impl Fn(&Received) -> Vec<u8> + Send + Sync + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
-        let (connections, received) = (Arc::<AtomicUsize>::default(), Arc::<Mutex<Vec<Received>>>::default());
+        let (connections, received) = (
+            Arc::<AtomicUsize>::default(),
+            Arc::<Mutex<Vec<Received>>>::default(),
+        );
         let (count, log, answer) = (connections.clone(), received.clone(), Arc::new(answer));
         let mut accepting = JoinSet::new();
         accepting.spawn(async move {
@@ -54,7 +59,12 @@ impl Server {
                 });
             }
         });
-        Self { address, connections, received, _accepting: accepting }
+        Self {
+            address,
+            connections,
+            received,
+            _accepting: accepting,
+        }
     }
 
     pub(crate) fn connections(&self) -> usize {
@@ -79,7 +89,8 @@ async fn receive(stream: &mut TcpStream) -> Option<Received> {
     let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
     let length = head.lines().find_map(|line| {
         let (name, value) = line.split_once(':')?;
-        name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse::<usize>().ok())?
+        name.eq_ignore_ascii_case("content-length")
+            .then(|| value.trim().parse::<usize>().ok())?
     });
     let mut body = bytes.split_off(end);
     while body.len() < length.unwrap_or(0) {
@@ -87,12 +98,18 @@ async fn receive(stream: &mut TcpStream) -> Option<Received> {
             return None;
         }
     }
-    Some(Received { head, body: String::from_utf8_lossy(&body).into_owned() })
+    Some(Received {
+        head,
+        body: String::from_utf8_lossy(&body).into_owned(),
+    })
 }
 
 /// An answer with a status, header lines that end with a line break, and a body of known length.
 pub(crate) fn answer(status: &str, headers: &str, body: &[u8]) -> Vec<u8> {
-    let head = format!("HTTP/1.1 {status}\r\n{headers}Content-Length: {}\r\n\r\n", body.len());
+    let head = format!(
+        "HTTP/1.1 {status}\r\n{headers}Content-Length: {}\r\n\r\n",
+        body.len()
+    );
     [head.as_bytes(), body].concat()
 }
 

@@ -36,49 +36,112 @@ async fn session(client: &Client, key: &str) -> Value {
 async fn a_key_is_told_who_it_is_and_how_far_it_reaches() {
     let client = Client::new().await;
     let own = session(&client, &client.key).await;
-    assert_eq!(own["org"], json!({"id": "acme", "name": "acme", "slug": "acme"}));
+    assert_eq!(
+        own["org"],
+        json!({"id": "acme", "name": "acme", "slug": "acme"})
+    );
     assert_eq!(own["user"]["name"], "test");
-    assert!(client.key.starts_with(&format!("rk_{}_", text(&own["user"]["id"]))));
-    let wide = ("full", Value::Null, json!({"type": "full", "permission": "write"}));
-    assert_eq!((text(&own["role"]), text(&own["accessType"])), ("owner", wide.0));
+    assert!(
+        client
+            .key
+            .starts_with(&format!("rk_{}_", text(&own["user"]["id"])))
+    );
+    let wide = (
+        "full",
+        Value::Null,
+        json!({"type": "full", "permission": "write"}),
+    );
+    assert_eq!(
+        (text(&own["role"]), text(&own["accessType"])),
+        ("owner", wide.0)
+    );
     assert_eq!((&own["containerTags"], &own["scope"]), (&wide.1, &wide.2));
-    let reader = session(&client, &client.app.key_with("acme", Permission::Read, None).await).await;
-    assert_eq!((text(&reader["role"]), text(&reader["accessType"])), ("viewer", "full"));
-    let agent = client.post("/v3/auth/agent-key", json!({"name": "a", "permission": "write"})).await.body;
-    assert_eq!(text(&session(&client, text(&agent["key"])).await["role"]), "editor");
-    let two = client.app.key_with("acme", Permission::Read, Some(&["a", "b"])).await;
+    let reader = session(
+        &client,
+        &client.app.key_with("acme", Permission::Read, None).await,
+    )
+    .await;
+    assert_eq!(
+        (text(&reader["role"]), text(&reader["accessType"])),
+        ("viewer", "full")
+    );
+    let agent = client
+        .post(
+            "/v3/auth/agent-key",
+            json!({"name": "a", "permission": "write"}),
+        )
+        .await
+        .body;
+    assert_eq!(
+        text(&session(&client, text(&agent["key"])).await["role"]),
+        "editor"
+    );
+    let two = client
+        .app
+        .key_with("acme", Permission::Read, Some(&["a", "b"]))
+        .await;
     let two = session(&client, &two).await;
-    let access = |tag: &str, permission: &str| json!({"containerTag": tag, "permission": permission});
-    assert_eq!(two["containerTags"], json!([access("a", "read"), access("b", "read")]));
-    assert_eq!((text(&two["role"]), text(&two["accessType"])), ("viewer", "restricted"));
-    assert_eq!(two["scope"], json!({"type": "scoped", "permission": "read", "tags": ["a", "b"]}));
-    let body =
-        json!({"containerTag": "box", "rateLimitMax": 9, "rateLimitTimeWindow": 1000, "expiresInDays": 1});
+    let access =
+        |tag: &str, permission: &str| json!({"containerTag": tag, "permission": permission});
+    assert_eq!(
+        two["containerTags"],
+        json!([access("a", "read"), access("b", "read")])
+    );
+    assert_eq!(
+        (text(&two["role"]), text(&two["accessType"])),
+        ("viewer", "restricted")
+    );
+    assert_eq!(
+        two["scope"],
+        json!({"type": "scoped", "permission": "read", "tags": ["a", "b"]})
+    );
+    let body = json!({"containerTag": "box", "rateLimitMax": 9, "rateLimitTimeWindow": 1000, "expiresInDays": 1});
     let made = client.post("/v3/auth/scoped-key", body).await.body;
     let scoped = session(&client, text(&made["key"])).await;
-    assert_eq!(scoped["user"], json!({"id": made["id"], "email": null, "name": "scoped_box"}));
+    assert_eq!(
+        scoped["user"],
+        json!({"id": made["id"], "email": null, "name": "scoped_box"})
+    );
     let scope = json!({
         "type": "scoped", "permission": "write", "tags": ["box"], "tag": "box",
         "rateLimit": {"max": 9, "timeWindow": 1000}, "expires": made["expiresAt"],
     });
-    assert_eq!((text(&scoped["role"]), &scoped["scope"]), ("editor", &scope));
+    assert_eq!(
+        (text(&scoped["role"]), &scoped["scope"]),
+        ("editor", &scope)
+    );
     for key in ["", "garbage"] {
-        refused(&client.app.get(PATH, key).await, 401, "AuthenticationError", "key");
+        refused(
+            &client.app.get(PATH, key).await,
+            401,
+            "AuthenticationError",
+            "key",
+        );
     }
 }
 
 #[tokio::test]
 async fn a_session_administers_for_a_quarter_of_an_hour() {
     let client = Client::new().await;
-    let open =
-        async || ok(client.post(PATH, Value::Null).await, &json!({"token": "string", "expiresAt": "time"}));
+    let open = async || {
+        ok(
+            client.post(PATH, Value::Null).await,
+            &json!({"token": "string", "expiresAt": "time"}),
+        )
+    };
     let (one, two) = (open().await, open().await);
     assert_ne!(one["token"], two["token"]);
     let who = session(&client, text(&one["token"])).await;
-    assert_eq!((text(&who["role"]), text(&who["user"]["name"])), ("owner", "session of test"));
+    assert_eq!(
+        (text(&who["role"]), text(&who["user"]["name"])),
+        ("owner", "session of test")
+    );
     assert_eq!(who["scope"]["expires"], one["expiresAt"]);
     let token = text(&one["token"]);
-    let patched = client.app.call("PATCH", "/v3/settings", token, &json!({"chunkSize": 500})).await;
+    let patched = client
+        .app
+        .call("PATCH", "/v3/settings", token, &json!({"chunkSize": 500}))
+        .await;
     assert!(patched.status.is_success(), "{}", patched.body);
     let mut faults = Faults::default();
     faults.note(
@@ -89,9 +152,18 @@ async fn a_session_administers_for_a_quarter_of_an_hour() {
         "session",
     );
     // What ends one session ends no other.
-    assert_eq!(client.app.delete(PATH, token).await.body, json!({"success": true}));
+    assert_eq!(
+        client.app.delete(PATH, token).await.body,
+        json!({"success": true})
+    );
     client.app.world.clock.advance_seconds(30);
-    faults.note("ended", &client.app.get(PATH, token).await, 401, "AuthenticationError", "key");
+    faults.note(
+        "ended",
+        &client.app.get(PATH, token).await,
+        401,
+        "AuthenticationError",
+        "key",
+    );
     client.app.world.clock.advance_seconds(15 * 60 - 31);
     session(&client, text(&two["token"])).await;
     client.app.world.clock.advance_seconds(1);
@@ -102,7 +174,13 @@ async fn a_session_administers_for_a_quarter_of_an_hour() {
         "AuthenticationError",
         "expired",
     );
-    faults.note("no session", &client.delete(PATH).await, 400, "ValidationError", "session");
+    faults.note(
+        "no session",
+        &client.delete(PATH).await,
+        400,
+        "ValidationError",
+        "session",
+    );
     faults.assert_none();
     session(&client, &client.key).await;
 }
@@ -119,7 +197,12 @@ async fn a_session_ends_with_disabling_and_deletes_the_key_that_opened_it() {
     refused(&client.get(PATH).await, 401, "AuthenticationError", "");
     let own = session(&client, text(&token)).await["user"]["id"].clone();
     let path = format!("/v3/auth/keys/{}", text(&own));
-    refused(&client.app.delete(&path, text(&token)).await, 409, "ConflictError", "itself");
+    refused(
+        &client.app.delete(&path, text(&token)).await,
+        409,
+        "ConflictError",
+        "itself",
+    );
 }
 
 #[tokio::test]
@@ -131,11 +214,18 @@ async fn the_description_is_served_to_everybody() {
             let answer = client.app.get(path, key).await;
             assert_eq!(answer.body, written);
             assert_eq!(answer.body["info"]["version"], "3.0.0");
-            let header = |name: &str| answer.headers.get(name).and_then(|value| value.to_str().ok());
+            let header = |name: &str| {
+                answer
+                    .headers
+                    .get(name)
+                    .and_then(|value| value.to_str().ok())
+            };
             assert_eq!(header("cache-control"), Some("public, max-age=300"));
             assert_eq!(header("content-type"), Some("application/json"));
         }
     }
-    let request = Request::post("/v3/openapi").body("".into()).expect("a request");
+    let request = Request::post("/v3/openapi")
+        .body("".into())
+        .expect("a request");
     assert_eq!(client.app.send(request).await.status, 405);
 }

@@ -43,12 +43,15 @@ async fn a_setting_is_shown_as_it_was_set() {
     assert_eq!(chunk_size(&client).await, -1, "the service decides");
     for size in [64, 500, 16_000, -1, 500] {
         let answer = set(&client, json!(size)).await;
-        let wanted =
-            json!({"orgId": "acme", "orgSlug": "acme", "chunkSize": size, "updated": {"chunkSize": size}});
+        let wanted = json!({"orgId": "acme", "orgSlug": "acme", "chunkSize": size, "updated": {"chunkSize": size}});
         assert_eq!(answer, wanted);
         assert_eq!(chunk_size(&client).await, size);
     }
-    assert_eq!(set(&client, Value::Null).await["chunkSize"], -1, "null is the default");
+    assert_eq!(
+        set(&client, Value::Null).await["chunkSize"],
+        -1,
+        "null is the default"
+    );
     let nothing = ok(
         client.patch(PATH, json!({})).await,
         &json!({"orgId": "string", "orgSlug": "string", "updated": {}}),
@@ -74,11 +77,31 @@ async fn a_wrong_setting_is_named_and_nothing_is_set() {
         json!(1e30),
     ] {
         let answer = client.patch(PATH, json!({"chunkSize": size})).await;
-        faults.note(&size.to_string(), &answer, 400, "ValidationError", "chunkSize");
+        faults.note(
+            &size.to_string(),
+            &answer,
+            400,
+            "ValidationError",
+            "chunkSize",
+        );
     }
-    let answer = client.patch(PATH, json!({"chunkSize": 600, "chunksize": 600})).await;
-    faults.note("an unknown field", &answer, 400, "ValidationError", "chunksize");
-    faults.note("no object", &client.patch(PATH, json!([1])).await, 400, "ValidationError", "object");
+    let answer = client
+        .patch(PATH, json!({"chunkSize": 600, "chunksize": 600}))
+        .await;
+    faults.note(
+        "an unknown field",
+        &answer,
+        400,
+        "ValidationError",
+        "chunksize",
+    );
+    faults.note(
+        "no object",
+        &client.patch(PATH, json!([1])).await,
+        400,
+        "ValidationError",
+        "object",
+    );
     faults.assert_none();
     assert_eq!(chunk_size(&client).await, 500);
 }
@@ -89,15 +112,31 @@ async fn settings_are_one_organizations_own() {
     set(&client, json!(500)).await;
     let other = client.app.key("other").await;
     assert_eq!(client.app.get(PATH, &other).await.body, nothing_set());
-    let confined = client.app.key_with("acme", Permission::Write, Some(&["mine"])).await;
+    let confined = client
+        .app
+        .key_with("acme", Permission::Write, Some(&["mine"]))
+        .await;
     let reader = client.app.key_with("acme", Permission::Read, None).await;
     for key in [&confined, &reader] {
-        let answer = client.app.call("PATCH", PATH, key, &json!({"chunkSize": 600})).await;
+        let answer = client
+            .app
+            .call("PATCH", PATH, key, &json!({"chunkSize": 600}))
+            .await;
         refused(&answer, 403, "PermissionError", "");
     }
-    refused(&client.app.get(PATH, &confined).await, 403, "PermissionError", "organization");
+    refused(
+        &client.app.get(PATH, &confined).await,
+        403,
+        "PermissionError",
+        "organization",
+    );
     assert_eq!(client.app.get(PATH, &reader).await.body["chunkSize"], 500);
-    refused(&client.app.get(PATH, "").await, 401, "AuthenticationError", "key");
+    refused(
+        &client.app.get(PATH, "").await,
+        401,
+        "AuthenticationError",
+        "key",
+    );
 }
 
 #[tokio::test]
@@ -115,23 +154,37 @@ async fn the_size_of_chunks_holds_for_what_is_processed_from_then_on() {
     let total = async |id: &str| {
         let body = client.get(&format!("/v3/documents/{id}/chunks")).await.body;
         let lengths = body["chunks"].as_array().expect("chunks").iter();
-        let longest = lengths.map(|chunk| chunk["content"].as_str().expect("text").chars().count()).max();
-        (body["total"].as_u64().expect("a number"), longest.expect("a chunk"))
+        let longest = lengths
+            .map(|chunk| chunk["content"].as_str().expect("text").chars().count())
+            .max();
+        (
+            body["total"].as_u64().expect("a number"),
+            longest.expect("a chunk"),
+        )
     };
-    let text = |name: &str| json!({"content": format!("{name}\n\n{}", long_text(20)), "customId": name});
+    let text =
+        |name: &str| json!({"content": format!("{name}\n\n{}", long_text(20)), "customId": name});
     let before = client.add(text("before")).await;
     let standard = total(&before).await;
     set(&client, json!(200)).await;
     assert_eq!(total(&before).await, standard, "what is there stays");
     let small = total(&client.add(text("small")).await).await;
-    assert!(small.0 > 2 * standard.0 && small.1 < standard.1, "{small:?} {standard:?}");
+    assert!(
+        small.0 > 2 * standard.0 && small.1 < standard.1,
+        "{small:?} {standard:?}"
+    );
     set(&client, json!(4000)).await;
     let large = total(&client.add(text("large")).await).await;
-    assert!(large.0 < standard.0 && large.1 > standard.1, "{large:?} {standard:?}");
+    assert!(
+        large.0 < standard.0 && large.1 > standard.1,
+        "{large:?} {standard:?}"
+    );
     set(&client, json!(-1)).await;
     assert_eq!(total(&client.add(text("again")).await).await.0, standard.0);
     // The same words are not processed again by being sent again, but by a new revision.
-    client.update(&before, json!({"documentDate": "2025-01-01"})).await;
+    client
+        .update(&before, json!({"documentDate": "2025-01-01"}))
+        .await;
     client.settle().await;
     assert_eq!(total(&before).await, standard);
 }
@@ -150,7 +203,9 @@ async fn the_size_of_chunks_holds_for_conversations_too() {
         client.settle().await;
         let id = id.as_str().expect("an id");
         totals.push(
-            client.get(&format!("/v3/documents/{id}/chunks")).await.body["total"].as_u64().expect("a number"),
+            client.get(&format!("/v3/documents/{id}/chunks")).await.body["total"]
+                .as_u64()
+                .expect("a number"),
         );
     }
     assert!(totals[1] > totals[0], "{totals:?}");

@@ -17,13 +17,19 @@ async fn set(client: &Client, body: Value) -> Value {
     let answer = client.patch(PATH, body.clone()).await;
     assert!(answer.status.is_success(), "{body}: {}", answer.body);
     let (answer, stored) = (answer.body, shown(client).await);
-    assert_eq!((&answer["orgId"], &answer["orgSlug"]), (&json!("acme"), &json!("acme")));
+    assert_eq!(
+        (&answer["orgId"], &answer["orgSlug"]),
+        (&json!("acme"), &json!("acme"))
+    );
     let updated = answer["updated"].as_object().expect("an object");
     for (name, value) in updated {
         assert_eq!((value, value), (&answer[name], &stored[name]), "{name}");
     }
     let sent = body.as_object().expect("an object").len();
-    let secrets = updated.keys().filter(|name| name.ends_with("SecretSet")).count();
+    let secrets = updated
+        .keys()
+        .filter(|name| name.ends_with("SecretSet"))
+        .count();
     assert_eq!(updated.len(), sent + secrets, "{answer}");
     stored
 }
@@ -35,10 +41,22 @@ async fn every_setting_is_set_kept_and_cleared_by_itself() {
     set(&client, json!({"shouldLLMFilter": true})).await;
     let rules = |n: usize| json!({"patterns": vec!["*.md"; n], "folders": ["/ä b"]});
     for (name, values) in [
-        ("filterPrompt", [json!("Keep birds."), json!("ü".repeat(750))]),
+        (
+            "filterPrompt",
+            [json!("Keep birds."), json!("ü".repeat(750))],
+        ),
         ("includeItems", [rules(100), rules(0)]),
-        ("excludeItems", [rules(1), json!({"patterns": [], "folders": ["x".repeat(1000)]})]),
-        ("workspacePrompt", [json!("A ringing station."), json!("日".repeat(1500))]),
+        (
+            "excludeItems",
+            [
+                rules(1),
+                json!({"patterns": [], "folders": ["x".repeat(1000)]}),
+            ],
+        ),
+        (
+            "workspacePrompt",
+            [json!("A ringing station."), json!("日".repeat(1500))],
+        ),
         (
             "trustedSources",
             [
@@ -50,8 +68,17 @@ async fn every_setting_is_set_kept_and_cleared_by_itself() {
             ],
         ),
         ("logContent", [json!("full"), json!("off")]),
-        ("allowedRedirectUrls", [json!(["https://*.example.com", "http://localhost:3000"]), json!([])]),
-        ("cloudDriveClientId", [json!("app-1"), json!("x".repeat(500))]),
+        (
+            "allowedRedirectUrls",
+            [
+                json!(["https://*.example.com", "http://localhost:3000"]),
+                json!([]),
+            ],
+        ),
+        (
+            "cloudDriveClientId",
+            [json!("app-1"), json!("x".repeat(500))],
+        ),
         ("notionClientId", [json!("app-2"), json!("app-3")]),
         ("githubCustomKeyEnabled", [json!(false), json!(false)]),
     ] {
@@ -64,9 +91,15 @@ async fn every_setting_is_set_kept_and_cleared_by_itself() {
         }
     }
     let all = nothing_set();
-    let names = all.as_object().expect("settings").keys().filter(|name| !name.ends_with("SecretSet"));
-    let nulls: Value =
-        names.map(|name| (name.clone(), Value::Null)).collect::<serde_json::Map<_, _>>().into();
+    let names = all
+        .as_object()
+        .expect("settings")
+        .keys()
+        .filter(|name| !name.ends_with("SecretSet"));
+    let nulls: Value = names
+        .map(|name| (name.clone(), Value::Null))
+        .collect::<serde_json::Map<_, _>>()
+        .into();
     assert_eq!(set(&client, nulls).await, nothing_set());
     set(
         &client,
@@ -75,21 +108,33 @@ async fn every_setting_is_set_kept_and_cleared_by_itself() {
     .await;
     let blank = set(&client, json!({"filterPrompt": "  "})).await;
     assert_eq!(blank["filterPrompt"], Value::Null);
-    assert_eq!(blank["includeItems"], json!({"patterns": [], "folders": ["/a"]}));
+    assert_eq!(
+        blank["includeItems"],
+        json!({"patterns": [], "folders": ["/a"]})
+    );
 }
 
 #[tokio::test]
 async fn what_is_wrong_is_named_and_nothing_of_the_request_is_set() {
     let client = Client::new().await;
-    let before =
-        set(&client, json!({"shouldLLMFilter": true, "filterPrompt": "Birds.", "chunkSize": 500})).await;
+    let before = set(
+        &client,
+        json!({"shouldLLMFilter": true, "filterPrompt": "Birds.", "chunkSize": 500}),
+    )
+    .await;
     let mut faults = Faults::default();
     let patterns = |patterns: Value| json!({"patterns": patterns, "folders": []});
     for (name, bad) in [
         ("shouldLLMFilter", vec![json!("true"), json!(1), json!([])]),
-        ("filterPrompt", vec![json!("x".repeat(751)), json!(1), json!(["x"])]),
+        (
+            "filterPrompt",
+            vec![json!("x".repeat(751)), json!(1), json!(["x"])],
+        ),
         ("workspacePrompt", vec![json!("x".repeat(1501)), json!({})]),
-        ("logContent", vec![json!("none"), json!("FULL"), json!(true)]),
+        (
+            "logContent",
+            vec![json!("none"), json!("FULL"), json!(true)],
+        ),
         (
             "allowedRedirectUrls",
             vec![
@@ -113,9 +158,18 @@ async fn what_is_wrong_is_named_and_nothing_of_the_request_is_set() {
                 json!({"pattern": ["*.md"]}),
             ],
         ),
-        ("excludeItems", vec![json!("x"), json!({"folders": vec!["日".repeat(1000); 60]})]),
-        ("cloudDriveClientId", vec![json!(""), json!("x".repeat(501)), json!(7)]),
-        ("notionClientSecret", vec![json!(" "), json!("x".repeat(1001)), json!(7)]),
+        (
+            "excludeItems",
+            vec![json!("x"), json!({"folders": vec!["日".repeat(1000); 60]})],
+        ),
+        (
+            "cloudDriveClientId",
+            vec![json!(""), json!("x".repeat(501)), json!(7)],
+        ),
+        (
+            "notionClientSecret",
+            vec![json!(" "), json!("x".repeat(1001)), json!(7)],
+        ),
         ("onedriveCustomKeyEnabled", vec![json!(true), json!("yes")]),
         ("googleDriveCustomKeyEnabled", vec![json!("yes")]),
         ("notionClientSecretSet", vec![json!(true)]),
@@ -124,11 +178,23 @@ async fn what_is_wrong_is_named_and_nothing_of_the_request_is_set() {
         for value in bad {
             let body = json!({"chunkSize": 600, name: value, "githubClientId": "app"});
             let answer = client.patch(PATH, body).await;
-            faults.note(&format!("{name} {value}"), &answer, 400, "ValidationError", name);
+            faults.note(
+                &format!("{name} {value}"),
+                &answer,
+                400,
+                "ValidationError",
+                name,
+            );
         }
     }
     let twice = json!({"cloudDriveClientId": "a", "googleDriveClientId": "b"});
-    faults.note("twice", &client.patch(PATH, twice).await, 400, "ValidationError", "googleDriveClientId");
+    faults.note(
+        "twice",
+        &client.patch(PATH, twice).await,
+        400,
+        "ValidationError",
+        "googleDriveClientId",
+    );
     let unknown = client.patch(PATH, json!({"colour": "red"})).await;
     faults.note(
         "unknown",
@@ -153,22 +219,38 @@ async fn what_filters_is_set_while_filtering_is_on_and_kept_when_it_is_off() {
     for (name, value) in &filters {
         for on in [None, Some(Value::Null), Some(json!(false))] {
             let mut body = json!({*name: value});
-            body.as_object_mut().expect("an object").extend(on.map(|on| ("shouldLLMFilter".to_owned(), on)));
+            body.as_object_mut()
+                .expect("an object")
+                .extend(on.map(|on| ("shouldLLMFilter".to_owned(), on)));
             let answer = client.patch(PATH, body.clone()).await;
-            faults.note(&body.to_string(), &answer, 400, "ValidationError", "shouldLLMFilter");
+            faults.note(
+                &body.to_string(),
+                &answer,
+                400,
+                "ValidationError",
+                "shouldLLMFilter",
+            );
         }
         set(&client, json!({*name: null})).await;
     }
     assert_eq!(shown(&client).await["filterPrompt"], Value::Null);
-    let all: serde_json::Map<String, Value> =
-        filters.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+    let all: serde_json::Map<String, Value> = filters
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), value.clone()))
+        .collect();
     let mut body = all.clone();
     body.insert("shouldLLMFilter".into(), json!(true));
     set(&client, body.into()).await;
     let off = set(&client, json!({"shouldLLMFilter": false})).await;
     assert!(all.iter().all(|(name, value)| off[name] == *value), "{off}");
     let answer = client.patch(PATH, json!({"filterPrompt": "Boats."})).await;
-    faults.note("off again", &answer, 400, "ValidationError", "shouldLLMFilter");
+    faults.note(
+        "off again",
+        &answer,
+        400,
+        "ValidationError",
+        "shouldLLMFilter",
+    );
     faults.assert_none();
     let on = set(&client, json!({"shouldLLMFilter": true})).await;
     assert_eq!(on["filterPrompt"], "Birds.");
@@ -185,20 +267,46 @@ async fn an_app_is_used_when_it_has_its_id_and_its_secret() {
         json!({name: true, "githubClientSecret": "shh"}),
         json!({name: true, "notionClientId": "app", "notionClientSecret": "shh"}),
     ] {
-        faults.note(&body.to_string(), &client.patch(PATH, body.clone()).await, 400, "ValidationError", name);
+        faults.note(
+            &body.to_string(),
+            &client.patch(PATH, body.clone()).await,
+            400,
+            "ValidationError",
+            name,
+        );
     }
     assert_eq!(shown(&client).await, nothing_set());
     set(&client, json!({"githubClientId": "app"})).await;
     let on = set(&client, json!({name: true, "githubClientSecret": "shh"})).await;
-    let of_app = (&on["githubClientId"], &on["githubClientSecret"], &on["githubClientSecretSet"], &on[name]);
-    assert_eq!(of_app, (&json!("app"), &Value::Null, &json!(true), &json!(true)));
-    for body in [json!({"githubClientId": null}), json!({"githubClientSecret": null})] {
-        faults.note(&body.to_string(), &client.patch(PATH, body.clone()).await, 400, "ValidationError", name);
+    let of_app = (
+        &on["githubClientId"],
+        &on["githubClientSecret"],
+        &on["githubClientSecretSet"],
+        &on[name],
+    );
+    assert_eq!(
+        of_app,
+        (&json!("app"), &Value::Null, &json!(true), &json!(true))
+    );
+    for body in [
+        json!({"githubClientId": null}),
+        json!({"githubClientSecret": null}),
+    ] {
+        faults.note(
+            &body.to_string(),
+            &client.patch(PATH, body.clone()).await,
+            400,
+            "ValidationError",
+            name,
+        );
     }
     faults.assert_none();
     assert_eq!(shown(&client).await, on);
     let off = set(&client, json!({name: null, "githubClientSecret": null})).await;
-    assert_eq!((&off["githubClientSecretSet"], &off["githubClientId"]), (&json!(false), &json!("app")));
+    assert_eq!(
+        (&off["githubClientSecretSet"], &off["githubClientId"]),
+        (&json!(false), &json!("app"))
+    );
 }
 
 #[tokio::test]

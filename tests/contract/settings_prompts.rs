@@ -36,21 +36,36 @@ async fn with_gullible_model() -> (Client, Server) {
         memory_model: Some("scribe".into()),
         ..ModelSettings::default()
     };
-    (Client::of(TestApp::start(&world, 0).await.expect("an app"), "acme").await, server)
+    (
+        Client::of(TestApp::start(&world, 0).await.expect("an app"), "acme").await,
+        server,
+    )
 }
 
 /// Which of the three texts of guidance the model was shown about the newest document.
 async fn shown(client: &Client, server: &Server) -> Vec<&'static str> {
     let before = server.received().len();
-    client.add(json!({"content": TEXT, "containerTag": "box", "customId": format!("note-{before}")})).await;
+    client
+        .add(json!({"content": TEXT, "containerTag": "box", "customId": format!("note-{before}")}))
+        .await;
     let asked = server.received().split_off(before);
     assert!(!asked.is_empty(), "the model is asked");
-    let profile = client.post("/v4/profile", json!({"containerTag": "box"})).await.body.to_string();
+    let profile = client
+        .post("/v4/profile", json!({"containerTag": "box"}))
+        .await
+        .body
+        .to_string();
     assert!(profile.contains("Lisbon"), "{profile}");
     for invented in ["Oslo", "Utrecht", "kayaks"] {
-        assert!(!profile.contains(invented), "only the source tells facts: {profile}");
+        assert!(
+            !profile.contains(invented),
+            "only the source tells facts: {profile}"
+        );
     }
-    ["herons", "cranes", "kayaks"].into_iter().filter(|word| asked[0].body.contains(word)).collect()
+    ["herons", "cranes", "kayaks"]
+        .into_iter()
+        .filter(|word| asked[0].body.contains(word))
+        .collect()
 }
 
 #[tokio::test]
@@ -62,28 +77,61 @@ async fn prompts_reach_the_model_beside_the_containers_own_and_are_no_facts() {
         "filterPrompt": "Boris breeds herons in Oslo.",
         "workspacePrompt": "The station rings cranes in Utrecht.",
     });
-    assert!(client.patch("/v3/settings", prompts).await.status.is_success());
+    assert!(
+        client
+            .patch("/v3/settings", prompts)
+            .await
+            .status
+            .is_success()
+    );
     assert_eq!(shown(&client, &server).await, ["herons", "cranes"]);
-    client.patch("/v3/container-tags/box", json!({"entityContext": "Clara sells kayaks in Bonn."})).await;
-    assert_eq!(shown(&client, &server).await, ["herons", "cranes", "kayaks"]);
-    client.patch("/v3/settings", json!({"shouldLLMFilter": false})).await;
+    client
+        .patch(
+            "/v3/container-tags/box",
+            json!({"entityContext": "Clara sells kayaks in Bonn."}),
+        )
+        .await;
+    assert_eq!(
+        shown(&client, &server).await,
+        ["herons", "cranes", "kayaks"]
+    );
+    client
+        .patch("/v3/settings", json!({"shouldLLMFilter": false}))
+        .await;
     assert_eq!(
         shown(&client, &server).await,
         ["cranes", "kayaks"],
         "what filters, filters while filtering is on"
     );
-    client.patch("/v3/settings", json!({"workspacePrompt": null})).await;
+    client
+        .patch("/v3/settings", json!({"workspacePrompt": null}))
+        .await;
     assert_eq!(shown(&client, &server).await, ["kayaks"]);
 }
 
 #[tokio::test]
 async fn prompts_as_long_as_they_may_be_reach_the_model_whole() {
     let (client, server) = with_gullible_model().await;
-    let long = |length: usize, last: &str| format!("{} {last}", "x".repeat(length - last.len() - 1));
+    let long =
+        |length: usize, last: &str| format!("{} {last}", "x".repeat(length - last.len() - 1));
     let prompts = json!({
         "shouldLLMFilter": true, "filterPrompt": long(750, "herons"), "workspacePrompt": long(1500, "cranes"),
     });
-    assert!(client.patch("/v3/settings", prompts).await.status.is_success());
-    client.patch("/v3/container-tags/box", json!({"entityContext": long(1500, "kayaks")})).await;
-    assert_eq!(shown(&client, &server).await, ["herons", "cranes", "kayaks"]);
+    assert!(
+        client
+            .patch("/v3/settings", prompts)
+            .await
+            .status
+            .is_success()
+    );
+    client
+        .patch(
+            "/v3/container-tags/box",
+            json!({"entityContext": long(1500, "kayaks")}),
+        )
+        .await;
+    assert_eq!(
+        shown(&client, &server).await,
+        ["herons", "cranes", "kayaks"]
+    );
 }

@@ -13,15 +13,28 @@ const PATH: &str = "/v3/settings";
 const CANARY: &str = "GRAUREIHER-7f3e91c2d4";
 
 fn holds(bytes: &[u8], part: &str) -> bool {
-    bytes.windows(part.len()).any(|window| window == part.as_bytes())
+    bytes
+        .windows(part.len())
+        .any(|window| window == part.as_bytes())
 }
 
 /// The tables in which `part` stands anywhere, and how many items there are in all of them.
 async fn tables_with(client: &Client, part: &str) -> (Vec<String>, usize) {
     let system = &client.app.system;
     let (mut found, mut items) = (Vec::new(), 0);
-    for table in [&system.names.records, &system.names.secrets, &system.names.activity] {
-        let page = system.clients.dynamodb.scan().table_name(table).send().await.expect("a table");
+    for table in [
+        &system.names.records,
+        &system.names.secrets,
+        &system.names.activity,
+    ] {
+        let page = system
+            .clients
+            .dynamodb
+            .scan()
+            .table_name(table)
+            .send()
+            .await
+            .expect("a table");
         for item in page.items() {
             items += 1;
             let seen = item.values().any(|value| match value.as_b() {
@@ -41,7 +54,12 @@ async fn sealed_of(client: &Client, tenant: &Tenant, provider: Provider) -> Opti
     let ctx = &client.app.system.ctx;
     let settings = ctx.settings.get(tenant).await.expect("settings");
     let name = settings.apps.get(&provider)?.secret.as_deref()?;
-    let secret = ctx.vault.get(tenant, name).await.expect("a vault").expect("what the settings name");
+    let secret = ctx
+        .vault
+        .get(tenant, name)
+        .await
+        .expect("a vault")
+        .expect("what the settings name");
     Some(secret.expose().to_owned())
 }
 
@@ -52,9 +70,18 @@ async fn sealed(client: &Client, provider: Provider) -> Option<String> {
 /// How many sealed secrets there are, of all organizations, whether anything names them or not.
 pub(crate) async fn sealed_items(client: &Client) -> usize {
     let system = &client.app.system;
-    let page =
-        system.clients.dynamodb.scan().table_name(&system.names.secrets).send().await.expect("a table");
-    page.items().iter().filter(|item| item.contains_key("sealed")).count()
+    let page = system
+        .clients
+        .dynamodb
+        .scan()
+        .table_name(&system.names.secrets)
+        .send()
+        .await
+        .expect("a table");
+    page.items()
+        .iter()
+        .filter(|item| item.contains_key("sealed"))
+        .count()
 }
 
 fn with_secret(provider: &str, secret: &str) -> Value {
@@ -74,22 +101,49 @@ async fn a_secret_is_shown_nowhere_again() {
     let mut answers = Vec::new();
     for provider in ["cloudDrive", "notion", "onedrive", "github", "googleDrive"] {
         answers.push(client.patch(PATH, with_secret(provider, CANARY)).await);
-        answers.push(client.patch(PATH, json!({format!("{provider}ClientSecret"): [CANARY]})).await);
-        answers.push(client.patch(PATH, json!({format!("{provider}ClientSecret"): {"value": CANARY}})).await);
+        answers.push(
+            client
+                .patch(PATH, json!({format!("{provider}ClientSecret"): [CANARY]}))
+                .await,
+        );
+        answers.push(
+            client
+                .patch(
+                    PATH,
+                    json!({format!("{provider}ClientSecret"): {"value": CANARY}}),
+                )
+                .await,
+        );
     }
     answers.push(client.get(PATH).await);
     answers.push(client.get("/v3/analytics/logs?limit=100").await);
     for answer in &answers {
         assert!(!format!("{answer:?}").contains(CANARY), "{answer:?}");
     }
-    assert_eq!(answers.iter().filter(|answer| answer.status == 400).count(), 10);
-    assert_eq!(sealed(&client, Provider::Github).await.as_deref(), Some(CANARY), "it is there for its use");
+    assert_eq!(
+        answers.iter().filter(|answer| answer.status == 400).count(),
+        10
+    );
+    assert_eq!(
+        sealed(&client, Provider::Github).await.as_deref(),
+        Some(CANARY),
+        "it is there for its use"
+    );
     let (found, items) = tables_with(&client, CANARY).await;
     assert!(found.is_empty() && items > 4, "{found:?} of {items}");
-    assert!(!tables_with(&client, "app").await.0.is_empty(), "the search finds what is there");
+    assert!(
+        !tables_with(&client, "app").await.0.is_empty(),
+        "the search finds what is there"
+    );
     let logged = log.end();
-    assert!(logged.contains("/v3/settings"), "the log has what is logged");
-    let told: Vec<&str> = logged.lines().filter(|line| line.contains(CANARY)).collect();
+    assert!(
+        logged.contains("/v3/settings"),
+        "the log has what is logged"
+    );
+    let told: Vec<&str> = logged
+        .lines()
+        .filter(|line| line.contains(CANARY))
+        .collect();
     assert!(told.is_empty(), "{told:#?}");
 }
 
@@ -98,19 +152,42 @@ async fn a_secret_is_one_organizations_own_and_replaced_and_deleted() {
     let client = Client::new().await;
     let other = client.app.key("other").await;
     client.patch(PATH, with_secret("notion", "first")).await;
-    client.app.call("PATCH", PATH, &other, &with_secret("notion", "theirs")).await;
-    client.patch(PATH, json!({"notionClientSecret": "second"})).await;
-    assert_eq!(sealed(&client, Provider::Notion).await.as_deref(), Some("second"));
-    // A refusal changes no secret either.
-    let refused = client.patch(PATH, json!({"notionClientSecret": "third", "chunkSize": 1})).await;
+    client
+        .app
+        .call("PATCH", PATH, &other, &with_secret("notion", "theirs"))
+        .await;
+    client
+        .patch(PATH, json!({"notionClientSecret": "second"}))
+        .await;
     assert_eq!(
-        (refused.status.as_u16(), sealed(&client, Provider::Notion).await.as_deref()),
+        sealed(&client, Provider::Notion).await.as_deref(),
+        Some("second")
+    );
+    // A refusal changes no secret either.
+    let refused = client
+        .patch(PATH, json!({"notionClientSecret": "third", "chunkSize": 1}))
+        .await;
+    assert_eq!(
+        (
+            refused.status.as_u16(),
+            sealed(&client, Provider::Notion).await.as_deref()
+        ),
         (400, Some("second"))
     );
-    client.patch(PATH, json!({"notionClientSecret": null, "notionCustomKeyEnabled": false})).await;
+    client
+        .patch(
+            PATH,
+            json!({"notionClientSecret": null, "notionCustomKeyEnabled": false}),
+        )
+        .await;
     assert_eq!(sealed(&client, Provider::Notion).await, None);
     let theirs = Tenant::of_operator(OrgId::parse("other").expect("an id"));
-    assert_eq!(sealed_of(&client, &theirs, Provider::Notion).await.as_deref(), Some("theirs"));
+    assert_eq!(
+        sealed_of(&client, &theirs, Provider::Notion)
+            .await
+            .as_deref(),
+        Some("theirs")
+    );
     // What was refused was not even sealed; what was replaced or taken away is gone.
     assert_eq!(sealed_items(&client).await, 1);
 }
@@ -118,10 +195,16 @@ async fn a_secret_is_one_organizations_own_and_replaced_and_deleted() {
 #[tokio::test]
 async fn an_app_has_the_secret_that_was_sent_with_its_id_however_many_change_it() {
     let client = Client::new().await;
-    client.app.faults.set_rates(Rates { yields: 6, ..Rates::default() });
+    client.app.faults.set_rates(Rates {
+        yields: 6,
+        ..Rates::default()
+    });
     for round in 0..10 {
         let change = async |number: usize| {
-            let (id, secret) = (format!("app {round}.{number}"), format!("secret {round}.{number}"));
+            let (id, secret) = (
+                format!("app {round}.{number}"),
+                format!("secret {round}.{number}"),
+            );
             let body = if number == 0 {
                 json!({"githubClientId": null, "githubClientSecret": null})
             } else {
@@ -133,9 +216,15 @@ async fn an_app_has_the_secret_that_was_sent_with_its_id_however_many_change_it(
         join_all((0..6).map(change)).await;
         let shown = client.get(PATH).await.body;
         let secret = sealed(&client, Provider::Github).await;
-        let wanted = shown["githubClientId"].as_str().map(|id| id.replace("app", "secret"));
+        let wanted = shown["githubClientId"]
+            .as_str()
+            .map(|id| id.replace("app", "secret"));
         assert_eq!(secret, wanted, "{shown}");
         assert_eq!(shown["githubClientSecretSet"], secret.is_some());
-        assert_eq!(sealed_items(&client).await, usize::from(secret.is_some()), "no other one stays");
+        assert_eq!(
+            sealed_items(&client).await,
+            usize::from(secret.is_some()),
+            "no other one stays"
+        );
     }
 }

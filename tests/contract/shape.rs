@@ -41,11 +41,23 @@ pub(crate) fn fault(answer: &Answer, status: u16, kind: &str, what: &str) -> Opt
     let expected = [
         (answer.status.as_u16() == status, "status"),
         (body["type"] == kind, "type"),
-        (header("content-type") == Some("application/json"), "content type"),
-        (header("x-request-id") == body["requestId"].as_str(), "request id"),
+        (
+            header("content-type") == Some("application/json"),
+            "content type",
+        ),
+        (
+            header("x-request-id") == body["requestId"].as_str(),
+            "request id",
+        ),
         // Both official clients retry 409 unless they are told not to.
-        (header("x-should-retry") == (status == 409).then_some("false"), "x-should-retry"),
-        (header("www-authenticate") == (status == 401).then_some("Bearer"), "www-authenticate"),
+        (
+            header("x-should-retry") == (status == 409).then_some("false"),
+            "x-should-retry",
+        ),
+        (
+            header("www-authenticate") == (status == 401).then_some("Bearer"),
+            "www-authenticate",
+        ),
         (!message.trim().is_empty() && message.contains(what), what),
     ];
     let wrong = expected.iter().find(|(right, _)| !right)?.1;
@@ -66,21 +78,37 @@ pub(crate) struct Faults(Vec<String>);
 
 impl Faults {
     /// Checks one refusal of a request that `request` describes.
-    pub(crate) fn note(&mut self, request: &str, answer: &Answer, status: u16, kind: &str, what: &str) {
+    pub(crate) fn note(
+        &mut self,
+        request: &str,
+        answer: &Answer,
+        status: u16,
+        kind: &str,
+        what: &str,
+    ) {
         let short: String = request.chars().take(90).collect();
-        self.0.extend(fault(answer, status, kind, what).map(|fault| format!("{short}: {fault}")));
+        self.0
+            .extend(fault(answer, status, kind, what).map(|fault| format!("{short}: {fault}")));
     }
 
     /// Panics with every fault.
     #[track_caller]
     pub(crate) fn assert_none(self) {
-        assert!(self.0.is_empty(), "{} refusals are wrong:\n{}", self.0.len(), self.0.join("\n"));
+        assert!(
+            self.0.is_empty(),
+            "{} refusals are wrong:\n{}",
+            self.0.len(),
+            self.0.join("\n")
+        );
     }
 }
 
 #[track_caller]
 fn assert_json(answer: &Answer) {
-    let kind = answer.headers.get("content-type").and_then(|value| value.to_str().ok());
+    let kind = answer
+        .headers
+        .get("content-type")
+        .and_then(|value| value.to_str().ok());
     assert_eq!(kind, Some("application/json"), "{}", answer.body);
     assert!(answer.headers.contains_key("x-request-id"));
 }
@@ -89,19 +117,28 @@ fn check(value: &Value, shape: &Value, place: &str) -> Result<(), String> {
     match (shape, value) {
         (Value::String(types), _) => {
             let fits = types.split('|').any(|name| has_type(value, name));
-            if fits { Ok(()) } else { Err(format!("{place} is not {types}: {value}")) }
+            if fits {
+                Ok(())
+            } else {
+                Err(format!("{place} is not {types}: {value}"))
+            }
         }
         (Value::Object(wanted), Value::Object(found)) => {
-            let is_known = |key: &String| wanted.contains_key(key) || wanted.contains_key(&format!("{key}?"));
+            let is_known =
+                |key: &String| wanted.contains_key(key) || wanted.contains_key(&format!("{key}?"));
             let extra = found.keys().find(|key| !is_known(key));
             if let Some(extra) = extra {
-                return Err(format!("{place} has {extra}, which the contract does not name"));
+                return Err(format!(
+                    "{place} has {extra}, which the contract does not name"
+                ));
             }
-            wanted.iter().try_for_each(|(key, shape)| match found.get(key.trim_end_matches('?')) {
-                Some(value) => check(value, shape, &format!("{place}.{key}")),
-                None if key.ends_with('?') => Ok(()),
-                None => Err(format!("{place} lacks {key}")),
-            })
+            wanted
+                .iter()
+                .try_for_each(|(key, shape)| match found.get(key.trim_end_matches('?')) {
+                    Some(value) => check(value, shape, &format!("{place}.{key}")),
+                    None if key.ends_with('?') => Ok(()),
+                    None => Err(format!("{place} lacks {key}")),
+                })
         }
         (Value::Array(shapes), Value::Array(items)) => {
             let mut items = items.iter().enumerate();
@@ -117,12 +154,14 @@ fn has_type(value: &Value, name: &str) -> bool {
         "bool" => value.is_boolean(),
         "int" => value.is_u64(),
         "number" => value.is_number(),
-        "unit" => value.as_f64().is_some_and(|number| (0.0..=1.0).contains(&number)),
+        "unit" => value
+            .as_f64()
+            .is_some_and(|number| (0.0..=1.0).contains(&number)),
         "string" => value.is_string(),
         "object" => value.is_object(),
-        "id" => {
-            value.as_str().is_some_and(|id| id.len() == 22 && id.bytes().all(|b| b.is_ascii_alphanumeric()))
-        }
+        "id" => value
+            .as_str()
+            .is_some_and(|id| id.len() == 22 && id.bytes().all(|b| b.is_ascii_alphanumeric())),
         "time" => value.as_str().is_some_and(is_time),
         _ => panic!("no such type name: {name}"),
     }
@@ -130,8 +169,13 @@ fn has_type(value: &Value, name: &str) -> bool {
 
 fn is_time(text: &str) -> bool {
     let pattern = "0000-00-00T00:00:00.000Z";
-    let fits =
-        |(found, wanted): (u8, u8)| if wanted == b'0' { found.is_ascii_digit() } else { found == wanted };
+    let fits = |(found, wanted): (u8, u8)| {
+        if wanted == b'0' {
+            found.is_ascii_digit()
+        } else {
+            found == wanted
+        }
+    };
     text.len() == pattern.len() && text.bytes().zip(pattern.bytes()).all(fits)
 }
 

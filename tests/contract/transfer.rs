@@ -14,11 +14,19 @@ pub(crate) async fn exported(client: &Client, tag: &str) -> Vec<Value> {
     let tag = ContainerTag::parse(tag).unwrap();
     let mut out = Vec::new();
     let ctx = &client.app.system.ctx;
-    let told = export(ctx, &client.tenant, &tag, &mut out, &ProgressBar::hidden()).await.unwrap();
+    let told = export(ctx, &client.tenant, &tag, &mut out, &ProgressBar::hidden())
+        .await
+        .unwrap();
     let text = String::from_utf8(out).unwrap();
-    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let lines: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
     let end = lines.last().unwrap();
-    assert_eq!((&end["type"], &end["documents"]), (&json!("end"), &json!(told.documents)));
+    assert_eq!(
+        (&end["type"], &end["documents"]),
+        (&json!("end"), &json!(told.documents))
+    );
     lines
 }
 
@@ -32,17 +40,33 @@ pub(crate) fn text(lines: &[Value]) -> String {
     lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
-pub(crate) async fn imported(client: &Client, text: &str, options: &ImportOptions) -> anyhow::Result<Report> {
+pub(crate) async fn imported(
+    client: &Client,
+    text: &str,
+    options: &ImportOptions,
+) -> anyhow::Result<Report> {
     let mut input = text.as_bytes();
-    import(&client.app.system.ctx, &client.tenant, &mut input, options, &ProgressBar::hidden()).await
+    import(
+        &client.app.system.ctx,
+        &client.tenant,
+        &mut input,
+        options,
+        &ProgressBar::hidden(),
+    )
+    .await
 }
 
 async fn import_lines(client: &Client, lines: &[Value]) -> Report {
-    imported(client, &text(lines), &ImportOptions::default()).await.unwrap()
+    imported(client, &text(lines), &ImportOptions::default())
+        .await
+        .unwrap()
 }
 
 pub(crate) fn under(tag: &str) -> ImportOptions {
-    ImportOptions { tag: Some(ContainerTag::parse(tag).unwrap()), ..ImportOptions::default() }
+    ImportOptions {
+        tag: Some(ContainerTag::parse(tag).unwrap()),
+        ..ImportOptions::default()
+    }
 }
 
 async fn post(client: &Client, path: &str, body: Value) -> Value {
@@ -58,8 +82,15 @@ pub(crate) async fn memories(client: &Client) -> Value {
 
 async fn memory(client: &Client, text: &str) -> String {
     let all = memories(client).await;
-    let found = all.as_array().unwrap().iter().find(|entry| entry["memory"] == text);
-    found.unwrap_or_else(|| panic!("no memory {text}: {all:#}"))["id"].as_str().unwrap().to_owned()
+    let found = all
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|entry| entry["memory"] == text);
+    found.unwrap_or_else(|| panic!("no memory {text}: {all:#}"))["id"]
+        .as_str()
+        .unwrap()
+        .to_owned()
 }
 
 /// A container with something of everything.
@@ -74,11 +105,21 @@ async fn furnish(client: &Client) {
         .add(json!({"content": "Gulls nest on the roof.", "containerTag": TAG, "taskType": "superrag"}))
         .await;
     let latin = b"Le caf\xe9 est pr\xeat \xe0 sept heures, dit le gardien du phare.";
-    let file = client.app.upload(&client.key, "cafe.txt", latin, &[("containerTag", TAG)]).await;
+    let file = client
+        .app
+        .upload(&client.key, "cafe.txt", latin, &[("containerTag", TAG)])
+        .await;
     assert!(file.status.is_success(), "{}", file.body);
-    let turns =
-        ["I live in Berlin.", "My sister is Anna.", "Anna lives in Bonn.", "I prefer tea over coffee."];
-    let turns: Vec<Value> = turns.iter().map(|turn| json!({"role": "user", "content": turn})).collect();
+    let turns = [
+        "I live in Berlin.",
+        "My sister is Anna.",
+        "Anna lives in Bonn.",
+        "I prefer tea over coffee.",
+    ];
+    let turns: Vec<Value> = turns
+        .iter()
+        .map(|turn| json!({"role": "user", "content": turn}))
+        .collect();
     let talk = json!({"conversationId": "talk/1 ü", "messages": turns, "containerTags": [TAG]});
     post(client, "/v4/conversations", talk).await;
     client.settle().await;
@@ -86,11 +127,17 @@ async fn furnish(client: &Client) {
         {"content": "The boat is painted green.", "metadata": {"who": "me"}, "isStatic": true},
         {"content": "The pier is closed until spring.", "forgetAfter": "2030-01-01", "forgetReason": "It reopens."},
     ]);
-    post(client, "/v4/memories", json!({"containerTag": TAG, "memories": written})).await;
+    post(
+        client,
+        "/v4/memories",
+        json!({"containerTag": TAG, "memories": written}),
+    )
+    .await;
     act(client).await;
-    let about =
-        json!({"name": "Lighthouse", "profileBuckets": [{"key": "work", "description": "Jobs and duties."}]});
-    let tagged = client.patch(&format!("/v3/container-tags/{TAG}"), about).await;
+    let about = json!({"name": "Lighthouse", "profileBuckets": [{"key": "work", "description": "Jobs and duties."}]});
+    let tagged = client
+        .patch(&format!("/v3/container-tags/{TAG}"), about)
+        .await;
     assert!(tagged.status.is_success(), "{}", tagged.body);
 }
 
@@ -102,7 +149,10 @@ async fn act(client: &Client) {
     assert!(corrected.status.is_success(), "{}", corrected.body);
     let tea = memory(client, "User prefers tea over coffee.").await;
     let body = json!({"containerTag": TAG, "id": tea, "reason": "It changed."});
-    let forgotten = client.app.call("DELETE", "/v4/memories", &client.key, &body).await;
+    let forgotten = client
+        .app
+        .call("DELETE", "/v4/memories", &client.key, &body)
+        .await;
     assert!(forgotten.status.is_success(), "{}", forgotten.body);
     let concluded = memory(client, "User's sister lives in Bonn.").await;
     let path = format!("/v3/container-tags/{TAG}/inferred/{concluded}/review");
@@ -113,16 +163,35 @@ async fn act(client: &Client) {
 async fn answers(client: &Client) -> Vec<Value> {
     let include = json!({"documents": true, "relatedMemories": true});
     let mut answers = Vec::new();
-    for question in ["Where does my sister live?", "What color is the boat?", "lamp oil", "café"] {
+    for question in [
+        "Where does my sister live?",
+        "What color is the boat?",
+        "lamp oil",
+        "café",
+    ] {
         for mode in ["hybrid", "memories", "documents"] {
             let body = json!({
                 "q": question, "containerTag": TAG, "searchMode": mode, "limit": 20, "include": include, "threshold": 0,
             });
             answers.push(post(client, "/v4/search", body).await);
         }
-        answers.push(post(client, "/v3/search", json!({"q": question, "containerTags": [TAG]})).await);
+        answers.push(
+            post(
+                client,
+                "/v3/search",
+                json!({"q": question, "containerTags": [TAG]}),
+            )
+            .await,
+        );
     }
-    answers.push(post(client, "/v3/documents/list", json!({"containerTags": [TAG], "limit": 100})).await);
+    answers.push(
+        post(
+            client,
+            "/v3/documents/list",
+            json!({"containerTags": [TAG], "limit": 100}),
+        )
+        .await,
+    );
     answers.push(memories(client).await);
     answers.push(
         post(
@@ -145,16 +214,37 @@ async fn answers(client: &Client) -> Vec<Value> {
 async fn head(client: &Client) -> domain::IndexHead {
     let ctx = &client.app.system.ctx;
     let tag = ContainerTag::parse(TAG).unwrap();
-    let container = ctx.containers.get(&client.tenant, &tag).await.unwrap().unwrap();
-    ctx.index.head(&client.tenant, container.primary()).await.unwrap()
+    let container = ctx
+        .containers
+        .get(&client.tenant, &tag)
+        .await
+        .unwrap()
+        .unwrap();
+    ctx.index
+        .head(&client.tenant, container.primary())
+        .await
+        .unwrap()
 }
 
 async fn compact(client: &Client) {
     let ctx = &client.app.system.ctx;
     let tag = ContainerTag::parse(TAG).unwrap();
-    let container = ctx.containers.get(&client.tenant, &tag).await.unwrap().unwrap();
-    let job = Job::CompactV1 { container: container.primary().clone() };
-    ctx.jobs.send(&[Envelope { org: client.tenant.org().clone(), job }]).await.unwrap();
+    let container = ctx
+        .containers
+        .get(&client.tenant, &tag)
+        .await
+        .unwrap()
+        .unwrap();
+    let job = Job::CompactV1 {
+        container: container.primary().clone(),
+    };
+    ctx.jobs
+        .send(&[Envelope {
+            org: client.tenant.org().clone(),
+            job,
+        }])
+        .await
+        .unwrap();
     client.settle().await;
     assert!(head(client).await.generation > 0, "the log was folded");
 }
@@ -164,28 +254,55 @@ async fn a_container_in_a_fresh_place_is_the_same_container() {
     let (here, there) = (Client::new().await, Client::new().await);
     furnish(&here).await;
     let lines = exported(&here, TAG).await;
-    let kinds: Vec<&str> = lines.iter().map(|line| line["type"].as_str().unwrap()).collect();
+    let kinds: Vec<&str> = lines
+        .iter()
+        .map(|line| line["type"].as_str().unwrap())
+        .collect();
     assert_eq!(kinds[..3], ["recollect-export", "container", "settings"]);
     let count = |kind: &str| kinds.iter().filter(|each| **each == kind).count();
     assert_eq!((count("document"), count("action")), (5, 3));
     assert!(count("memory") >= 8, "{kinds:?}");
 
     let report = import_lines(&there, &lines).await;
-    assert_eq!((report.documents.written, report.documents.queued, report.actions), (5, 0, 3));
-    assert_eq!(timeless(exported(&there, TAG).await), timeless(lines.clone()));
+    assert_eq!(
+        (
+            report.documents.written,
+            report.documents.queued,
+            report.actions
+        ),
+        (5, 0, 3)
+    );
+    assert_eq!(
+        timeless(exported(&there, TAG).await),
+        timeless(lines.clone())
+    );
     let (expected, found) = (answers(&here).await, answers(&there).await);
     for (expected, found) in expected.iter().zip(&found) {
         assert_eq!(found, expected);
     }
-    assert!(expected[1]["results"][0]["memory"].is_string(), "{}", expected[1]);
+    assert!(
+        expected[1]["results"][0]["memory"].is_string(),
+        "{}",
+        expected[1]
+    );
 
     // The same again changes nothing, and compaction hides nothing.
     let before = head(&there).await;
     let again = import_lines(&there, &lines).await;
-    assert_eq!((again.documents.written, again.documents.known, again.actions), (0, 5, 0));
+    assert_eq!(
+        (
+            again.documents.written,
+            again.documents.known,
+            again.actions
+        ),
+        (0, 5, 0)
+    );
     assert_eq!(head(&there).await, before);
     compact(&there).await;
-    assert_eq!(timeless(exported(&there, TAG).await), timeless(lines.clone()));
+    assert_eq!(
+        timeless(exported(&there, TAG).await),
+        timeless(lines.clone())
+    );
     let again = import_lines(&there, &lines).await;
     assert_eq!((again.documents.known, again.actions), (5, 0));
 
@@ -193,7 +310,14 @@ async fn a_container_in_a_fresh_place_is_the_same_container() {
     there
         .add(json!({"content": "The lamp is electric.", "containerTag": TAG, "customId": "lighthouse"}))
         .await;
-    assert_eq!(exported(&there, TAG).await.iter().filter(|line| line["type"] == "document").count(), 5);
+    assert_eq!(
+        exported(&there, TAG)
+            .await
+            .iter()
+            .filter(|line| line["type"] == "document")
+            .count(),
+        5
+    );
 }
 
 #[tokio::test]
@@ -202,48 +326,88 @@ async fn another_organization_and_another_tag_may_hold_the_copy() {
     furnish(&here).await;
     let lines = exported(&here, TAG).await;
     let there = Client::of(testkit::TestApp::new().await, "umbrella").await;
-    imported(&there, &text(&lines), &under("moved")).await.unwrap();
+    imported(&there, &text(&lines), &under("moved"))
+        .await
+        .unwrap();
     let copied = exported(&there, "moved").await;
     let of = |lines: &[Value]| -> Vec<(Value, Value)> {
         let memories = lines.iter().filter(|line| line["type"] == "memory");
-        memories.map(|line| (line["id"].clone(), line["memory"].clone())).collect()
+        memories
+            .map(|line| (line["id"].clone(), line["memory"].clone()))
+            .collect()
     };
-    assert_eq!(of(&copied), of(&lines), "ids of memories do not depend on the organization");
+    assert_eq!(
+        of(&copied),
+        of(&lines),
+        "ids of memories do not depend on the organization"
+    );
     there
         .add(json!({"content": "The lamp is electric.", "containerTag": "moved", "customId": "lighthouse"}))
         .await;
-    assert_eq!(exported(&there, "moved").await.iter().filter(|line| line["type"] == "document").count(), 5);
+    assert_eq!(
+        exported(&there, "moved")
+            .await
+            .iter()
+            .filter(|line| line["type"] == "document")
+            .count(),
+        5
+    );
 }
 
 #[tokio::test]
 async fn a_container_exists_once_in_an_organization() {
     let client = Client::new().await;
-    client.add(json!({"content": "Gulls nest on the roof.", "containerTag": TAG})).await;
-    client.add(json!({"content": "Seals sleep on the rocks.", "containerTag": "shore"})).await;
+    client
+        .add(json!({"content": "Gulls nest on the roof.", "containerTag": TAG}))
+        .await;
+    client
+        .add(json!({"content": "Seals sleep on the rocks.", "containerTag": "shore"}))
+        .await;
     let lines = exported(&client, TAG).await;
-    for (tag, why) in
-        [("fresh", "exists already, under the tag home"), ("shore", "exists already, under the tag home")]
-    {
-        let refused = imported(&client, &text(&lines), &under(tag)).await.unwrap_err();
+    for (tag, why) in [
+        ("fresh", "exists already, under the tag home"),
+        ("shore", "exists already, under the tag home"),
+    ] {
+        let refused = imported(&client, &text(&lines), &under(tag))
+            .await
+            .unwrap_err();
         assert!(format!("{refused:#}").contains(why), "{refused:#}");
     }
     let there = Client::new().await;
-    there.add(json!({"content": "Seals sleep on the rocks.", "containerTag": TAG})).await;
-    let refused = imported(&there, &text(&lines), &ImportOptions::default()).await.unwrap_err();
-    assert!(format!("{refused:#}").contains("home exists already, with other content"), "{refused:#}");
+    there
+        .add(json!({"content": "Seals sleep on the rocks.", "containerTag": TAG}))
+        .await;
+    let refused = imported(&there, &text(&lines), &ImportOptions::default())
+        .await
+        .unwrap_err();
+    assert!(
+        format!("{refused:#}").contains("home exists already, with other content"),
+        "{refused:#}"
+    );
     assert_eq!(there.listed(json!({"containerTags": [TAG]})).await.len(), 1);
 }
 
 #[tokio::test]
 async fn what_was_not_done_is_processed_again() {
     let (here, there) = (Client::new().await, Client::new().await);
-    here.add(json!({"content": "Whales pass in May.", "containerTag": TAG, "customId": "whales"})).await;
-    let failed =
-        here.app.upload(&here.key, "broken.pdf", b"%PDF-1.7 nothing", &[("containerTag", TAG)]).await;
-    here.settle().await;
-    here.send(json!({"content": "Whales pass in September.", "containerTag": TAG, "customId": "whales"}))
+    here.add(json!({"content": "Whales pass in May.", "containerTag": TAG, "customId": "whales"}))
         .await;
-    here.send(json!({"content": "Porpoises stay all year.", "containerTag": TAG})).await;
+    let failed = here
+        .app
+        .upload(
+            &here.key,
+            "broken.pdf",
+            b"%PDF-1.7 nothing",
+            &[("containerTag", TAG)],
+        )
+        .await;
+    here.settle().await;
+    here.send(
+        json!({"content": "Whales pass in September.", "containerTag": TAG, "customId": "whales"}),
+    )
+    .await;
+    here.send(json!({"content": "Porpoises stay all year.", "containerTag": TAG}))
+        .await;
     let lines = exported(&here, TAG).await;
     let report = import_lines(&there, &lines).await;
     assert_eq!((report.documents.written, report.documents.queued), (0, 3));
@@ -252,8 +416,14 @@ async fn what_was_not_done_is_processed_again() {
         "the old content until the new one is done"
     );
     there.settle().await;
-    assert!(!there.finds("May").await && there.finds("September").await && there.finds("Porpoises").await);
-    let broken = there.document_or_failure(failed.body["id"].as_str().unwrap()).await;
+    assert!(
+        !there.finds("May").await
+            && there.finds("September").await
+            && there.finds("Porpoises").await
+    );
+    let broken = there
+        .document_or_failure(failed.body["id"].as_str().unwrap())
+        .await;
     assert_eq!(broken["status"], "failed", "{broken}");
     let again = import_lines(&there, &lines).await;
     assert_eq!((again.documents.known, again.documents.queued), (3, 0));
@@ -270,10 +440,20 @@ async fn a_broken_line_is_named_and_what_stands_before_it_stays() {
         broken[from] = line;
         broken.join("\n")
     };
-    let strange = lines[3].to_string().replace("\"metadata\":{", "\"metadata\":{\"x\":{},");
+    let strange = lines[3]
+        .to_string()
+        .replace("\"metadata\":{", "\"metadata\":{\"x\":{},");
     for (place, line, why) in [
-        (5, "{\"type\":\"document\",", "line 6: this is not a line of an export"),
-        (5, "{\"type\":\"song\"}", "line 6: there is no line of the type \"song\""),
+        (
+            5,
+            "{\"type\":\"document\",",
+            "line 6: this is not a line of an export",
+        ),
+        (
+            5,
+            "{\"type\":\"song\"}",
+            "line 6: there is no line of the type \"song\"",
+        ),
         (3, strange.as_str(), "line 4: metadata.x:"),
         (
             0,
@@ -281,14 +461,22 @@ async fn a_broken_line_is_named_and_what_stands_before_it_stays() {
             "newer recollect",
         ),
     ] {
-        let refused = imported(&there, &cut(place, line), &ImportOptions::default()).await.unwrap_err();
+        let refused = imported(&there, &cut(place, line), &ImportOptions::default())
+            .await
+            .unwrap_err();
         assert!(format!("{refused:#}").contains(why), "{refused:#}");
     }
     let whole_lines: Vec<&str> = whole.lines().collect();
     let half = whole_lines[..whole_lines.len() - 1].join("\n");
-    let refused = imported(&there, &half, &ImportOptions::default()).await.unwrap_err();
+    let refused = imported(&there, &half, &ImportOptions::default())
+        .await
+        .unwrap_err();
     assert!(format!("{refused:#}").contains("not whole"), "{refused:#}");
     let report = import_lines(&there, &lines).await;
-    assert_eq!((report.documents.known, report.documents.written), (5, 0), "all of it was there by now");
+    assert_eq!(
+        (report.documents.known, report.documents.written),
+        (5, 0),
+        "all of it was there by now"
+    );
     assert_eq!(timeless(exported(&there, TAG).await), timeless(lines));
 }

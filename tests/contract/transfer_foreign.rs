@@ -15,24 +15,44 @@ async fn memories_of_mem0_become_memories() {
         {"id": "0a2", "memory": "Collects old maps of harbours", "user_id": "kim", "created_at": "2024-03-01 08:00:00",
          "expiration_date": "2024-05-01"},
     ]});
-    for (round, text) in [(0, file.to_string()), (1, text(file["results"].as_array().unwrap()))] {
+    for (round, text) in [
+        (0, file.to_string()),
+        (1, text(file["results"].as_array().unwrap())),
+    ] {
         let report = imported(&client, &text, &under(TAG)).await.unwrap();
         let expected = if round == 0 { (2, 0) } else { (0, 2) };
         assert_eq!((report.documents.written, report.documents.known), expected);
     }
     let all = memories(&client).await;
-    let oslo = all.as_array().unwrap().iter().find(|entry| entry["memory"] == "User lives in Oslo.").unwrap();
+    let oslo = all
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|entry| entry["memory"] == "User lives in Oslo.")
+        .unwrap();
     assert_eq!(oslo["createdAt"], "2024-02-03T18:00:00.123Z");
-    assert_eq!(oslo["metadata"], json!({"from": "{\"app\":2}", "user_id": "kim", "categories": ["places"]}));
-    let maps = all.as_array().unwrap().iter().find(|entry| entry["memory"] != "User lives in Oslo.").unwrap();
+    assert_eq!(
+        oslo["metadata"],
+        json!({"from": "{\"app\":2}", "user_id": "kim", "categories": ["places"]})
+    );
+    let maps = all
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|entry| entry["memory"] != "User lives in Oslo.")
+        .unwrap();
     assert_eq!(
         (&maps["isForgotten"], &maps["forgetAfter"]),
         (&json!(true), &json!("2024-05-01T00:00:00.000Z"))
     );
-    let other =
-        json!([{"id": "1", "memory": "A", "user_id": "kim"}, {"id": "2", "memory": "B", "user_id": "lee"}]);
-    let refused = imported(&client, &other.to_string(), &ImportOptions::default()).await.unwrap_err();
-    assert!(format!("{refused:#}").contains("2 users (kim, lee, …)"), "{refused:#}");
+    let other = json!([{"id": "1", "memory": "A", "user_id": "kim"}, {"id": "2", "memory": "B", "user_id": "lee"}]);
+    let refused = imported(&client, &other.to_string(), &ImportOptions::default())
+        .await
+        .unwrap_err();
+    assert!(
+        format!("{refused:#}").contains("2 users (kim, lee, …)"),
+        "{refused:#}"
+    );
 }
 
 #[tokio::test]
@@ -52,37 +72,69 @@ async fn sessions_and_facts_of_zep_become_conversations_and_memories() {
     let first = imported(&client, &file, &under(TAG)).await.unwrap();
     assert_eq!((first.documents.written, first.documents.queued), (2, 2));
     client.settle().await;
-    let options = ImportOptions { format: Format::Zep, ..under(TAG) };
+    let options = ImportOptions {
+        format: Format::Zep,
+        ..under(TAG)
+    };
     let second = imported(&client, &file, &options).await.unwrap();
-    assert_eq!((second.documents.written, second.documents.queued, second.documents.known), (0, 0, 4));
+    assert_eq!(
+        (
+            second.documents.written,
+            second.documents.queued,
+            second.documents.known
+        ),
+        (0, 0, 4)
+    );
     let talk = client.document_or_failure("s-1").await;
     assert_eq!(talk["metadata"], json!({"channel": "chat"}));
     let content = talk["content"].as_str().unwrap();
-    assert!(content.contains("Mia: I live in Turin.") && content.contains("Good to know."), "{content}");
+    assert!(
+        content.contains("Mia: I live in Turin.") && content.contains("Good to know."),
+        "{content}"
+    );
     let all = memories(&client).await;
-    let fact =
-        |text: &str| all.as_array().unwrap().iter().find(|entry| entry["memory"] == text).cloned().unwrap();
+    let fact = |text: &str| {
+        all.as_array()
+            .unwrap()
+            .iter()
+            .find(|entry| entry["memory"] == text)
+            .cloned()
+            .unwrap()
+    };
     let job = fact("Mia works for a shipyard.");
     assert_eq!(
         (&job["isForgotten"], &job["forgetAfter"]),
         (&json!(true), &json!("2024-06-01T00:00:00.000Z"))
     );
-    assert_eq!(job["temporalContext"]["documentDate"], "2023-05-01T00:00:00.000Z");
+    assert_eq!(
+        job["temporalContext"]["documentDate"],
+        "2023-05-01T00:00:00.000Z"
+    );
     assert_eq!(fact("Mia paints boats.")["isForgotten"], false);
-    let options = ImportOptions { format: Format::Mem0, ..under(TAG) };
+    let options = ImportOptions {
+        format: Format::Mem0,
+        ..under(TAG)
+    };
     let refused = imported(&client, &file, &options).await.unwrap_err();
-    assert!(format!("{refused:#}").contains("of another service"), "{refused:#}");
+    assert!(
+        format!("{refused:#}").contains("of another service"),
+        "{refused:#}"
+    );
 }
 
 #[tokio::test]
 async fn settings_come_only_when_they_are_asked_for() {
     let (here, there) = (Client::new().await, Client::new().await);
-    here.add(json!({"content": "Gulls nest on the roof.", "containerTag": TAG})).await;
+    here.add(json!({"content": "Gulls nest on the roof.", "containerTag": TAG}))
+        .await;
     let set = here.patch("/v3/settings", json!({"chunkSize": 700})).await;
     assert!(set.status.is_success(), "{}", set.body);
     let lines = text(&exported(&here, TAG).await);
     for (settings, expected) in [(false, -1), (true, 700)] {
-        let options = ImportOptions { settings, ..ImportOptions::default() };
+        let options = ImportOptions {
+            settings,
+            ..ImportOptions::default()
+        };
         imported(&there, &lines, &options).await.unwrap();
         assert_eq!(there.get("/v3/settings").await.body["chunkSize"], expected);
     }

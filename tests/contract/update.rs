@@ -13,7 +13,9 @@ fn by(value: &str) -> Value {
 
 /// What a search whose filter is `n = value` finds.
 async fn filtered(client: &Client, value: &str) -> Vec<String> {
-    client.found_with(json!({"q": "words", "filters": by(value)})).await
+    client
+        .found_with(json!({"q": "words", "filters": by(value)}))
+        .await
 }
 
 #[tokio::test]
@@ -31,7 +33,10 @@ async fn each_field_changes_and_the_others_stay() {
         ("taskType", json!("superrag")),
     ] {
         let before = client.document(&id).await;
-        assert_eq!(client.update(&id, json!({field: value})).await["id"], id.as_str());
+        assert_eq!(
+            client.update(&id, json!({field: value})).await["id"],
+            id.as_str()
+        );
         client.settle().await;
         let after = client.document(&id).await;
         assert_eq!(after[field], value);
@@ -45,29 +50,61 @@ async fn each_field_changes_and_the_others_stay() {
             "createdAt",
             "status",
         ] {
-            assert!(same == field || after[same] == before[same], "{same} changed with {field}: {after}");
+            assert!(
+                same == field || after[same] == before[same],
+                "{same} changed with {field}: {after}"
+            );
         }
-        assert!(after["updatedAt"].as_str() > before["updatedAt"].as_str(), "{field}");
+        assert!(
+            after["updatedAt"].as_str() > before["updatedAt"].as_str(),
+            "{field}"
+        );
     }
-    client.update(&id, json!({"filterByMetadata": {"c": ["d"]}, "documentDate": "2024-02-03"})).await;
+    client
+        .update(
+            &id,
+            json!({"filterByMetadata": {"c": ["d"]}, "documentDate": "2024-02-03"}),
+        )
+        .await;
     let record = client.record(&id).await.expect("a record");
-    assert_eq!(record.filter_by_metadata.and_then(|filter| filter.get("c").cloned()), Some(json!(["d"])));
-    assert!(record.document_date.is_some_and(|at| at.to_string().starts_with("2024-02-03")));
+    assert_eq!(
+        record
+            .filter_by_metadata
+            .and_then(|filter| filter.get("c").cloned()),
+        Some(json!(["d"]))
+    );
+    assert!(
+        record
+            .document_date
+            .is_some_and(|at| at.to_string().starts_with("2024-02-03"))
+    );
 }
 
 #[tokio::test]
 async fn new_content_is_whole_and_the_old_is_served_until_it_is_done() {
     let client = Client::new().await;
-    let id = client.add(json!({"content": "Old words OSPREY-11.", "metadata": {"n": "old"}})).await;
+    let id = client
+        .add(json!({"content": "Old words OSPREY-11.", "metadata": {"n": "old"}}))
+        .await;
     let change = json!({"content": "New words KESTREL-22.", "metadata": {"n": "new"}});
     let answer = client.update(&id, change).await;
     assert_eq!(answer, json!({"id": id, "status": "queued"}));
     for stage in ["queued", "indexing"] {
         let document = client.document(&id).await;
-        assert_eq!((&document["status"], &document["latestRevision"]), (&json!(stage), &json!(2)));
+        assert_eq!(
+            (&document["status"], &document["latestRevision"]),
+            (&json!(stage), &json!(2))
+        );
         assert_eq!(document["content"], "New words KESTREL-22.");
-        assert_eq!(filtered(&client, "old").await, ["Old words OSPREY-11."], "{stage}");
-        assert!(filtered(&client, "new").await.is_empty(), "a mix of new metadata and old content: {stage}");
+        assert_eq!(
+            filtered(&client, "old").await,
+            ["Old words OSPREY-11."],
+            "{stage}"
+        );
+        assert!(
+            filtered(&client, "new").await.is_empty(),
+            "a mix of new metadata and old content: {stage}"
+        );
         if stage == "queued" {
             process_only(&client).await;
         }
@@ -82,9 +119,20 @@ async fn new_content_is_whole_and_the_old_is_served_until_it_is_done() {
 async fn a_description_changes_in_place_in_every_state() {
     for state in ["queued", "extracting", "indexing", "done", "failed"] {
         let client = Client::new().await;
-        let fields = [("metadata", r#"{"n":"1"}"#), ("filepath", "/one.md"), ("customId", "note")];
-        let bytes: &[u8] = if state == "failed" { &[0, 1, 2, 3, 0, 0, 7] } else { b"Some words." };
-        let answer = client.app.upload(&client.key, "note.txt", bytes, &fields).await;
+        let fields = [
+            ("metadata", r#"{"n":"1"}"#),
+            ("filepath", "/one.md"),
+            ("customId", "note"),
+        ];
+        let bytes: &[u8] = if state == "failed" {
+            &[0, 1, 2, 3, 0, 0, 7]
+        } else {
+            b"Some words."
+        };
+        let answer = client
+            .app
+            .upload(&client.key, "note.txt", bytes, &fields)
+            .await;
         let id = answer.body["id"].as_str().expect("an id").to_owned();
         match state {
             "extracting" => claim(&client, &id).await,
@@ -94,8 +142,17 @@ async fn a_description_changes_in_place_in_every_state() {
         }
         let before = client.document_or_failure(&id).await;
         assert_eq!(before["status"], state);
-        let answer = client.update("note", json!({"metadata": {"n": "2"}, "filepath": "/two.md"})).await;
-        assert_eq!(answer, json!({"id": id, "status": state}), "nothing else happens");
+        let answer = client
+            .update(
+                "note",
+                json!({"metadata": {"n": "2"}, "filepath": "/two.md"}),
+            )
+            .await;
+        assert_eq!(
+            answer,
+            json!({"id": id, "status": state}),
+            "nothing else happens"
+        );
         let after = client.document_or_failure(&id).await;
         assert_eq!(
             (&after["metadata"], &after["filepath"]),
@@ -103,11 +160,24 @@ async fn a_description_changes_in_place_in_every_state() {
             "{state}"
         );
         assert_eq!(after["latestRevision"], 1, "{state}");
-        assert_eq!(client.listed(json!({"filters": by("2"), "filepath": "/two.md"})).await, [id.as_str()]);
+        assert_eq!(
+            client
+                .listed(json!({"filters": by("2"), "filepath": "/two.md"}))
+                .await,
+            [id.as_str()]
+        );
         client.settle().await;
         let last = client.document_or_failure(&id).await;
-        assert_eq!(last["metadata"], json!({"n": "2"}), "what is processed keeps the change: {state}");
-        let wanted = if state == "failed" { vec![] } else { vec!["Some words."] };
+        assert_eq!(
+            last["metadata"],
+            json!({"n": "2"}),
+            "what is processed keeps the change: {state}"
+        );
+        let wanted = if state == "failed" {
+            vec![]
+        } else {
+            vec!["Some words."]
+        };
         assert_eq!(filtered(&client, "2").await, wanted, "{state}");
         assert!(filtered(&client, "1").await.is_empty(), "{state}");
     }
@@ -118,8 +188,16 @@ async fn claim(client: &Client, id: &str) {
     let ctx = &client.app.system.ctx;
     let record = client.record(id).await.expect("a record");
     let now = ctx.clock.now();
-    let claim =
-        ctx.documents.claim(&client.tenant, &record.id, &record.revision, now, now.plus_seconds(90)).await;
+    let claim = ctx
+        .documents
+        .claim(
+            &client.tenant,
+            &record.id,
+            &record.revision,
+            now,
+            now.plus_seconds(90),
+        )
+        .await;
     assert!(matches!(claim, Ok(domain::ports::Claim::Mine(_))));
 }
 
@@ -127,14 +205,19 @@ async fn claim(client: &Client, id: &str) {
 async fn a_description_that_changes_while_new_content_waits_goes_with_both() {
     for stage in ["queued", "indexing"] {
         let client = Client::new().await;
-        let note = |words: &str| json!({"content": words, "customId": "note", "metadata": {"n": "1"}});
+        let note =
+            |words: &str| json!({"content": words, "customId": "note", "metadata": {"n": "1"}});
         let id = client.add(note("Old words.")).await;
         client.send(note("New words.")).await;
         if stage == "indexing" {
             process_only(&client).await;
         }
         client.update(&id, json!({"metadata": {"n": "2"}})).await;
-        assert_eq!(filtered(&client, "2").await, ["Old words."], "search agrees with GET: {stage}");
+        assert_eq!(
+            filtered(&client, "2").await,
+            ["Old words."],
+            "search agrees with GET: {stage}"
+        );
         assert!(filtered(&client, "1").await.is_empty(), "{stage}");
         client.settle().await;
         assert_eq!(filtered(&client, "2").await, ["New words."], "{stage}");
@@ -145,23 +228,39 @@ async fn a_description_that_changes_while_new_content_waits_goes_with_both() {
 #[tokio::test]
 async fn what_search_says_about_old_content_is_not_about_the_new() {
     let client = Client::new().await;
-    let id = client.add(json!({"content": "# Old title\n\nOld words.", "customId": "note"})).await;
+    let id = client
+        .add(json!({"content": "# Old title\n\nOld words.", "customId": "note"}))
+        .await;
     let shown = async || {
-        let found = client.post("/v3/search", json!({"q": "old words"})).await.body;
-        (found["results"][0]["title"].clone(), found["results"][0]["type"].clone())
+        let found = client
+            .post("/v3/search", json!({"q": "old words"}))
+            .await
+            .body;
+        (
+            found["results"][0]["title"].clone(),
+            found["results"][0]["type"].clone(),
+        )
     };
     let before = shown().await;
     let page =
         b"<!doctype html><html><head><title>New title</title></head><body><p>New words.</p></body></html>";
-    client.app.upload(&client.key, "new.html", page, &[("customId", "note")]).await;
+    client
+        .app
+        .upload(&client.key, "new.html", page, &[("customId", "note")])
+        .await;
     for stage in ["queued", "indexing"] {
         assert_eq!(client.document(&id).await["status"], stage);
-        client.update(&id, json!({"metadata": {"stage": stage}})).await;
+        client
+            .update(&id, json!({"metadata": {"stage": stage}}))
+            .await;
         assert_eq!(shown().await, before, "{stage}");
         process_only(&client).await;
     }
     client.settle().await;
-    let found = client.post("/v3/search", json!({"q": "new words"})).await.body;
+    let found = client
+        .post("/v3/search", json!({"q": "new words"}))
+        .await
+        .body;
     assert_eq!(
         (&found["results"][0]["title"], &found["results"][0]["type"]),
         (&json!("New title"), &json!("webpage"))
@@ -177,16 +276,40 @@ async fn null_clears_and_what_is_absent_stays() {
     let id = client.add(body).await;
     client.update(&id, json!({"filepath": null})).await;
     let document = client.document(&id).await;
-    assert_eq!((&document["filepath"], &document["metadata"]), (&Value::Null, &json!({"n": "1"})));
-    assert!(client.found_with(json!({"q": "words", "filepath": "/a.md"})).await.is_empty());
-    client.update(&id, json!({"metadata": null, "filterByMetadata": null})).await;
+    assert_eq!(
+        (&document["filepath"], &document["metadata"]),
+        (&Value::Null, &json!({"n": "1"}))
+    );
+    assert!(
+        client
+            .found_with(json!({"q": "words", "filepath": "/a.md"}))
+            .await
+            .is_empty()
+    );
+    client
+        .update(&id, json!({"metadata": null, "filterByMetadata": null}))
+        .await;
     let document = client.document(&id).await;
-    assert_eq!((&document["metadata"], &document["latestRevision"]), (&Value::Null, &json!(1)));
+    assert_eq!(
+        (&document["metadata"], &document["latestRevision"]),
+        (&Value::Null, &json!(1))
+    );
     assert!(filtered(&client, "1").await.is_empty());
-    assert_eq!(client.record(&id).await.expect("a record").filter_by_metadata, None);
+    assert_eq!(
+        client
+            .record(&id)
+            .await
+            .expect("a record")
+            .filter_by_metadata,
+        None
+    );
     client.update(&id, json!({"filepath": "/b.md"})).await;
     client.update(&id, json!({"filepath": ""})).await;
-    assert_eq!(client.document(&id).await["filepath"], Value::Null, "an empty path is none");
+    assert_eq!(
+        client.document(&id).await["filepath"],
+        Value::Null,
+        "an empty path is none"
+    );
 }
 
 #[tokio::test]
@@ -219,7 +342,9 @@ async fn what_changes_nothing_does_nothing() {
 #[tokio::test]
 async fn a_wrong_change_is_refused_and_changes_nothing() {
     let client = Client::new().await;
-    let id = client.add(json!({"content": "Some words.", "metadata": {"n": "1"}})).await;
+    let id = client
+        .add(json!({"content": "Some words.", "metadata": {"n": "1"}}))
+        .await;
     let before = client.document(&id).await;
     let mut faults = Faults::default();
     for (field, value) in [
@@ -239,12 +364,20 @@ async fn a_wrong_change_is_refused_and_changes_nothing() {
         ("documentDate", json!("soon")),
     ] {
         let change = json!({"metadata": {"n": "2"}, field: value});
-        let answer = client.patch(&format!("/v3/documents/{id}"), change.clone()).await;
+        let answer = client
+            .patch(&format!("/v3/documents/{id}"), change.clone())
+            .await;
         faults.note(&change.to_string(), &answer, 400, "ValidationError", field);
     }
     let long = json!({"content": "x".repeat(1024 * 1024 + 1)});
     let answer = client.patch(&format!("/v3/documents/{id}"), long).await;
-    faults.note("a long text", &answer, 413, "PayloadTooLargeError", "1048577");
+    faults.note(
+        "a long text",
+        &answer,
+        413,
+        "PayloadTooLargeError",
+        "1048577",
+    );
     faults.assert_none();
     assert_eq!(client.document(&id).await, before);
 }
@@ -252,12 +385,24 @@ async fn a_wrong_change_is_refused_and_changes_nothing() {
 #[tokio::test]
 async fn what_is_not_there_or_not_ones_own_is_not_found() {
     let client = Client::new().await;
-    let id = client.add(json!({"content": "Some words.", "containerTag": "box"})).await;
+    let id = client
+        .add(json!({"content": "Some words.", "containerTag": "box"}))
+        .await;
     let other = client.app.key("other").await;
-    let scoped = client.app.key_with("acme", Permission::Write, Some(&["elsewhere"])).await;
-    for (key, name) in [(&client.key, "never-existed"), (&other, &id), (&scoped, &id)] {
+    let scoped = client
+        .app
+        .key_with("acme", Permission::Write, Some(&["elsewhere"]))
+        .await;
+    for (key, name) in [
+        (&client.key, "never-existed"),
+        (&other, &id),
+        (&scoped, &id),
+    ] {
         let change = json!({"content": "Stolen."});
-        let answer = client.app.call("PATCH", &format!("/v3/documents/{name}"), key, &change).await;
+        let answer = client
+            .app
+            .call("PATCH", &format!("/v3/documents/{name}"), key, &change)
+            .await;
         refused(&answer, 404, "NotFoundError", "Document not found");
     }
     assert_eq!(client.document(&id).await["content"], "Some words.");

@@ -41,34 +41,68 @@ struct Case {
 impl Case {
     fn all() -> Vec<(&'static str, usize, Vec<Self>)> {
         let parse = |kind: &str, lines: &str| -> Vec<Self> {
-            let bodies = lines.lines().map(|line| serde_json::from_str(line).expect("a case"));
-            bodies.enumerate().map(|(i, body)| Self { tag: format!("{kind}-{}", i + 1), body }).collect()
+            let bodies = lines
+                .lines()
+                .map(|line| serde_json::from_str(line).expect("a case"));
+            bodies
+                .enumerate()
+                .map(|(i, body)| Self {
+                    tag: format!("{kind}-{}", i + 1),
+                    body,
+                })
+                .collect()
         };
-        TABLES.iter().map(|(kind, lines, floor)| (*kind, *floor, parse(kind, lines))).collect()
+        TABLES
+            .iter()
+            .map(|(kind, lines, floor)| (*kind, *floor, parse(kind, lines)))
+            .collect()
     }
 
     /// The words under a name, lower case.
     fn words(&self, name: &str) -> Vec<String> {
-        let words = self.body[name].as_array().map(Vec::as_slice).unwrap_or_default();
-        words.iter().map(|word| word.as_str().expect("a word").to_lowercase()).collect()
+        let words = self.body[name]
+            .as_array()
+            .map(Vec::as_slice)
+            .unwrap_or_default();
+        words
+            .iter()
+            .map(|word| word.as_str().expect("a word").to_lowercase())
+            .collect()
     }
 
     fn is_new(&self, text: &str) -> bool {
         let mut words = self.words("new").into_iter();
         let has = |word: String| text.to_lowercase().contains(&word);
-        if self.body["any"] == true { words.any(has) } else { words.all(has) }
+        if self.body["any"] == true {
+            words.any(has)
+        } else {
+            words.all(has)
+        }
     }
 
     /// Whether the sentence tells the old state as if it were true.
     fn is_old(&self, text: &str) -> bool {
-        let has = |name| self.words(name).iter().any(|word| text.to_lowercase().contains(word));
+        let has = |name| {
+            self.words(name)
+                .iter()
+                .any(|word| text.to_lowercase().contains(word))
+        };
         has("old") && !has("but") && !self.is_new(text)
     }
 
     async fn tell(&self, client: &Client) {
-        for (i, talk) in self.body["talks"].as_array().expect("talks").iter().enumerate() {
-            let parts: Vec<&str> =
-                talk.as_array().expect("a talk").iter().filter_map(Value::as_str).collect();
+        for (i, talk) in self.body["talks"]
+            .as_array()
+            .expect("talks")
+            .iter()
+            .enumerate()
+        {
+            let parts: Vec<&str> = talk
+                .as_array()
+                .expect("a talk")
+                .iter()
+                .filter_map(Value::as_str)
+                .collect();
             let turns: Vec<Value> = parts[1..].iter().map(|turn| message(turn)).collect();
             let body = json!({
                 "conversationId": format!("{}-{i}", self.tag), "containerTags": [self.tag],
@@ -81,7 +115,8 @@ impl Case {
 
     /// The rows of a search with the case's question and more fields.
     async fn search(&self, client: &Client, more: &Value) -> Vec<Value> {
-        let mut body = json!({"q": self.body["q"], "containerTag": self.tag, "searchMode": "memories"});
+        let mut body =
+            json!({"q": self.body["q"], "containerTag": self.tag, "searchMode": "memories"});
         for (name, value) in more.as_object().expect("fields") {
             body[name] = value.clone();
         }
@@ -91,10 +126,15 @@ impl Case {
     }
 
     async fn profile(&self, client: &Client) -> Vec<String> {
-        let answer = client.post("/v4/profile", json!({"containerTag": self.tag})).await;
+        let answer = client
+            .post("/v4/profile", json!({"containerTag": self.tag}))
+            .await;
         assert_eq!(answer.status, 200, "{}", answer.body);
         let profile = &answer.body["profile"];
-        ["static", "dynamic"].iter().flat_map(|part| texts(&profile[part], None)).collect()
+        ["static", "dynamic"]
+            .iter()
+            .flat_map(|part| texts(&profile[part], None))
+            .collect()
     }
 
     /// Everything that is not as it should be.
@@ -104,20 +144,33 @@ impl Case {
         let asked = json!({"threshold": 0.3, "include": {"relatedMemories": true}});
         let rows = self.search(client, &asked).await;
         let found = texts(&json!(rows), Some("memory"));
-        expect(found.first().is_some_and(|text| self.is_new(text)), format!("first: {found:?}"));
+        expect(
+            found.first().is_some_and(|text| self.is_new(text)),
+            format!("first: {found:?}"),
+        );
         let stale: Vec<_> = found.iter().filter(|text| self.is_old(text)).collect();
         expect(stale.is_empty(), format!("old found: {stale:?}"));
         let profile = self.profile(client).await;
-        expect(profile.iter().any(|line| self.is_new(line)), format!("profile: {profile:?}"));
+        expect(
+            profile.iter().any(|line| self.is_new(line)),
+            format!("profile: {profile:?}"),
+        );
         let stale: Vec<_> = profile.iter().filter(|line| self.is_old(line)).collect();
         expect(stale.is_empty(), format!("old in profile: {stale:?}"));
-        let parents = rows.first().map(|row| texts(&row["context"]["parents"], Some("memory")));
+        let parents = rows
+            .first()
+            .map(|row| texts(&row["context"]["parents"], Some("memory")));
         let parents = parents.unwrap_or_default();
         let old = self.words("old");
         let is_history = |text: &String| old.iter().any(|word| text.to_lowercase().contains(word));
         let wants_history = !old.is_empty() && self.body["nohistory"] != true;
-        expect(!wants_history || parents.iter().any(is_history), format!("history: {parents:?}"));
-        let all = self.search(client, &json!({"threshold": 0, "limit": 100})).await;
+        expect(
+            !wants_history || parents.iter().any(is_history),
+            format!("history: {parents:?}"),
+        );
+        let all = self
+            .search(client, &json!({"threshold": 0, "limit": 100}))
+            .await;
         let live = texts(&json!(all), Some("memory"));
         for word in self.words("keep") {
             let kept = live.iter().any(|text| text.to_lowercase().contains(&word));
@@ -128,7 +181,9 @@ impl Case {
 
     async fn is_first_at_default(&self, client: &Client) -> bool {
         let rows = self.search(client, &json!({})).await;
-        texts(&json!(rows), Some("memory")).first().is_some_and(|text| self.is_new(text))
+        texts(&json!(rows), Some("memory"))
+            .first()
+            .is_some_and(|text| self.is_new(text))
     }
 }
 
@@ -143,7 +198,12 @@ fn message(turn: &str) -> Value {
 /// The strings of an array, or one field of each of its objects.
 fn texts(items: &Value, field: Option<&str>) -> Vec<String> {
     let items = items.as_array().map(Vec::as_slice).unwrap_or_default();
-    let text = |item: &Value| field.map_or(item, |field| &item[field]).as_str().map(str::to_owned);
+    let text = |item: &Value| {
+        field
+            .map_or(item, |field| &item[field])
+            .as_str()
+            .map(str::to_owned)
+    };
     items.iter().filter_map(text).collect()
 }
 
@@ -164,7 +224,10 @@ async fn what_is_said_later_replaces_what_was_said_before() {
             let is_first = case.is_first_at_default(&client).await;
             at_default += usize::from(is_first);
             if !is_first && faults.is_empty() {
-                println!("{:14} not first at the default threshold: {}", case.tag, case.body["q"]);
+                println!(
+                    "{:14} not first at the default threshold: {}",
+                    case.tag, case.body["q"]
+                );
             }
             for fault in faults {
                 println!("{:14} {fault}", case.tag);
@@ -177,5 +240,8 @@ async fn what_is_said_later_replaces_what_was_said_before() {
     let all: usize = tables.iter().map(|(_, _, cases)| cases.len()).sum();
     println!("== all: {total} of {all}; first at the default threshold: {at_default}");
     assert!(short.is_empty(), "fewer cases hold: {}", short.join(", "));
-    assert!(at_default >= AT_DEFAULT, "first at the default threshold: {at_default}, not {AT_DEFAULT}");
+    assert!(
+        at_default >= AT_DEFAULT,
+        "first at the default threshold: {at_default}, not {AT_DEFAULT}"
+    );
 }

@@ -14,16 +14,22 @@ use crate::shape::{Faults, accepted, failure, full, ok, refused, with};
 
 const MEGABYTE: usize = 1024 * 1024;
 /// The first bytes of a PNG.
-const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89";
+const PNG: &[u8] =
+    b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89";
 /// The first bytes of a ZIP archive.
 const ZIP: &[u8] = b"PK\x03\x04\x14\0\0\0\x08\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x01\0\0\0a";
 
 /// Uploads and works; the document.
 async fn upload(client: &Client, name: &str, bytes: &[u8], fields: &[(&str, &str)]) -> Value {
-    let answer = ok(client.app.upload(&client.key, name, bytes, fields).await, &accepted());
+    let answer = ok(
+        client.app.upload(&client.key, name, bytes, fields).await,
+        &accepted(),
+    );
     assert_eq!(answer["status"], "queued");
     client.settle().await;
-    client.document_or_failure(answer["id"].as_str().expect("an id")).await
+    client
+        .document_or_failure(answer["id"].as_str().expect("an id"))
+        .await
 }
 
 #[tokio::test]
@@ -44,17 +50,33 @@ async fn files_of_every_supported_kind_become_text() {
         crate::shape::assert_shape(&document, &full());
         assert_eq!(document["status"], "done", "{name}: {document}");
         assert_eq!(document["type"], kind, "{name}");
-        assert!(document["content"].as_str().is_some_and(|text| text.len() > 50), "{name}: {document}");
-        assert!(document["title"].is_string(), "{name} has a title or its own name");
+        assert!(
+            document["content"]
+                .as_str()
+                .is_some_and(|text| text.len() > 50),
+            "{name}: {document}"
+        );
+        assert!(
+            document["title"].is_string(),
+            "{name} has a title or its own name"
+        );
     }
 }
 
 #[tokio::test]
 async fn a_file_is_readable_before_it_is_processed_except_for_its_text() {
     let client = Client::new().await;
-    let answer = client.app.upload(&client.key, "two-pages.pdf", &fixture("two-pages.pdf"), &[]).await;
-    let document = client.document(answer.body["id"].as_str().expect("an id")).await;
-    assert_eq!((&document["status"], &document["content"]), (&json!("queued"), &Value::Null));
+    let answer = client
+        .app
+        .upload(&client.key, "two-pages.pdf", &fixture("two-pages.pdf"), &[])
+        .await;
+    let document = client
+        .document(answer.body["id"].as_str().expect("an id"))
+        .await;
+    assert_eq!(
+        (&document["status"], &document["content"]),
+        (&json!("queued"), &Value::Null)
+    );
 }
 
 #[tokio::test]
@@ -67,20 +89,39 @@ async fn a_file_that_cannot_be_read_stays_as_failed_with_the_reason() {
         ("no-text.pdf", fixture("no-text.pdf"), "empty"),
         ("picture.png", PNG.to_vec(), "unsupported_type"),
         ("archive.pdf", ZIP.to_vec(), "unsupported_type"),
-        ("noise.bin", (0..2000u32).map(|i| (i * i % 251) as u8).collect(), "unsupported_type"),
-        ("blank.html", b"<html><body><script>var a;</script></body></html>".to_vec(), "empty"),
+        (
+            "noise.bin",
+            (0..2000u32).map(|i| (i * i % 251) as u8).collect(),
+            "unsupported_type",
+        ),
+        (
+            "blank.html",
+            b"<html><body><script>var a;</script></body></html>".to_vec(),
+            "empty",
+        ),
     ];
     for (name, bytes, code) in files {
         let document = upload(&client, name, &bytes, &[]).await;
         assert_eq!(document["status"], "failed", "{name}: {document}");
         crate::shape::assert_shape(&document, &with(full(), &failure()));
         if name == "picture.png" {
-            assert_eq!(document["type"], "image", "a picture that nobody describes is one all the same");
+            assert_eq!(
+                document["type"], "image",
+                "a picture that nobody describes is one all the same"
+            );
         }
         assert_eq!(document["errorCode"], code, "{name}: {document}");
-        let listed = client.post("/v3/documents/list", json!({"status": "failed"})).await.body;
+        let listed = client
+            .post("/v3/documents/list", json!({"status": "failed"}))
+            .await
+            .body;
         assert_eq!(listed["memories"][0]["errorCode"], code, "{listed}");
-        let chunks = client.get(&format!("/v3/documents/{}/chunks", document["id"].as_str().unwrap())).await;
+        let chunks = client
+            .get(&format!(
+                "/v3/documents/{}/chunks",
+                document["id"].as_str().unwrap()
+            ))
+            .await;
         assert_eq!(chunks.body["total"], 0);
     }
 }
@@ -108,7 +149,13 @@ async fn form_fields_mean_what_they_mean_in_json() {
     assert_eq!(document["taskType"], "superrag");
     assert_eq!(document["title"], "b.txt");
     for tags in [r#"["plural"]"#, "plural"] {
-        let answer = upload(&client, "c.txt", tags.as_bytes(), &[("containerTags", tags)]).await;
+        let answer = upload(
+            &client,
+            "c.txt",
+            tags.as_bytes(),
+            &[("containerTags", tags)],
+        )
+        .await;
         assert_eq!(answer["containerTags"], json!(["plural"]));
     }
 }
@@ -132,9 +179,22 @@ async fn a_wrong_form_field_is_named() {
         ("entityContext", &long),
         ("filepath", &long),
     ] {
-        let answer = client.app.upload(&client.key, "a.txt", b"Words.", &[(field, value)]).await;
-        let named = if field == "containerTags" { "containerTag" } else { field };
-        faults.note(&format!("{field}={value}"), &answer, 400, "ValidationError", named);
+        let answer = client
+            .app
+            .upload(&client.key, "a.txt", b"Words.", &[(field, value)])
+            .await;
+        let named = if field == "containerTags" {
+            "containerTag"
+        } else {
+            field
+        };
+        faults.note(
+            &format!("{field}={value}"),
+            &answer,
+            400,
+            "ValidationError",
+            named,
+        );
     }
     faults.assert_none();
     assert!(client.listed(json!({})).await.is_empty());
@@ -144,20 +204,70 @@ async fn a_wrong_form_field_is_named() {
 async fn a_form_without_a_readable_file_is_refused() {
     let client = Client::new().await;
     let mut faults = Faults::default();
-    let mut send = async |what: &str, kind: &str, body: Vec<u8>, status: u16, error: &str, named: &str| {
-        let answer = client.raw("POST", "/v3/documents/file", kind, body).await;
-        faults.note(what, &answer, status, error, named);
-    };
+    let mut send =
+        async |what: &str, kind: &str, body: Vec<u8>, status: u16, error: &str, named: &str| {
+            let answer = client.raw("POST", "/v3/documents/file", kind, body).await;
+            faults.note(what, &answer, status, error, named);
+        };
     let (kind, whole) = multipart("a.txt", b"Words and more words.", &[]);
     let (_, empty) = multipart("a.txt", b"", &[]);
-    let other = String::from_utf8(whole.to_vec()).expect("text").replace("name=\"file\"", "name=\"other\"");
-    send("no part named file", &kind, other.into_bytes(), 400, "ValidationError", "file").await;
-    send("an empty file", &kind, empty.to_vec(), 400, "ValidationError", "file").await;
-    send("cut off", &kind, whole[..whole.len() - 30].to_vec(), 400, "ValidationError", "form").await;
-    send("no parts", &kind, Vec::new(), 400, "ValidationError", "form").await;
-    send("no boundary", "multipart/form-data", whole.to_vec(), 415, "UnsupportedMediaTypeError", "multipart")
-        .await;
-    send("json", "application/json", b"{}".to_vec(), 415, "UnsupportedMediaTypeError", "multipart").await;
+    let other = String::from_utf8(whole.to_vec())
+        .expect("text")
+        .replace("name=\"file\"", "name=\"other\"");
+    send(
+        "no part named file",
+        &kind,
+        other.into_bytes(),
+        400,
+        "ValidationError",
+        "file",
+    )
+    .await;
+    send(
+        "an empty file",
+        &kind,
+        empty.to_vec(),
+        400,
+        "ValidationError",
+        "file",
+    )
+    .await;
+    send(
+        "cut off",
+        &kind,
+        whole[..whole.len() - 30].to_vec(),
+        400,
+        "ValidationError",
+        "form",
+    )
+    .await;
+    send(
+        "no parts",
+        &kind,
+        Vec::new(),
+        400,
+        "ValidationError",
+        "form",
+    )
+    .await;
+    send(
+        "no boundary",
+        "multipart/form-data",
+        whole.to_vec(),
+        415,
+        "UnsupportedMediaTypeError",
+        "multipart",
+    )
+    .await;
+    send(
+        "json",
+        "application/json",
+        b"{}".to_vec(),
+        415,
+        "UnsupportedMediaTypeError",
+        "multipart",
+    )
+    .await;
     faults.assert_none();
 }
 
@@ -165,10 +275,16 @@ async fn a_form_without_a_readable_file_is_refused() {
 async fn a_file_over_fifty_megabytes_is_refused_and_one_below_is_taken() {
     let client = Client::new().await;
     for size in [50 * MEGABYTE + 1, 52 * MEGABYTE] {
-        let answer = client.app.upload(&client.key, "big.bin", &vec![b'x'; size], &[]).await;
+        let answer = client
+            .app
+            .upload(&client.key, "big.bin", &vec![b'x'; size], &[])
+            .await;
         refused(&answer, 413, "PayloadTooLargeError", "52428800");
     }
-    let answer = client.app.upload(&client.key, "big.txt", &vec![b'x'; 50 * MEGABYTE], &[]).await;
+    let answer = client
+        .app
+        .upload(&client.key, "big.txt", &vec![b'x'; 50 * MEGABYTE], &[])
+        .await;
     ok(answer, &accepted());
 }
 
@@ -182,18 +298,33 @@ async fn where_requests_are_small_a_large_file_is_shown_the_way() {
     let router = edge::finish(documents::router(state.clone(), most), &state);
     for (size, status) in [(most, 200), (most + 1, 413), (most + 3 * 1024 * 1024, 413)] {
         let (kind, body) = multipart("a.txt", &vec![b'x'; size], &[]);
-        let request =
-            Request::builder().method("POST").uri("/v3/documents/file").header("content-type", kind);
+        let request = Request::builder()
+            .method("POST")
+            .uri("/v3/documents/file")
+            .header("content-type", kind);
         let request = request.header("authorization", format!("Bearer {}", client.key));
         let request = request.body(Body::from(body)).expect("a request");
-        let response = router.clone().oneshot(request).await.expect("routes never fail");
+        let response = router
+            .clone()
+            .oneshot(request)
+            .await
+            .expect("routes never fail");
         let (parts, body) = response.into_parts();
         let bytes = body.collect().await.expect("a body").to_bytes();
         let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
         assert_eq!(parts.status.as_u16(), status, "{size}: {body}");
         if status == 413 {
-            let answer = Answer { status: parts.status, headers: parts.headers, body };
-            refused(&answer, 413, "PayloadTooLargeError", "/v3/documents/file/uploads");
+            let answer = Answer {
+                status: parts.status,
+                headers: parts.headers,
+                body,
+            };
+            refused(
+                &answer,
+                413,
+                "PayloadTooLargeError",
+                "/v3/documents/file/uploads",
+            );
         }
     }
 }

@@ -20,25 +20,41 @@ pub(crate) async fn begin(client: &Client, body: Value) -> Value {
         "method": "string", "url": "string", "fields": "object", "maxBytes": "int", "expiresAt": "time",
     });
     let shape = with(accepted(), &json!({"upload": upload}));
-    ok(client.post("/v3/documents/file/uploads", body).await, &shape)
+    ok(
+        client.post("/v3/documents/file/uploads", body).await,
+        &shape,
+    )
 }
 
 /// The fields of a form in some order.
 fn fields(form: &Value) -> Vec<(String, String)> {
     let fields = form["upload"]["fields"].as_object().expect("fields");
-    fields.iter().map(|(name, value)| (name.clone(), value.as_str().expect("a text").to_owned())).collect()
+    fields
+        .iter()
+        .map(|(name, value)| (name.clone(), value.as_str().expect("a text").to_owned()))
+        .collect()
 }
 
 /// Posts a file with these fields to where the form says.
 async fn post(client: &Client, form: &Value, fields: &[(String, String)], bytes: &[u8]) -> Answer {
     let url = form["upload"]["url"].as_str().expect("an address");
-    let path = url.strip_prefix(PUBLIC_URL).expect("an address of this app");
-    let fields: Vec<(&str, &str)> =
-        fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let path = url
+        .strip_prefix(PUBLIC_URL)
+        .expect("an address of this app");
+    let fields: Vec<(&str, &str)> = fields
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()))
+        .collect();
     let (kind, body) = multipart("whatever.bin", bytes, &fields);
-    let request = Request::builder().method("POST").uri(path).header("content-type", kind);
+    let request = Request::builder()
+        .method("POST")
+        .uri(path)
+        .header("content-type", kind);
     let request = request.header("host", "recollect.test");
-    client.app.send(request.body(Body::from(body)).expect("a request")).await
+    client
+        .app
+        .send(request.body(Body::from(body)).expect("a request"))
+        .await
 }
 
 /// Stores a file as the form says.
@@ -59,26 +75,53 @@ async fn an_uploaded_file_is_a_document_like_any_other() {
         "metadata": {"n": 1}, "filepath": "/r.pdf", "taskType": "superrag",
     });
     let form = begin(&client, body).await;
-    assert_eq!((&form["status"], &form["upload"]["method"]), (&json!("queued"), &json!("POST")));
+    assert_eq!(
+        (&form["status"], &form["upload"]["method"]),
+        (&json!("queued"), &json!("POST"))
+    );
     assert_eq!(form["upload"]["maxBytes"], MAX_BYTES);
-    assert_eq!(form["upload"]["expiresAt"].as_str().map(|at| &at[..16]), Some("2026-01-01T00:15"));
+    assert_eq!(
+        form["upload"]["expiresAt"].as_str().map(|at| &at[..16]),
+        Some("2026-01-01T00:15")
+    );
     let before = client.document(&id(&form)).await;
     assert_eq!(
         (&before["status"], &before["type"], &before["content"]),
         (&json!("queued"), &json!("pdf"), &Value::Null)
     );
     client.app.turn().await;
-    assert_eq!(client.document("report").await["status"], "queued", "it waits for its file");
+    assert_eq!(
+        client.document("report").await["status"],
+        "queued",
+        "it waits for its file"
+    );
     store(&client, &form, &fixture("two-pages.pdf")).await;
     client.settle().await;
     let document = client.document("report").await;
-    assert_eq!((&document["status"], &document["type"]), (&json!("done"), &json!("pdf")));
-    assert_eq!((&document["metadata"], &document["containerTags"]), (&json!({"n": 1}), &json!(["a"])));
-    assert_eq!((&document["filepath"], &document["taskType"]), (&json!("/r.pdf"), &json!("superrag")));
+    assert_eq!(
+        (&document["status"], &document["type"]),
+        (&json!("done"), &json!("pdf"))
+    );
+    assert_eq!(
+        (&document["metadata"], &document["containerTags"]),
+        (&json!({"n": 1}), &json!(["a"]))
+    );
+    assert_eq!(
+        (&document["filepath"], &document["taskType"]),
+        (&json!("/r.pdf"), &json!("superrag"))
+    );
     let text = document["content"].as_str().expect("text");
-    let direct = client.app.upload(&client.key, "report.pdf", &fixture("two-pages.pdf"), &[]).await;
+    let direct = client
+        .app
+        .upload(&client.key, "report.pdf", &fixture("two-pages.pdf"), &[])
+        .await;
     client.settle().await;
-    assert_eq!(client.document(direct.body["id"].as_str().expect("an id")).await["content"], text);
+    assert_eq!(
+        client
+            .document(direct.body["id"].as_str().expect("an id"))
+            .await["content"],
+        text
+    );
 }
 
 #[tokio::test]
@@ -88,31 +131,57 @@ async fn a_form_takes_just_what_it_says() {
     let good = fields(&form);
     let replaced = |name: &str, value: &str| {
         let other = |(field, old): &(String, String)| {
-            (field.clone(), if field == name { value.to_owned() } else { old.clone() })
+            (
+                field.clone(),
+                if field == name {
+                    value.to_owned()
+                } else {
+                    old.clone()
+                },
+            )
         };
         good.iter().map(other).collect::<Vec<_>>()
     };
-    let key = &good.iter().find(|(name, _)| name == "key").expect("a key").1;
+    let key = &good
+        .iter()
+        .find(|(name, _)| name == "key")
+        .expect("a key")
+        .1;
     let tampered = [
         ("another key", replaced("key", &format!("{key}x"))),
-        ("another organization's key", replaced("key", &key.replacen("acme", "other", 1))),
-        ("another signature", replaced("x-amz-signature", &"0".repeat(64))),
+        (
+            "another organization's key",
+            replaced("key", &key.replacen("acme", "other", 1)),
+        ),
+        (
+            "another signature",
+            replaced("x-amz-signature", &"0".repeat(64)),
+        ),
         ("another policy", replaced("policy", "e30=")),
         ("another date", replaced("x-amz-date", "20270101T000000Z")),
-        ("one more field", [good.clone(), vec![("acl".into(), "public-read".into())]].concat()),
+        (
+            "one more field",
+            [good.clone(), vec![("acl".into(), "public-read".into())]].concat(),
+        ),
         ("no fields", Vec::new()),
     ];
     for (what, fields) in tampered {
         let answer = post(&client, &form, &fields, b"Some words.").await;
         assert!(answer.status.is_client_error(), "{what}: {}", answer.status);
     }
-    for (what, bytes) in [("an empty file", Vec::new()), ("a large one", vec![b'x'; MAX_BYTES as usize + 1])]
-    {
+    for (what, bytes) in [
+        ("an empty file", Vec::new()),
+        ("a large one", vec![b'x'; MAX_BYTES as usize + 1]),
+    ] {
         let answer = post(&client, &form, &good, &bytes).await;
         assert!(answer.status.is_client_error(), "{what}: {}", answer.status);
     }
     client.app.turn().await;
-    assert_eq!(client.document(&id(&form)).await["status"], "queued", "none of these was stored");
+    assert_eq!(
+        client.document(&id(&form)).await["status"],
+        "queued",
+        "none of these was stored"
+    );
     store(&client, &form, b"Some words.").await;
     client.settle().await;
     assert_eq!(client.document(&id(&form)).await["content"], "Some words.");
@@ -126,11 +195,18 @@ async fn what_is_not_uploaded_in_time_fails_and_says_so() {
     client.settle().await;
     let document = client.document_or_failure(&id(&form)).await;
     crate::shape::assert_shape(&document, &with(full(), &failure()));
-    assert_eq!((&document["status"], &document["errorCode"]), (&json!("failed"), &json!("upload_missing")));
+    assert_eq!(
+        (&document["status"], &document["errorCode"]),
+        (&json!("failed"), &json!("upload_missing"))
+    );
     let late = post(&client, &form, &fields(&form), b"Too late.").await;
     assert_eq!(late.status, 403);
-    let retry =
-        ok(client.post(&format!("/v3/documents/{}/retry", id(&form)), Value::Null).await, &accepted());
+    let retry = ok(
+        client
+            .post(&format!("/v3/documents/{}/retry", id(&form)), Value::Null)
+            .await,
+        &accepted(),
+    );
     assert_eq!(retry["status"], "queued");
     client.settle().await;
     assert_eq!(
@@ -148,10 +224,16 @@ async fn a_document_waits_for_its_file_and_not_less() {
     for _ in 0..14 {
         client.app.world.clock.advance_seconds(60);
         let now = domain::ports::Clock::now(&client.app.world.clock);
-        keeper::sweep(&client.app.system.ctx, now).await.expect("a sweep");
+        keeper::sweep(&client.app.system.ctx, now)
+            .await
+            .expect("a sweep");
         client.app.turn().await;
     }
-    assert_eq!(client.document(&id(&form)).await["status"], "queued", "the form still holds");
+    assert_eq!(
+        client.document(&id(&form)).await["status"],
+        "queued",
+        "the form still holds"
+    );
     store(&client, &form, b"Some words.").await;
     client.settle().await;
     assert_eq!(client.document(&id(&form)).await["status"], "done");
@@ -174,32 +256,67 @@ async fn a_form_that_is_used_twice_changes_nothing() {
 async fn a_form_that_is_used_again_with_another_file_swaps_nothing() {
     let client = Client::new().await;
     for is_done in [true, false] {
-        let form = begin(&client, json!({"fileName": "a.txt", "containerTag": format!("t{is_done}")})).await;
+        let form = begin(
+            &client,
+            json!({"fileName": "a.txt", "containerTag": format!("t{is_done}")}),
+        )
+        .await;
         let id = id(&form);
         store(&client, &form, b"The first words.").await;
         if is_done {
             client.settle().await;
         } else {
             // Processed, and not yet committed.
-            let path = client.record(&id).await.expect("a record").body.blob.path().to_owned();
-            let arrival = Arrival { org: client.tenant.org().clone(), path };
-            file_arrived(&client.app.system.ctx, &arrival).await.expect("a message");
+            let path = client
+                .record(&id)
+                .await
+                .expect("a record")
+                .body
+                .blob
+                .path()
+                .to_owned();
+            let arrival = Arrival {
+                org: client.tenant.org().clone(),
+                path,
+            };
+            file_arrived(&client.app.system.ctx, &arrival)
+                .await
+                .expect("a message");
             assert_eq!(process_only(&client).await, 1);
         }
         store(&client, &form, b"Other words that were swapped in.").await;
         client.settle().await;
         assert_eq!(client.document(&id).await["content"], "The first words.");
         let url = crate::files::url(&client, &id).await;
-        assert_eq!(crate::files::fetch(&client, &url).await.1, "The first words.");
+        assert_eq!(
+            crate::files::fetch(&client, &url).await.1,
+            "The first words."
+        );
         // Processing again reads the same file as well.
         client.update(&id, json!({"taskType": "superrag"})).await;
         client.settle().await;
         assert_eq!(client.document(&id).await["content"], "The first words.");
         let record = client.record(&id).await.expect("a record");
-        let folder = record.body.blob.path().rsplit_once('/').expect("a folder").0.to_owned();
-        let objects =
-            client.app.system.ctx.blobs.objects(&client.tenant, &folder, 10).await.expect("objects");
-        assert!(!objects.iter().any(|(path, _)| path.ends_with("/upload")), "{objects:?}");
+        let folder = record
+            .body
+            .blob
+            .path()
+            .rsplit_once('/')
+            .expect("a folder")
+            .0
+            .to_owned();
+        let objects = client
+            .app
+            .system
+            .ctx
+            .blobs
+            .objects(&client.tenant, &folder, 10)
+            .await
+            .expect("objects");
+        assert!(
+            !objects.iter().any(|(path, _)| path.ends_with("/upload")),
+            "{objects:?}"
+        );
         assert_eq!(record.body.size, "The first words.".len() as u64);
     }
 }
@@ -221,14 +338,24 @@ async fn restarts_while_a_document_waits_for_its_file_use_up_no_attempts() {
         // A worker that is killed while it looks for the file.
         let now = ctx.clock.now();
         ctx.documents
-            .claim(tenant, &record.id, &record.revision, now, now.plus_seconds(20))
+            .claim(
+                tenant,
+                &record.id,
+                &record.revision,
+                now,
+                now.plus_seconds(20),
+            )
             .await
             .expect("a claim");
         client.app.world.clock.advance_seconds(21);
     }
     send_late_messages(&client, &record).await;
     while client.app.turn().await > 0 {}
-    assert_eq!(client.record(&id(&form)).await.expect("a record").status, Status::Queued, "it still waits");
+    assert_eq!(
+        client.record(&id(&form)).await.expect("a record").status,
+        Status::Queued,
+        "it still waits"
+    );
     store(&client, &form, b"Some words.").await;
     client.settle().await;
     assert_eq!(client.document(&id(&form)).await["status"], "done");
@@ -242,40 +369,68 @@ async fn a_file_that_arrives_after_the_delete_leaves_nothing() {
         let record = client.record(&id(&form)).await.expect("a record");
         if by_bulk {
             let body = json!({"ids": [id(&form)]}).to_string();
-            client.raw("DELETE", "/v3/documents/bulk", "application/json", body).await;
+            client
+                .raw("DELETE", "/v3/documents/bulk", "application/json", body)
+                .await;
         } else {
-            assert_eq!(client.delete(&format!("/v3/documents/{}", id(&form))).await.status, 204);
+            assert_eq!(
+                client
+                    .delete(&format!("/v3/documents/{}", id(&form)))
+                    .await
+                    .status,
+                204
+            );
         }
         client.settle().await;
         store(&client, &form, b"Some words.").await;
         while client.app.turn().await > 0 {}
         let blob: BlobRef = record.body.blob;
-        let left = client.app.system.ctx.blobs.get(&client.tenant, &[blob]).await.expect("blobs");
+        let left = client
+            .app
+            .system
+            .ctx
+            .blobs
+            .get(&client.tenant, &[blob])
+            .await
+            .expect("blobs");
         assert_eq!(left, [None], "the file is kept though nobody has it");
-        assert!(client.listed(json!({})).await.is_empty() && client.found("words").await.is_empty());
+        assert!(
+            client.listed(json!({})).await.is_empty() && client.found("words").await.is_empty()
+        );
     }
 }
 
 #[tokio::test]
 async fn an_upload_under_a_custom_id_replaces_what_it_had_once_it_is_done() {
     let client = Client::new().await;
-    let old = client.add(json!({"content": "Old words.", "customId": "note", "metadata": {"n": 1}})).await;
+    let old = client
+        .add(json!({"content": "Old words.", "customId": "note", "metadata": {"n": 1}}))
+        .await;
     let form = begin(&client, json!({"fileName": "note.txt", "customId": "note"})).await;
     assert_eq!(id(&form), old);
     assert_eq!(client.found("words").await, ["Old words."]);
     store(&client, &form, b"New words.").await;
     client.settle().await;
     let document = client.document("note").await;
-    assert_eq!((&document["content"], &document["metadata"]), (&json!("New words."), &json!({"n": 1})));
+    assert_eq!(
+        (&document["content"], &document["metadata"]),
+        (&json!("New words."), &json!({"n": 1}))
+    );
     assert_eq!(
         (client.found("words").await, &document["latestRevision"]),
         (vec!["New words.".to_owned()], &json!(2))
     );
     let form = begin(&client, json!({"fileName": "note.txt", "customId": "note"})).await;
-    client.send(json!({"content": "Newer words.", "customId": "note"})).await;
+    client
+        .send(json!({"content": "Newer words.", "customId": "note"}))
+        .await;
     store(&client, &form, b"A file of an older form.").await;
     client.settle().await;
-    assert_eq!(client.document("note").await["content"], "Newer words.", "the last to be accepted stays");
+    assert_eq!(
+        client.document("note").await["content"],
+        "Newer words.",
+        "the last to be accepted stays"
+    );
     assert_eq!(client.found("words").await, ["Newer words."]);
 }
 
@@ -283,9 +438,13 @@ async fn an_upload_under_a_custom_id_replaces_what_it_had_once_it_is_done() {
 async fn what_waits_for_its_file_cannot_move_yet_and_can_be_replaced_or_deleted() {
     let client = Client::new().await;
     let form = begin(&client, json!({"fileName": "a.txt", "customId": "note"})).await;
-    let answer = client.patch("/v3/documents/note", json!({"containerTag": "b"})).await;
+    let answer = client
+        .patch("/v3/documents/note", json!({"containerTag": "b"}))
+        .await;
     refused(&answer, 409, "ConflictError", "arrived");
-    client.update("note", json!({"content": "A text instead."})).await;
+    client
+        .update("note", json!({"content": "A text instead."}))
+        .await;
     store(&client, &form, b"A file that nobody waits for.").await;
     client.settle().await;
     assert_eq!(client.found("text file").await, ["A text instead."]);
@@ -293,7 +452,9 @@ async fn what_waits_for_its_file_cannot_move_yet_and_can_be_replaced_or_deleted(
     assert_eq!(client.delete("/v3/documents/note").await.status, 204);
     store(&client, &form, b"A file of a deleted document.").await;
     client.settle().await;
-    assert!(client.found("text file").await.is_empty() && client.listed(json!({})).await.is_empty());
+    assert!(
+        client.found("text file").await.is_empty() && client.listed(json!({})).await.is_empty()
+    );
 }
 
 #[tokio::test]
@@ -329,7 +490,9 @@ async fn a_wrong_request_for_a_form_is_named_and_stores_nothing() {
         ("customId", json!("a b")),
         ("documentDate", json!("soon")),
     ] {
-        let answer = client.post("/v3/documents/file/uploads", json!({field: value})).await;
+        let answer = client
+            .post("/v3/documents/file/uploads", json!({field: value}))
+            .await;
         faults.note(field, &answer, 400, "ValidationError", field);
     }
     faults.assert_none();

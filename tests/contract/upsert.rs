@@ -12,12 +12,19 @@ fn note(content: &str) -> Value {
 #[tokio::test]
 async fn changed_content_replaces_the_old_one_everywhere() {
     let client = Client::new().await;
-    let first = client.add(note("The password of the week is OSPREY-11.")).await;
-    let second = client.add(note("The password of the week is KESTREL-22.")).await;
+    let first = client
+        .add(note("The password of the week is OSPREY-11."))
+        .await;
+    let second = client
+        .add(note("The password of the week is KESTREL-22."))
+        .await;
     assert_eq!(first, second);
     let document = client.document(&first).await;
     assert_eq!(document["latestRevision"], 2);
-    assert_eq!(document["content"], "The password of the week is KESTREL-22.");
+    assert_eq!(
+        document["content"],
+        "The password of the week is KESTREL-22."
+    );
     assert!(!client.finds("OSPREY-11").await && client.finds("KESTREL-22").await);
     assert_eq!(client.found("password of the week").await.len(), 1);
     assert_eq!(client.listed(json!({})).await, [first]);
@@ -30,7 +37,10 @@ async fn the_same_content_changes_nothing() {
     let before = client.document(&id).await;
     // Long after a client's retry could come.
     client.app.world.clock.advance_seconds(100_000);
-    let answer = ok(client.post("/v3/documents", note("The same.")).await, &accepted());
+    let answer = ok(
+        client.post("/v3/documents", note("The same.")).await,
+        &accepted(),
+    );
     assert_eq!(answer, json!({"id": id, "status": "done"}));
     client.settle().await;
     assert_eq!(client.document(&id).await, before);
@@ -45,19 +55,42 @@ async fn the_same_content_with_other_metadata_changes_it_in_place_and_without_an
         body
     };
     let id = client.add(with(json!({"n": 1}))).await;
-    let answer = ok(client.post("/v3/documents", with(json!({"n": 2}))).await, &accepted());
-    assert_eq!(answer, json!({"id": id, "status": "done"}), "nothing is processed again");
+    let answer = ok(
+        client.post("/v3/documents", with(json!({"n": 2}))).await,
+        &accepted(),
+    );
+    assert_eq!(
+        answer,
+        json!({"id": id, "status": "done"}),
+        "nothing is processed again"
+    );
     let filter = json!({"AND": [{"key": "n", "value": "2"}]});
     let found = json!({"q": "the same", "filters": filter});
-    assert_eq!(client.found_with(found).await, ["The same."], "search knows it at once");
+    assert_eq!(
+        client.found_with(found).await,
+        ["The same."],
+        "search knows it at once"
+    );
     let document = client.document(&id).await;
-    assert_eq!((&document["metadata"], &document["latestRevision"]), (&json!({"n": 2}), &json!(1)));
+    assert_eq!(
+        (&document["metadata"], &document["latestRevision"]),
+        (&json!({"n": 2}), &json!(1))
+    );
     client.add(note("The same.")).await;
-    assert_eq!(client.document(&id).await, document, "absent metadata asks for no change");
+    assert_eq!(
+        client.document(&id).await,
+        document,
+        "absent metadata asks for no change"
+    );
     client.add(note("Changed.")).await;
     assert_eq!(client.document(&id).await["metadata"], json!({"n": 2}));
     let filter = json!({"AND": [{"key": "n", "value": "2"}]});
-    assert_eq!(client.found_with(json!({"q": "changed", "filters": filter})).await, ["Changed."]);
+    assert_eq!(
+        client
+            .found_with(json!({"q": "changed", "filters": filter}))
+            .await,
+        ["Changed."]
+    );
 }
 
 #[tokio::test]
@@ -69,12 +102,21 @@ async fn the_same_content_with_another_filepath_changes_it_in_place() {
         body
     };
     let id = client.add(with("/a/one.md")).await;
-    let answer = ok(client.post("/v3/documents", with("/b/two.md")).await, &accepted());
+    let answer = ok(
+        client.post("/v3/documents", with("/b/two.md")).await,
+        &accepted(),
+    );
     assert_eq!(answer, json!({"id": id, "status": "done"}));
     for (prefix, wanted) in [("/a/", 0), ("/b/", 1)] {
-        let found = client.found_with(json!({"q": "the same", "filepath": prefix})).await;
+        let found = client
+            .found_with(json!({"q": "the same", "filepath": prefix}))
+            .await;
         assert_eq!(found.len(), wanted, "{prefix}");
-        assert_eq!(client.listed(json!({"filepath": prefix})).await.len(), wanted, "{prefix}");
+        assert_eq!(
+            client.listed(json!({"filepath": prefix})).await.len(),
+            wanted,
+            "{prefix}"
+        );
     }
     assert_eq!(client.document(&id).await["latestRevision"], 1);
 }
@@ -87,7 +129,10 @@ async fn the_same_content_without_its_filepath_asks_for_no_change() {
     let id = client.add(body).await;
     client.add(note("The same.")).await;
     let document = client.document(&id).await;
-    assert_eq!((&document["filepath"], &document["latestRevision"]), (&json!("/a.md"), &json!(1)));
+    assert_eq!(
+        (&document["filepath"], &document["latestRevision"]),
+        (&json!("/a.md"), &json!(1))
+    );
 }
 
 #[tokio::test]
@@ -105,7 +150,10 @@ async fn every_accepted_content_is_a_revision_even_while_others_are_processed() 
         (&document["latestRevision"], &document["content"]),
         (&json!(5), &json!("Version number VER-5."))
     );
-    assert_eq!(client.found("version number").await, ["Version number VER-5."]);
+    assert_eq!(
+        client.found("version number").await,
+        ["Version number VER-5."]
+    );
 }
 
 #[tokio::test]
@@ -125,14 +173,27 @@ async fn new_content_that_fails_leaves_the_old_searchable_and_can_be_mended() {
     let client = Client::new().await;
     let id = client.add(note("The old OSPREY-11.")).await;
     let fields = [("customId", "note"), ("containerTag", "a")];
-    let broken = client.app.upload(&client.key, "x.bin", &[0, 1, 2, 3, 0, 0, 9], &fields).await;
+    let broken = client
+        .app
+        .upload(&client.key, "x.bin", &[0, 1, 2, 3, 0, 0, 9], &fields)
+        .await;
     assert_eq!(broken.body["id"], id.as_str());
     client.settle().await;
     let failed = client.document_or_failure(&id).await;
-    assert_eq!((&failed["status"], &failed["latestRevision"]), (&json!("failed"), &json!(2)), "{failed}");
-    assert!(client.finds("OSPREY-11").await, "what was searchable stays searchable");
+    assert_eq!(
+        (&failed["status"], &failed["latestRevision"]),
+        (&json!("failed"), &json!(2)),
+        "{failed}"
+    );
+    assert!(
+        client.finds("OSPREY-11").await,
+        "what was searchable stays searchable"
+    );
     client.add(note("The old OSPREY-11.")).await;
-    assert_eq!(ok(client.get(&format!("/v3/documents/{id}")).await, &full())["latestRevision"], 3);
+    assert_eq!(
+        ok(client.get(&format!("/v3/documents/{id}")).await, &full())["latestRevision"],
+        3
+    );
     assert_eq!(client.found("OSPREY-11").await, ["The old OSPREY-11."]);
 }
 
@@ -140,11 +201,22 @@ async fn new_content_that_fails_leaves_the_old_searchable_and_can_be_mended() {
 async fn failed_content_sent_again_is_tried_again() {
     let client = Client::new().await;
     for revision in 1..=2 {
-        client.app.upload(&client.key, "x.bin", &[0, 1, 2, 3, 0, 0, 9], &[("customId", "note")]).await;
+        client
+            .app
+            .upload(
+                &client.key,
+                "x.bin",
+                &[0, 1, 2, 3, 0, 0, 9],
+                &[("customId", "note")],
+            )
+            .await;
         assert_eq!(client.document_or_failure("note").await["status"], "queued");
         client.settle().await;
         let document = client.document_or_failure("note").await;
-        assert_eq!((&document["status"], &document["latestRevision"]), (&json!("failed"), &json!(revision)));
+        assert_eq!(
+            (&document["status"], &document["latestRevision"]),
+            (&json!("failed"), &json!(revision))
+        );
     }
 }
 
@@ -161,8 +233,7 @@ async fn a_deleted_custom_id_can_be_used_again() {
 #[tokio::test]
 async fn a_custom_id_in_two_containers_needs_the_tag() {
     let client = Client::new().await;
-    let in_tag =
-        |tag: &str| json!({"content": format!("In {tag}."), "customId": "note", "containerTag": tag});
+    let in_tag = |tag: &str| json!({"content": format!("In {tag}."), "customId": "note", "containerTag": tag});
     let (a, b) = (client.add(in_tag("a")).await, client.add(in_tag("b")).await);
     assert_ne!(a, b);
     for (method, path) in [
@@ -173,15 +244,37 @@ async fn a_custom_id_in_two_containers_needs_the_tag() {
         let answer = client.raw(method, path, "application/json", "").await;
         refused(&answer, 409, "ConflictError", "containerTag");
     }
-    let search = client.post("/v3/search", json!({"q": "in", "docId": "note"})).await;
+    let search = client
+        .post("/v3/search", json!({"q": "in", "docId": "note"}))
+        .await;
     refused(&search, 409, "ConflictError", "containerTag");
     for (tag, id) in [("a", &a), ("b", &b)] {
-        let document = ok(client.get(&format!("/v3/documents/note?containerTag={tag}")).await, &full());
+        let document = ok(
+            client
+                .get(&format!("/v3/documents/note?containerTag={tag}"))
+                .await,
+            &full(),
+        );
         assert_eq!(document["id"], id.as_str());
-        let search =
-            client.post("/v3/search", json!({"q": "in", "docId": "note", "containerTag": tag})).await.body;
+        let search = client
+            .post(
+                "/v3/search",
+                json!({"q": "in", "docId": "note", "containerTag": tag}),
+            )
+            .await
+            .body;
         assert_eq!(search["results"][0]["documentId"], id.as_str());
     }
-    assert_eq!(client.delete("/v3/documents/note?containerTag=a").await.status, 204);
-    assert_eq!(client.document("note").await["id"], b.as_str(), "one is left, so its name is enough");
+    assert_eq!(
+        client
+            .delete("/v3/documents/note?containerTag=a")
+            .await
+            .status,
+        204
+    );
+    assert_eq!(
+        client.document("note").await["id"],
+        b.as_str(),
+        "one is left, so its name is enough"
+    );
 }

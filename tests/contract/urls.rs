@@ -19,23 +19,40 @@ const HTML: &[u8] = b"<!doctype html><html><head><title>The harbour</title>\
 fn site(request: &Received) -> Vec<u8> {
     match request.path() {
         "/harbour" => page("text/html; charset=utf-8", HTML),
-        "/notes.md" => page("text/markdown", b"# Notes\n\nThe ferry QX-772 leaves from pier ten."),
+        "/notes.md" => page(
+            "text/markdown",
+            b"# Notes\n\nThe ferry QX-772 leaves from pier ten.",
+        ),
         "/notes.txt" => page("text/plain", b"The ferry QX-773 leaves from pier eleven."),
         "/two-pages.pdf" => page("application/pdf", &fixture("two-pages.pdf")),
         "/moved" => answer("302 Found", "Location: /harbour\r\n", b""),
         "/empty" => page("text/html", b"<html><body></body></html>"),
         "/large" => page("text/plain", &vec![b'x'; 10 * 1024 * 1024 + 1]),
         "/to-loopback" => answer("302 Found", "Location: http://127.0.0.1/secret\r\n", b""),
-        "/to-metadata" => answer("301 Moved", "Location: http://169.254.169.254/latest/meta-data\r\n", b""),
-        "/to-inside" => answer("307 Temporary Redirect", "Location: https://inside.example/\r\n", b""),
+        "/to-metadata" => answer(
+            "301 Moved",
+            "Location: http://169.254.169.254/latest/meta-data\r\n",
+            b"",
+        ),
+        "/to-inside" => answer(
+            "307 Temporary Redirect",
+            "Location: https://inside.example/\r\n",
+            b"",
+        ),
         _ => answer("404 Not Found", "", b"Nothing here."),
     }
 }
 
 /// A client in whose internet `news.example` is that server.
-async fn with_site(site: impl Fn(&Received) -> Vec<u8> + Send + Sync + 'static) -> (Client, Server) {
+async fn with_site(
+    site: impl Fn(&Received) -> Vec<u8> + Send + Sync + 'static,
+) -> (Client, Server) {
     let (client, server) = (Client::new().await, Server::start(site).await);
-    client.app.world.internet.put("news.example", PUBLIC, server.address);
+    client
+        .app
+        .world
+        .internet
+        .put("news.example", PUBLIC, server.address);
     (client, server)
 }
 
@@ -49,9 +66,14 @@ async fn read(client: &Client, content: &str) -> Value {
 #[tokio::test]
 async fn an_address_becomes_the_page_behind_it() {
     let (client, server) = with_site(site).await;
-    let id = client.send(json!({"content": "  http://news.example/harbour \n"})).await;
+    let id = client
+        .send(json!({"content": "  http://news.example/harbour \n"}))
+        .await;
     let before = client.document_or_failure(&id).await;
-    assert_eq!((&before["status"], &before["type"]), (&json!("queued"), &json!("webpage")));
+    assert_eq!(
+        (&before["status"], &before["type"]),
+        (&json!("queued"), &json!("webpage"))
+    );
     assert_eq!(server.connections(), 0, "a worker fetches, not the request");
     client.settle().await;
     let document = client.document_or_failure(&id).await;
@@ -59,9 +81,20 @@ async fn an_address_becomes_the_page_behind_it() {
     let told = ["status", "type", "title", "url", "ogImage"]
         .map(|field| document[field].as_str().unwrap_or_default());
     let image = "https://news.example/harbour.png";
-    assert_eq!(told, ["done", "webpage", "The harbour", "http://news.example/harbour", image]);
+    assert_eq!(
+        told,
+        [
+            "done",
+            "webpage",
+            "The harbour",
+            "http://news.example/harbour",
+            image
+        ]
+    );
     assert!(
-        document["content"].as_str().is_some_and(|text| text.contains("QX-771") && !text.contains("<p>"))
+        document["content"]
+            .as_str()
+            .is_some_and(|text| text.contains("QX-771") && !text.contains("<p>"))
     );
     assert!(client.finds("QX-771").await);
     let listed = client.post("/v3/documents/list", json!({})).await.body;
@@ -85,16 +118,27 @@ async fn pages_of_every_kind_are_read() {
         );
         let text = document["content"].as_str().expect("text");
         assert!(text.contains(part) && text.len() > 20, "{path}: {text}");
-        assert_eq!(document["url"], format!("http://news.example/{path}"), "what was sent");
+        assert_eq!(
+            document["url"],
+            format!("http://news.example/{path}"),
+            "what was sent"
+        );
     }
 }
 
 #[tokio::test]
 async fn a_page_that_cannot_be_read_fails_with_the_reason() {
     let (client, server) = with_site(site).await;
-    for (path, code) in [("nowhere", "fetch_failed"), ("empty", "empty"), ("large", "content_limit")] {
+    for (path, code) in [
+        ("nowhere", "fetch_failed"),
+        ("empty", "empty"),
+        ("large", "content_limit"),
+    ] {
         let document = read(&client, &format!("http://news.example/{path}")).await;
-        assert_shape(&document, &with(with(full(), &failure()), &json!({"url": "string"})));
+        assert_shape(
+            &document,
+            &with(with(full(), &failure()), &json!({"url": "string"})),
+        );
         assert_eq!(
             (&document["status"], &document["errorCode"]),
             (&json!("failed"), &json!(code)),
@@ -103,7 +147,11 @@ async fn a_page_that_cannot_be_read_fails_with_the_reason() {
     }
     let unknown = read(&client, "http://unknown.example/").await;
     assert_eq!(unknown["errorCode"], "fetch_failed", "{unknown}");
-    assert_eq!(server.connections(), 3, "what is not there is not asked for again");
+    assert_eq!(
+        server.connections(),
+        3,
+        "what is not there is not asked for again"
+    );
 }
 
 #[tokio::test]
@@ -121,13 +169,23 @@ async fn a_private_address_is_never_connected_to() {
     ];
     // Whoever dials any of these is seen.
     for (i, address) in private.into_iter().enumerate() {
-        client.app.world.internet.put(&format!("private-{i}.example"), address, server.address);
+        client
+            .app
+            .world
+            .internet
+            .put(&format!("private-{i}.example"), address, server.address);
     }
     let names = ["localhost", "metadata.google.internal", "printer.local"];
     for name in names {
-        client.app.world.internet.put(name, Ipv4Addr::LOCALHOST.into(), server.address);
+        client
+            .app
+            .world
+            .internet
+            .put(name, Ipv4Addr::LOCALHOST.into(), server.address);
     }
-    let mut urls: Vec<String> = (0..private.len()).map(|i| format!("http://private-{i}.example/")).collect();
+    let mut urls: Vec<String> = (0..private.len())
+        .map(|i| format!("http://private-{i}.example/"))
+        .collect();
     urls.extend(names.map(|name| format!("http://{name}/")));
     urls.extend(
         [
@@ -152,7 +210,13 @@ async fn a_private_address_is_never_connected_to() {
     for url in urls {
         let document = read(&client, &url).await;
         assert_eq!(document["errorCode"], "fetch_blocked", "{url}: {document}");
-        assert!(!document["errorMessage"].as_str().expect("why").contains("127.0.0.1"), "{document}");
+        assert!(
+            !document["errorMessage"]
+                .as_str()
+                .expect("why")
+                .contains("127.0.0.1"),
+            "{document}"
+        );
     }
     assert_eq!(server.connections(), 0);
 }
@@ -166,7 +230,11 @@ async fn a_redirect_to_a_private_address_is_not_followed() {
         ("a.example", [127, 0, 0, 1]),
         ("b.example", [169, 254, 169, 254]),
     ] {
-        client.app.world.internet.put(name, IpAddr::from(ip), inside.address);
+        client
+            .app
+            .world
+            .internet
+            .put(name, IpAddr::from(ip), inside.address);
     }
     for path in ["to-loopback", "to-metadata", "to-inside"] {
         let document = read(&client, &format!("http://news.example/{path}")).await;
@@ -189,7 +257,11 @@ async fn a_text_that_speaks_of_an_address_is_a_text() {
         "[the harbour](http://news.example/harbour)",
     ] {
         let document = read(&client, content).await;
-        assert_eq!((&document["status"], &document["type"]), (&json!("done"), &json!("text")), "{document}");
+        assert_eq!(
+            (&document["status"], &document["type"]),
+            (&json!("done"), &json!("text")),
+            "{document}"
+        );
         assert_eq!(document["content"], content);
         assert!(document.get("url").is_none(), "{document}");
     }
@@ -201,7 +273,10 @@ async fn the_same_address_again_is_fetched_again_unless_it_may_be_a_retry() {
     let version = Arc::new(AtomicUsize::new(1));
     let now = version.clone();
     let (client, server) = with_site(move |_| {
-        page("text/plain", format!("The page in version VER-{}.", now.load(Ordering::SeqCst)).as_bytes())
+        page(
+            "text/plain",
+            format!("The page in version VER-{}.", now.load(Ordering::SeqCst)).as_bytes(),
+        )
     })
     .await;
     let body = json!({"content": "http://news.example/news", "customId": "news"});
@@ -212,21 +287,31 @@ async fn the_same_address_again_is_fetched_again_unless_it_may_be_a_retry() {
     client.app.world.clock.advance_seconds(121);
     assert_eq!(client.add(body).await, id);
     assert_eq!(server.connections(), 2);
-    assert_eq!(client.found("version").await, ["The page in version VER-2."]);
+    assert_eq!(
+        client.found("version").await,
+        ["The page in version VER-2."]
+    );
     let document = client.document_or_failure("news").await;
     assert_eq!(document["latestRevision"], 2);
     version.store(3, Ordering::SeqCst);
-    client.update("news", json!({"content": "http://news.example/news"})).await;
+    client
+        .update("news", json!({"content": "http://news.example/news"}))
+        .await;
     client.settle().await;
     assert_eq!(
         client.found("version").await,
         ["The page in version VER-3."],
         "a change asks for the page of now"
     );
-    client.update("news", json!({"content": "A text instead."})).await;
+    client
+        .update("news", json!({"content": "A text instead."}))
+        .await;
     client.settle().await;
     let document = client.document("news").await;
-    assert_eq!((&document["type"], &document["content"]), (&json!("text"), &json!("A text instead.")));
+    assert_eq!(
+        (&document["type"], &document["content"]),
+        (&json!("text"), &json!("A text instead."))
+    );
 }
 
 #[tokio::test]
@@ -244,10 +329,19 @@ async fn a_page_that_is_gone_leaves_the_old_text_searchable() {
     client.app.world.clock.advance_seconds(3600);
     client.send(body).await;
     client.settle().await;
-    assert_eq!(client.document_or_failure("news").await["errorCode"], "fetch_failed");
+    assert_eq!(
+        client.document_or_failure("news").await["errorCode"],
+        "fetch_failed"
+    );
     assert!(client.finds("OSPREY-11").await);
     version.store(1, Ordering::SeqCst);
-    assert_eq!(client.post("/v3/documents/news/retry", Value::Null).await.status, 200);
+    assert_eq!(
+        client
+            .post("/v3/documents/news/retry", Value::Null)
+            .await
+            .status,
+        200
+    );
     client.settle().await;
     assert_eq!(client.document_or_failure("news").await["status"], "done");
 }

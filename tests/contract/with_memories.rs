@@ -17,7 +17,10 @@ async fn list(client: &Client, body: Value) -> Value {
 
 /// The ids that asking by ids shows, in its order.
 async fn by_ids(client: &Client, body: Value) -> Vec<String> {
-    let body = ok(client.post("/v3/documents/documents/by-ids", body).await, &shape());
+    let body = ok(
+        client.post("/v3/documents/documents/by-ids", body).await,
+        &shape(),
+    );
     let found = ids(&body["documents"], "id");
     assert_eq!(body["pagination"]["totalItems"], found.len());
     found
@@ -28,8 +31,7 @@ async fn five(client: &Client) -> Vec<String> {
     let mut sent = Vec::new();
     for i in 0..5 {
         let tag = if i < 3 { "a" } else { "b" };
-        let body =
-            json!({"content": format!("Number {i}."), "customId": format!("n{i}"), "containerTag": tag});
+        let body = json!({"content": format!("Number {i}."), "customId": format!("n{i}"), "containerTag": tag});
         sent.push(client.add(body).await);
     }
     sent
@@ -43,14 +45,26 @@ async fn documents_are_listed_with_no_memories() {
     let newest_first: Vec<String> = sent.iter().rev().cloned().collect();
     assert_eq!(ids(&all["documents"], "id"), newest_first);
     assert_eq!(all["documents"][0]["memoryEntries"], json!([]));
-    assert_eq!(all["pagination"], json!({"currentPage": 1, "limit": 10, "totalItems": 5, "totalPages": 1}));
+    assert_eq!(
+        all["pagination"],
+        json!({"currentPage": 1, "limit": 10, "totalItems": 5, "totalPages": 1})
+    );
     let asked = json!({"order": "asc", "sort": "createdAt", "containerTags": ["a"]});
-    assert_eq!(ids(&list(&client, asked).await["documents"], "id"), sent[..3]);
+    assert_eq!(
+        ids(&list(&client, asked).await["documents"], "id"),
+        sent[..3]
+    );
     let asked = json!({"containerTag": "b", "sort": "updatedAt"});
-    assert_eq!(ids(&list(&client, asked).await["documents"], "id"), newest_first[..2]);
+    assert_eq!(
+        ids(&list(&client, asked).await["documents"], "id"),
+        newest_first[..2]
+    );
     let of_a_connection = list(&client, json!({"sources": ["notion"]})).await;
     assert_eq!(of_a_connection["pagination"]["totalItems"], 0);
-    assert_eq!(list(&client, json!({"sources": []})).await["pagination"]["totalItems"], 5);
+    assert_eq!(
+        list(&client, json!({"sources": []})).await["pagination"]["totalItems"],
+        5
+    );
 }
 
 #[tokio::test]
@@ -74,13 +88,22 @@ async fn names_are_ids_or_custom_ids_and_the_unknown_is_left_out() {
     let client = Client::new().await;
     let sent = five(&client).await;
     let names = json!([sent[3], "n1", "never-existed", sent[0], sent[3], "%00", ""]);
-    assert_eq!(by_ids(&client, json!({"ids": names})).await, [sent[3].clone(), sent[0].clone()]);
-    assert_eq!(by_ids(&client, json!({"ids": names, "by": "customId"})).await, [sent[1].as_str()]);
+    assert_eq!(
+        by_ids(&client, json!({"ids": names})).await,
+        [sent[3].clone(), sent[0].clone()]
+    );
+    assert_eq!(
+        by_ids(&client, json!({"ids": names, "by": "customId"})).await,
+        [sent[1].as_str()]
+    );
     let in_a = json!({"ids": names, "by": "id", "containerTags": ["a"]});
     assert_eq!(by_ids(&client, in_a).await, [sent[0].as_str()]);
     let in_b = json!({"ids": ["n4", "n1"], "by": "customId", "containerTags": ["b"]});
     assert_eq!(by_ids(&client, in_b).await, [sent[4].as_str()]);
-    assert_eq!(by_ids(&client, json!({"ids": ["never-existed"]})).await, [""; 0]);
+    assert_eq!(
+        by_ids(&client, json!({"ids": ["never-existed"]})).await,
+        [""; 0]
+    );
 }
 
 #[tokio::test]
@@ -88,29 +111,53 @@ async fn a_custom_id_of_two_containers_is_told_apart_by_the_tag() {
     let client = Client::new().await;
     let mut sent = Vec::new();
     for tag in ["a", "b"] {
-        let body = json!({"content": format!("In {tag}."), "customId": "note", "containerTag": tag});
+        let body =
+            json!({"content": format!("In {tag}."), "customId": "note", "containerTag": tag});
         sent.push(client.add(body).await);
     }
     let in_b = json!({"ids": ["note"], "by": "customId", "containerTags": ["b"]});
     assert_eq!(by_ids(&client, in_b).await, [sent[1].as_str()]);
     let by_id = by_ids(&client, json!({"ids": ["note", sent[0]], "by": "id"})).await;
-    assert_eq!(by_id, [sent[0].as_str()], "it is no id of anything, so it is left out");
+    assert_eq!(
+        by_id,
+        [sent[0].as_str()],
+        "it is no id of anything, so it is left out"
+    );
 }
 
 #[tokio::test]
 async fn a_key_sees_what_it_reaches() {
     let client = Client::new().await;
     let sent = five(&client).await;
-    let scoped = client.app.key_with("acme", Permission::Read, Some(&["b"])).await;
+    let scoped = client
+        .app
+        .key_with("acme", Permission::Read, Some(&["b"]))
+        .await;
     let other = client.app.key("other").await;
-    for (key, wanted) in [(&scoped, vec![sent[4].clone(), sent[3].clone()]), (&other, Vec::new())] {
-        let listed = ok(client.app.post("/v3/documents/documents", key, &json!({})).await, &shape());
+    for (key, wanted) in [
+        (&scoped, vec![sent[4].clone(), sent[3].clone()]),
+        (&other, Vec::new()),
+    ] {
+        let listed = ok(
+            client
+                .app
+                .post("/v3/documents/documents", key, &json!({}))
+                .await,
+            &shape(),
+        );
         assert_eq!(ids(&listed["documents"], "id"), wanted);
-        for (by, names) in
-            [("id", json!([sent[4], sent[3], sent[0]])), ("customId", json!(["n4", "n3", "n0"]))]
-        {
+        for (by, names) in [
+            ("id", json!([sent[4], sent[3], sent[0]])),
+            ("customId", json!(["n4", "n3", "n0"])),
+        ] {
             let body = json!({"ids": names, "by": by});
-            let found = ok(client.app.post("/v3/documents/documents/by-ids", key, &body).await, &shape());
+            let found = ok(
+                client
+                    .app
+                    .post("/v3/documents/documents/by-ids", key, &body)
+                    .await,
+                &shape(),
+            );
             assert_eq!(ids(&found["documents"], "id"), wanted, "{by}");
         }
     }
@@ -132,10 +179,22 @@ async fn a_wrong_field_is_named() {
         ("/by-ids", json!({"ids": vec!["a"; 201]}), "ids"),
         ("/by-ids", json!({"ids": "a"}), "ids"),
         ("/by-ids", json!({"ids": ["a"], "by": "name"}), "by"),
-        ("/by-ids", json!({"ids": ["a"], "containerTags": ["a b"]}), "containerTag"),
+        (
+            "/by-ids",
+            json!({"ids": ["a"], "containerTags": ["a b"]}),
+            "containerTag",
+        ),
     ] {
-        let answer = client.post(&format!("/v3/documents/documents{path}"), body.clone()).await;
-        faults.note(&format!("{path} {body}"), &answer, 400, "ValidationError", named);
+        let answer = client
+            .post(&format!("/v3/documents/documents{path}"), body.clone())
+            .await;
+        faults.note(
+            &format!("{path} {body}"),
+            &answer,
+            400,
+            "ValidationError",
+            named,
+        );
     }
     faults.assert_none();
 }

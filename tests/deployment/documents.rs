@@ -8,13 +8,26 @@ use crate::tree::{files, read};
 #[test]
 fn every_parameter_of_the_template_is_in_the_table_of_the_documents() {
     let document = read("infra/README.md");
-    let rows: Vec<&str> = document.lines().filter(|line| line.starts_with("| `")).collect();
+    let rows: Vec<&str> = document
+        .lines()
+        .filter(|line| line.starts_with("| `"))
+        .collect();
     let template = template();
-    for name in template["Parameters"].as_object().expect("parameters").keys() {
+    for name in template["Parameters"]
+        .as_object()
+        .expect("parameters")
+        .keys()
+    {
         let cell = format!("`{name}`");
-        let is_listed =
-            rows.iter().any(|row| row.split('|').nth(1).is_some_and(|names| names.contains(&cell)));
-        assert!(is_listed, "infra/README.md has no row for the parameter {name}");
+        let is_listed = rows.iter().any(|row| {
+            row.split('|')
+                .nth(1)
+                .is_some_and(|names| names.contains(&cell))
+        });
+        assert!(
+            is_listed,
+            "infra/README.md has no row for the parameter {name}"
+        );
     }
 }
 
@@ -25,8 +38,14 @@ fn no_command_needs_a_newer_curl_than_systems_have() {
     let option = ["--js", "on "].concat();
     for (path, place) in files("") {
         let is_read = kinds.iter().any(|kind| path.ends_with(kind)) && !path.starts_with("target");
-        let text = if is_read { fs::read_to_string(place).unwrap_or_default() } else { String::new() };
-        let asks = |line: &str| line.contains(&option) && (line.contains("curl") || line.starts_with("api "));
+        let text = if is_read {
+            fs::read_to_string(place).unwrap_or_default()
+        } else {
+            String::new()
+        };
+        let asks = |line: &str| {
+            line.contains(&option) && (line.contains("curl") || line.starts_with("api "))
+        };
         assert!(!text.lines().any(asks), "{path} asks curl for {option}");
     }
 }
@@ -35,9 +54,16 @@ fn no_command_needs_a_newer_curl_than_systems_have() {
 fn sam_is_on_the_path_before_it_is_called() {
     for path in ["README.md", "infra/README.md"] {
         let document = read(path);
-        let block =
-            document.split("```").find(|block| block.contains("sam build")).expect("a block of commands");
-        let tools = block.find("PATH=$(tests/tools.sh)/bin:$PATH").expect("the tools are put on PATH");
-        assert!(tools < block.find("sam build").expect("it is there"), "{path}");
+        let block = document
+            .split("```")
+            .find(|block| block.contains("sam build"))
+            .expect("a block of commands");
+        let tools = block
+            .find("PATH=$(tests/tools.sh)/bin:$PATH")
+            .expect("the tools are put on PATH");
+        assert!(
+            tools < block.find("sam build").expect("it is there"),
+            "{path}"
+        );
     }
 }

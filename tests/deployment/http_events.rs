@@ -32,7 +32,11 @@ impl Call<'_> {
     fn event(&self, kind: &str) -> Value {
         let text = read(&format!("tests/deployment/data/{kind}.json")).replace("KEY", self.key);
         let mut event: Value = serde_json::from_str(&text).unwrap();
-        let stage = if self.stage.is_empty() { "$default" } else { self.stage };
+        let stage = if self.stage.is_empty() {
+            "$default"
+        } else {
+            self.stage
+        };
         event["requestContext"]["stage"] = stage.into();
         if kind == "http-api" {
             event["rawPath"] = self.path.into();
@@ -51,14 +55,23 @@ impl Call<'_> {
             };
             headers.retain(|name, _| !name.eq_ignore_ascii_case("content-type"));
             if let Some(kind) = self.content_type {
-                headers.insert("Content-Type".into(), if many { json!([kind]) } else { json!(kind) });
+                headers.insert(
+                    "Content-Type".into(),
+                    if many { json!([kind]) } else { json!(kind) },
+                );
             }
         }
         let fields = event.as_object_mut().unwrap();
         fields.remove("body");
         if let Some(body) = self.body {
-            let is_text = self.content_type.is_some_and(|kind| kind.starts_with("application/json"));
-            let text = if is_text { String::from_utf8(body.to_vec()).unwrap() } else { base64(body) };
+            let is_text = self
+                .content_type
+                .is_some_and(|kind| kind.starts_with("application/json"));
+            let text = if is_text {
+                String::from_utf8(body.to_vec()).unwrap()
+            } else {
+                base64(body)
+            };
             fields.insert("body".into(), text.into());
             fields.insert("isBase64Encoded".into(), (!is_text).into());
         }
@@ -98,11 +111,15 @@ fn base64(bytes: &[u8]) -> String {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::new();
     for chunk in bytes.chunks(3) {
-        let group = chunk.iter().fold(0u32, |group, byte| (group << 8) | u32::from(*byte));
+        let group = chunk
+            .iter()
+            .fold(0u32, |group, byte| (group << 8) | u32::from(*byte));
         let group = group << (8 * (3 - chunk.len()));
         for place in 0..4 {
             if place <= chunk.len() {
-                text.push(char::from(ALPHABET[(group >> (18 - 6 * place)) as usize & 63]));
+                text.push(char::from(
+                    ALPHABET[(group >> (18 - 6 * place)) as usize & 63],
+                ));
             } else {
                 text.push('=');
             }
@@ -120,16 +137,23 @@ async fn invoke(app: &TestApp, function: &str, event: &Value) -> Value {
         "recall" => recall::router(state.clone(), 1024 * 1024),
         _ => documents::router(state.clone(), documents::LAMBDA_FILE_BYTES),
     };
-    let request: LambdaRequest = serde_json::from_value(event.clone()).expect("an event of API Gateway");
+    let request: LambdaRequest =
+        serde_json::from_value(event.clone()).expect("an event of API Gateway");
     let service = Adapter::from(lambda::service(edge::finish(router, &state)));
-    let response = service.oneshot(LambdaEvent::new(request, Context::default())).await.unwrap();
+    let response = service
+        .oneshot(LambdaEvent::new(request, Context::default()))
+        .await
+        .unwrap();
     serde_json::to_value(response).unwrap()
 }
 
 /// Without what differs from request to request.
 fn comparable(mut body: Value) -> Value {
     for field in ["requestId", "timing"] {
-        if let Some(found) = body.as_object_mut().and_then(|fields| fields.get_mut(field)) {
+        if let Some(found) = body
+            .as_object_mut()
+            .and_then(|fields| fields.get_mut(field))
+        {
             *found = Value::Null;
         }
     }
@@ -147,11 +171,19 @@ async fn check(app: &TestApp, function: &str, call: &Call<'_>, status: u16) -> V
         assert_eq!(answer["isBase64Encoded"], false, "{kind}: {what}");
         let body = answer["body"].as_str().unwrap_or_default();
         let body: Value = serde_json::from_str(body).unwrap_or_default();
-        assert_eq!(comparable(body), comparable(wanted.body.clone()), "{kind}: {what}");
+        assert_eq!(
+            comparable(body),
+            comparable(wanted.body.clone()),
+            "{kind}: {what}"
+        );
         let headers = ["headers", "multiValueHeaders"].map(|field| answer[field].to_string());
         let has = |name: &str| headers.iter().any(|headers| headers.contains(name));
         assert!(has("x-request-id"), "{kind}: {what}: {answer}");
-        assert_eq!(has("application/json"), !wanted.body.is_null(), "{kind}: {what}: {answer}");
+        assert_eq!(
+            has("application/json"),
+            !wanted.body.is_null(),
+            "{kind}: {what}: {answer}"
+        );
     }
     wanted.body
 }
@@ -175,13 +207,28 @@ async fn content_that_is_sent_is_accepted_and_found() {
     let accepted = check(&app, "documents", &add, 200).await;
     app.settle().await.unwrap();
     let path = format!("/v3/documents/{}", accepted["id"].as_str().unwrap());
-    let get = Call { method: "GET", path: &path, key, ..Call::default() };
+    let get = Call {
+        method: "GET",
+        path: &path,
+        key,
+        ..Call::default()
+    };
     let document = check(&app, "documents", &get, 200).await;
-    assert_eq!(document["content"], "Größe zählt: the bridge opens at noon.");
-    let body = br#"{"q": "when does the bridge open?", "containerTag": "town", "searchMode": "hybrid"}"#;
+    assert_eq!(
+        document["content"],
+        "Größe zählt: the bridge opens at noon."
+    );
+    let body =
+        br#"{"q": "when does the bridge open?", "containerTag": "town", "searchMode": "hybrid"}"#;
     for path in ["/v4/search", "/v3/search"] {
-        let search =
-            Call { method: "POST", path, content_type: JSON, body: Some(body), key, ..Call::default() };
+        let search = Call {
+            method: "POST",
+            path,
+            content_type: JSON,
+            body: Some(body),
+            key,
+            ..Call::default()
+        };
         let found = check(&app, "recall", &search, 200).await;
         assert_eq!(found["total"], 1, "{found}");
     }
@@ -191,9 +238,13 @@ async fn content_that_is_sent_is_accepted_and_found() {
 async fn files_arrive_byte_by_byte_although_events_carry_text() {
     let app = TestApp::new().await;
     let key = &app.key("acme").await;
-    let bytes = std::fs::read(crate::tree::root().join("shared/content/tests/data/two-pages.pdf")).unwrap();
-    let (kind, body) =
-        multipart("tern point.pdf", &bytes, &[("containerTag", "coast"), ("customId", "tern")]);
+    let bytes =
+        std::fs::read(crate::tree::root().join("shared/content/tests/data/two-pages.pdf")).unwrap();
+    let (kind, body) = multipart(
+        "tern point.pdf",
+        &bytes,
+        &[("containerTag", "coast"), ("customId", "tern")],
+    );
     let upload = Call {
         method: "POST",
         path: "/v3/documents/file",
@@ -214,7 +265,10 @@ async fn files_arrive_byte_by_byte_although_events_carry_text() {
     let document = check(&app, "documents", &get, 200).await;
     assert_eq!(document["status"], "done", "{document}");
     assert_eq!(document["type"], "pdf");
-    assert_eq!(document["latestRevision"], 1, "three times the same bytes are one content");
+    assert_eq!(
+        document["latestRevision"], 1,
+        "three times the same bytes are one content"
+    );
 }
 
 #[tokio::test]
@@ -232,11 +286,28 @@ async fn ids_and_queries_may_be_percent_encoded() {
         ("/v3/documents/note:1", "One."),
         ("/v3/documents/chat%207%2F%C3%A9", "Two."),
     ] {
-        let get = Call { method: "GET", path, key, ..Call::default() };
+        let get = Call {
+            method: "GET",
+            path,
+            key,
+            ..Call::default()
+        };
         let document = check(&app, "documents", &get, 200).await;
-        assert!(document["content"].as_str().unwrap().contains(content), "{path}: {document}");
+        assert!(
+            document["content"].as_str().unwrap().contains(content),
+            "{path}: {document}"
+        );
         let chunks = format!("{path}/chunks");
-        let chunks = check(&app, "documents", &Call { path: &chunks, ..get }, 200).await;
+        let chunks = check(
+            &app,
+            "documents",
+            &Call {
+                path: &chunks,
+                ..get
+            },
+            200,
+        )
+        .await;
         assert_eq!(chunks["total"], 1, "{path}");
     }
     let get = Call {
@@ -247,7 +318,16 @@ async fn ids_and_queries_may_be_percent_encoded() {
         ..Call::default()
     };
     check(&app, "documents", &get, 200).await;
-    check(&app, "documents", &Call { query: "containerTag=team%3Ab", ..get }, 404).await;
+    check(
+        &app,
+        "documents",
+        &Call {
+            query: "containerTag=team%3Ab",
+            ..get
+        },
+        404,
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -255,12 +335,30 @@ async fn a_post_needs_neither_body_nor_content_type() {
     let app = TestApp::new().await;
     let key = &app.key("acme").await;
     app.add(key, &json!({"content": "The only one."})).await;
-    let list = Call { method: "POST", path: "/v3/documents/list", key, ..Call::default() };
+    let list = Call {
+        method: "POST",
+        path: "/v3/documents/list",
+        key,
+        ..Call::default()
+    };
     let listed = check(&app, "documents", &list, 200).await;
     assert_eq!(listed["pagination"]["totalItems"], 1);
     // An empty text is what some events carry instead of nothing.
-    check(&app, "documents", &Call { body: Some(b""), content_type: JSON, ..list }, 200).await;
-    let file = Call { path: "/v3/documents/file", ..list };
+    check(
+        &app,
+        "documents",
+        &Call {
+            body: Some(b""),
+            content_type: JSON,
+            ..list
+        },
+        200,
+    )
+    .await;
+    let file = Call {
+        path: "/v3/documents/file",
+        ..list
+    };
     check(&app, "documents", &file, 415).await;
 }
 
@@ -269,9 +367,19 @@ async fn a_deletion_is_answered_without_a_body() {
     let app = TestApp::new().await;
     let key = &app.key("acme").await;
     for kind in KINDS {
-        let id = app.add(key, &json!({"content": format!("To be deleted by {kind}.")})).await;
+        let id = app
+            .add(
+                key,
+                &json!({"content": format!("To be deleted by {kind}.")}),
+            )
+            .await;
         let path = format!("/v3/documents/{id}");
-        let delete = Call { method: "DELETE", path: &path, key, ..Call::default() };
+        let delete = Call {
+            method: "DELETE",
+            path: &path,
+            key,
+            ..Call::default()
+        };
         let answer = invoke(&app, "documents", &delete.event(kind)).await;
         assert_eq!(answer["statusCode"], 204, "{answer}");
         assert_eq!(answer["body"].as_str().unwrap_or_default(), "", "{answer}");
@@ -283,29 +391,89 @@ async fn a_deletion_is_answered_without_a_body() {
 async fn refusals_have_the_same_shape() {
     let app = TestApp::new().await;
     let key = &app.key("acme").await;
-    let add = Call { method: "POST", path: "/v3/documents", content_type: JSON, key, ..Call::default() };
-    for (body, status) in [("{", 400), (r#"{"content": 5}"#, 400), (r#"{"content": " "}"#, 400), ("[]", 400)]
-    {
-        let refused =
-            check(&app, "documents", &Call { body: Some(body.as_bytes()), ..add.clone() }, status).await;
+    let add = Call {
+        method: "POST",
+        path: "/v3/documents",
+        content_type: JSON,
+        key,
+        ..Call::default()
+    };
+    for (body, status) in [
+        ("{", 400),
+        (r#"{"content": 5}"#, 400),
+        (r#"{"content": " "}"#, 400),
+        ("[]", 400),
+    ] {
+        let refused = check(
+            &app,
+            "documents",
+            &Call {
+                body: Some(body.as_bytes()),
+                ..add.clone()
+            },
+            status,
+        )
+        .await;
         assert_eq!(refused["type"], "ValidationError", "{body}");
     }
-    let refused = check(&app, "documents", &Call { key: "rk_wrong_key", ..add.clone() }, 401).await;
+    let refused = check(
+        &app,
+        "documents",
+        &Call {
+            key: "rk_wrong_key",
+            ..add.clone()
+        },
+        401,
+    )
+    .await;
     assert_eq!(refused["type"], "AuthenticationError");
     // Whoever calls a function, it is never from this machine.
-    check(&app, "documents", &Call { key: "local", ..add.clone() }, 401).await;
-    let unknown = Call { path: "/v3/nothing", ..add.clone() };
-    assert_eq!(check(&app, "documents", &unknown, 404).await["error"], "Route not found");
-    check(&app, "documents", &Call { method: "PUT", ..add }, 405).await;
+    check(
+        &app,
+        "documents",
+        &Call {
+            key: "local",
+            ..add.clone()
+        },
+        401,
+    )
+    .await;
+    let unknown = Call {
+        path: "/v3/nothing",
+        ..add.clone()
+    };
+    assert_eq!(
+        check(&app, "documents", &unknown, 404).await["error"],
+        "Route not found"
+    );
+    check(
+        &app,
+        "documents",
+        &Call {
+            method: "PUT",
+            ..add
+        },
+        405,
+    )
+    .await;
 }
 
 #[tokio::test]
 async fn health_is_plain_text_and_needs_no_key() {
     let app = TestApp::new().await;
     for kind in KINDS {
-        let health = Call { method: "GET", path: "/health", key: "none", ..Call::default() };
+        let health = Call {
+            method: "GET",
+            path: "/health",
+            key: "none",
+            ..Call::default()
+        };
         let answer = invoke(&app, "documents", &health.event(kind)).await;
-        assert_eq!((&answer["statusCode"], &answer["body"]), (&json!(200), &json!("ok")), "{answer}");
+        assert_eq!(
+            (&answer["statusCode"], &answer["body"]),
+            (&json!(200), &json!("ok")),
+            "{answer}"
+        );
     }
 }
 
@@ -313,10 +481,17 @@ async fn health_is_plain_text_and_needs_no_key() {
 async fn a_named_stage_is_no_part_of_the_path() {
     let app = TestApp::new().await;
     let key = &app.key("acme").await;
-    app.add(key, &json!({"content": "Kept.", "customId": "v3", "containerTag": "team:a"})).await;
+    app.add(
+        key,
+        &json!({"content": "Kept.", "customId": "v3", "containerTag": "team:a"}),
+    )
+    .await;
     // An HTTP API leaves the stage in the path, a REST API takes it out. `v3` looks like the beginning of a route.
     for stage in ["prod", "v3"] {
-        for (kind, prefix) in [("http-api", format!("/{stage}")), ("rest-api", String::new())] {
+        for (kind, prefix) in [
+            ("http-api", format!("/{stage}")),
+            ("rest-api", String::new()),
+        ] {
             let path = format!("{prefix}/v3/documents/v3");
             let get = Call {
                 method: "GET",
@@ -329,7 +504,16 @@ async fn a_named_stage_is_no_part_of_the_path() {
             let answer = invoke(&app, "documents", &get.event(kind)).await;
             assert_eq!(answer["statusCode"], 200, "{kind}: {stage}: {answer}");
             let unknown = format!("{prefix}/v5/documents");
-            let answer = invoke(&app, "documents", &Call { path: &unknown, ..get }.event(kind)).await;
+            let answer = invoke(
+                &app,
+                "documents",
+                &Call {
+                    path: &unknown,
+                    ..get
+                }
+                .event(kind),
+            )
+            .await;
             assert_eq!(answer["statusCode"], 404, "{kind}: {stage}: {answer}");
         }
     }

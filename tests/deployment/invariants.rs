@@ -21,12 +21,17 @@ fn one_place_turns_errors_into_status_codes() {
     let mapping = naming(&["=> StatusCode::", "=> http::StatusCode::"]);
     // Services of their own: the embedded ones of AWS, and the stand-in of the drive.
     let is_ours = |path: &&String| {
-        !["shared/embedded/", "shared/fake-drive/"].iter().any(|other| path.starts_with(other))
+        !["shared/embedded/", "shared/fake-drive/"]
+            .iter()
+            .any(|other| path.starts_with(other))
     };
     let ours = mapping.iter().filter(is_ours);
     // A page that tells a person that the provider refused is no error of ours.
     let pages = "functions/connections/src/consent.rs";
-    assert_eq!(ours.collect::<Vec<_>>(), [pages, "shared/edge/src/error.rs"]);
+    assert_eq!(
+        ours.collect::<Vec<_>>(),
+        [pages, "shared/edge/src/error.rs"]
+    );
 }
 
 #[test]
@@ -41,11 +46,19 @@ fn clippy_is_overruled_about_clock_and_environment_in_these_places_only() {
     assert_eq!(places, wanted);
     // Ways around the methods that clippy is told of.
     assert_eq!(
-        naming(&["env::vars", "env::var_os", "option_env!", "UNIX_EPOCH.elapsed"]),
+        naming(&[
+            "env::vars",
+            "env::var_os",
+            "option_env!",
+            "UNIX_EPOCH.elapsed"
+        ]),
         Vec::<String>::new()
     );
     let arguments = naming(&["env::args"]);
-    assert!(arguments.iter().all(|path| path.ends_with("/main.rs")), "{arguments:?}");
+    assert!(
+        arguments.iter().all(|path| path.ends_with("/main.rs")),
+        "{arguments:?}"
+    );
 }
 
 #[test]
@@ -53,19 +66,34 @@ fn random_values_come_from_the_types_they_are_for() {
     let places = naming(&["rand::", "getrandom", "Uuid::new"]);
     // The child of the sandbox may ask the system for them, as its hash maps do.
     let others = ["shared/embedded/", "shared/sandbox/src/walls.rs"];
-    let is_ours =
-        |path: &&String| !others.iter().any(|other| path.starts_with(other)) && !path.contains("/tests/");
+    let is_ours = |path: &&String| {
+        !others.iter().any(|other| path.starts_with(other)) && !path.contains("/tests/")
+    };
     let ours: Vec<_> = places.iter().filter(is_ours).collect();
     let tickets = "shared/domain/src/usecase/connections/tickets.rs";
-    let (jitter, boundary) = ("shared/remote/src/models/chat.rs", "shared/remote/src/models/multipart.rs");
-    assert_eq!(ours, ["shared/domain/src/ids.rs", "shared/domain/src/key.rs", tickets, jitter, boundary]);
+    let (jitter, boundary) = (
+        "shared/remote/src/models/chat.rs",
+        "shared/remote/src/models/multipart.rs",
+    );
+    assert_eq!(
+        ours,
+        [
+            "shared/domain/src/ids.rs",
+            "shared/domain/src/key.rs",
+            tickets,
+            jitter,
+            boundary
+        ]
+    );
 }
 
 #[test]
 fn only_the_layers_that_may_print_or_end_the_process_do() {
     let places = naming(&["process::exit", "process::abort"]);
     assert!(
-        places.iter().all(|path| path.starts_with("shared/sandbox/") || path.ends_with("/main.rs")),
+        places
+            .iter()
+            .all(|path| path.starts_with("shared/sandbox/") || path.ends_with("/main.rs")),
         "{places:?}"
     );
 }
@@ -77,7 +105,10 @@ fn every_source_says_what_it_is() {
         let text = std::fs::read_to_string(place).expect("sources are UTF-8");
         // Tests moved out of a file are described there.
         let moved = path.ends_with("/tests.rs");
-        assert!(moved || text.starts_with("//! ") || text.starts_with("#![doc"), "{path} has no module doc");
+        assert!(
+            moved || text.starts_with("//! ") || text.starts_with("#![doc"),
+            "{path} has no module doc"
+        );
     }
 }
 
@@ -85,7 +116,10 @@ fn every_source_says_what_it_is() {
 fn no_source_is_too_long_to_read() {
     let all = ["shared", "functions", "tests"].into_iter().flat_map(files);
     for (path, place) in all.filter(|(path, _)| path.ends_with(".rs")) {
-        let lines = std::fs::read_to_string(place).expect("sources are UTF-8").lines().count();
+        let lines = std::fs::read_to_string(place)
+            .expect("sources are UTF-8")
+            .lines()
+            .count();
         assert!(lines <= 400, "{path} has {lines} lines");
     }
 }

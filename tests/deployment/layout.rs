@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use aws::Names;
 use aws::layout::{
-    BUCKET, COMMIT, KEEPER, MAX_RECEIVE_COUNT, PROCESS, QUEUES, QueueLayout, SYNC, TABLES, TableLayout,
+    BUCKET, COMMIT, KEEPER, MAX_RECEIVE_COUNT, PROCESS, QUEUES, QueueLayout, SYNC, TABLES,
+    TableLayout,
 };
 use serde_json::{Value, json};
 
@@ -27,7 +28,10 @@ fn variables() -> Vec<(&'static str, String)> {
 /// The logical id of the resource behind a name of the layout: that which the functions get in its variable.
 fn id_of<'a>(template: &'a Value, name: &str) -> &'a str {
     let variables = variables();
-    let (variable, _) = variables.iter().find(|(_, value)| value == name).expect("a variable for each name");
+    let (variable, _) = variables
+        .iter()
+        .find(|(_, value)| value == name)
+        .expect("a variable for each name");
     target(&template["Globals"]["Function"]["Environment"]["Variables"][variable])
 }
 
@@ -38,15 +42,24 @@ fn properties<'a>(template: &'a Value, id: &str) -> &'a Value {
 #[test]
 fn functions_get_exactly_the_variables_that_are_read() {
     let template = template();
-    let given = template["Globals"]["Function"]["Environment"]["Variables"].as_object().unwrap();
+    let given = template["Globals"]["Function"]["Environment"]["Variables"]
+        .as_object()
+        .unwrap();
     let given: BTreeSet<&str> = given.keys().map(String::as_str).collect();
-    let mut read: BTreeSet<&str> = variables().into_iter().map(|(variable, _)| variable).collect();
+    let mut read: BTreeSet<&str> = variables()
+        .into_iter()
+        .map(|(variable, _)| variable)
+        .collect();
     // Read by the glue, and by the AWS SDK.
     read.extend(["RECOLLECT_LOG", "AWS_ENDPOINT_URL"]);
     assert_eq!(given, read);
     for (id, function) in resources(&template, "AWS::Serverless::Function") {
         let own = function["Environment"]["Variables"].as_object();
-        let own: BTreeSet<&str> = own.into_iter().flatten().map(|(name, _)| name.as_str()).collect();
+        let own: BTreeSet<&str> = own
+            .into_iter()
+            .flatten()
+            .map(|(name, _)| name.as_str())
+            .collect();
         let wanted = match id {
             "ProcessorFunction" => model_variables(),
             "ConnectionsFunction" => drive_variables(),
@@ -90,25 +103,42 @@ fn model_variables() -> BTreeSet<String> {
 fn the_bucket_tells_the_keeper_of_every_upload() {
     let template = template();
     let notified = &properties(&template, id_of(&template, BUCKET))["NotificationConfiguration"];
-    let [configuration] = notified["QueueConfigurations"].as_array().unwrap().as_slice() else {
+    let [configuration] = notified["QueueConfigurations"]
+        .as_array()
+        .unwrap()
+        .as_slice()
+    else {
         panic!("one configuration: {notified}");
     };
-    assert_eq!(target(&configuration["Queue"]), id_of(&template, KEEPER.name));
+    assert_eq!(
+        target(&configuration["Queue"]),
+        id_of(&template, KEEPER.name)
+    );
     assert_eq!(configuration["Event"], "s3:ObjectCreated:*");
     let rules = &configuration["Filter"]["S3Key"]["Rules"];
-    assert_eq!(rules, &serde_json::json!([{"Name": "suffix", "Value": "/upload"}]));
+    assert_eq!(
+        rules,
+        &serde_json::json!([{"Name": "suffix", "Value": "/upload"}])
+    );
     let allows = |policy: &Value| {
         let statement = &policy["PolicyDocument"]["Statement"][0];
         statement["Principal"]["Service"] == "s3.amazonaws.com"
             && target(&statement["Resource"]) == id_of(&template, KEEPER.name)
     };
-    assert!(resources(&template, "AWS::SQS::QueuePolicy").into_iter().any(|(_, policy)| allows(policy)));
+    assert!(
+        resources(&template, "AWS::SQS::QueuePolicy")
+            .into_iter()
+            .any(|(_, policy)| allows(policy))
+    );
 }
 
 #[test]
 fn tables_are_those_of_the_layout() {
     let template = template();
-    assert_eq!(resources(&template, "AWS::DynamoDB::Table").len(), TABLES.len());
+    assert_eq!(
+        resources(&template, "AWS::DynamoDB::Table").len(),
+        TABLES.len()
+    );
     for layout in &TABLES {
         let table = properties(&template, id_of(&template, layout.name));
         check_table(layout, table);
@@ -128,20 +158,49 @@ fn check_table(layout: &TableLayout, table: &Value) {
     assert_eq!(indexes.len(), layout.indexes.len(), "{name}");
     let mut attributes = BTreeSet::from(["pk", "sk"]);
     for (wanted, index) in layout.indexes.iter().zip(indexes) {
-        let projection = if wanted.project_all { "ALL" } else { "KEYS_ONLY" };
+        let projection = if wanted.project_all {
+            "ALL"
+        } else {
+            "KEYS_ONLY"
+        };
         assert_eq!(index["IndexName"], wanted.name);
-        assert_eq!(index["KeySchema"], schema(wanted.hash, wanted.range), "{}", wanted.name);
-        assert_eq!(index["Projection"], json!({"ProjectionType": projection}), "{}", wanted.name);
+        assert_eq!(
+            index["KeySchema"],
+            schema(wanted.hash, wanted.range),
+            "{}",
+            wanted.name
+        );
+        assert_eq!(
+            index["Projection"],
+            json!({"ProjectionType": projection}),
+            "{}",
+            wanted.name
+        );
         attributes.extend([wanted.hash, wanted.range]);
     }
     let defined: BTreeMap<&str, &str> = table["AttributeDefinitions"]
         .as_array()
         .unwrap()
         .iter()
-        .map(|one| (one["AttributeName"].as_str().unwrap(), one["AttributeType"].as_str().unwrap()))
+        .map(|one| {
+            (
+                one["AttributeName"].as_str().unwrap(),
+                one["AttributeType"].as_str().unwrap(),
+            )
+        })
         .collect();
-    assert_eq!(defined, attributes.into_iter().map(|attribute| (attribute, "S")).collect(), "{name}");
-    let ttl = layout.ttl.map_or(Value::Null, |ttl| json!({"AttributeName": ttl, "Enabled": true}));
+    assert_eq!(
+        defined,
+        attributes
+            .into_iter()
+            .map(|attribute| (attribute, "S"))
+            .collect(),
+        "{name}"
+    );
+    let ttl = layout.ttl.map_or(
+        Value::Null,
+        |ttl| json!({"AttributeName": ttl, "Enabled": true}),
+    );
     assert_eq!(table["TimeToLiveSpecification"], ttl, "{name}");
 }
 
@@ -150,7 +209,9 @@ fn tables_that_hold_data_are_kept_and_can_be_recovered() {
     let template = template();
     for name in ["records", "secrets"] {
         let id = id_of(&template, name);
-        let policy = template["Resources"][id]["DeletionPolicy"].as_str().unwrap();
+        let policy = template["Resources"][id]["DeletionPolicy"]
+            .as_str()
+            .unwrap();
         assert!(policy.starts_with("Retain"), "{id}");
         let recovery = &properties(&template, id)["PointInTimeRecoverySpecification"];
         assert_eq!(recovery["PointInTimeRecoveryEnabled"], true, "{id}");
@@ -166,18 +227,41 @@ fn dead_of<'a>(template: &'a Value, layout: &QueueLayout) -> &'a str {
 #[test]
 fn queues_are_those_of_the_layout() {
     let template = template();
-    assert_eq!(resources(&template, "AWS::SQS::Queue").len(), 2 * QUEUES.len());
+    assert_eq!(
+        resources(&template, "AWS::SQS::Queue").len(),
+        2 * QUEUES.len()
+    );
     for layout in &QUEUES {
         let queue = properties(&template, id_of(&template, layout.name));
-        assert_eq!(queue["RedrivePolicy"]["maxReceiveCount"], MAX_RECEIVE_COUNT, "{}", layout.name);
+        assert_eq!(
+            queue["RedrivePolicy"]["maxReceiveCount"], MAX_RECEIVE_COUNT,
+            "{}",
+            layout.name
+        );
         let dead = properties(&template, dead_of(&template, layout));
         for (name, queue) in [(layout.name, queue), (layout.dead, dead)] {
             let full = queue["QueueName"]["Fn::Sub"].as_str().unwrap();
-            assert!(full.ends_with(&format!("-{name}")), "{full} is not for {name}");
-            assert_eq!(queue["FifoQueue"].as_bool().unwrap_or(false), layout.is_fifo(), "{name}");
-            assert_eq!(queue["VisibilityTimeout"], layout.visibility_seconds(), "{name}");
+            assert!(
+                full.ends_with(&format!("-{name}")),
+                "{full} is not for {name}"
+            );
+            assert_eq!(
+                queue["FifoQueue"].as_bool().unwrap_or(false),
+                layout.is_fifo(),
+                "{name}"
+            );
+            assert_eq!(
+                queue["VisibilityTimeout"],
+                layout.visibility_seconds(),
+                "{name}"
+            );
         }
-        assert_eq!(dead["MessageRetentionPeriod"], 14 * 24 * 3600, "{}", layout.dead);
+        assert_eq!(
+            dead["MessageRetentionPeriod"],
+            14 * 24 * 3600,
+            "{}",
+            layout.dead
+        );
         assert!(dead["RedrivePolicy"].is_null(), "{}", layout.dead);
     }
 }
@@ -189,10 +273,22 @@ fn every_queue_is_read_by_its_function_in_batches_of_the_layout_within_the_visib
     for (id, function) in resources(&template, "AWS::Serverless::Function") {
         for event in events(function, "SQS") {
             let queue = target(&event["Queue"]);
-            assert_eq!(event["FunctionResponseTypes"], json!(["ReportBatchItemFailures"]), "{id}: {queue}");
-            let visible_after = properties(&template, queue)["VisibilityTimeout"].as_u64().unwrap();
-            assert_eq!(6 * function["Timeout"].as_u64().unwrap(), visible_after, "{id}: {queue}");
-            let own = QUEUES.iter().find(|layout| id_of(&template, layout.name) == queue);
+            assert_eq!(
+                event["FunctionResponseTypes"],
+                json!(["ReportBatchItemFailures"]),
+                "{id}: {queue}"
+            );
+            let visible_after = properties(&template, queue)["VisibilityTimeout"]
+                .as_u64()
+                .unwrap();
+            assert_eq!(
+                6 * function["Timeout"].as_u64().unwrap(),
+                visible_after,
+                "{id}: {queue}"
+            );
+            let own = QUEUES
+                .iter()
+                .find(|layout| id_of(&template, layout.name) == queue);
             let batch_size = own.map_or(10, |layout| layout.batch_size);
             assert_eq!(event["BatchSize"], batch_size, "{id}: {queue}");
             let before = readers.insert(queue, built_from(&template, id));
@@ -215,14 +311,20 @@ fn every_queue_is_read_by_its_function_in_batches_of_the_layout_within_the_visib
 fn the_schedule_sweeps_as_often_as_one_machine_does() {
     let template = template();
     let workers = read("functions/local/src/workers.rs");
-    let pace = workers.split("const SWEEP_EVERY: Duration = Duration::from_secs(").nth(1);
-    let pace: u64 = pace.and_then(|rest| rest.split(')').next()?.parse().ok()).expect("the local pace");
+    let pace = workers
+        .split("const SWEEP_EVERY: Duration = Duration::from_secs(")
+        .nth(1);
+    let pace: u64 = pace
+        .and_then(|rest| rest.split(')').next()?.parse().ok())
+        .expect("the local pace");
     let functions = resources(&template, "AWS::Serverless::Function");
     let schedules: Vec<(&str, &Value)> = functions
         .iter()
         .flat_map(|(id, function)| {
             let name = built_from(&template, id);
-            events(function, "ScheduleV2").into_iter().map(move |event| (name, event))
+            events(function, "ScheduleV2")
+                .into_iter()
+                .map(move |event| (name, event))
         })
         .collect();
     let [(name, schedule)] = schedules.as_slice() else {
@@ -231,7 +333,10 @@ fn the_schedule_sweeps_as_often_as_one_machine_does() {
     assert_eq!(*name, "keeper");
     assert_eq!(pace % 60, 0);
     let unit = if pace == 60 { "minute" } else { "minutes" };
-    assert_eq!(schedule["ScheduleExpression"], format!("rate({} {unit})", pace / 60));
+    assert_eq!(
+        schedule["ScheduleExpression"],
+        format!("rate({} {unit})", pace / 60)
+    );
 }
 
 #[test]
@@ -240,19 +345,37 @@ fn every_function_is_a_package_with_one_binary_of_its_name() {
     assert_eq!(template["Globals"]["Function"]["CodeUri"], ".");
     let mut deployed = BTreeSet::new();
     for (id, function) in resources(&template, "AWS::Serverless::Function") {
-        assert!(function["CodeUri"].is_null(), "{id} is not built from the workspace's root");
+        assert!(
+            function["CodeUri"].is_null(),
+            "{id} is not built from the workspace's root"
+        );
         let name = built_from(&template, id);
         let code = format!("functions/{name}");
         let manifest = read(&format!("{code}/Cargo.toml"));
         assert!(manifest.contains(&format!("name = \"{name}\"")), "{id}");
-        assert!(!manifest.contains("[[bin]]"), "{code} has a binary of another name");
-        assert!(!crate::tree::root().join(&code).join("src/bin").exists(), "{code} has more binaries");
-        assert!(read(&format!("{code}/src/main.rs")).contains("fn main()"), "{code}");
-        assert_eq!(template["Resources"][id]["Metadata"]["BuildMethod"], "rust-cargolambda", "{id}");
+        assert!(
+            !manifest.contains("[[bin]]"),
+            "{code} has a binary of another name"
+        );
+        assert!(
+            !crate::tree::root().join(&code).join("src/bin").exists(),
+            "{code} has more binaries"
+        );
+        assert!(
+            read(&format!("{code}/src/main.rs")).contains("fn main()"),
+            "{code}"
+        );
+        assert_eq!(
+            template["Resources"][id]["Metadata"]["BuildMethod"], "rust-cargolambda",
+            "{id}"
+        );
         deployed.insert(name.to_owned());
     }
     let mut all: BTreeSet<String> = folders("functions").into_iter().collect();
-    assert!(all.remove("local"), "the one that runs everything on one machine");
+    assert!(
+        all.remove("local"),
+        "the one that runs everything on one machine"
+    );
     assert_eq!(deployed, all);
 }
 
@@ -260,10 +383,16 @@ fn every_function_is_a_package_with_one_binary_of_its_name() {
 fn sam_never_takes_an_old_build_for_a_new_one() {
     let config = read("samconfig.toml");
     let sections: Vec<&str> = config.split("\n[").collect();
-    let builds: Vec<&&str> = sections.iter().filter(|text| text.contains(".build.parameters]")).collect();
+    let builds: Vec<&&str> = sections
+        .iter()
+        .filter(|text| text.contains(".build.parameters]"))
+        .collect();
     assert!(!builds.is_empty());
     for build in builds {
-        assert!(build.lines().any(|line| line == "cached = false"), "[{build}");
+        assert!(
+            build.lines().any(|line| line == "cached = false"),
+            "[{build}"
+        );
     }
     assert!(!config.contains("cached = true"));
 }

@@ -10,8 +10,13 @@ use crate::tree::{files, read};
 
 /// The paths of all templates.
 fn templates() -> Vec<String> {
-    let parts = files("infra").into_iter().map(|(path, _)| path).filter(|path| path.ends_with(".yaml"));
-    std::iter::once("template.yaml".to_owned()).chain(parts).collect()
+    let parts = files("infra")
+        .into_iter()
+        .map(|(path, _)| path)
+        .filter(|path| path.ends_with(".yaml"));
+    std::iter::once("template.yaml".to_owned())
+        .chain(parts)
+        .collect()
 }
 
 /// Calls `check` with the path of each template and each of its resources of a type, and fails when there is none.
@@ -32,14 +37,22 @@ fn within(what: &str, value: &Value, least: u64, most: u64) {
     if value.is_null() {
         return;
     }
-    let number = value.as_u64().unwrap_or_else(|| panic!("{what} is no number: {value}"));
-    assert!((least..=most).contains(&number), "{what} is {number}, the service takes {least} to {most}");
+    let number = value
+        .as_u64()
+        .unwrap_or_else(|| panic!("{what} is no number: {value}"));
+    assert!(
+        (least..=most).contains(&number),
+        "{what} is {number}, the service takes {least} to {most}"
+    );
 }
 
 /// Fails when a text is longer than the service takes.
 fn at_most(what: &str, value: &Value, most: usize) {
     let length = value.as_str().map_or(0, |text| text.chars().count());
-    assert!(length <= most, "{what} has {length} characters, the service takes {most}");
+    assert!(
+        length <= most,
+        "{what} has {length} characters, the service takes {most}"
+    );
 }
 
 /// <https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/cloudformation-limits.html>
@@ -47,16 +60,36 @@ fn at_most(what: &str, value: &Value, most: usize) {
 fn templates_stay_within_the_limits_of_cloudformation() {
     for path in templates() {
         let text = read(&path);
-        assert!(text.len() <= 1024 * 1024, "{path} is larger than CloudFormation reads from a bucket");
+        assert!(
+            text.len() <= 1024 * 1024,
+            "{path} is larger than CloudFormation reads from a bucket"
+        );
         let template = parse(&path);
-        at_most(&format!("{path}: Description"), &template["Description"], 1024);
-        for (section, most) in [("Parameters", 200), ("Mappings", 200), ("Outputs", 200), ("Resources", 500)]
-        {
-            let Some(entries) = template[section].as_object() else { continue };
-            assert!(entries.len() <= most, "{path} has {} entries in {section}", entries.len());
+        at_most(
+            &format!("{path}: Description"),
+            &template["Description"],
+            1024,
+        );
+        for (section, most) in [
+            ("Parameters", 200),
+            ("Mappings", 200),
+            ("Outputs", 200),
+            ("Resources", 500),
+        ] {
+            let Some(entries) = template[section].as_object() else {
+                continue;
+            };
+            assert!(
+                entries.len() <= most,
+                "{path} has {} entries in {section}",
+                entries.len()
+            );
             for (name, entry) in entries {
                 assert!(name.len() <= 255, "{path}: {name} is too long");
-                assert!(name.chars().all(|letter| letter.is_ascii_alphanumeric()), "{path}: {name}");
+                assert!(
+                    name.chars().all(|letter| letter.is_ascii_alphanumeric()),
+                    "{path}: {name}"
+                );
                 at_most(&format!("{path}: {name}"), &entry["Default"], 4096);
                 at_most(&format!("{path}: {name}"), &entry["Description"], 4000);
             }
@@ -69,12 +102,17 @@ fn templates_stay_within_the_limits_of_cloudformation() {
 fn the_expanded_template_stays_within_the_resources_of_one_stack() {
     let template = parse("template.yaml");
     let functions = resources(&template, "AWS::Serverless::Function");
-    let events = functions.iter().filter_map(|(_, function)| function["Events"].as_object());
+    let events = functions
+        .iter()
+        .filter_map(|(_, function)| function["Events"].as_object());
     let events: usize = events.map(|events| events.len()).sum();
     let declared = template["Resources"].as_object().map_or(0, |all| all.len());
     // Each function has a role beside it, and each event a permission or a mapping.
     let expanded = declared + functions.len() + events;
-    assert!(expanded <= 500, "{expanded} resources, CloudFormation takes 500 in one stack");
+    assert!(
+        expanded <= 500,
+        "{expanded} resources, CloudFormation takes 500 in one stack"
+    );
 }
 
 /// <https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarm-limits.html> and the reference of
@@ -83,31 +121,79 @@ fn the_expanded_template_stays_within_the_resources_of_one_stack() {
 fn alarms_stay_within_the_limits_of_cloudwatch() {
     let mut names = BTreeSet::new();
     each("AWS::CloudWatch::Alarm", |id, alarm| {
-        at_most(&format!("the name of {id}"), &alarm["AlarmName"]["Fn::Sub"], 255 - 128);
-        at_most(&format!("the description of {id}"), &alarm["AlarmDescription"], 1024);
-        assert!(names.insert(alarm["AlarmName"].to_string()), "{id} has the name of another alarm");
+        at_most(
+            &format!("the name of {id}"),
+            &alarm["AlarmName"]["Fn::Sub"],
+            255 - 128,
+        );
+        at_most(
+            &format!("the description of {id}"),
+            &alarm["AlarmDescription"],
+            1024,
+        );
+        assert!(
+            names.insert(alarm["AlarmName"].to_string()),
+            "{id} has the name of another alarm"
+        );
         let metrics = alarm["Metrics"].as_array().map_or(&[][..], Vec::as_slice);
-        let stored = metrics.iter().filter(|metric| !metric["MetricStat"].is_null()).count();
+        let stored = metrics
+            .iter()
+            .filter(|metric| !metric["MetricStat"].is_null())
+            .count();
         let computed = metrics.len() - stored;
-        assert!(stored <= 10, "{id} has {stored} metrics, CloudWatch takes 10 in one alarm");
-        assert!(computed <= 10, "{id} has {computed} expressions, CloudWatch takes 10 in one alarm");
+        assert!(
+            stored <= 10,
+            "{id} has {stored} metrics, CloudWatch takes 10 in one alarm"
+        );
+        assert!(
+            computed <= 10,
+            "{id} has {computed} expressions, CloudWatch takes 10 in one alarm"
+        );
         if !metrics.is_empty() {
-            let shown = metrics.iter().filter(|metric| metric["ReturnData"] != false).count();
-            assert_eq!(shown, 1, "{id} watches {shown} values, an alarm watches one");
-            let ids: BTreeSet<String> = metrics.iter().map(|metric| metric["Id"].to_string()).collect();
+            let shown = metrics
+                .iter()
+                .filter(|metric| metric["ReturnData"] != false)
+                .count();
+            assert_eq!(
+                shown, 1,
+                "{id} watches {shown} values, an alarm watches one"
+            );
+            let ids: BTreeSet<String> = metrics
+                .iter()
+                .map(|metric| metric["Id"].to_string())
+                .collect();
             assert_eq!(ids.len(), metrics.len(), "{id} uses an id twice");
         }
         let periods = metrics.iter().map(|metric| &metric["MetricStat"]["Period"]);
-        for period in periods.chain([&alarm["Period"]]).filter(|period| !period.is_null()) {
+        for period in periods
+            .chain([&alarm["Period"]])
+            .filter(|period| !period.is_null())
+        {
             let seconds = period.as_u64().expect("a period is a number");
-            assert!([10, 20, 30].contains(&seconds) || seconds.is_multiple_of(60), "{id}: {seconds} s");
-            let evaluated = seconds * alarm["EvaluationPeriods"].as_u64().expect("a number of periods");
+            assert!(
+                [10, 20, 30].contains(&seconds) || seconds.is_multiple_of(60),
+                "{id}: {seconds} s"
+            );
+            let evaluated = seconds
+                * alarm["EvaluationPeriods"]
+                    .as_u64()
+                    .expect("a number of periods");
             let most = if seconds < 3600 { 86_400 } else { 7 * 86_400 };
-            assert!(evaluated <= most, "{id} looks back {evaluated} s, CloudWatch {most}");
+            assert!(
+                evaluated <= most,
+                "{id} looks back {evaluated} s, CloudWatch {most}"
+            );
         }
-        for metric in metrics.iter().map(|metric| &metric["MetricStat"]["Metric"]).chain([alarm]) {
+        for metric in metrics
+            .iter()
+            .map(|metric| &metric["MetricStat"]["Metric"])
+            .chain([alarm])
+        {
             let dimensions = metric["Dimensions"].as_array().map_or(0, Vec::len);
-            assert!(dimensions <= 30, "{id} has a metric of {dimensions} dimensions");
+            assert!(
+                dimensions <= 30,
+                "{id} has a metric of {dimensions} dimensions"
+            );
         }
     });
 }
@@ -118,25 +204,50 @@ fn the_told_price_of_the_alarms_is_that_of_their_metrics() {
     let mut metrics = 0;
     each("AWS::CloudWatch::Alarm", |_, alarm| {
         let listed = alarm["Metrics"].as_array().map_or(&[][..], Vec::as_slice);
-        let stored = listed.iter().filter(|metric| !metric["MetricStat"].is_null()).count();
+        let stored = listed
+            .iter()
+            .filter(|metric| !metric["MetricStat"].is_null())
+            .count();
         metrics += stored.max(1);
     });
-    let told = format!("alarms ${}.{}0 ({metrics} metrics at $0.10", metrics / 10, metrics % 10);
-    assert!(read("infra/README.md").contains(&told), "infra/README.md does not say `{told}`");
+    let told = format!(
+        "alarms ${}.{}0 ({metrics} metrics at $0.10",
+        metrics / 10,
+        metrics % 10
+    );
+    assert!(
+        read("infra/README.md").contains(&told),
+        "infra/README.md does not say `{told}`"
+    );
 }
 
 /// <https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/CloudWatch-Dashboard-Body-Structure.html>
 #[test]
 fn the_dashboard_stays_within_the_limits_of_cloudwatch() {
     each("AWS::CloudWatch::Dashboard", |id, dashboard| {
-        let body = dashboard["DashboardBody"]["Fn::Sub"].as_str().expect("a body");
-        let body: Value = serde_json::from_str(body).unwrap_or_else(|error| panic!("{id}: {error}"));
+        let body = dashboard["DashboardBody"]["Fn::Sub"]
+            .as_str()
+            .expect("a body");
+        let body: Value =
+            serde_json::from_str(body).unwrap_or_else(|error| panic!("{id}: {error}"));
         let widgets = body["widgets"].as_array().expect("widgets");
         assert!(widgets.len() <= 500, "{id} has {} widgets", widgets.len());
         for widget in widgets {
-            within(&format!("the width of a widget of {id}"), &widget["width"], 1, 24);
-            within(&format!("the place of a widget of {id}"), &widget["x"], 0, 23);
-            let metrics = widget["properties"]["metrics"].as_array().map_or(0, Vec::len);
+            within(
+                &format!("the width of a widget of {id}"),
+                &widget["width"],
+                1,
+                24,
+            );
+            within(
+                &format!("the place of a widget of {id}"),
+                &widget["x"],
+                0,
+                23,
+            );
+            let metrics = widget["properties"]["metrics"]
+                .as_array()
+                .map_or(0, Vec::len);
             assert!(metrics <= 500, "{id} has a widget of {metrics} metrics");
         }
     });
@@ -151,24 +262,55 @@ fn functions_stay_within_the_limits_of_lambda() {
         own => own.clone(),
     };
     each("AWS::Serverless::Function", |id, function| {
-        within(&format!("the memory of {id} in MB"), &of(function, "MemorySize"), 128, 10_240);
-        within(&format!("the time limit of {id} in seconds"), &of(function, "Timeout"), 1, 900);
-        at_most(&format!("the description of {id}"), &function["Description"], 256);
+        within(
+            &format!("the memory of {id} in MB"),
+            &of(function, "MemorySize"),
+            128,
+            10_240,
+        );
+        within(
+            &format!("the time limit of {id} in seconds"),
+            &of(function, "Timeout"),
+            1,
+            900,
+        );
+        at_most(
+            &format!("the description of {id}"),
+            &function["Description"],
+            256,
+        );
         // The name of a stack is at most 128 characters, of which a function leaves half.
-        at_most(&format!("the name of {id}"), &function["FunctionName"]["Fn::Sub"], 64);
+        at_most(
+            &format!("the name of {id}"),
+            &function["FunctionName"]["Fn::Sub"],
+            64,
+        );
         let variables = [&globals, function].map(|part| part["Environment"]["Variables"].clone());
-        let names = variables.iter().filter_map(Value::as_object).flat_map(|map| map.keys());
+        let names = variables
+            .iter()
+            .filter_map(Value::as_object)
+            .flat_map(|map| map.keys());
         // Their values are known only when they are deployed; an address of a queue has about 90 characters.
         let bytes: usize = names.map(|name| name.len() + 100).sum();
-        assert!(bytes <= 4096, "the variables of {id} take about {bytes} bytes, Lambda takes 4096");
-        for event in function["Events"].as_object().into_iter().flat_map(|events| events.values()) {
+        assert!(
+            bytes <= 4096,
+            "the variables of {id} take about {bytes} bytes, Lambda takes 4096"
+        );
+        for event in function["Events"]
+            .as_object()
+            .into_iter()
+            .flat_map(|events| events.values())
+        {
             let properties = &event["Properties"];
             match event["Type"].as_str() {
                 Some("SQS") => check_mapping(id, properties, &of(function, "Timeout")),
                 // An HTTP API waits no longer for its function.
-                Some("HttpApi") => {
-                    within(&format!("the time limit of {id}"), &of(function, "Timeout"), 1, 30)
-                }
+                Some("HttpApi") => within(
+                    &format!("the time limit of {id}"),
+                    &of(function, "Timeout"),
+                    1,
+                    30,
+                ),
                 _ => {}
             }
         }
@@ -180,35 +322,73 @@ fn check_mapping(id: &str, event: &Value, timeout: &Value) {
     let template = parse("template.yaml");
     let queue = crate::template::target(&event["Queue"]);
     let queue = &template["Resources"][queue]["Properties"];
-    let windowed = event["MaximumBatchingWindowInSeconds"].as_u64().unwrap_or(0) > 0;
-    let most = if windowed && queue["FifoQueue"] != true { 10_000 } else { 10 };
+    let windowed = event["MaximumBatchingWindowInSeconds"]
+        .as_u64()
+        .unwrap_or(0)
+        > 0;
+    let most = if windowed && queue["FifoQueue"] != true {
+        10_000
+    } else {
+        10
+    };
     within(&format!("the batch of {id}"), &event["BatchSize"], 1, most);
-    within(&format!("the window of {id}"), &event["MaximumBatchingWindowInSeconds"], 0, 300);
+    within(
+        &format!("the window of {id}"),
+        &event["MaximumBatchingWindowInSeconds"],
+        0,
+        300,
+    );
     assert!(
         queue["FifoQueue"] != true || !windowed,
         "{id} waits for a batch of a FIFO queue, which has no batching window"
     );
     let visible_after = queue["VisibilityTimeout"].as_u64().unwrap_or(30);
-    assert!(Some(visible_after) >= timeout.as_u64(), "{id} may run longer than its message is invisible");
+    assert!(
+        Some(visible_after) >= timeout.as_u64(),
+        "{id} may run longer than its message is invisible"
+    );
 }
 
 /// <https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html>
 #[test]
 fn queues_stay_within_the_limits_of_sqs() {
     each("AWS::SQS::Queue", |id, queue| {
-        within(&format!("VisibilityTimeout of {id}"), &queue["VisibilityTimeout"], 0, 43_200);
-        within(&format!("MessageRetentionPeriod of {id}"), &queue["MessageRetentionPeriod"], 60, 1_209_600);
-        within(&format!("DelaySeconds of {id}"), &queue["DelaySeconds"], 0, 900);
+        within(
+            &format!("VisibilityTimeout of {id}"),
+            &queue["VisibilityTimeout"],
+            0,
+            43_200,
+        );
+        within(
+            &format!("MessageRetentionPeriod of {id}"),
+            &queue["MessageRetentionPeriod"],
+            60,
+            1_209_600,
+        );
+        within(
+            &format!("DelaySeconds of {id}"),
+            &queue["DelaySeconds"],
+            0,
+            900,
+        );
         within(
             &format!("ReceiveMessageWaitTimeSeconds of {id}"),
             &queue["ReceiveMessageWaitTimeSeconds"],
             0,
             20,
         );
-        within(&format!("maxReceiveCount of {id}"), &queue["RedrivePolicy"]["maxReceiveCount"], 1, 1000);
+        within(
+            &format!("maxReceiveCount of {id}"),
+            &queue["RedrivePolicy"]["maxReceiveCount"],
+            1,
+            1000,
+        );
         let name = queue["QueueName"]["Fn::Sub"].as_str().unwrap_or_default();
         assert!(name.len() <= 80, "the name of {id} is too long");
-        assert!(name.is_empty() || (queue["FifoQueue"] == true) == name.ends_with(".fifo"), "{id}: {name}");
+        assert!(
+            name.is_empty() || (queue["FifoQueue"] == true) == name.ends_with(".fifo"),
+            "{id}: {name}"
+        );
     });
 }
 
@@ -216,21 +396,35 @@ fn queues_stay_within_the_limits_of_sqs() {
 #[test]
 fn tables_stay_within_the_limits_of_dynamodb() {
     each("AWS::DynamoDB::Table", |id, table| {
-        let indexes = table["GlobalSecondaryIndexes"].as_array().map_or(&[][..], Vec::as_slice);
+        let indexes = table["GlobalSecondaryIndexes"]
+            .as_array()
+            .map_or(&[][..], Vec::as_slice);
         assert!(indexes.len() <= 20, "{id} has {} indexes", indexes.len());
         let list = |of: &Value| -> BTreeSet<String> {
-            of.as_array().into_iter().flatten().map(|one| one["AttributeName"].to_string()).collect()
+            of.as_array()
+                .into_iter()
+                .flatten()
+                .map(|one| one["AttributeName"].to_string())
+                .collect()
         };
-        let keys = indexes.iter().map(|index| &index["KeySchema"]).chain([&table["KeySchema"]]);
+        let keys = indexes
+            .iter()
+            .map(|index| &index["KeySchema"])
+            .chain([&table["KeySchema"]]);
         let used: BTreeSet<String> = keys.flat_map(list).collect();
         assert_eq!(
             list(&table["AttributeDefinitions"]),
             used,
             "{id} defines exactly the attributes of its keys"
         );
-        let projected = indexes.iter().filter_map(|index| index["Projection"]["NonKeyAttributes"].as_array());
+        let projected = indexes
+            .iter()
+            .filter_map(|index| index["Projection"]["NonKeyAttributes"].as_array());
         let projected: usize = projected.map(Vec::len).sum();
-        assert!(projected <= 100, "the indexes of {id} project {projected} attributes, DynamoDB takes 100");
+        assert!(
+            projected <= 100,
+            "the indexes of {id} project {projected} attributes, DynamoDB takes 100"
+        );
     });
 }
 
@@ -238,14 +432,22 @@ fn tables_stay_within_the_limits_of_dynamodb() {
 #[test]
 fn roles_stay_within_the_limits_of_iam() {
     each("AWS::Serverless::Function", |id, function| {
-        let policies = function["Policies"].as_array().map_or(&[][..], Vec::as_slice);
+        let policies = function["Policies"]
+            .as_array()
+            .map_or(&[][..], Vec::as_slice);
         let managed = policies.iter().filter(|policy| policy.is_string()).count();
-        assert!(managed <= 10, "{id} has {managed} managed policies, a role takes 10");
+        assert!(
+            managed <= 10,
+            "{id} has {managed} managed policies, a role takes 10"
+        );
         // Names become ARNs when they are deployed: about 60 characters more for each.
         let inline = serde_json::to_string(policies).expect("policies are JSON");
         let references = inline.matches("\"Ref\"").count() + inline.matches("Fn::").count();
         let size = inline.len() + 60 * references;
-        assert!(size <= 10_240, "the policies of {id} have about {size} characters, a role takes 10,240");
+        assert!(
+            size <= 10_240,
+            "the policies of {id} have about {size} characters, a role takes 10,240"
+        );
     });
 }
 
@@ -254,7 +456,10 @@ fn roles_stay_within_the_limits_of_iam() {
 fn routes_stay_within_the_limits_of_an_http_api() {
     let mut routes = 0;
     each("AWS::Serverless::Function", |_, function| {
-        let events = function["Events"].as_object().into_iter().flat_map(|events| events.values());
+        let events = function["Events"]
+            .as_object()
+            .into_iter()
+            .flat_map(|events| events.values());
         routes += events.filter(|event| event["Type"] == "HttpApi").count();
     });
     assert!(routes <= 300, "{routes} routes, an HTTP API takes 300");

@@ -46,7 +46,9 @@ fn lock() -> BTreeMap<String, BTreeSet<String>> {
         let list = package.split("dependencies = [").nth(1).unwrap_or_default();
         let list = list.split(']').next().unwrap_or_default();
         let names = list.split('"').skip(1).step_by(2);
-        let names = names.filter_map(|entry| entry.split(' ').next()).map(str::to_owned);
+        let names = names
+            .filter_map(|entry| entry.split(' ').next())
+            .map(str::to_owned);
         packages.entry(name).or_default().extend(names);
     }
     packages
@@ -66,8 +68,13 @@ fn what_is_pure_depends_on_nothing_that_does_io() {
             if seen.contains_key(&name) {
                 continue;
             }
-            assert!(!IO.contains(&name.as_str()), "{crate_name} depends on {name} through {through}");
-            let next = lock.get(&name).unwrap_or_else(|| panic!("{name} is not in Cargo.lock"));
+            assert!(
+                !IO.contains(&name.as_str()),
+                "{crate_name} depends on {name} through {through}"
+            );
+            let next = lock
+                .get(&name)
+                .unwrap_or_else(|| panic!("{name} is not in Cargo.lock"));
             waiting.extend(next.iter().map(|one| (one.clone(), name.clone())));
             seen.insert(name, through);
         }
@@ -78,7 +85,10 @@ fn what_is_pure_depends_on_nothing_that_does_io() {
 #[test]
 fn only_the_adapters_name_the_aws_sdk() {
     let is_sdk = |name: &&String| name.starts_with("aws-sdk-") || *name == "aws-config";
-    for (folder, crates) in [("shared", folders("shared")), ("functions", folders("functions"))] {
+    for (folder, crates) in [
+        ("shared", folders("shared")),
+        ("functions", folders("functions")),
+    ] {
         for name in crates {
             let manifest = read(&format!("{folder}/{name}/Cargo.toml"));
             let used = dependencies(&manifest, "dependencies");
@@ -96,8 +106,14 @@ fn only_the_adapters_name_the_aws_sdk() {
 
 #[test]
 fn functions_reach_storage_through_ports_only() {
-    for name in folders("functions").into_iter().filter(|name| name != "local") {
-        let used = dependencies(&read(&format!("functions/{name}/Cargo.toml")), "dependencies");
+    for name in folders("functions")
+        .into_iter()
+        .filter(|name| name != "local")
+    {
+        let used = dependencies(
+            &read(&format!("functions/{name}/Cargo.toml")),
+            "dependencies",
+        );
         for adapter in ["aws", "embedded", "testkit"] {
             assert!(!used.contains(adapter), "{name} depends on {adapter}");
         }
@@ -112,7 +128,10 @@ fn functions_reach_storage_through_ports_only() {
 
 #[test]
 fn every_crate_takes_versions_and_lints_from_the_workspace() {
-    for (folder, crates) in [("shared", folders("shared")), ("functions", folders("functions"))] {
+    for (folder, crates) in [
+        ("shared", folders("shared")),
+        ("functions", folders("functions")),
+    ] {
         for name in crates {
             let path = format!("{folder}/{name}/Cargo.toml");
             let manifest = read(&path);
@@ -120,31 +139,56 @@ fn every_crate_takes_versions_and_lints_from_the_workspace() {
             assert!(manifest.contains("license.workspace = true"), "{path}");
             // This one stands in for a crate of another version.
             let stands_in = name == "sqlite-sys";
-            assert!(stands_in || !manifest.contains("version = \""), "{path} has a version of its own");
+            assert!(
+                stands_in || !manifest.contains("version = \""),
+                "{path} has a version of its own"
+            );
         }
     }
-    for line in read("Cargo.lock").lines().filter(|line| line.starts_with("source = ")) {
-        assert_eq!(line, "source = \"registry+https://github.com/rust-lang/crates.io-index\"");
+    for line in read("Cargo.lock")
+        .lines()
+        .filter(|line| line.starts_with("source = "))
+    {
+        assert_eq!(
+            line,
+            "source = \"registry+https://github.com/rust-lang/crates.io-index\""
+        );
     }
 }
 
 /// The lines of a section of the root manifest.
 fn section(manifest: &str, name: &str) -> Vec<String> {
     let begin = format!("\n[{name}]\n");
-    let section = manifest.split(begin.as_str()).nth(1).unwrap_or_else(|| panic!("no section {name}"));
-    section.lines().take_while(|line| !line.starts_with('[')).map(|line| line.trim().to_owned()).collect()
+    let section = manifest
+        .split(begin.as_str())
+        .nth(1)
+        .unwrap_or_else(|| panic!("no section {name}"));
+    section
+        .lines()
+        .take_while(|line| !line.starts_with('['))
+        .map(|line| line.trim().to_owned())
+        .collect()
 }
 
 #[test]
 fn the_functions_and_the_binary_are_shipped_with_the_same_settings() {
     let manifest = read("Cargo.toml");
     let is_setting = |line: &String| !line.is_empty() && !line.starts_with(['#', ']']);
-    let binary: Vec<String> =
-        section(&manifest, "profile.dist").into_iter().filter(is_setting).skip(1).collect();
-    let functions = section(&manifest, "workspace.metadata.lambda.build").into_iter().skip(1);
+    let binary: Vec<String> = section(&manifest, "profile.dist")
+        .into_iter()
+        .filter(is_setting)
+        .skip(1)
+        .collect();
+    let functions = section(&manifest, "workspace.metadata.lambda.build")
+        .into_iter()
+        .skip(1);
     let functions: Vec<String> = functions
         .filter(is_setting)
-        .map(|line| line.trim_matches(['"', ',']).replace("profile.release.", "").replace('\'', "\""))
+        .map(|line| {
+            line.trim_matches(['"', ','])
+                .replace("profile.release.", "")
+                .replace('\'', "\"")
+        })
         .collect();
     assert!(binary.len() >= 3, "{binary:?}");
     assert_eq!(functions, binary);

@@ -34,20 +34,26 @@ fn entries(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
 fn operations(document: &Value) -> Vec<(String, &str, &Value)> {
     let paths = entries(&document["paths"]);
     let operations = paths.flat_map(|(path, item)| {
-        entries(item).map(move |(method, operation)| (method.to_uppercase(), path.as_str(), operation))
+        entries(item)
+            .map(move |(method, operation)| (method.to_uppercase(), path.as_str(), operation))
     });
     operations.collect()
 }
 
 fn routes(document: &Value) -> BTreeSet<(String, String)> {
-    operations(document).into_iter().map(|(method, path, _)| (method, path.to_owned())).collect()
+    operations(document)
+        .into_iter()
+        .map(|(method, path, _)| (method, path.to_owned()))
+        .collect()
 }
 
 /// Calls `visit` with every value of the tree and its name.
 fn walk<'a>(name: &'a str, value: &'a Value, visit: &mut impl FnMut(&'a str, &'a Value)) {
     visit(name, value);
     match value {
-        Value::Object(object) => object.iter().for_each(|(name, value)| walk(name, value, visit)),
+        Value::Object(object) => object
+            .iter()
+            .for_each(|(name, value)| walk(name, value, visit)),
         Value::Array(items) => items.iter().for_each(|item| walk("", item, visit)),
         _ => {}
     }
@@ -60,9 +66,11 @@ fn every_reference_leads_to_a_component_and_every_component_is_used() {
     walk("", &document, &mut |name, value| {
         references.extend(value.as_str().filter(|_| name == "$ref").map(str::to_owned));
     });
-    let components = entries(&document["components"]).filter(|(kind, _)| *kind != "securitySchemes");
-    let components = components
-        .flat_map(|(kind, all)| entries(all).map(move |(name, _)| format!("#/components/{kind}/{name}")));
+    let components =
+        entries(&document["components"]).filter(|(kind, _)| *kind != "securitySchemes");
+    let components = components.flat_map(|(kind, all)| {
+        entries(all).map(move |(name, _)| format!("#/components/{kind}/{name}"))
+    });
     assert_eq!(references, components.collect());
 }
 
@@ -84,7 +92,9 @@ fn visit_schemas<'a>(
     for (name, parts) in schema.as_object().into_iter().flatten() {
         match (name.as_str(), parts) {
             ("anyOf" | "oneOf" | "allOf", Value::Array(parts)) => {
-                parts.iter().for_each(|part| visit_schemas(document, (place, part), seen, visit));
+                parts
+                    .iter()
+                    .for_each(|part| visit_schemas(document, (place, part), seen, visit));
             }
             ("properties", Value::Object(fields)) => fields.iter().for_each(|(field, part)| {
                 visit_schemas(document, (&format!("{place}.{field}"), part), seen, visit);
@@ -105,20 +115,33 @@ fn every_list_in_a_request_has_a_most() {
     let (mut seen, mut lists, mut endless) = (BTreeSet::new(), 0, Vec::new());
     for (method, path, operation) in operations(&document) {
         let body = &operation["requestBody"];
-        let body = body["$ref"].as_str().map_or(body, |reference| document.pointer(&reference[1..]).unwrap());
-        let bodies = body["content"].as_object().into_iter().flatten().map(|(_, content)| &content["schema"]);
+        let body = body["$ref"]
+            .as_str()
+            .map_or(body, |reference| document.pointer(&reference[1..]).unwrap());
+        let bodies = body["content"]
+            .as_object()
+            .into_iter()
+            .flatten()
+            .map(|(_, content)| &content["schema"]);
         let parameters = operation["parameters"].as_array().into_iter().flatten();
         for schema in bodies.chain(parameters) {
             let place = format!("{method} {path}");
-            visit_schemas(&document, (&place, schema), &mut seen, &mut |place, schema| {
-                let kind = &schema["type"];
-                let is_list =
-                    kind == "array" || kind.as_array().is_some_and(|all| all.contains(&json!("array")));
-                lists += usize::from(is_list);
-                if is_list && !schema["maxItems"].is_u64() {
-                    endless.push(place.to_owned());
-                }
-            });
+            visit_schemas(
+                &document,
+                (&place, schema),
+                &mut seen,
+                &mut |place, schema| {
+                    let kind = &schema["type"];
+                    let is_list = kind == "array"
+                        || kind
+                            .as_array()
+                            .is_some_and(|all| all.contains(&json!("array")));
+                    lists += usize::from(is_list);
+                    if is_list && !schema["maxItems"].is_u64() {
+                        endless.push(place.to_owned());
+                    }
+                },
+            );
         }
     }
     assert!(lists > 25, "{lists} lists were found");
@@ -129,10 +152,14 @@ fn every_list_in_a_request_has_a_most() {
 fn its_routes_are_those_of_the_template() {
     let template = template();
     let functions = resources(&template, "AWS::Serverless::Function");
-    let events = functions.iter().flat_map(|(_, function)| events(function, "HttpApi"));
+    let events = functions
+        .iter()
+        .flat_map(|(_, function)| events(function, "HttpApi"));
     let text = |value: &Value| value.as_str().expect("a text").to_owned();
     let deployed = events.map(|event| (text(&event["Method"]), text(&event["Path"])));
-    let deployed: BTreeSet<_> = deployed.filter(|(_, path)| !is_for_browsers(path)).collect();
+    let deployed: BTreeSet<_> = deployed
+        .filter(|(_, path)| !is_for_browsers(path))
+        .collect();
     assert_eq!(routes(&document()), deployed);
 }
 
@@ -145,7 +172,10 @@ fn its_paths_are_those_of_the_routers() {
         paths.extend(routes.map(|rest| rest.split('"').nth(1).expect("a path").to_owned()));
     }
     paths.retain(|path| !is_for_browsers(path));
-    let documented = routes(&document()).into_iter().map(|(_, path)| path).collect();
+    let documented = routes(&document())
+        .into_iter()
+        .map(|(_, path)| path)
+        .collect();
     assert_eq!(paths, documented);
 }
 
@@ -153,10 +183,16 @@ fn its_paths_are_those_of_the_routers() {
 async fn is_taken(app: &App, method: &str, path: &str) -> bool {
     let request = http::Request::builder().method(method).uri(filled(path));
     let response = local::routes(app, 1024 * 1024, Connectors::default(), None);
-    let response = response.oneshot(request.body(Body::Empty).unwrap()).await.unwrap();
+    let response = response
+        .oneshot(request.body(Body::Empty).unwrap())
+        .await
+        .unwrap();
     let status = response.status().as_u16();
     // Without a key a route answers 401, and no route 404 or 405.
-    assert!([200, 401, 404, 405].contains(&status), "{method} {path} is answered with {status}");
+    assert!(
+        [200, 401, 404, 405].contains(&status),
+        "{method} {path} is answered with {status}"
+    );
     matches!(status, 200 | 401)
 }
 
@@ -170,7 +206,11 @@ async fn its_methods_are_those_that_the_routers_take() {
     for (_, path) in &routes {
         for method in METHODS {
             let wanted = routes.contains(&(method.to_owned(), path.clone()));
-            assert_eq!(is_taken(&app, method, path).await, wanted, "{method} {path}");
+            assert_eq!(
+                is_taken(&app, method, path).await,
+                wanted,
+                "{method} {path}"
+            );
         }
     }
 }
@@ -178,23 +218,47 @@ async fn its_methods_are_those_that_the_routers_take() {
 #[test]
 fn every_operation_has_a_name_a_group_and_every_kind_of_answer_that_any_route_has() {
     let document = document();
-    let groups: BTreeSet<&str> =
-        document["tags"].as_array().unwrap().iter().filter_map(|group| group["name"].as_str()).collect();
+    let groups: BTreeSet<&str> = document["tags"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|group| group["name"].as_str())
+        .collect();
     let (mut names, mut used) = (BTreeSet::new(), BTreeSet::new());
     for (method, path, operation) in operations(&document) {
         let name = operation["operationId"].as_str().unwrap_or_default();
-        assert!(names.insert(name) && name.contains('_'), "{method} {path} has no name of its own: {name:?}");
-        assert!(operation["summary"].as_str().is_some_and(|text| text.ends_with('.')), "{name}");
+        assert!(
+            names.insert(name) && name.contains('_'),
+            "{method} {path} has no name of its own: {name:?}"
+        );
+        assert!(
+            operation["summary"]
+                .as_str()
+                .is_some_and(|text| text.ends_with('.')),
+            "{name}"
+        );
         let is_open = operation["security"].as_array().is_some_and(Vec::is_empty);
         assert_eq!(is_open, OPEN.contains(&path), "{name} asks for a key");
-        let responses: BTreeSet<&str> =
-            entries(&operation["responses"]).map(|(status, _)| status.as_str()).collect();
+        let responses: BTreeSet<&str> = entries(&operation["responses"])
+            .map(|(status, _)| status.as_str())
+            .collect();
         for status in ["401", "500", "503"] {
-            assert_eq!(responses.contains(status), !is_open, "{name} answers {status}");
+            assert_eq!(
+                responses.contains(status),
+                !is_open,
+                "{name} answers {status}"
+            );
         }
-        assert_eq!(operation["requestBody"].is_object(), responses.contains("413"), "{name} has a body");
+        assert_eq!(
+            operation["requestBody"].is_object(),
+            responses.contains("413"),
+            "{name} has a body"
+        );
         let group = operation["tags"][0].as_str();
-        assert!(is_open || group.is_some_and(|group| groups.contains(group)), "{name} is in {group:?}");
+        assert!(
+            is_open || group.is_some_and(|group| groups.contains(group)),
+            "{name} is in {group:?}"
+        );
         used.extend(group);
     }
     assert_eq!(used, groups);
@@ -227,10 +291,24 @@ async fn prepare(
     key: &str,
     document: &Value,
 ) -> BTreeMap<&'static str, String> {
-    let folder = drive.add_folder(drive.account(DRIVE_ACCOUNT).root(), "Plans").expect("a folder");
+    let folder = drive
+        .add_folder(drive.account(DRIVE_ACCOUNT).root(), "Plans")
+        .expect("a folder");
     let note = &document["components"]["requestBodies"]["AddDocument"]["content"][JSON]["example"];
-    test.upload(key, "notes.txt", b"The mill stands still.", &[("customId", "file-1")]).await;
-    test.upload(key, "notes.pdf", b"%PDF-1.7 and no more", &[("customId", "broken-1")]).await;
+    test.upload(
+        key,
+        "notes.txt",
+        b"The mill stands still.",
+        &[("customId", "file-1")],
+    )
+    .await;
+    test.upload(
+        key,
+        "notes.pdf",
+        b"%PDF-1.7 and no more",
+        &[("customId", "broken-1")],
+    )
+    .await;
     let turns = json!([
         {"role": "user", "content": "My sister is Anna."},
         {"role": "user", "content": "Anna lives in Bonn."},
@@ -243,16 +321,29 @@ async fn prepare(
     }
     test.add(key, note).await;
     let text = |value: &Value| value.as_str().unwrap_or("none").to_owned();
-    let inferred = test.get("/v3/container-tags/user_42/inferred", key).await.body;
+    let inferred = test
+        .get("/v3/container-tags/user_42/inferred", key)
+        .await
+        .body;
     let merge = json!({"containerTags": ["merged", "user_42"], "targetContainerTag": "user_42"});
-    let merge = test.post("/v3/container-tags/merge", key, &merge).await.body;
+    let merge = test
+        .post("/v3/container-tags/merge", key, &merge)
+        .await
+        .body;
     let deletion = test.delete("/v3/container-tags/lost", key).await.body;
     test.settle().await.expect("work that ends");
     let prompt = json!({"shouldLLMFilter": true, "filterPrompt": "Only what concerns customers."});
     test.call("PATCH", "/v3/settings", key, &prompt).await;
     let drive = json!({"containerTag": "user_42"});
     let (connection, ..) = test.connect_drive(key, &drive).await.expect("permission");
-    let other = test.post("/v3/auth/scoped-key", key, &json!({"containerTag": "user_42"})).await.body;
+    let other = test
+        .post(
+            "/v3/auth/scoped-key",
+            key,
+            &json!({"containerTag": "user_42"}),
+        )
+        .await
+        .body;
     BTreeMap::from([
         ("{memoryId}", text(&inferred["memories"][0]["id"])),
         ("{mergeId}", text(&merge["mergeId"])),
@@ -275,28 +366,49 @@ async fn try_out(
     let body = operation["requestBody"]["$ref"].as_str().unwrap_or("#");
     let content = &document.pointer(&body[1..]).expect("a request body")["content"];
     if content["multipart/form-data"].is_object() {
-        let (kind, body) = multipart("notes.txt", b"The mill stands still.", &[("customId", "file-1")]);
-        let request = http::Request::builder().method(method).uri(path).header("content-type", kind);
-        let request = request.header("x-api-key", key).body(body.into()).expect("a request");
+        let (kind, body) = multipart(
+            "notes.txt",
+            b"The mill stands still.",
+            &[("customId", "file-1")],
+        );
+        let request = http::Request::builder()
+            .method(method)
+            .uri(path)
+            .header("content-type", kind);
+        let request = request
+            .header("x-api-key", key)
+            .body(body.into())
+            .expect("a request");
         return test.send(request).await;
     }
     let id = match path.rsplit('/').next() {
         _ if path.starts_with("/v3/auth/") => &known["{keyId}"],
         // Where the operation is about a provider.
-        Some("connection" | "documents" | "import") if path.starts_with("/v3/connections/") => "cloud-drive",
+        Some("connection" | "documents" | "import") if path.starts_with("/v3/connections/") => {
+            "cloud-drive"
+        }
         Some("{id}") if path.starts_with("/v3/connections/") && method == "POST" => "cloud-drive",
         _ if path.starts_with("/v3/connections/") => &known["{connection}"],
         Some("file-url") => "file-1",
         Some("retry") => "broken-1",
         _ => "note-17",
     };
-    let path = known.iter().fold(path.replace("{id}", id), |path, (name, value)| path.replace(name, value));
+    let path = known
+        .iter()
+        .fold(path.replace("{id}", id), |path, (name, value)| {
+            path.replace(name, value)
+        });
     let session = test.post("/v3/session", key, &Value::Null).await.body;
     // Only a session can be ended.
     let ends_session = method == "DELETE" && path == "/v3/session";
-    let key = session["token"].as_str().filter(|_| ends_session).unwrap_or(key);
+    let key = session["token"]
+        .as_str()
+        .filter(|_| ends_session)
+        .unwrap_or(key);
     // The folder that the examples select.
-    let example = content[JSON]["example"].to_string().replace(FOLDER, &known[FOLDER]);
+    let example = content[JSON]["example"]
+        .to_string()
+        .replace(FOLDER, &known[FOLDER]);
     let example = serde_json::from_str(&example).expect("an example");
     test.call(method, &path, key, &example).await
 }
@@ -319,6 +431,11 @@ async fn every_operation_takes_its_example_and_answers_as_it_says() {
             known = prepare(&test, &drive, &key, &document).await;
         }
         // The crate `testkit` has compared the rest with the document.
-        assert!(answer.status.is_success(), "{method} {path}: {} {}", answer.status, answer.body);
+        assert!(
+            answer.status.is_success(),
+            "{method} {path}: {} {}",
+            answer.status,
+            answer.body
+        );
     }
 }

@@ -21,15 +21,25 @@ const ORG: &str = "acme";
 fn event(name: &str, bodies: [String; 3]) -> Value {
     let mut event: Value =
         serde_json::from_str(&read(&format!("tests/deployment/data/{name}.json"))).unwrap();
-    for (record, body) in event["Records"].as_array_mut().unwrap().iter_mut().zip(bodies) {
+    for (record, body) in event["Records"]
+        .as_array_mut()
+        .unwrap()
+        .iter_mut()
+        .zip(bodies)
+    {
         record["body"] = body.into();
     }
     event
 }
 
 fn reported(answer: &Value) -> Vec<&str> {
-    let failures = answer["batchItemFailures"].as_array().expect("a list, also when it is empty");
-    failures.iter().map(|failure| failure["itemIdentifier"].as_str().unwrap()).collect()
+    let failures = answer["batchItemFailures"]
+        .as_array()
+        .expect("a list, also when it is empty");
+    failures
+        .iter()
+        .map(|failure| failure["itemIdentifier"].as_str().unwrap())
+        .collect()
 }
 
 fn org() -> OrgId {
@@ -41,10 +51,18 @@ async fn two_documents(app: &TestApp) -> (String, [Document; 2]) {
     let key = app.key(ORG).await;
     let mut ids = Vec::new();
     for text in ["The bridge opens at noon.", "The ferry leaves at one."] {
-        let answer = app.post("/v3/documents", &key, &json!({"content": text})).await;
+        let answer = app
+            .post("/v3/documents", &key, &json!({"content": text}))
+            .await;
         ids.push(DocumentId::parse(answer.body["id"].as_str().unwrap()).unwrap());
     }
-    let found = app.system.ctx.documents.get(&Tenant::of_operator(org()), &ids).await.unwrap();
+    let found = app
+        .system
+        .ctx
+        .documents
+        .get(&Tenant::of_operator(org()), &ids)
+        .await
+        .unwrap();
     let [Some(first), Some(second)] = <[_; 2]>::try_from(found).unwrap() else {
         panic!("accepted documents are there");
     };
@@ -52,18 +70,27 @@ async fn two_documents(app: &TestApp) -> (String, [Document; 2]) {
 }
 
 fn process(document: &Document) -> String {
-    let job = Job::ProcessV1 { document: document.id.clone(), revision: document.revision.clone() };
+    let job = Job::ProcessV1 {
+        document: document.id.clone(),
+        revision: document.revision.clone(),
+    };
     Envelope { org: org(), job }.to_text()
 }
 
 fn commit(document: &Document) -> String {
     let (id, revision) = (document.id.clone(), document.revision.clone());
-    let job = Job::CommitV1 { document: id, revision, container: document.container.clone() };
+    let job = Job::CommitV1 {
+        document: id,
+        revision,
+        container: document.container.clone(),
+    };
     Envelope { org: org(), job }.to_text()
 }
 
 async fn state(app: &TestApp, key: &str, document: &Document) -> Value {
-    app.get(&format!("/v3/documents/{}", document.id), key).await.body
+    app.get(&format!("/v3/documents/{}", document.id), key)
+        .await
+        .body
 }
 
 #[tokio::test]
@@ -72,7 +99,10 @@ async fn only_the_poison_message_of_a_batch_comes_again() {
     let (key, [first, second]) = two_documents(&app).await;
     let processor = Processor::new(app.system.ctx.clone(), app.world.readers());
 
-    let batch = event("sqs-process", [process(&first), "poison".into(), process(&second)]);
+    let batch = event(
+        "sqs-process",
+        [process(&first), "poison".into(), process(&second)],
+    );
     let answer = handle_batch(&processor, batch).await.unwrap();
     assert_eq!(reported(&answer), [IDS[1]]);
     for document in [&first, &second] {
@@ -85,8 +115,19 @@ async fn only_the_poison_message_of_a_batch_comes_again() {
     for document in [&first, &second] {
         assert_eq!(state(&app, &key, document).await["status"], "done");
     }
-    let found = app.post("/v3/search", &key, &json!({"q": "when does the ferry leave?"})).await.body;
-    assert_eq!(found["results"][0]["documentId"], second.id.as_str(), "{found}");
+    let found = app
+        .post(
+            "/v3/search",
+            &key,
+            &json!({"q": "when does the ferry leave?"}),
+        )
+        .await
+        .body;
+    assert_eq!(
+        found["results"][0]["documentId"],
+        second.id.as_str(),
+        "{found}"
+    );
 }
 
 #[tokio::test]
@@ -96,7 +137,10 @@ async fn a_batch_that_comes_twice_changes_nothing_more() {
     let processor = Processor::new(app.system.ctx.clone(), app.world.readers());
     let mut seen = Vec::new();
     for _ in 0..2 {
-        for (name, message) in [("sqs-process", process as fn(&Document) -> String), ("sqs-commit", commit)] {
+        for (name, message) in [
+            ("sqs-process", process as fn(&Document) -> String),
+            ("sqs-commit", commit),
+        ] {
             let batch = event(name, [message(&first), message(&second), message(&first)]);
             let answer = handle_batch(&processor, batch).await.unwrap();
             assert_eq!(reported(&answer), Vec::<&str>::new(), "{name}");
@@ -105,27 +149,43 @@ async fn a_batch_that_comes_twice_changes_nothing_more() {
     }
     assert_eq!(seen[0]["status"], "done");
     assert_eq!(seen[0], seen[1]);
-    let found = app.post("/v3/search", &key, &json!({"q": "bridge"})).await.body;
+    let found = app
+        .post("/v3/search", &key, &json!({"q": "bridge"}))
+        .await
+        .body;
     assert_eq!(found["total"], 2, "each document once: {found}");
-    assert_eq!(found["results"][0]["chunks"].as_array().unwrap().len(), 1, "{found}");
+    assert_eq!(
+        found["results"][0]["chunks"].as_array().unwrap().len(),
+        1,
+        "{found}"
+    );
 }
 
 #[tokio::test]
 async fn documents_whose_messages_are_dead_fail_with_a_reason() {
-    for (name, message) in
-        [("sqs-process-dead", process as fn(&Document) -> String), ("sqs-commit-dead", commit)]
-    {
+    for (name, message) in [
+        ("sqs-process-dead", process as fn(&Document) -> String),
+        ("sqs-commit-dead", commit),
+    ] {
         let app = TestApp::new().await;
         let (key, [first, second]) = two_documents(&app).await;
         let keeper = Keeper::new(app.system.ctx.clone());
         let batch = event(name, [message(&first), "poison".into(), message(&second)]);
         let answer = handle_batch(&keeper, batch).await.unwrap();
-        assert_eq!(reported(&answer), [IDS[1]], "what nobody can read stays for a person");
+        assert_eq!(
+            reported(&answer),
+            [IDS[1]],
+            "what nobody can read stays for a person"
+        );
         for document in [&first, &second] {
             let failed = state(&app, &key, document).await;
             assert_eq!(failed["status"], "failed", "{name}: {failed}");
             assert_eq!(failed["errorCode"], "processing_failed", "{name}: {failed}");
-            assert!(failed["errorMessage"].as_str().is_some_and(|text| !text.is_empty()));
+            assert!(
+                failed["errorMessage"]
+                    .as_str()
+                    .is_some_and(|text| !text.is_empty())
+            );
         }
     }
 }
@@ -135,15 +195,27 @@ async fn a_dead_message_about_an_older_content_harms_nobody() {
     let app = TestApp::new().await;
     let key = app.key(ORG).await;
     let send = |content: &str| json!({"content": content, "customId": "note"});
-    let accepted = app.post("/v3/documents", &key, &send("The old text.")).await.body;
+    let accepted = app
+        .post("/v3/documents", &key, &send("The old text."))
+        .await
+        .body;
     let id = DocumentId::parse(accepted["id"].as_str().unwrap()).unwrap();
     let tenant = Tenant::of_operator(org());
-    let old = app.system.ctx.documents.get(&tenant, std::slice::from_ref(&id)).await.unwrap();
+    let old = app
+        .system
+        .ctx
+        .documents
+        .get(&tenant, std::slice::from_ref(&id))
+        .await
+        .unwrap();
     let old = old.into_iter().flatten().next().unwrap();
     app.add(&key, &send("The new text.")).await;
 
     let keeper = Keeper::new(app.system.ctx.clone());
-    let batch = event("sqs-process-dead", [process(&old), commit(&old), process(&old)]);
+    let batch = event(
+        "sqs-process-dead",
+        [process(&old), commit(&old), process(&old)],
+    );
     let answer = handle_batch(&keeper, batch).await.unwrap();
     assert_eq!(reported(&answer), Vec::<&str>::new());
     assert_eq!(state(&app, &key, &old).await["status"], "done");
@@ -154,7 +226,10 @@ async fn a_living_message_in_the_wrong_queue_fails_no_document() {
     let app = TestApp::new().await;
     let (key, [first, second]) = two_documents(&app).await;
     let keeper = Keeper::new(app.system.ctx.clone());
-    let batch = event("sqs-keeper", [process(&first), commit(&second), "poison".into()]);
+    let batch = event(
+        "sqs-keeper",
+        [process(&first), commit(&second), "poison".into()],
+    );
     let answer = handle_batch(&keeper, batch).await.unwrap();
     assert_eq!(reported(&answer), IDS);
     assert_eq!(state(&app, &key, &first).await["status"], "queued");
@@ -166,5 +241,9 @@ async fn a_living_message_in_the_wrong_queue_fails_no_document() {
 async fn an_event_of_something_else_is_an_error_and_not_a_success() {
     let app = TestApp::new().await;
     let keeper = Keeper::new(app.system.ctx.clone());
-    assert!(handle_batch(&keeper, json!({"Records": "none"})).await.is_err());
+    assert!(
+        handle_batch(&keeper, json!({"Records": "none"}))
+            .await
+            .is_err()
+    );
 }

@@ -9,7 +9,10 @@ use crate::template::{events, list, resources, target, template};
 /// The statements of a role.
 fn statements(role: &Value) -> Vec<&Value> {
     let policies = role["Policies"].as_array().expect("policies written out");
-    policies.iter().flat_map(|policy| list(&policy["PolicyDocument"]["Statement"])).collect()
+    policies
+        .iter()
+        .flat_map(|policy| list(&policy["PolicyDocument"]["Statement"]))
+        .collect()
 }
 
 /// The role of a function, by logical id.
@@ -23,9 +26,15 @@ fn no_role_has_a_wildcard() {
     let roles = resources(&template, "AWS::IAM::Role");
     assert!(!roles.is_empty());
     for (id, role) in roles {
-        assert!(role["ManagedPolicyArns"].is_null(), "{id}: managed policies have wildcards");
+        assert!(
+            role["ManagedPolicyArns"].is_null(),
+            "{id}: managed policies have wildcards"
+        );
         for statement in statements(role) {
-            assert!(statement["NotAction"].is_null() && statement["NotResource"].is_null(), "{id}");
+            assert!(
+                statement["NotAction"].is_null() && statement["NotResource"].is_null(),
+                "{id}"
+            );
             for action in list(&statement["Action"]) {
                 let action = action.as_str().unwrap();
                 assert!(!action.contains('*'), "{id} may {action}");
@@ -34,7 +43,10 @@ fn no_role_has_a_wildcard() {
             for resource in list(&statement["Resource"]) {
                 // Panics for a text like `*`: every resource is named by reference.
                 let owner = target(resource);
-                assert!(!template["Resources"][owner].is_null(), "{id} reaches {resource}");
+                assert!(
+                    !template["Resources"][owner].is_null(),
+                    "{id} reaches {resource}"
+                );
             }
         }
     }
@@ -44,10 +56,16 @@ fn no_role_has_a_wildcard() {
 fn every_function_has_a_role_of_its_own() {
     let template = template();
     let functions = resources(&template, "AWS::Serverless::Function");
-    let roles: BTreeSet<&str> = functions.iter().map(|(_, function)| target(&function["Role"])).collect();
+    let roles: BTreeSet<&str> = functions
+        .iter()
+        .map(|(_, function)| target(&function["Role"]))
+        .collect();
     assert_eq!(roles.len(), functions.len());
     for (id, function) in functions {
-        assert!(function["Policies"].is_null(), "{id} has policies beside its role");
+        assert!(
+            function["Policies"].is_null(),
+            "{id} has policies beside its role"
+        );
     }
 }
 
@@ -55,9 +73,15 @@ fn every_function_has_a_role_of_its_own() {
 fn functions_receive_from_their_queues_and_from_no_other() {
     let template = template();
     for (id, function) in resources(&template, "AWS::Serverless::Function") {
-        let reads: BTreeSet<&str> =
-            events(function, "SQS").iter().map(|event| target(&event["Queue"])).collect();
-        for action in ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"] {
+        let reads: BTreeSet<&str> = events(function, "SQS")
+            .iter()
+            .map(|event| target(&event["Queue"]))
+            .collect();
+        for action in [
+            "sqs:ReceiveMessage",
+            "sqs:DeleteMessage",
+            "sqs:GetQueueAttributes",
+        ] {
             let may: BTreeSet<&str> = statements(role_of(&template, function))
                 .into_iter()
                 .filter(|statement| list(&statement["Action"]).contains(&&Value::from(action)))
@@ -71,11 +95,18 @@ fn functions_receive_from_their_queues_and_from_no_other() {
 
 /// The statements of a function's role about the table of secrets.
 fn of_secrets<'a>(template: &'a Value, function: &'a Value) -> Vec<&'a Value> {
-    let secrets =
-        target(&template["Globals"]["Function"]["Environment"]["Variables"]["RECOLLECT_SECRETS_TABLE"]);
-    let is_meant =
-        |statement: &&Value| list(&statement["Resource"]).into_iter().any(|one| target(one) == secrets);
-    statements(role_of(template, function)).into_iter().filter(is_meant).collect()
+    let secrets = target(
+        &template["Globals"]["Function"]["Environment"]["Variables"]["RECOLLECT_SECRETS_TABLE"],
+    );
+    let is_meant = |statement: &&Value| {
+        list(&statement["Resource"])
+            .into_iter()
+            .any(|one| target(one) == secrets)
+    };
+    statements(role_of(template, function))
+        .into_iter()
+        .filter(is_meant)
+        .collect()
 }
 
 #[test]
@@ -92,13 +123,22 @@ fn only_what_answers_requests_reads_api_keys_and_one_function_writes_them() {
             "SettingsFunction" => assert!(actions.contains("dynamodb:PutItem"), "{id}"),
             // Tickets of browsers and sealed tokens lie in the same table, under keys of other beginnings.
             "ConnectionsFunction" | "ImporterFunction" => {
-                let wanted = ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:DeleteItem"];
+                let wanted = [
+                    "dynamodb:GetItem",
+                    "dynamodb:PutItem",
+                    "dynamodb:DeleteItem",
+                ];
                 assert_eq!(actions, BTreeSet::from(wanted), "{id}");
                 for statement in of_secrets(&template, function) {
-                    let keys = &statement["Condition"]["ForAllValues:StringLike"]["dynamodb:LeadingKeys"];
-                    let may_read_keys =
-                        answers && statement["Action"] == "dynamodb:GetItem" && *keys == json!(["K#*"]);
-                    assert!(may_read_keys || *keys == json!(["E#*", "O#*"]), "{id}: {statement}");
+                    let keys =
+                        &statement["Condition"]["ForAllValues:StringLike"]["dynamodb:LeadingKeys"];
+                    let may_read_keys = answers
+                        && statement["Action"] == "dynamodb:GetItem"
+                        && *keys == json!(["K#*"]);
+                    assert!(
+                        may_read_keys || *keys == json!(["E#*", "O#*"]),
+                        "{id}: {statement}"
+                    );
                 }
             }
             _ if answers => assert_eq!(actions, BTreeSet::from(["dynamodb:GetItem"]), "{id}"),
@@ -110,13 +150,18 @@ fn only_what_answers_requests_reads_api_keys_and_one_function_writes_them() {
 #[test]
 fn whoever_answers_requests_may_log_them() {
     let template = template();
-    let activity =
-        target(&template["Globals"]["Function"]["Environment"]["Variables"]["RECOLLECT_ACTIVITY_TABLE"]);
+    let activity = target(
+        &template["Globals"]["Function"]["Environment"]["Variables"]["RECOLLECT_ACTIVITY_TABLE"],
+    );
     for (id, function) in resources(&template, "AWS::Serverless::Function") {
-        let may = statements(role_of(&template, function)).into_iter().any(|statement| {
-            list(&statement["Resource"]).into_iter().any(|one| target(one) == activity)
-                && list(&statement["Action"]).contains(&&Value::from("dynamodb:PutItem"))
-        });
+        let may = statements(role_of(&template, function))
+            .into_iter()
+            .any(|statement| {
+                list(&statement["Resource"])
+                    .into_iter()
+                    .any(|one| target(one) == activity)
+                    && list(&statement["Action"]).contains(&&Value::from("dynamodb:PutItem"))
+            });
         assert!(may || events(function, "HttpApi").is_empty(), "{id}");
     }
 }
@@ -127,12 +172,17 @@ fn no_function_unseals_what_it_need_not_use() {
     for (id, function) in resources(&template, "AWS::Serverless::Function") {
         for statement in statements(role_of(&template, function)) {
             let unseals = list(&statement["Action"]).contains(&&Value::from("kms:Decrypt"));
-            let through_table = statement["Condition"]["StringEquals"]["kms:ViaService"].is_object();
+            let through_table =
+                statement["Condition"]["StringEquals"]["kms:ViaService"].is_object();
             // Those that act for users open their tokens and the app's secret, by the name that is sealed with them.
             let names = &statement["Condition"]["StringLike"]["kms:EncryptionContext:name"];
             let theirs = *names == json!(["grant/*", "oauth-app/cloud-drive/*"]);
-            let acts_for_users = ["ConnectionsFunction", "ImporterFunction"].contains(&id) && theirs;
-            assert!(!unseals || through_table || acts_for_users, "{id}: {statement}");
+            let acts_for_users =
+                ["ConnectionsFunction", "ImporterFunction"].contains(&id) && theirs;
+            assert!(
+                !unseals || through_table || acts_for_users,
+                "{id}: {statement}"
+            );
         }
     }
 }

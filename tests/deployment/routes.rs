@@ -46,7 +46,11 @@ const ROUTES: [(&str, &str, &str); 92] = [
     ("memories", "POST", "/v4/memories/forget-matching"),
     ("memories", "POST", "/v4/memories/list"),
     ("memories", "GET", "/v3/container-tags/{tag}/inferred"),
-    ("memories", "POST", "/v3/container-tags/{tag}/inferred/{memoryId}/review"),
+    (
+        "memories",
+        "POST",
+        "/v3/container-tags/{tag}/inferred/{memoryId}/review",
+    ),
     ("recall", "POST", "/v4/search"),
     ("recall", "POST", "/v3/search"),
     ("recall", "POST", "/v4/profile"),
@@ -56,8 +60,16 @@ const ROUTES: [(&str, &str, &str); 92] = [
     ("container-tags", "PATCH", "/v3/container-tags/{tag}"),
     ("container-tags", "GET", "/v3/container-tags/list"),
     ("container-tags", "POST", "/v3/container-tags/merge"),
-    ("container-tags", "GET", "/v3/container-tags/merge/{mergeId}"),
-    ("container-tags", "GET", "/v3/container-tags/deletions/{deletionId}"),
+    (
+        "container-tags",
+        "GET",
+        "/v3/container-tags/merge/{mergeId}",
+    ),
+    (
+        "container-tags",
+        "GET",
+        "/v3/container-tags/deletions/{deletionId}",
+    ),
     ("container-tags", "DELETE", "/v3/container-tags/{tag}"),
     ("settings", "GET", "/v3/settings"),
     ("settings", "PATCH", "/v3/settings"),
@@ -92,8 +104,16 @@ const ROUTES: [(&str, &str, &str); 92] = [
     ("connections", "POST", "/v3/connections/{id}/configure"),
     ("connections", "GET", "/v3/connections/{id}/sync-runs"),
     ("connections", "GET", "/v3/connections/{id}/items"),
-    ("connections", "POST", "/v3/connections/{id}/cloud-drive/hosted-picker"),
-    ("connections", "POST", "/v3/connections/{id}/google-drive/hosted-picker"),
+    (
+        "connections",
+        "POST",
+        "/v3/connections/{id}/cloud-drive/hosted-picker",
+    ),
+    (
+        "connections",
+        "POST",
+        "/v3/connections/{id}/google-drive/hosted-picker",
+    ),
     ("connections", "GET", "/v3/connections/auth/start/{ticket}"),
     ("connections", "GET", "/v3/connections/auth/callback/{id}"),
     ("connections", "GET", "/v3/connections/{id}/callback"),
@@ -115,7 +135,9 @@ pub(crate) const OPEN: [&str; 3] = ["/health", "/v3/openapi", "/v4/openapi"];
 
 /// The path with something in the place of each parameter.
 pub(crate) fn filled(path: &str) -> String {
-    let parts = path.split('/').map(|part| if part.starts_with('{') { "x" } else { part });
+    let parts = path
+        .split('/')
+        .map(|part| if part.starts_with('{') { "x" } else { part });
     parts.collect::<Vec<_>>().join("/")
 }
 
@@ -131,11 +153,20 @@ async fn ask(app: &App, function: &str, method: &str, path: &str) -> (u16, bool)
         "connections" => connections::router(app.clone(), Connectors::default(), None),
         _ => local::routes(app, 1024 * 1024, Connectors::default(), None),
     };
-    let router = if function == "local" { router } else { edge::finish(router, app) };
+    let router = if function == "local" {
+        router
+    } else {
+        edge::finish(router, app)
+    };
     let request = http::Request::builder().method(method).uri(filled(path));
-    let response = router.oneshot(request.body(Body::Empty).unwrap()).await.unwrap();
+    let response = router
+        .oneshot(request.body(Body::Empty).unwrap())
+        .await
+        .unwrap();
     let status = response.status().as_u16();
-    let body = lambda_http::IntoResponse::into_response(response).await.into_body();
+    let body = lambda_http::IntoResponse::into_response(response)
+        .await
+        .into_body();
     let body: Value = serde_json::from_slice(&body).unwrap_or_default();
     (status, body["error"] == "Route not found")
 }
@@ -158,7 +189,8 @@ fn the_template_has_every_route_and_no_other() {
             found.insert((name.clone(), text("Method"), text("Path")));
         }
     }
-    let wanted = ROUTES.map(|(function, method, path)| (function.into(), method.into(), path.into()));
+    let wanted =
+        ROUTES.map(|(function, method, path)| (function.into(), method.into(), path.into()));
     assert_eq!(found, BTreeSet::from(wanted));
 }
 
@@ -172,10 +204,21 @@ async fn every_route_of_the_table_is_answered_by_its_function_and_by_one_machine
             let (status, is_no_route) = ask(&app, router, method, path).await;
             // What browsers and providers ask for needs a ticket, and says so in its own way.
             let as_wanted = is_for_browsers(path) || status == wanted;
-            assert!(as_wanted && !is_no_route, "{router}: {method} {path} is answered with {status}");
+            assert!(
+                as_wanted && !is_no_route,
+                "{router}: {method} {path} is answered with {status}"
+            );
         }
-        let other = if function == "documents" { "recall" } else { "documents" };
-        assert_eq!(ask(&app, other, method, path).await, (404, true), "{other}: {method} {path}");
+        let other = if function == "documents" {
+            "recall"
+        } else {
+            "documents"
+        };
+        assert_eq!(
+            ask(&app, other, method, path).await,
+            (404, true),
+            "{other}: {method} {path}"
+        );
     }
 }
 
@@ -183,35 +226,61 @@ async fn every_route_of_the_table_is_answered_by_its_function_and_by_one_machine
 async fn no_path_takes_a_method_that_the_table_does_not_have() {
     let test = TestApp::new().await;
     let app = app(&test);
-    let listed =
-        |method: &str, path: &str| ROUTES.iter().any(|(_, one, route)| *one == method && *route == path);
+    let listed = |method: &str, path: &str| {
+        ROUTES
+            .iter()
+            .any(|(_, one, route)| *one == method && *route == path)
+    };
     for (function, _, path) in ROUTES {
         for method in METHODS.iter().filter(|method| !listed(method, path)) {
             // A fixed word may be an id as well: `/v3/documents/list` is answered as `/v3/documents/{id}` is.
             let folder = path.split('/').take(3).collect::<Vec<_>>().join("/");
-            let as_id = ["{id}", "{tag}"].iter().any(|name| listed(method, &format!("{folder}/{name}")));
+            let as_id = ["{id}", "{tag}"]
+                .iter()
+                .any(|name| listed(method, &format!("{folder}/{name}")));
             let (status, _) = ask(&app, function, method, path).await;
-            assert!(status == 405 || (as_id && status == 401), "{method} {path} is answered with {status}");
+            assert!(
+                status == 405 || (as_id && status == 401),
+                "{method} {path} is answered with {status}"
+            );
         }
     }
 }
 
 #[test]
 fn no_router_has_a_path_that_the_table_does_not_have() {
-    for function in
-        ["analytics", "connections", "container-tags", "documents", "memories", "recall", "settings"]
-    {
+    for function in [
+        "analytics",
+        "connections",
+        "container-tags",
+        "documents",
+        "memories",
+        "recall",
+        "settings",
+    ] {
         let text = read(&format!("functions/{function}/src/lib.rs"));
         let paths: BTreeSet<&str> = text
             .split(".route(")
             .skip(1)
-            .map(|rest| rest.trim_start().trim_start_matches('"').split('"').next().unwrap())
+            .map(|rest| {
+                rest.trim_start()
+                    .trim_start_matches('"')
+                    .split('"')
+                    .next()
+                    .unwrap()
+            })
             .collect();
-        let wanted =
-            ROUTES.iter().filter(|(owner, ..)| *owner == function).map(|(_, _, path)| *path).collect();
+        let wanted = ROUTES
+            .iter()
+            .filter(|(owner, ..)| *owner == function)
+            .map(|(_, _, path)| *path)
+            .collect();
         assert_eq!(paths, wanted, "{function}");
         for other in [".nest(", ".merge(", ".route_service(", ".nest_service("] {
-            assert!(!text.contains(other), "{function} has routes that this test cannot see");
+            assert!(
+                !text.contains(other),
+                "{function} has routes that this test cannot see"
+            );
         }
     }
 }

@@ -13,7 +13,8 @@ pub(crate) fn template() -> Value {
 
 /// A template by its path.
 pub(crate) fn parse(path: &str) -> Value {
-    let yaml = serde_norway::from_str(&read(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let yaml =
+        serde_norway::from_str(&read(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
     plain(yaml)
 }
 
@@ -21,17 +22,27 @@ fn plain(yaml: Yaml) -> Value {
     match yaml {
         Yaml::Null => Value::Null,
         Yaml::Bool(flag) => flag.into(),
-        Yaml::Number(number) => number.as_i64().map_or_else(|| json!(number.as_f64()), Value::from),
+        Yaml::Number(number) => number
+            .as_i64()
+            .map_or_else(|| json!(number.as_f64()), Value::from),
         Yaml::String(text) => text.into(),
         Yaml::Sequence(list) => list.into_iter().map(plain).collect(),
         Yaml::Mapping(map) => {
             let name = |key: Yaml| key.as_str().expect("keys are texts").to_owned();
-            Value::Object(map.into_iter().map(|(key, value)| (name(key), plain(value))).collect())
+            Value::Object(
+                map.into_iter()
+                    .map(|(key, value)| (name(key), plain(value)))
+                    .collect(),
+            )
         }
         Yaml::Tagged(tagged) => {
             let tag = tagged.tag.to_string();
             let tag = tag.trim_start_matches('!');
-            let name = if tag == "Ref" || tag == "Condition" { tag.to_owned() } else { format!("Fn::{tag}") };
+            let name = if tag == "Ref" || tag == "Condition" {
+                tag.to_owned()
+            } else {
+                format!("Fn::{tag}")
+            };
             json!({ name: plain(tagged.value) })
         }
     }
@@ -54,7 +65,9 @@ pub(crate) fn built_from<'a>(template: &'a Value, id: &str) -> &'a str {
 
 /// The logical id in `!Ref X`, `!GetAtt X.Arn` or `!Sub "${X.Arn}/…"`.
 pub(crate) fn target(value: &Value) -> &str {
-    let named = value["Ref"].as_str().or_else(|| value["Fn::GetAtt"].as_str());
+    let named = value["Ref"]
+        .as_str()
+        .or_else(|| value["Fn::GetAtt"].as_str());
     let named = named.or_else(|| value["Fn::Sub"].as_str()?.strip_prefix("${"));
     let named = named.unwrap_or_else(|| panic!("{value} names no resource"));
     named.split(['.', '}']).next().expect("a first part")
@@ -62,8 +75,13 @@ pub(crate) fn target(value: &Value) -> &str {
 
 /// A function's events of a type.
 pub(crate) fn events<'a>(function: &'a Value, kind: &str) -> Vec<&'a Value> {
-    let all = function["Events"].as_object().expect("a function has events");
-    all.values().filter(|event| event["Type"] == kind).map(|event| &event["Properties"]).collect()
+    let all = function["Events"]
+        .as_object()
+        .expect("a function has events");
+    all.values()
+        .filter(|event| event["Type"] == kind)
+        .map(|event| &event["Properties"])
+        .collect()
 }
 
 /// A value that may stand alone, as a list.

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 /// The folder of the workspace.
 pub(crate) fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the package lies in the workspace")
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("the package lies in the workspace")
 }
 
 /// A file's text, by its path in the repository.
@@ -15,10 +17,13 @@ pub(crate) fn read(path: &str) -> String {
 
 /// The folders below one, by name.
 pub(crate) fn folders(path: &str) -> Vec<String> {
-    let entries = fs::read_dir(root().join(path)).expect("a readable folder").flatten();
+    let entries = fs::read_dir(root().join(path))
+        .expect("a readable folder")
+        .flatten();
     let folders = entries.filter(|entry| entry.path().join("Cargo.toml").is_file());
-    let mut names: Vec<String> =
-        folders.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    let mut names: Vec<String> = folders
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
     names.sort();
     names
 }
@@ -30,7 +35,8 @@ pub(crate) fn files(path: &str) -> Vec<(String, PathBuf)> {
     while let Some(folder) = waiting.pop() {
         for entry in fs::read_dir(&folder).expect("a readable folder").flatten() {
             let (path, name) = (entry.path(), entry.file_name());
-            let hidden = name.to_string_lossy().starts_with('.') && name != ".ci" && name != ".github";
+            let hidden =
+                name.to_string_lossy().starts_with('.') && name != ".ci" && name != ".github";
             if path.is_dir() {
                 if !hidden
                     && name != "target"
@@ -40,7 +46,11 @@ pub(crate) fn files(path: &str) -> Vec<(String, PathBuf)> {
                     waiting.push(path);
                 }
             } else if path.is_file() {
-                let shown = path.strip_prefix(root()).expect("below the root").display().to_string();
+                let shown = path
+                    .strip_prefix(root())
+                    .expect("below the root")
+                    .display()
+                    .to_string();
                 found.push((shown, path));
             }
         }
@@ -63,7 +73,12 @@ pub(crate) fn sources() -> Vec<(String, String)> {
 
 /// The part of a source before its tests, without comments.
 pub(crate) fn code(text: &str) -> String {
-    let product = text.split("#[cfg(test)]\nmod tests {").next().expect("a first part");
-    let lines = product.lines().filter(|line| !line.trim_start().starts_with("//"));
+    let product = text
+        .split("#[cfg(test)]\nmod tests {")
+        .next()
+        .expect("a first part");
+    let lines = product
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("//"));
     lines.fold(String::new(), |code, line| code + line + "\n")
 }

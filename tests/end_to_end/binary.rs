@@ -15,18 +15,27 @@ pub(crate) fn recollect() -> &'static Path {
 
 /// The folder of the workspace.
 pub(crate) fn workspace() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the package lies in the workspace")
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("the package lies in the workspace")
 }
 
 fn find() -> PathBuf {
     let test = std::env::current_exe().expect("a test has an executable");
     // …/target[/TRIPLE]/PROFILE/deps/end_to_end-HASH
-    let folder = test.ancestors().nth(2).expect("tests lie in a folder of the profile");
+    let folder = test
+        .ancestors()
+        .nth(2)
+        .expect("tests lie in a folder of the profile");
     let binary = folder.join(format!("recollect{}", std::env::consts::EXE_SUFFIX));
     if modified(&binary).is_none_or(|built| built < newest_source()) {
         build(folder);
     }
-    assert!(binary.is_file(), "{} is missing: run cargo build --bin recollect", binary.display());
+    assert!(
+        binary.is_file(),
+        "{} is missing: run cargo build --bin recollect",
+        binary.display()
+    );
     binary
 }
 
@@ -54,15 +63,25 @@ fn build(folder: &Path) {
     }
     // Without --package, so that features and compiled crates are those of `cargo test --workspace`.
     command.args(["build", "--bin", "recollect"]);
-    let profile = folder.file_name().and_then(|name| name.to_str()).expect("a profile's name");
-    command.args(["--profile", if profile == "debug" { "dev" } else { profile }]);
-    let parent = folder.parent().expect("a profile's folder lies in the target folder");
+    let profile = folder
+        .file_name()
+        .and_then(|name| name.to_str())
+        .expect("a profile's name");
+    command.args([
+        "--profile",
+        if profile == "debug" { "dev" } else { profile },
+    ]);
+    let parent = folder
+        .parent()
+        .expect("a profile's folder lies in the target folder");
     // A triple begins with its processor. Cargo's mark CACHEDIR.TAG does not tell: it may be in both folders.
     let processor = format!("{}-", std::env::consts::ARCH);
     let name = parent.file_name().and_then(|name| name.to_str());
     if let Some(triple) = name.filter(|name| name.starts_with(&processor)) {
         command.args(["--target", triple]);
-        command.arg("--target-dir").arg(parent.parent().expect("a target folder"));
+        command
+            .arg("--target-dir")
+            .arg(parent.parent().expect("a target folder"));
     } else {
         command.arg("--target-dir").arg(parent);
     }
@@ -88,7 +107,10 @@ fn newest_source() -> SystemTime {
                 if name != "tests" && name != "examples" {
                     folders.push(path);
                 }
-            } else if path.extension().is_some_and(|end| end == "rs" || end == "toml") {
+            } else if path
+                .extension()
+                .is_some_and(|end| end == "rs" || end == "toml")
+            {
                 newest = newest.max(modified(&path).unwrap_or(newest));
             }
         }

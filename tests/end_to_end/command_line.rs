@@ -7,7 +7,10 @@ use crate::http;
 use crate::server::{Server, command};
 
 fn run(arguments: &[&str]) -> Output {
-    command().args(arguments).output().expect("the binary starts")
+    command()
+        .args(arguments)
+        .output()
+        .expect("the binary starts")
 }
 
 fn stdout(output: &Output) -> String {
@@ -21,15 +24,50 @@ fn stderr(output: &Output) -> String {
 #[test]
 fn every_help_names_its_options() {
     let helps: [(&[&str], &[&str]); 11] = [
-        (&[], &["serve", "demo", "keys", "aws-endpoints", "work", "--port", "--data", "--bind", "--version"]),
+        (
+            &[],
+            &[
+                "serve",
+                "demo",
+                "keys",
+                "aws-endpoints",
+                "work",
+                "--port",
+                "--data",
+                "--bind",
+                "--version",
+            ],
+        ),
         (
             &["serve"],
-            &["--port", "--data", "--bind", "--cache-mb", "--log", "8787", "./.recollect", "127.0.0.1"],
+            &[
+                "--port",
+                "--data",
+                "--bind",
+                "--cache-mb",
+                "--log",
+                "8787",
+                "./.recollect",
+                "127.0.0.1",
+            ],
         ),
-        (&["serve"], &["RECOLLECT_PORT", "RECOLLECT_DATA", "RECOLLECT_BIND", "RECOLLECT_LOG"]),
+        (
+            &["serve"],
+            &[
+                "RECOLLECT_PORT",
+                "RECOLLECT_DATA",
+                "RECOLLECT_BIND",
+                "RECOLLECT_LOG",
+            ],
+        ),
         (&["demo"], &["--data"]),
         (&["keys"], &["create", "list", "disable", "enable"]),
-        (&["keys", "create"], &["--data", "--aws", "--org", "--name", "--access", "--tag", "read", "write"]),
+        (
+            &["keys", "create"],
+            &[
+                "--data", "--aws", "--org", "--name", "--access", "--tag", "read", "write",
+            ],
+        ),
         (&["keys", "list"], &["--data", "--aws", "--org"]),
         (&["keys", "disable"], &["--data", "--aws", "--org", "<ID>"]),
         (&["keys", "enable"], &["--data", "--aws", "--org", "<ID>"]),
@@ -38,14 +76,26 @@ fn every_help_names_its_options() {
     ];
     for (subcommand, words) in helps {
         let output = run(&[subcommand, &["--help"]].concat());
-        assert_eq!(output.status.code(), Some(0), "{subcommand:?}: {}", stderr(&output));
+        assert_eq!(
+            output.status.code(),
+            Some(0),
+            "{subcommand:?}: {}",
+            stderr(&output)
+        );
         let help = stdout(&output);
         for word in words {
-            assert!(help.contains(word), "{subcommand:?} does not mention {word}:\n{help}");
+            assert!(
+                help.contains(word),
+                "{subcommand:?} does not mention {word}:\n{help}"
+            );
         }
     }
     let version = run(&["--version"]);
-    assert!(stdout(&version).starts_with("recollect "), "{}", stdout(&version));
+    assert!(
+        stdout(&version).starts_with("recollect "),
+        "{}",
+        stdout(&version)
+    );
 }
 
 #[test]
@@ -57,8 +107,14 @@ fn the_demo_prints_an_answer_to_each_of_its_questions() {
     let answers = ["300 euro", "storm", "hazelnuts"];
     assert_eq!(questions.len(), answers.len(), "{printed}");
     for (question, answer) in questions.iter().zip(answers) {
-        let mut lines = question.lines().skip(1).filter(|line| line.starts_with("  | "));
-        assert!(lines.any(|line| line.contains(answer)), "no answer with `{answer}` to: {question}");
+        let mut lines = question
+            .lines()
+            .skip(1)
+            .filter(|line| line.starts_with("  | "));
+        assert!(
+            lines.any(|line| line.contains(answer)),
+            "no answer with `{answer}` to: {question}"
+        );
     }
 }
 
@@ -71,7 +127,10 @@ fn values_that_cannot_be_read_are_clear_errors() {
         (&["serve", "--port", "65536"], "--port"),
         (&["serve", "--cache-mb", "much"], "--cache-mb"),
         (&["serve", "--port", "0", "--log", "info,[["], "log"),
-        (&["serve", "--port", "0", "--bind", "203.0.113.7"], "203.0.113.7"),
+        (
+            &["serve", "--port", "0", "--bind", "203.0.113.7"],
+            "203.0.113.7",
+        ),
         (&["keys", "create", "--org", "Not An Org!"], "org"),
         (&["keys", "create", "--tag", "no spaces"], "containerTag"),
         (&["keys", "disable", "not an id"], "not an id"),
@@ -82,15 +141,32 @@ fn values_that_cannot_be_read_are_clear_errors() {
         command.args(arguments).env("RECOLLECT_DATA", &data);
         let output = command.output().unwrap();
         let error = stderr(&output);
-        assert!(matches!(output.status.code(), Some(1 | 2)), "{arguments:?}: {output:?}");
-        assert!(error.contains(word), "{arguments:?} does not mention {word}: {error}");
+        assert!(
+            matches!(output.status.code(), Some(1 | 2)),
+            "{arguments:?}: {output:?}"
+        );
+        assert!(
+            error.contains(word),
+            "{arguments:?} does not mention {word}: {error}"
+        );
         assert!(!error.contains("panicked"), "{arguments:?}: {error}");
     }
 }
 
 fn keys(data: &Path, arguments: &[&str]) -> String {
-    let output = command().arg("keys").args(arguments).arg("--data").arg(data).output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", stderr(&output));
+    let output = command()
+        .arg("keys")
+        .args(arguments)
+        .arg("--data")
+        .arg(data)
+        .output()
+        .unwrap();
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "{arguments:?}: {}",
+        stderr(&output)
+    );
     stdout(&output)
 }
 
@@ -98,7 +174,15 @@ fn keys(data: &Path, arguments: &[&str]) -> String {
 fn list_status(server: &Server, key: &str, host: &str) -> u16 {
     let bearer = format!("Bearer {key}");
     let headers = [("authorization", bearer.as_str()), ("host", host)];
-    http::send(server.address(), "POST", "/v3/documents/list", &headers, b"{}").unwrap().status
+    http::send(
+        server.address(),
+        "POST",
+        "/v3/documents/list",
+        &headers,
+        b"{}",
+    )
+    .unwrap()
+    .status
 }
 
 #[test]
@@ -118,7 +202,10 @@ fn keys_are_managed_while_the_server_runs() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
     let server = Server::start(&data);
-    assert_eq!(list_status(&server, "rk_1111111111_2222", "example.org"), 401);
+    assert_eq!(
+        list_status(&server, "rk_1111111111_2222", "example.org"),
+        401
+    );
     let created = keys(&data, &["create", "--name", "laptop of Ada"]);
     let key = created.lines().last().unwrap().to_owned();
     let id = key.split('_').nth(1).unwrap().to_owned();
@@ -134,7 +221,10 @@ fn keys_are_managed_while_the_server_runs() {
 
     let listed = keys(&data, &["list"]);
     let line = listed.lines().find(|line| line.contains(&id)).unwrap();
-    assert!(line.contains("enabled") && line.contains("laptop of Ada"), "{listed}");
+    assert!(
+        line.contains("enabled") && line.contains("laptop of Ada"),
+        "{listed}"
+    );
     let secret = key.rsplit('_').next().unwrap();
     assert!(!listed.contains(secret), "a listing shows no secret");
 
@@ -155,9 +245,19 @@ fn a_key_of_another_organization_is_not_found() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
     let created = keys(&data, &["create", "--org", "acme"]);
-    let id = created.lines().last().unwrap().split('_').nth(1).unwrap().to_owned();
-    let output =
-        command().args(["keys", "disable", &id, "--org", "umbrella", "--data"]).arg(&data).output().unwrap();
+    let id = created
+        .lines()
+        .last()
+        .unwrap()
+        .split('_')
+        .nth(1)
+        .unwrap()
+        .to_owned();
+    let output = command()
+        .args(["keys", "disable", &id, "--org", "umbrella", "--data"])
+        .arg(&data)
+        .output()
+        .unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("not found"), "{}", stderr(&output));
     assert!(keys(&data, &["list", "--org", "acme"]).contains("enabled"));

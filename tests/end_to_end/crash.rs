@@ -55,7 +55,14 @@ const MOMENTS: [Moment; 12] = [
 ];
 
 /// All states of a document that does not fail.
-const STATES: [&str; 6] = ["queued", "extracting", "chunking", "embedding", "indexing", "done"];
+const STATES: [&str; 6] = [
+    "queued",
+    "extracting",
+    "chunking",
+    "embedding",
+    "indexing",
+    "done",
+];
 
 /// What has been promised so far.
 struct Story {
@@ -88,7 +95,9 @@ fn nothing_accepted_is_lost_and_nothing_deleted_returns_however_often_the_server
     let mut kills = 0;
     loop {
         // A state may have passed before it was seen: those get more chances in the end.
-        let unseen = STATES.iter().find(|state| !story.seen.contains_key(**state));
+        let unseen = STATES
+            .iter()
+            .find(|state| !story.seen.contains_key(**state));
         let moment = match unseen {
             _ if kills < KILLS => MOMENTS[kills % MOMENTS.len()],
             Some(state) if kills < 3 * KILLS => Moment::Seen(state),
@@ -101,7 +110,10 @@ fn nothing_accepted_is_lost_and_nothing_deleted_returns_however_often_the_server
         }
     }
     let (accepted, deleted) = (story.accepted.len(), story.deleted.len());
-    println!("{kills} kills in {:?}: {accepted} documents, {deleted} deleted", begun.elapsed());
+    println!(
+        "{kills} kills in {:?}: {accepted} documents, {deleted} deleted",
+        begun.elapsed()
+    );
     println!("killed in the states {:?}", story.seen);
     assert_eq!(story.seen.len(), STATES.len(), "no kill in some state");
 }
@@ -166,11 +178,18 @@ impl Story {
     fn die_while_called(&mut self, server: Server) {
         self.perhaps_added += 1;
         self.numbers += 1;
-        let body = json!({"content": text(&mut self.random, self.numbers, 20_000), "containerTag": TAG});
+        let body =
+            json!({"content": text(&mut self.random, self.numbers, 20_000), "containerTag": TAG});
         let address = server.address();
         let wait = Duration::from_micros(self.random.random_range(0..8_000));
         let call = thread::spawn(move || {
-            http::send(address, "POST", "/v3/documents", &[], body.to_string().as_bytes())
+            http::send(
+                address,
+                "POST",
+                "/v3/documents",
+                &[],
+                body.to_string().as_bytes(),
+            )
         });
         thread::sleep(wait);
         server.kill();
@@ -182,7 +201,9 @@ impl Story {
     }
 
     fn pause(&mut self, most_millis: u64) {
-        thread::sleep(Duration::from_millis(self.random.random_range(0..most_millis)));
+        thread::sleep(Duration::from_millis(
+            self.random.random_range(0..most_millis),
+        ));
     }
 
     fn add_text(&mut self, server: &Server, bytes: usize) -> String {
@@ -201,7 +222,13 @@ impl Story {
         let fields = [("containerTag", TAG), ("customId", custom_id.as_str())];
         let (kind, body) = form("tern.pdf", &pdf(), &fields);
         let headers = [("content-type", kind.as_str())];
-        let reply = http::send(server.address(), "POST", "/v3/documents/file", &headers, &body);
+        let reply = http::send(
+            server.address(),
+            "POST",
+            "/v3/documents/file",
+            &headers,
+            &body,
+        );
         let id = accepted(&reply.expect("the server runs"));
         self.accepted.insert(id.clone(), None);
         id
@@ -218,11 +245,17 @@ impl Story {
 
     /// Watches one document on its way: the first, or the last while it waits for the others.
     fn wait_until_seen(&mut self, server: &Server, fresh: &[String], state: &'static str) {
-        let watched = if state == "queued" { fresh.last() } else { fresh.first() };
+        let watched = if state == "queued" {
+            fresh.last()
+        } else {
+            fresh.first()
+        };
         let watched = watched.expect("something was added");
         let begun = Instant::now();
         loop {
-            let found = server.status(watched).expect("an accepted document is there");
+            let found = server
+                .status(watched)
+                .expect("an accepted document is there");
             if found == state {
                 *self.seen.entry(state).or_default() += 1;
                 return;
@@ -263,7 +296,10 @@ impl Story {
                 // All PDFs are alike.
                 None => search_in(&server, "TP-4471-X", id),
             };
-            assert!(found.contains(id), "{id} ({number:?}) is done and not found, only {found:?}");
+            assert!(
+                found.contains(id),
+                "{id} ({number:?}) is done and not found, only {found:?}"
+            );
         }
         for (id, number) in &self.deleted {
             assert_eq!(server.status(id), None, "{id} was deleted");
@@ -281,19 +317,29 @@ impl Story {
             return;
         };
         server.wait_done(id);
-        let read = server.call("GET", &format!("/v3/documents/{id}"), &Value::Null).body;
+        let read = server
+            .call("GET", &format!("/v3/documents/{id}"), &Value::Null)
+            .body;
         let content = read["content"].as_str().expect("a text");
-        assert!(content.contains(&identifier(*number)), "the last text of {id} is {number}");
+        assert!(
+            content.contains(&identifier(*number)),
+            "the last text of {id} is {number}"
+        );
         assert!(search(server, &identifier(*number), TAG).contains(id));
     }
 
     fn check_list(&self, server: &Server) {
         let body = json!({"containerTags": [TAG], "limit": 1000});
         let listed = server.call("POST", "/v3/documents/list", &body).body;
-        let total = listed["pagination"]["totalItems"].as_u64().expect("a number") as usize;
+        let total = listed["pagination"]["totalItems"]
+            .as_u64()
+            .expect("a number") as usize;
         let sure = self.accepted.len() + usize::from(self.diary.is_some());
         let most = sure + self.perhaps_added + self.perhaps_deleted.len();
-        assert!((sure..=most).contains(&total), "{total} documents instead of {sure} to {most}");
+        assert!(
+            (sure..=most).contains(&total),
+            "{total} documents instead of {sure} to {most}"
+        );
         for document in listed["memories"].as_array().expect("a list") {
             let id = document["id"].as_str().expect("an id");
             assert!(!self.deleted.contains_key(id), "{id} was deleted");

@@ -21,19 +21,24 @@ pub(crate) fn identifier(number: usize) -> String {
 /// A text of about `bytes` bytes with the identifier of `number` in its middle.
 pub(crate) fn text(random: &mut StdRng, number: usize, bytes: usize) -> String {
     const WORDS: [&str; 24] = [
-        "harbor", "invoice", "lantern", "meadow", "quarter", "ribbon", "silver", "ticket", "umbrella",
-        "violin", "window", "yellow", "anchor", "bridge", "candle", "dragon", "engine", "forest", "garden",
-        "helmet", "island", "jacket", "kernel", "ladder",
+        "harbor", "invoice", "lantern", "meadow", "quarter", "ribbon", "silver", "ticket",
+        "umbrella", "violin", "window", "yellow", "anchor", "bridge", "candle", "dragon", "engine",
+        "forest", "garden", "helmet", "island", "jacket", "kernel", "ladder",
     ];
     let sentence = |random: &mut StdRng| {
-        let words: Vec<&str> = (0..12).map(|_| WORDS[random.random_range(0..WORDS.len())]).collect();
+        let words: Vec<&str> = (0..12)
+            .map(|_| WORDS[random.random_range(0..WORDS.len())])
+            .collect();
         format!("{}. ", words.join(" "))
     };
     let mut text = String::new();
     while text.len() < bytes / 2 {
         text += &sentence(random);
     }
-    text += &format!("The order {} was shipped on a Tuesday. ", identifier(number));
+    text += &format!(
+        "The order {} was shipped on a Tuesday. ",
+        identifier(number)
+    );
     while text.len() < bytes {
         text += &sentence(random);
     }
@@ -45,8 +50,9 @@ pub(crate) fn form(name: &str, bytes: &[u8], fields: &[(&str, &str)]) -> (String
     const BOUNDARY: &str = "end-to-end-boundary";
     let mut body = Vec::new();
     for (field, value) in fields {
-        let part =
-            format!("--{BOUNDARY}\r\ncontent-disposition: form-data; name=\"{field}\"\r\n\r\n{value}\r\n");
+        let part = format!(
+            "--{BOUNDARY}\r\ncontent-disposition: form-data; name=\"{field}\"\r\n\r\n{value}\r\n"
+        );
         body.extend_from_slice(part.as_bytes());
     }
     let head = format!(

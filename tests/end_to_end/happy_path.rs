@@ -18,17 +18,32 @@ fn a_text_and_a_file_are_found_until_they_are_deleted() {
 
     let (kind, body) = form("tern.pdf", &pdf(), &[("containerTag", "demo")]);
     let headers = [("content-type", kind.as_str())];
-    let accepted = http::send(server.address(), "POST", "/v3/documents/file", &headers, &body).unwrap();
+    let accepted = http::send(
+        server.address(),
+        "POST",
+        "/v3/documents/file",
+        &headers,
+        &body,
+    )
+    .unwrap();
     assert_eq!(accepted.status, 200, "{}", accepted.body);
     let file = accepted.body["id"].as_str().unwrap().to_owned();
 
     server.wait_done(&note);
     server.wait_done(&file);
-    assert_eq!(search(&server, "who wrote the first program?", "demo")[0], note);
+    assert_eq!(
+        search(&server, "who wrote the first program?", "demo")[0],
+        note
+    );
     assert_eq!(search(&server, "TP-4471-X", "demo")[0], file);
     let read = server.call("GET", &format!("/v3/documents/{file}"), &Value::Null);
     assert_eq!(read.body["type"], "pdf");
-    assert!(read.body["content"].as_str().unwrap().contains("lighthouse at Tern Point"));
+    assert!(
+        read.body["content"]
+            .as_str()
+            .unwrap()
+            .contains("lighthouse at Tern Point")
+    );
 
     let deleted = server.call("DELETE", &format!("/v3/documents/{note}"), &Value::Null);
     assert_eq!(deleted.status, 204);
@@ -43,14 +58,31 @@ fn a_file_that_cannot_be_read_fails_and_nothing_else_does() {
     let server = Server::start(&folder.path().join("data"));
     let (kind, body) = form("broken.pdf", b"%PDF-1.7 and then nothing of the kind", &[]);
     let headers = [("content-type", kind.as_str())];
-    let accepted = http::send(server.address(), "POST", "/v3/documents/file", &headers, &body).unwrap();
+    let accepted = http::send(
+        server.address(),
+        "POST",
+        "/v3/documents/file",
+        &headers,
+        &body,
+    )
+    .unwrap();
     let broken = accepted.body["id"].as_str().unwrap().to_owned();
-    let good = server.call("POST", "/v3/documents", &json!({"content": "The lamp burned whale oil."}));
+    let good = server.call(
+        "POST",
+        "/v3/documents",
+        &json!({"content": "The lamp burned whale oil."}),
+    );
     let good = good.body["id"].as_str().unwrap().to_owned();
     server.settle();
-    let failed = server.call("GET", &format!("/v3/documents/{broken}"), &Value::Null).body;
+    let failed = server
+        .call("GET", &format!("/v3/documents/{broken}"), &Value::Null)
+        .body;
     assert_eq!(failed["status"], "failed", "{failed}");
     assert_eq!(failed["errorCode"], "corrupt", "{failed}");
-    assert!(failed["errorMessage"].as_str().is_some_and(|text| !text.is_empty()));
+    assert!(
+        failed["errorMessage"]
+            .as_str()
+            .is_some_and(|text| !text.is_empty())
+    );
     assert_eq!(server.status(&good).as_deref(), Some("done"));
 }

@@ -37,16 +37,33 @@ pub(crate) fn send(
     stream.write_all(body)?;
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer)?;
-    parse(&answer).ok_or_else(|| io::Error::new(io::ErrorKind::UnexpectedEof, "the answer ended early"))
+    parse(&answer)
+        .ok_or_else(|| io::Error::new(io::ErrorKind::UnexpectedEof, "the answer ended early"))
 }
 
-fn head(address: SocketAddr, method: &str, path: &str, headers: &[(&str, &str)], length: usize) -> String {
+fn head(
+    address: SocketAddr,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    length: usize,
+) -> String {
     let host = address.to_string();
-    let defaults =
-        [("host", host.as_str()), ("authorization", "Bearer local"), ("content-type", "application/json")];
-    let kept = defaults.iter().filter(|(name, _)| !headers.iter().any(|(given, _)| given == name));
-    let lines: String = kept.chain(headers).map(|(name, value)| format!("{name}: {value}\r\n")).collect();
-    format!("{method} {path} HTTP/1.1\r\n{lines}content-length: {length}\r\nconnection: close\r\n\r\n")
+    let defaults = [
+        ("host", host.as_str()),
+        ("authorization", "Bearer local"),
+        ("content-type", "application/json"),
+    ];
+    let kept = defaults
+        .iter()
+        .filter(|(name, _)| !headers.iter().any(|(given, _)| given == name));
+    let lines: String = kept
+        .chain(headers)
+        .map(|(name, value)| format!("{name}: {value}\r\n"))
+        .collect();
+    format!(
+        "{method} {path} HTTP/1.1\r\n{lines}content-length: {length}\r\nconnection: close\r\n\r\n"
+    )
 }
 
 /// `None` when something is missing at the end.
@@ -57,7 +74,8 @@ fn parse(answer: &[u8]) -> Option<Reply> {
     let status = head.split(' ').nth(1)?.parse().ok()?;
     let length = head.lines().find_map(|line| {
         let (name, value) = line.split_once(':')?;
-        name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse::<usize>().ok())?
+        name.eq_ignore_ascii_case("content-length")
+            .then(|| value.trim().parse::<usize>().ok())?
     });
     if length.is_some_and(|length| body.len() < length) {
         return None;

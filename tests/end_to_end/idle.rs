@@ -13,7 +13,9 @@ use crate::server::Server;
 /// The resident memory of a process, in megabytes; `None` where the system does not say.
 fn resident_megabytes(pid: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))?;
     Some(line.trim().trim_end_matches(" kB").parse::<u64>().ok()? / 1024)
 }
 
@@ -40,11 +42,16 @@ fn an_idle_server_writes_nothing_and_stays_small() {
     let data = folder.path().join("data");
     let server = Server::start(&data);
     for number in 0..20 {
-        let note = json!({"content": format!("Note {number} about the harbor."), "containerTag": "idle"});
+        let note =
+            json!({"content": format!("Note {number} about the harbor."), "containerTag": "idle"});
         assert_eq!(server.call("POST", "/v3/documents", &note).status, 200);
     }
     server.settle();
-    server.call("POST", "/v4/search", &json!({"q": "harbor", "searchMode": "documents"}));
+    server.call(
+        "POST",
+        "/v4/search",
+        &json!({"q": "harbor", "searchMode": "documents"}),
+    );
     // Messages are deleted after the documents are done.
     thread::sleep(Duration::from_secs(1));
     let before = state(&data);

@@ -50,10 +50,16 @@ fn keys_of_a_deployment_need_the_table_of_secrets_alone() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
     let mut serving = Command::new(recollect());
-    serving.args(["aws-endpoints", "--port", "0", "--data"]).arg(&data).stdout(Stdio::piped());
+    serving
+        .args(["aws-endpoints", "--port", "0", "--data"])
+        .arg(&data)
+        .stdout(Stdio::piped());
     let mut endpoints = Endpoints(serving.spawn().unwrap());
     let mut keys = command();
-    keys.args(["keys", "create", "--aws", "--org", "acme", "--name", "first"]).env_clear();
+    keys.args([
+        "keys", "create", "--aws", "--org", "acme", "--name", "first",
+    ])
+    .env_clear();
     let output = BufReader::new(endpoints.0.stdout.take().unwrap());
     for line in output.lines() {
         let line = line.unwrap();
@@ -70,6 +76,10 @@ fn keys_of_a_deployment_need_the_table_of_secrets_alone() {
     let created = keys.output().unwrap();
     let error = String::from_utf8(created.stderr).unwrap();
     assert_eq!(created.status.code(), Some(0), "{error}");
-    let listed = command().args(["keys", "list", "--org", "acme", "--data"]).arg(&data).output().unwrap();
+    let listed = command()
+        .args(["keys", "list", "--org", "acme", "--data"])
+        .arg(&data)
+        .output()
+        .unwrap();
     assert!(String::from_utf8(listed.stdout).unwrap().contains("first"));
 }

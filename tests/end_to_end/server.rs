@@ -76,16 +76,27 @@ impl Server {
             .append(true)
             .open(error_file(folder))
             .expect("a file beside the data folder");
-        command.args(["serve", "--port", "0", "--data"]).arg(folder).args(more);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::from(errors));
+        command
+            .args(["serve", "--port", "0", "--data"])
+            .arg(folder)
+            .args(more);
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::from(errors));
         in_own_group(&mut command);
         let child = command.spawn().expect("the binary starts");
-        Self { child, _stdout: None, address: None }
+        Self {
+            child,
+            _stdout: None,
+            address: None,
+        }
     }
 
     /// Reads the printed address. Standard output is read by another thread, because a read has no time-out.
     fn listen(&mut self, folder: &Path) {
-        let mut output = BufReader::new(self.child.stdout.take().expect("standard output is a pipe"));
+        let mut output =
+            BufReader::new(self.child.stdout.take().expect("standard output is a pipe"));
         let (say, hear) = mpsc::channel();
         thread::spawn(move || {
             let mut line = String::new();
@@ -119,13 +130,18 @@ impl Server {
 
     /// A request with a JSON body and the key `local`.
     pub(crate) fn try_call(&self, method: &str, path: &str, body: &Value) -> io::Result<Reply> {
-        let text = if body.is_null() { String::new() } else { body.to_string() };
+        let text = if body.is_null() {
+            String::new()
+        } else {
+            body.to_string()
+        };
         http::send(self.address(), method, path, &[], text.as_bytes())
     }
 
     /// The same of a server that must answer.
     pub(crate) fn call(&self, method: &str, path: &str, body: &Value) -> Reply {
-        self.try_call(method, path, body).unwrap_or_else(|error| panic!("{method} {path}: {error}"))
+        self.try_call(method, path, body)
+            .unwrap_or_else(|error| panic!("{method} {path}: {error}"))
     }
 
     /// The status of a document; `None` when there is none.
@@ -156,7 +172,11 @@ impl Server {
             if reply.body["totalCount"] == 0 {
                 return;
             }
-            assert!(begun.elapsed() < NEVER, "work that never ends: {}", reply.body);
+            assert!(
+                begun.elapsed() < NEVER,
+                "work that never ends: {}",
+                reply.body
+            );
             thread::sleep(Duration::from_millis(20));
         }
     }

@@ -20,7 +20,10 @@ fn a_second_server_on_a_port_says_so_and_fails() {
         .unwrap();
     assert_eq!(second.status.code(), Some(1));
     let error = String::from_utf8(second.stderr).unwrap();
-    assert!(error.contains(&first.address().to_string()) && error.contains("--port"), "{error}");
+    assert!(
+        error.contains(&first.address().to_string()) && error.contains("--port"),
+        "{error}"
+    );
     assert!(second.stdout.is_empty(), "no address is announced");
     assert_eq!(first.call("GET", "/health", &Value::Null).status, 200);
 }
@@ -30,7 +33,11 @@ fn a_data_folder_that_is_a_file_is_a_clear_error() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     std::fs::write(&file, "not a folder").unwrap();
-    let output = command().args(["serve", "--port", "0", "--data"]).arg(&file).output().unwrap();
+    let output = command()
+        .args(["serve", "--port", "0", "--data"])
+        .arg(&file)
+        .output()
+        .unwrap();
     assert_eq!(output.status.code(), Some(1));
     let error = String::from_utf8(output.stderr).unwrap();
     assert!(error.contains(&file.display().to_string()), "{error}");
@@ -42,8 +49,11 @@ fn a_polite_request_to_end_is_followed_with_success() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
     let mut server = Server::start(&data);
-    let accepted =
-        server.call("POST", "/v3/documents", &json!({"content": "The bridge is closed on Monday."}));
+    let accepted = server.call(
+        "POST",
+        "/v3/documents",
+        &json!({"content": "The bridge is closed on Monday."}),
+    );
     let id = accepted.body["id"].as_str().unwrap().to_owned();
     server.terminate();
     assert_eq!(server.wait().code(), Some(0));
@@ -56,8 +66,10 @@ fn a_connection_that_is_kept_open_does_not_hold_up_the_end() {
     let folder = tempfile::tempdir().unwrap();
     let mut server = Server::start(&folder.path().join("data"));
     let mut idle = TcpStream::connect(server.address()).unwrap();
-    idle.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-    idle.write_all(b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
+    idle.set_read_timeout(Some(Duration::from_secs(30)))
+        .unwrap();
+    idle.write_all(b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n")
+        .unwrap();
     let mut answer = [0; 12];
     idle.read_exact(&mut answer).unwrap();
     assert_eq!(&answer, b"HTTP/1.1 200");
@@ -93,7 +105,10 @@ fn a_full_disk_loses_nothing_and_does_not_hold_up_the_end() {
         accepted.extend(reply.body["id"].as_str().map(str::to_owned));
         (reply.status >= 500).then_some(reply.status)
     });
-    assert!(refused.is_some() && !accepted.is_empty(), "the disk never was full");
+    assert!(
+        refused.is_some() && !accepted.is_empty(),
+        "the disk never was full"
+    );
     server.terminate();
     assert_eq!(server.wait().code(), Some(0));
     let again = Server::start(&data);

@@ -9,12 +9,22 @@ use serde_json::{Value, json};
 use crate::server::{Server, command};
 
 fn run(data: &Path, arguments: &[&str]) -> Output {
-    command().args(arguments).arg("--data").arg(data).output().expect("the binary starts")
+    command()
+        .args(arguments)
+        .arg("--data")
+        .arg(data)
+        .output()
+        .expect("the binary starts")
 }
 
 fn done(data: &Path, arguments: &[&str]) -> String {
     let output = run(data, arguments);
-    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "{arguments:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     String::from_utf8(output.stdout).unwrap()
 }
 
@@ -29,32 +39,57 @@ fn a_container_moves_from_one_data_folder_to_another() {
     let (here, there) = (folder.path().join("here"), folder.path().join("there"));
     let file = folder.path().join("atlas.jsonl");
     let server = Server::start(&here);
-    let note =
-        json!({"content": "The atlas lies in the map room.", "containerTag": "maps", "customId": "atlas"});
-    let id = server.call("POST", "/v3/documents", &note).body["id"].as_str().unwrap().to_owned();
+    let note = json!({"content": "The atlas lies in the map room.", "containerTag": "maps", "customId": "atlas"});
+    let id = server.call("POST", "/v3/documents", &note).body["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     server.wait_done(&id);
     let memory = json!({"containerTag": "maps", "memories": [{"content": "User lives in Oslo."}]});
     assert_eq!(server.call("POST", "/v4/memories", &memory).status, 201);
-    done(&here, &["export", "--container-tag", "maps", "--output", file.to_str().unwrap()]);
+    done(
+        &here,
+        &[
+            "export",
+            "--container-tag",
+            "maps",
+            "--output",
+            file.to_str().unwrap(),
+        ],
+    );
     let export = std::fs::read_to_string(&file).unwrap();
     assert!(!folder.path().join("atlas.jsonl.part").exists());
 
     let said = done(&there, &["import", file.to_str().unwrap()]);
-    assert!(said.contains("Imported into maps: 2 documents done, 0 to be processed"), "{said}");
-    assert_eq!(lines(&done(&there, &["export", "--container-tag", "maps"])), lines(&export));
+    assert!(
+        said.contains("Imported into maps: 2 documents done, 0 to be processed"),
+        "{said}"
+    );
+    assert_eq!(
+        lines(&done(&there, &["export", "--container-tag", "maps"])),
+        lines(&export)
+    );
     let said = done(&there, &["import", file.to_str().unwrap()]);
     assert!(said.contains("2 documents were there already"), "{said}");
 
     let other = Server::start(&there);
-    let question = json!({"q": "Where is the atlas?", "containerTag": "maps", "searchMode": "hybrid"});
+    let question =
+        json!({"q": "Where is the atlas?", "containerTag": "maps", "searchMode": "hybrid"});
     let texts = |server: &Server| {
         let body = server.call("POST", "/v4/search", &question).body;
         let results = body["results"].as_array().cloned().unwrap_or_default();
-        results.iter().map(|result| (result["chunk"].clone(), result["memory"].clone())).collect::<Vec<_>>()
+        results
+            .iter()
+            .map(|result| (result["chunk"].clone(), result["memory"].clone()))
+            .collect::<Vec<_>>()
     };
     assert_eq!(texts(&other), texts(&server));
     let note = json!("The atlas lies in the map room.");
-    assert!(texts(&other).iter().any(|(chunk, memory)| *chunk == note || *memory == note));
+    assert!(
+        texts(&other)
+            .iter()
+            .any(|(chunk, memory)| *chunk == note || *memory == note)
+    );
 }
 
 #[test]
@@ -64,13 +99,31 @@ fn other_services_files_come_through_standard_input_while_a_server_runs() {
     let server = Server::start(&data);
     let session = json!({"session_id": "talk", "messages": [{"role": "user", "content": "The key hangs by the door."}]});
     let mut import = command();
-    import.args(["import", "-", "--container-tag", "keys", "--format", "zep", "--data"]).arg(&data);
+    import
+        .args([
+            "import",
+            "-",
+            "--container-tag",
+            "keys",
+            "--format",
+            "zep",
+            "--data",
+        ])
+        .arg(&data);
     import.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = import.spawn().unwrap();
-    child.stdin.take().unwrap().write_all(session.to_string().as_bytes()).unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(session.to_string().as_bytes())
+        .unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0));
-    assert!(String::from_utf8_lossy(&output.stdout).contains("1 to be processed"), "{output:?}");
+    assert!(
+        String::from_utf8_lossy(&output.stdout).contains("1 to be processed"),
+        "{output:?}"
+    );
     server.settle();
     let found = server.call("GET", "/v3/documents/talk", &Value::Null).body;
     assert_eq!(found["status"], "done", "{found}");
@@ -92,14 +145,25 @@ fn what_cannot_be_exported_or_imported_says_why() {
     let no_folder = folder.path().join("no/where.jsonl").display().to_string();
     done(
         &data,
-        &["import", &file("one", "{\"memory\": \"Ships need ballast.\"}"), "--container-tag", "ships"],
+        &[
+            "import",
+            &file("one", "{\"memory\": \"Ships need ballast.\"}"),
+            "--container-tag",
+            "ships",
+        ],
     );
     let cases: [(&[&str], &str); 10] = [
         (&["export"], "--container-tag"),
         (&["export", "--container-tag", "boats"], "there are: ships"),
-        (&["export", "--container-tag", "boats", "--org", "acme"], "--org"),
+        (
+            &["export", "--container-tag", "boats", "--org", "acme"],
+            "--org",
+        ),
         (&["export", "--container-tag", "a b"], "containerTag"),
-        (&["export", "--container-tag", "ships", "--output", &no_folder], "where.jsonl"),
+        (
+            &["export", "--container-tag", "ships", "--output", &no_folder],
+            "where.jsonl",
+        ),
         (&["import"], "<FILE>"),
         (&["import", &no_folder], "where.jsonl"),
         (&["import", &empty], "nothing in the file"),
@@ -109,17 +173,36 @@ fn what_cannot_be_exported_or_imported_says_why() {
     for (arguments, word) in cases {
         let output = run(&data, arguments);
         let error = String::from_utf8_lossy(&output.stderr);
-        assert!(matches!(output.status.code(), Some(1 | 2)), "{arguments:?}: {output:?}");
+        assert!(
+            matches!(output.status.code(), Some(1 | 2)),
+            "{arguments:?}: {output:?}"
+        );
         assert!(
             error.contains(word) && !error.contains("panicked"),
             "{arguments:?} does not say {word}: {error}"
         );
     }
     for (command, words) in [
-        ("export", &["--container-tag", "--output", "--data", "--org"][..]),
-        ("import", &["--container-tag", "--format", "--settings", "mem0", "zep", "--data", "--org"]),
+        (
+            "export",
+            &["--container-tag", "--output", "--data", "--org"][..],
+        ),
+        (
+            "import",
+            &[
+                "--container-tag",
+                "--format",
+                "--settings",
+                "mem0",
+                "zep",
+                "--data",
+                "--org",
+            ],
+        ),
     ] {
         let help = done(&data, &[command, "--help"]);
-        words.iter().for_each(|word| assert!(help.contains(word), "{command}: {word}"));
+        words
+            .iter()
+            .for_each(|word| assert!(help.contains(word), "{command}: {word}"));
     }
 }

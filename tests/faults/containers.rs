@@ -18,14 +18,24 @@ fn tenant(org: &str) -> Tenant {
 async fn furnish(app: &TestApp, key: &str) {
     for tag in ["from", "to"] {
         for (custom_id, content) in [
-            (format!("{tag}-a"), "The heron waits. I live in Bonn.".to_owned()),
+            (
+                format!("{tag}-a"),
+                "The heron waits. I live in Bonn.".to_owned(),
+            ),
             ("same".to_owned(), format!("The owl of {tag} sees.")),
         ] {
             let body = json!({"content": content, "containerTag": tag, "customId": custom_id});
             let answer = app.post("/v3/documents", key, &body).await;
             assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
         }
-        let file = app.upload(key, "mill.txt", b"The mill stands.", &[("containerTag", tag)]).await;
+        let file = app
+            .upload(
+                key,
+                "mill.txt",
+                b"The mill stands.",
+                &[("containerTag", tag)],
+            )
+            .await;
         assert_eq!(file.status, StatusCode::OK, "{}", file.body);
     }
     app.settle().await.expect("work that ends");
@@ -35,10 +45,21 @@ async fn furnish(app: &TestApp, key: &str) {
 async fn items(app: &TestApp, org: &str) -> Vec<String> {
     let (mut found, mut from) = (Vec::new(), None);
     loop {
-        let scan = app.system.clients.dynamodb.scan().table_name(&app.system.names.records);
-        let answer = scan.set_exclusive_start_key(from).send().await.expect("a scan");
+        let scan = app
+            .system
+            .clients
+            .dynamodb
+            .scan()
+            .table_name(&app.system.names.records);
+        let answer = scan
+            .set_exclusive_start_key(from)
+            .send()
+            .await
+            .expect("a scan");
         let keys = answer.items.unwrap_or_default();
-        let keys = keys.iter().filter_map(|item| item.get("pk")?.as_s().ok().cloned());
+        let keys = keys
+            .iter()
+            .filter_map(|item| item.get("pk")?.as_s().ok().cloned());
         found.extend(keys.filter(|pk| pk.split('#').nth(1) == Some(org)));
         from = answer.last_evaluated_key;
         if from.is_none() {
@@ -50,26 +71,45 @@ async fn items(app: &TestApp, org: &str) -> Vec<String> {
 /// The task of the organization, which has at most one.
 async fn task(app: &TestApp, org: &str) -> Option<Task> {
     let all = items(app, org).await;
-    let ids: Vec<&str> = all.iter().filter_map(|pk| pk.strip_prefix("J#")?.split('#').nth(1)).collect();
+    let ids: Vec<&str> = all
+        .iter()
+        .filter_map(|pk| pk.strip_prefix("J#")?.split('#').nth(1))
+        .collect();
     assert!(ids.len() < 2, "{ids:?}");
     let id = TaskId::parse(ids.first()?).expect("a task id");
-    app.system.ctx.tasks.get(&tenant(org), &id).await.expect("an answer")
+    app.system
+        .ctx
+        .tasks
+        .get(&tenant(org), &id)
+        .await
+        .expect("an answer")
 }
 
 type Asked<'a> = (&'a str, &'a str, &'a Value);
 
 /// Asks for something in a process that dies at its call number `at`, and has the work done by it as far as it comes; how
 /// many calls it made. Then another process does the rest.
-async fn run(world: &World, healthy: &TestApp, (org, at): (&str, u64), asked: Asked<'_>) -> (u64, String) {
+async fn run(
+    world: &World,
+    healthy: &TestApp,
+    (org, at): (&str, u64),
+    asked: Asked<'_>,
+) -> (u64, String) {
     let key = healthy.key(org).await;
     furnish(healthy, &key).await;
     let app = TestApp::start(world, at).await.expect("an app");
     let begun = app.faults.calls();
     app.faults.crash_at(Some(begun + at));
     app.call(asked.0, asked.1, &key, asked.2).await;
-    while let Some(task) = task(healthy, org).await.filter(|task| task.state == TaskState::Running) {
+    while let Some(task) = task(healthy, org)
+        .await
+        .filter(|task| task.state == TaskState::Running)
+    {
         world.clock.advance_seconds(LONG_SECONDS);
-        if run_task(&app.system.ctx, &tenant(org), &task.id, task.step).await.is_err() {
+        if run_task(&app.system.ctx, &tenant(org), &task.id, task.step)
+            .await
+            .is_err()
+        {
             break;
         }
     }
@@ -78,9 +118,16 @@ async fn run(world: &World, healthy: &TestApp, (org, at): (&str, u64), asked: As
     let again = healthy.call(asked.0, asked.1, &key, asked.2).await;
     assert!(!again.status.is_server_error(), "{}", again.body);
     world.clock.advance_seconds(LONG_SECONDS);
-    healthy.settle().await.unwrap_or_else(|error| panic!("crash at call {at}: {error:#}"));
+    healthy
+        .settle()
+        .await
+        .unwrap_or_else(|error| panic!("crash at call {at}: {error:#}"));
     let task = task(healthy, org).await.expect("a task");
-    assert_eq!((task.state, task.attempts), (TaskState::Completed, 0), "crash at call {at}: {task:?}");
+    assert_eq!(
+        (task.state, task.attempts),
+        (TaskState::Completed, 0),
+        "crash at call {at}: {task:?}"
+    );
     (calls, key)
 }
 
@@ -93,7 +140,11 @@ async fn a_deletion_ends_and_its_report_is_exact_wherever_it_is_broken_off() {
     for at in std::iter::once(1_000_000).chain(0..) {
         let org = format!("purge-{at}");
         let (calls, key) = run(&world, &app, (&org, at), asked).await;
-        let Some(Task { work: Work::Purge(purge), .. }) = task(&app, &org).await else {
+        let Some(Task {
+            work: Work::Purge(purge),
+            ..
+        }) = task(&app, &org).await
+        else {
             panic!("no purge");
         };
         let report = purge.report;
@@ -103,14 +154,23 @@ async fn a_deletion_ends_and_its_report_is_exact_wherever_it_is_broken_off() {
             "crash at call {at}: {report:?}"
         );
         let listed = app.post("/v3/documents/list", &key, &json!({})).await.body;
-        assert_eq!(listed["pagination"]["totalItems"], 3, "crash at call {at}: {listed}");
+        assert_eq!(
+            listed["pagination"]["totalItems"], 3,
+            "crash at call {at}: {listed}"
+        );
         let left = items(&app, &org).await;
         assert!(
-            left.iter().all(|pk| purge.containers.iter().all(|id| !pk.contains(id.as_str()))),
+            left.iter()
+                .all(|pk| purge.containers.iter().all(|id| !pk.contains(id.as_str()))),
             "{left:?}"
         );
         // Requests that were not answered are in no log, and a message that came twice leaves the index another record.
-        let exact = (report.inline_blobs, report.statements, report.object_bytes, left.len());
+        let exact = (
+            report.inline_blobs,
+            report.statements,
+            report.object_bytes,
+            left.len(),
+        );
         let (known, all_calls) = *whole.get_or_insert((exact, calls));
         assert_eq!(exact, known, "crash at call {at}: {report:?} {left:?}");
         if at < 1_000_000 && at >= all_calls {
@@ -127,18 +187,38 @@ async fn a_merge_ends_the_same_wherever_it_is_broken_off() {
     let body = json!({"containerTags": ["from"], "targetContainerTag": "to"});
     for at in 0.. {
         let org = format!("merge-{at}");
-        let (calls, key) = run(&world, &app, (&org, at), ("POST", "/v3/container-tags/merge", &body)).await;
-        let listed = app.post("/v3/documents/list", &key, &json!({"containerTags": ["to"]})).await.body;
-        assert_eq!(listed["pagination"]["totalItems"], 5, "crash at call {at}: {listed}");
+        let (calls, key) = run(
+            &world,
+            &app,
+            (&org, at),
+            ("POST", "/v3/container-tags/merge", &body),
+        )
+        .await;
+        let listed = app
+            .post(
+                "/v3/documents/list",
+                &key,
+                &json!({"containerTags": ["to"]}),
+            )
+            .await
+            .body;
+        assert_eq!(
+            listed["pagination"]["totalItems"], 5,
+            "crash at call {at}: {listed}"
+        );
         let tags = app.get("/v3/container-tags/list", &key).await.body;
         assert_eq!(
             (tags.as_array().map(Vec::len), &tags[0]["documentCount"]),
             (Some(1), &json!(5)),
             "{tags}"
         );
-        let search = json!({"q": "owl", "searchMode": "documents", "threshold": 0, "containerTag": "to"});
+        let search =
+            json!({"q": "owl", "searchMode": "documents", "threshold": 0, "containerTag": "to"});
         let texts = app.post("/v4/search", &key, &search).await.body.to_string();
-        assert!(texts.contains("owl of to") && !texts.contains("owl of from"), "crash at call {at}: {texts}");
+        assert!(
+            texts.contains("owl of to") && !texts.contains("owl of from"),
+            "crash at call {at}: {texts}"
+        );
         let write = json!({"content": "A crane.", "containerTag": "to"});
         assert_eq!(
             app.post("/v3/documents", &key, &write).await.status,

@@ -22,7 +22,8 @@ async fn story(app: &TestApp, client: &mut Client) {
     app.turn().await;
     client.delete(app, "first").await;
     app.turn().await;
-    let _: PortResult<_> = keeper::sweep(&app.system.ctx, domain::Timestamp::from_millis(i64::MAX)).await;
+    let _: PortResult<_> =
+        keeper::sweep(&app.system.ctx, domain::Timestamp::from_millis(i64::MAX)).await;
     app.turn().await;
 }
 
@@ -46,7 +47,10 @@ async fn a_crash_between_any_two_calls_loses_nothing() {
         story(&app, &mut client).await;
         drop(app);
         let restarted = TestApp::start(&world, at).await.expect("an app");
-        restarted.settle().await.unwrap_or_else(|error| panic!("crash at call {at}: {error:#}"));
+        restarted
+            .settle()
+            .await
+            .unwrap_or_else(|error| panic!("crash at call {at}: {error:#}"));
         client.check(&restarted).await;
     }
 }

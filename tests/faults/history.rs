@@ -39,7 +39,14 @@ const TALK: &str = "talk";
 impl Client {
     pub(crate) fn new(org: &str, key: String) -> Self {
         let (documents, marks) = (BTreeMap::new(), BTreeMap::new());
-        Self { key, org: org.to_owned(), count: 0, documents, marks, said: Vec::new() }
+        Self {
+            key,
+            org: org.to_owned(),
+            count: 0,
+            documents,
+            marks,
+            said: Vec::new(),
+        }
     }
 
     /// A word that nobody has said.
@@ -52,7 +59,10 @@ impl Client {
     fn note(&mut self, custom_id: &str) -> (String, Value) {
         let canary = self.canary();
         let content = format!("The lighthouse keeper wrote the number {canary} into the log.");
-        (canary, json!({"content": content, "containerTag": TAG, "customId": custom_id}))
+        (
+            canary,
+            json!({"content": content, "containerTag": TAG, "customId": custom_id}),
+        )
     }
 
     /// Sends new content under a customId.
@@ -64,19 +74,40 @@ impl Client {
 
     /// Sends new content under several customIds at once.
     pub(crate) async fn put_all(&mut self, app: &TestApp, custom_ids: &[&str]) {
-        let notes: Vec<(String, Value)> = custom_ids.iter().map(|custom_id| self.note(custom_id)).collect();
+        let notes: Vec<(String, Value)> = custom_ids
+            .iter()
+            .map(|custom_id| self.note(custom_id))
+            .collect();
         let documents: Vec<&Value> = notes.iter().map(|(_, body)| body).collect();
-        let answer = app.post("/v3/documents/batch", &self.key, &json!({"documents": documents})).await;
-        assert!(answer.status.is_success() || answer.status.is_server_error(), "{}", answer.body);
+        let answer = app
+            .post(
+                "/v3/documents/batch",
+                &self.key,
+                &json!({"documents": documents}),
+            )
+            .await;
+        assert!(
+            answer.status.is_success() || answer.status.is_server_error(),
+            "{}",
+            answer.body
+        );
         let refused = |place: usize| {
             let results = answer.body["results"].as_array().into_iter().flatten();
             let place = format!("documents[{place}]");
-            results.filter_map(|result| result["details"].as_str()).any(|details| details.ends_with(&place))
+            results
+                .filter_map(|result| result["details"].as_str())
+                .any(|details| details.ends_with(&place))
         };
         for (place, (custom_id, (canary, _))) in custom_ids.iter().zip(&notes).enumerate() {
             let answered = answer.status.is_success() && !refused(place);
-            let attempt = Attempt { canary: Some(canary.clone()), answered };
-            self.documents.entry((*custom_id).to_owned()).or_default().push(attempt);
+            let attempt = Attempt {
+                canary: Some(canary.clone()),
+                answered,
+            };
+            self.documents
+                .entry((*custom_id).to_owned())
+                .or_default()
+                .push(attempt);
         }
     }
 
@@ -84,14 +115,32 @@ impl Client {
     pub(crate) async fn mark(&mut self, app: &TestApp, custom_id: &str) {
         let value = self.canary();
         let body = json!({"metadata": {"mark": value}});
-        let answer = app.call("PATCH", &format!("/v3/documents/{custom_id}"), &self.key, &body).await;
+        let answer = app
+            .call(
+                "PATCH",
+                &format!("/v3/documents/{custom_id}"),
+                &self.key,
+                &body,
+            )
+            .await;
         if answer.status == StatusCode::NOT_FOUND {
             return;
         }
-        assert!(answer.status.is_success() || answer.status.is_server_error(), "{}", answer.body);
+        assert!(
+            answer.status.is_success() || answer.status.is_server_error(),
+            "{}",
+            answer.body
+        );
         let after = self.documents.get(custom_id).map_or(0, Vec::len);
-        let mark = Mark { value, answered: answer.status.is_success(), after };
-        self.marks.entry(custom_id.to_owned()).or_default().push(mark);
+        let mark = Mark {
+            value,
+            answered: answer.status.is_success(),
+            after,
+        };
+        self.marks
+            .entry(custom_id.to_owned())
+            .or_default()
+            .push(mark);
     }
 
     /// Says something new in the conversation.
@@ -100,13 +149,22 @@ impl Client {
         let message = json!({"role": "user", "content": format!("Remember the number {canary}.")});
         let body = json!({"conversationId": TALK, "containerTag": TAG, "messages": [message]});
         let answer = app.post("/v4/conversations", &self.key, &body).await;
-        assert!(answer.status.is_success() || answer.status.is_server_error(), "{}", answer.body);
+        assert!(
+            answer.status.is_success() || answer.status.is_server_error(),
+            "{}",
+            answer.body
+        );
         self.said.push((canary, answer.status.is_success()));
     }
 
     /// Deletes by customId.
     pub(crate) async fn delete(&mut self, app: &TestApp, custom_id: &str) {
-        let answer = app.delete(&format!("/v3/documents/{custom_id}?containerTag={TAG}"), &self.key).await;
+        let answer = app
+            .delete(
+                &format!("/v3/documents/{custom_id}?containerTag={TAG}"),
+                &self.key,
+            )
+            .await;
         if answer.status == StatusCode::NOT_FOUND {
             return;
         }
@@ -116,13 +174,31 @@ impl Client {
     /// Searches, for the load on the index that it is; the answer may be an error.
     pub(crate) async fn search(&self, app: &TestApp) {
         let answer = search(app, &self.key, "lighthouse keeper").await;
-        assert!(answer.status.is_success() || answer.status.is_server_error(), "{}", answer.body);
+        assert!(
+            answer.status.is_success() || answer.status.is_server_error(),
+            "{}",
+            answer.body
+        );
     }
 
-    fn remember(&mut self, custom_id: &str, canary: Option<String>, answer: &Answer, success: StatusCode) {
+    fn remember(
+        &mut self,
+        custom_id: &str,
+        canary: Option<String>,
+        answer: &Answer,
+        success: StatusCode,
+    ) {
         let answered = answer.status == success;
-        assert!(answered || answer.status.is_server_error(), "{} {}", answer.status, answer.body);
-        self.documents.entry(custom_id.to_owned()).or_default().push(Attempt { canary, answered });
+        assert!(
+            answered || answer.status.is_server_error(),
+            "{} {}",
+            answer.status,
+            answer.body
+        );
+        self.documents
+            .entry(custom_id.to_owned())
+            .or_default()
+            .push(Attempt { canary, answered });
     }
 
     /// Checks everything that must hold once faults have stopped and all work has ended.
@@ -136,10 +212,19 @@ impl Client {
             alive.extend(found);
         }
         let talks = usize::from(self.check_conversation(app).await);
-        let listed = app.post("/v3/documents/list", &self.key, &json!({"limit": 100})).await;
-        assert_eq!(listed.body["pagination"]["totalItems"], alive.len() + talks, "{}", listed.body);
+        let listed = app
+            .post("/v3/documents/list", &self.key, &json!({"limit": 100}))
+            .await;
+        assert_eq!(
+            listed.body["pagination"]["totalItems"],
+            alive.len() + talks,
+            "{}",
+            listed.body
+        );
         for attempt in self.documents.values().flatten() {
-            let Some(canary) = &attempt.canary else { continue };
+            let Some(canary) = &attempt.canary else {
+                continue;
+            };
             let answer = search(app, &self.key, canary).await;
             let texts = answer.body["results"].to_string();
             assert_eq!(
@@ -152,21 +237,39 @@ impl Client {
     }
 
     /// The state must be that of the last answered request, or of one sent after it whose answer was lost.
-    async fn check_document(&self, app: &TestApp, custom_id: &str, attempts: &[Attempt]) -> Option<String> {
+    async fn check_document(
+        &self,
+        app: &TestApp,
+        custom_id: &str,
+        attempts: &[Attempt],
+    ) -> Option<String> {
         let last = attempts.iter().rposition(|attempt| attempt.answered);
-        let mut possible: Vec<Option<&str>> =
-            attempts[last.unwrap_or(0)..].iter().map(|attempt| attempt.canary.as_deref()).collect();
+        let mut possible: Vec<Option<&str>> = attempts[last.unwrap_or(0)..]
+            .iter()
+            .map(|attempt| attempt.canary.as_deref())
+            .collect();
         if last.is_none() {
             possible.push(None);
         }
-        let answer = app.get(&format!("/v3/documents/{custom_id}?containerTag={TAG}"), &self.key).await;
+        let answer = app
+            .get(
+                &format!("/v3/documents/{custom_id}?containerTag={TAG}"),
+                &self.key,
+            )
+            .await;
         if answer.status == StatusCode::NOT_FOUND {
-            assert!(possible.contains(&None), "{custom_id} is lost; possible were {possible:?}");
+            assert!(
+                possible.contains(&None),
+                "{custom_id} is lost; possible were {possible:?}"
+            );
             return None;
         }
         assert_eq!(answer.body["status"], "done", "{}", answer.body);
         let content = answer.body["content"].as_str().unwrap_or_default();
-        let canary = possible.iter().flatten().find(|canary| content.contains(**canary));
+        let canary = possible
+            .iter()
+            .flatten()
+            .find(|canary| content.contains(**canary));
         Some((*canary.unwrap_or_else(|| panic!("{content:?} is none of {possible:?}"))).to_owned())
     }
 }
@@ -174,15 +277,21 @@ impl Client {
 impl Client {
     /// The record and the index must show the same metadata, and that of the last answered change.
     async fn check_mark(&self, app: &TestApp, custom_id: &str, attempts: &[Attempt]) {
-        let answer = app.get(&format!("/v3/documents/{custom_id}?containerTag={TAG}"), &self.key).await;
+        let answer = app
+            .get(
+                &format!("/v3/documents/{custom_id}?containerTag={TAG}"),
+                &self.key,
+            )
+            .await;
         let (shown, id) = (&answer.body["metadata"]["mark"], &answer.body["id"]);
         let marks = self.marks.get(custom_id).map_or(&[][..], Vec::as_slice);
         for mark in marks {
             let filter = json!({"AND": [{"key": "mark", "value": mark.value}]});
             let body = json!({"q": "lighthouse", "containerTag": TAG, "filters": filter});
             let found = app.post("/v3/search", &self.key, &body).await.body;
-            let is_found =
-                found["results"].as_array().is_some_and(|all| all.iter().any(|one| one["documentId"] == *id));
+            let is_found = found["results"]
+                .as_array()
+                .is_some_and(|all| all.iter().any(|one| one["documentId"] == *id));
             assert_eq!(
                 is_found,
                 *shown == json!(mark.value),
@@ -193,18 +302,32 @@ impl Client {
         let last = marks.iter().rposition(|mark| mark.answered);
         let Some(last) = last else { return };
         // A deletion takes the metadata with it, when it happened.
-        if attempts[marks[last].after..].iter().any(|attempt| attempt.canary.is_none()) {
+        if attempts[marks[last].after..]
+            .iter()
+            .any(|attempt| attempt.canary.is_none())
+        {
             return;
         }
         let possible: Vec<Value> = marks[last..].iter().map(|mark| json!(mark.value)).collect();
-        assert!(possible.contains(shown), "{custom_id} shows {shown}; possible were {possible:?}");
+        assert!(
+            possible.contains(shown),
+            "{custom_id} shows {shown}; possible were {possible:?}"
+        );
     }
 
     /// Everything that was said and answered is there once, in order; whether there is a conversation.
     async fn check_conversation(&self, app: &TestApp) -> bool {
-        let answer = app.get(&format!("/v3/documents/{TALK}?containerTag={TAG}"), &self.key).await;
+        let answer = app
+            .get(
+                &format!("/v3/documents/{TALK}?containerTag={TAG}"),
+                &self.key,
+            )
+            .await;
         if answer.status == StatusCode::NOT_FOUND {
-            assert!(self.said.iter().all(|(_, answered)| !answered), "the conversation is lost");
+            assert!(
+                self.said.iter().all(|(_, answered)| !answered),
+                "the conversation is lost"
+            );
             return false;
         }
         assert_eq!(answer.body["status"], "done", "{}", answer.body);
@@ -212,8 +335,13 @@ impl Client {
         let mut behind = 0;
         for (canary, answered) in &self.said {
             let times = text.matches(canary.as_str()).count();
-            assert!(times == 1 || (times == 0 && !answered), "{canary} is there {times} times: {text}");
-            let Some(at) = text.find(canary.as_str()) else { continue };
+            assert!(
+                times == 1 || (times == 0 && !answered),
+                "{canary} is there {times} times: {text}"
+            );
+            let Some(at) = text.find(canary.as_str()) else {
+                continue;
+            };
             assert!(at >= behind, "{canary} is out of order: {text}");
             behind = at;
             let found = search(app, &self.key, canary).await;
@@ -228,7 +356,6 @@ impl Client {
 }
 
 async fn search(app: &TestApp, key: &str, q: &str) -> Answer {
-    let body: Value =
-        json!({"q": q, "containerTag": TAG, "searchMode": "documents", "threshold": 0, "limit": 50});
+    let body: Value = json!({"q": q, "containerTag": TAG, "searchMode": "documents", "threshold": 0, "limit": 50});
     app.post("/v4/search", key, &body).await
 }

@@ -17,7 +17,9 @@ async fn collect_all(ctx: &Ctx) {
     for shelf in [Shelf::Inline, Shelf::Objects] {
         let mut after: Option<String> = None;
         loop {
-            let page = collect_orphans(ctx, shelf, after.as_deref(), 1000).await.expect("a page");
+            let page = collect_orphans(ctx, shelf, after.as_deref(), 1000)
+                .await
+                .expect("a page");
             after = page.1;
             if after.is_none() {
                 break;

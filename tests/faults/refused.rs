@@ -12,8 +12,7 @@ async fn app() -> (TestApp, String) {
     let app = TestApp::new().await;
     let key = app.key("acme").await;
     for tag in ["from", "to"] {
-        let body =
-            json!({"content": format!("The heron of {tag} waits."), "containerTag": tag, "customId": tag});
+        let body = json!({"content": format!("The heron of {tag} waits."), "containerTag": tag, "customId": tag});
         app.add(&key, &body).await;
     }
     (app, key)
@@ -25,15 +24,31 @@ async fn moved_on(app: &TestApp, id: &Value, times: usize) -> Task {
     let id = TaskId::parse(id.as_str().expect("an id")).expect("a task id");
     let ctx = &app.system.ctx;
     for _ in 0..times {
-        let task = ctx.tasks.get(&tenant, &id).await.expect("an answer").expect("a task");
+        let task = ctx
+            .tasks
+            .get(&tenant, &id)
+            .await
+            .expect("an answer")
+            .expect("a task");
         app.world.clock.advance_seconds(LONG_SECONDS);
-        run_task(ctx, &tenant, &id, task.step).await.expect("a saved record");
+        run_task(ctx, &tenant, &id, task.step)
+            .await
+            .expect("a saved record");
     }
-    ctx.tasks.get(&tenant, &id).await.expect("an answer").expect("a task")
+    ctx.tasks
+        .get(&tenant, &id)
+        .await
+        .expect("an answer")
+        .expect("a task")
 }
 
 async fn write(app: &TestApp, key: &str, tag: &str) -> Answer {
-    app.post("/v3/documents", key, &json!({"content": "A crane.", "containerTag": tag})).await
+    app.post(
+        "/v3/documents",
+        key,
+        &json!({"content": "A crane.", "containerTag": tag}),
+    )
+    .await
 }
 
 #[tokio::test]
@@ -43,7 +58,10 @@ async fn a_merge_that_cannot_go_on_is_given_up_and_its_tags_open_again() {
     let begun = app.post("/v3/container-tags/merge", &key, &body).await.body;
     app.faults.refuse(Some("Query"));
     let task = moved_on(&app, &begun["mergeId"], 5).await;
-    assert!(task.state == TaskState::Running && task.attempts > 0 && task.error.is_some(), "{task:?}");
+    assert!(
+        task.state == TaskState::Running && task.attempts > 0 && task.error.is_some(),
+        "{task:?}"
+    );
     app.faults.refuse(None);
     assert_eq!(write(&app, &key, "to").await.status, 409);
     app.faults.refuse(Some("Query"));
@@ -51,12 +69,25 @@ async fn a_merge_that_cannot_go_on_is_given_up_and_its_tags_open_again() {
     assert_eq!(task.state, TaskState::Failed, "{task:?}");
     app.faults.refuse(None);
     let id = begun["mergeId"].as_str().expect("an id");
-    let status = app.get(&format!("/v3/container-tags/merge/{id}"), &key).await.body;
-    assert!(status["status"] == "failed" && status["lastError"].is_string(), "{status}");
+    let status = app
+        .get(&format!("/v3/container-tags/merge/{id}"), &key)
+        .await
+        .body;
+    assert!(
+        status["status"] == "failed" && status["lastError"].is_string(),
+        "{status}"
+    );
     assert_eq!(write(&app, &key, "to").await.status, 200);
     app.settle().await.expect("work that ends");
     // Nothing is lost: what lay behind the source lies behind the target.
-    let listed = app.post("/v3/documents/list", &key, &json!({"containerTags": ["to"]})).await.body;
+    let listed = app
+        .post(
+            "/v3/documents/list",
+            &key,
+            &json!({"containerTags": ["to"]}),
+        )
+        .await
+        .body;
     assert_eq!(listed["pagination"]["totalItems"], 3, "{listed}");
 }
 
@@ -66,18 +97,39 @@ async fn a_purge_that_cannot_go_on_is_never_given_up() {
     let begun = app.delete("/v3/container-tags/from", &key).await.body;
     app.faults.refuse(Some("Query"));
     let task = moved_on(&app, &begun["deletionId"], 40).await;
-    assert!(task.state == TaskState::Running && task.attempts == 40 && task.error.is_some(), "{task:?}");
+    assert!(
+        task.state == TaskState::Running && task.attempts == 40 && task.error.is_some(),
+        "{task:?}"
+    );
     let pause = task.due_at.as_millis() - app.system.ctx.clock.now().as_millis();
-    assert!((900_000..=960_000).contains(&pause), "the sweeper comes after a quarter of an hour: {pause}");
+    assert!(
+        (900_000..=960_000).contains(&pause),
+        "the sweeper comes after a quarter of an hour: {pause}"
+    );
     app.faults.refuse(None);
-    let path = format!("/v3/container-tags/deletions/{}", begun["deletionId"].as_str().expect("an id"));
+    let path = format!(
+        "/v3/container-tags/deletions/{}",
+        begun["deletionId"].as_str().expect("an id")
+    );
     let status = app.get(&path, &key).await.body;
-    assert!(status["status"] == "running" && status["error"].is_string(), "{status}");
+    assert!(
+        status["status"] == "running" && status["error"].is_string(),
+        "{status}"
+    );
     app.world.clock.advance_seconds(LONG_SECONDS);
     app.settle().await.expect("work that ends");
     let task = moved_on(&app, &begun["deletionId"], 1).await;
-    let Work::Purge(purge) = &task.work else { panic!("no purge: {task:?}") };
-    assert_eq!((task.state, task.attempts, purge.report.documents), (TaskState::Completed, 0, 1), "{task:?}");
+    let Work::Purge(purge) = &task.work else {
+        panic!("no purge: {task:?}")
+    };
+    assert_eq!(
+        (task.state, task.attempts, purge.report.documents),
+        (TaskState::Completed, 0, 1),
+        "{task:?}"
+    );
     let status = app.get(&path, &key).await.body;
-    assert!(status["status"] == "completed" && status["error"].is_null(), "{status}");
+    assert!(
+        status["status"] == "completed" && status["error"].is_null(),
+        "{status}"
+    );
 }

@@ -55,33 +55,48 @@ async fn run(world: &World, healthy: &TestApp, seed: u64) {
             18 => world.clock.advance_seconds(100),
             _ => {
                 // A crash somewhere in the next few calls, and a new process.
-                app.faults.crash_at(Some(app.faults.calls() + random.random_range(0..30)));
+                app.faults
+                    .crash_at(Some(app.faults.calls() + random.random_range(0..30)));
                 client.put(&app, custom_id).await;
                 app.turn().await;
-                app = TestApp::start(world, random.random()).await.expect("an app");
+                app = TestApp::start(world, random.random())
+                    .await
+                    .expect("an app");
                 app.faults.set_rates(Rates::ROUGH);
             }
         }
     }
     app.faults.set_rates(Rates::default());
-    app.settle().await.unwrap_or_else(|error| panic!("{error:#}"));
+    app.settle()
+        .await
+        .unwrap_or_else(|error| panic!("{error:#}"));
     client.check(&app).await;
 }
 
 /// Prints the seed of a history that panics.
 struct Named(u64);
 
-#[expect(clippy::print_stderr, reason = "the seed is what a person needs of a failed run")]
+#[expect(
+    clippy::print_stderr,
+    reason = "the seed is what a person needs of a failed run"
+)]
 impl Drop for Named {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            eprintln!("this history fails: RECOLLECT_SEEDS={}..{}", self.0, self.0 + 1);
+            eprintln!(
+                "this history fails: RECOLLECT_SEEDS={}..{}",
+                self.0,
+                self.0 + 1
+            );
         }
     }
 }
 
 async fn run_all(committed: std::ops::Range<u64>) {
-    #[expect(clippy::disallowed_methods, reason = "lets a person run the seed that a failure printed")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "lets a person run the seed that a failure printed"
+    )]
     let asked = std::env::var("RECOLLECT_SEEDS").ok();
     let range = asked.and_then(|text| {
         let (first, last) = text.split_once("..")?;

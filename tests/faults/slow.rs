@@ -50,9 +50,12 @@ async fn run(world: &World, healthy: &TestApp, at: u64, meanwhile: Meanwhile) ->
 async fn a_worker_that_goes_on_too_late_changes_nothing() {
     let world = World::new().expect("a folder");
     let healthy = TestApp::start(&world, 0).await.expect("an app");
-    for meanwhile in
-        [Meanwhile::Nothing, Meanwhile::Replaced, Meanwhile::Deleted, Meanwhile::DeletedAndSentAgain]
-    {
+    for meanwhile in [
+        Meanwhile::Nothing,
+        Meanwhile::Replaced,
+        Meanwhile::Deleted,
+        Meanwhile::DeletedAndSentAgain,
+    ] {
         let mut at = 0;
         while at < run(&world, &healthy, at, meanwhile).await {
             at += 1;

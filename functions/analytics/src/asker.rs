@@ -9,7 +9,10 @@ use http::request::Parts;
 use crate::Service;
 
 /// Requests of an organization in any minute, over all routes of this function. Contract.
-const LIMIT: RateLimit = RateLimit { max: 100, window_ms: 60_000 };
+const LIMIT: RateLimit = RateLimit {
+    max: 100,
+    window_ms: 60_000,
+};
 
 /// A tenant that may see the whole organization, and has not asked too often. A handler that takes it cannot forget the
 /// limit.
@@ -19,8 +22,11 @@ impl FromRequestParts<Service> for Asker {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, service: &Service) -> Result<Self, ApiError> {
-        let Auth { tenant, .. } = Auth::<ReadOrganization>::from_request_parts(parts, service).await?;
-        admit(&service.app.ctx, &tenant, "analytics", LIMIT, &request_id()).await.map_err(ApiError)?;
+        let Auth { tenant, .. } =
+            Auth::<ReadOrganization>::from_request_parts(parts, service).await?;
+        admit(&service.app.ctx, &tenant, "analytics", LIMIT, &request_id())
+            .await
+            .map_err(ApiError)?;
         Ok(Self(tenant))
     }
 }

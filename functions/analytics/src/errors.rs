@@ -63,19 +63,34 @@ pub(crate) async fn get_errors(
     let top = top_errors(&whole);
     Ok(Json(ErrorsResponse {
         total_errors,
-        error_rate: if requests == 0 { 0.0 } else { total_errors as f64 / requests as f64 },
-        top_errors: top.into_iter().skip((page - 1).saturating_mul(limit)).take(limit).collect(),
+        error_rate: if requests == 0 {
+            0.0
+        } else {
+            total_errors as f64 / requests as f64
+        },
+        top_errors: top
+            .into_iter()
+            .skip((page - 1).saturating_mul(limit))
+            .take(limit)
+            .collect(),
         timeline: tallies.iter().filter_map(error_hour).collect(),
         by_status_code,
     }))
 }
 
 fn errors(tally: &Tally) -> impl Iterator<Item = (&Dimension, &Cell)> {
-    tally.cells.iter().filter(|(dimension, _)| dimension.status >= 400)
+    tally
+        .cells
+        .iter()
+        .filter(|(dimension, _)| dimension.status >= 400)
 }
 
 fn name(dimension: &Dimension) -> &str {
-    if dimension.error.is_empty() { UNKNOWN } else { &dimension.error }
+    if dimension.error.is_empty() {
+        UNKNOWN
+    } else {
+        &dimension.error
+    }
 }
 
 /// Errors by their type, most frequent first; equal ones by name.
@@ -100,6 +115,12 @@ fn top_errors(tally: &Tally) -> Vec<TopError> {
 
 fn error_hour((hour, tally): &(Hour, Tally)) -> Option<ErrorHour> {
     let count = errors(tally).map(|(_, cell)| cell.count).sum();
-    let types = errors(tally).map(|(dimension, _)| name(dimension).to_owned()).collect();
-    (count > 0).then(|| ErrorHour { time: hour.start(), count, types })
+    let types = errors(tally)
+        .map(|(dimension, _)| name(dimension).to_owned())
+        .collect();
+    (count > 0).then(|| ErrorHour {
+        time: hour.start(),
+        count,
+        types,
+    })
 }

@@ -87,11 +87,20 @@ pub(crate) async fn list_requests(
         let shown = found.into_iter().skip(page - 1).collect();
         return Ok(answer(shown, page, limit, total));
     }
-    let found = usecase::list_requests(ctx, &tenant, params.span(now)?, &filter, page, limit).await?;
+    let found =
+        usecase::list_requests(ctx, &tenant, params.span(now)?, &filter, page, limit).await?;
     Ok(answer(found.requests, page, limit, found.total))
 }
 
-fn answer(requests: Vec<RequestRecord>, page: usize, limit: usize, total: u64) -> Json<LogsResponse> {
+fn answer(
+    requests: Vec<RequestRecord>,
+    page: usize,
+    limit: usize,
+    total: u64,
+) -> Json<LogsResponse> {
     let pagination = Pagination::new(page, limit, usize::try_from(total).unwrap_or(usize::MAX));
-    Json(LogsResponse { logs: requests.into_iter().map(Log::from).collect(), pagination })
+    Json(LogsResponse {
+        logs: requests.into_iter().map(Log::from).collect(),
+        pagination,
+    })
 }

@@ -81,9 +81,15 @@ pub(crate) async fn get_memory(
     let (now, seconds) = (ctx.clock.now(), params.seconds_or_all()?);
     let period = seconds.map(|seconds| Span::last(seconds, now));
     let all = containers(ctx, &tenant, &Scope::default()).await?;
-    let mut tags = Figure { total: all.len() as u64, ..Figure::default() };
-    all.iter().for_each(|container| tags.growth.note(period, container.created_at));
-    let content = all.into_iter().map(|container| content(&service, &tenant, container, period));
+    let mut tags = Figure {
+        total: all.len() as u64,
+        ..Figure::default()
+    };
+    all.iter()
+        .for_each(|container| tags.growth.note(period, container.created_at));
+    let content = all
+        .into_iter()
+        .map(|container| content(&service, &tenant, container, period));
     let (mut documents, mut memories) = (Figure::default(), Figure::default());
     let mut content = stream::iter(content).buffer_unordered(PARALLEL);
     while let Some((of_documents, of_memories)) = content.try_next().await? {
@@ -91,7 +97,13 @@ pub(crate) async fn get_memory(
         memories.add(of_memories);
     }
     let mut connections = Figure::default();
-    for connection in ctx.connections.list(&tenant).await?.iter().filter(|one| one.status.is_visible()) {
+    for connection in ctx
+        .connections
+        .list(&tenant)
+        .await?
+        .iter()
+        .filter(|one| one.status.is_visible())
+    {
         connections.total += 1;
         connections.growth.note(period, connection.created_at);
     }
@@ -111,12 +123,19 @@ pub(crate) async fn get_memory(
 }
 
 /// The requests of type `search`; without a period, all that are kept.
-async fn searches(ctx: &Ctx, tenant: &Tenant, period: Option<Span>, now: Timestamp) -> Result<Growth> {
+async fn searches(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    period: Option<Span>,
+    now: Timestamp,
+) -> Result<Growth> {
     let mut counts = [0, 0];
     let spans = once(period.unwrap_or(Span::kept(now))).chain(period.map(Span::before));
     for (count, span) in counts.iter_mut().zip(spans) {
         for (_, tally) in read_tallies(ctx, tenant, span).await? {
-            *count += tally.total(|by| by.kind == RequestType::Search).map_or(0, |cell| cell.count);
+            *count += tally
+                .total(|by| by.kind == RequestType::Search)
+                .map_or(0, |cell| cell.count);
         }
     }
     let [now, before] = counts;
@@ -132,7 +151,13 @@ async fn content(
 ) -> Result<(Figure, Figure)> {
     let (ctx, cache) = (&service.app.ctx, &service.ledgers);
     let total = count_documents(ctx, tenant, &container, COUNTED_EXACTLY).await?;
-    let (mut documents, mut memories) = (Figure { total, ..Figure::default() }, Figure::default());
+    let (mut documents, mut memories) = (
+        Figure {
+            total,
+            ..Figure::default()
+        },
+        Figure::default(),
+    );
     if total > MAX_DATED {
         memories.total = count_memories(ctx, tenant, cache, &container, MAX_DATED).await?;
         return Ok((documents, memories));
@@ -145,7 +170,11 @@ async fn content(
             present.for_each(|document| documents.growth.note(period, document.created_at));
         }
         let view = cache.open(ctx, tenant, id).await?;
-        for memory in view.ledger().memories().filter(|memory| memory.is_live(now)) {
+        for memory in view
+            .ledger()
+            .memories()
+            .filter(|memory| memory.is_live(now))
+        {
             memories.total += 1;
             memories.growth.note(period, memory.created_at);
         }
@@ -174,6 +203,9 @@ mod tests {
             assert_eq!((growth.now, growth.before), wanted, "{ms}");
         }
         let percent = |now, before| Growth { now, before }.percent();
-        assert_eq!([percent(3, 2), percent(1, 3), percent(0, 4), percent(5, 0)], [50.0, -66.7, -100.0, 0.0]);
+        assert_eq!(
+            [percent(3, 2), percent(1, 3), percent(0, 4), percent(5, 0)],
+            [50.0, -66.7, -100.0, 0.0]
+        );
     }
 }

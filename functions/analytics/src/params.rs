@@ -11,8 +11,12 @@ const DEFAULT_LIMIT: usize = 20;
 const MAX_LIMIT: usize = 100;
 
 /// The contract's names of periods, with their seconds.
-const PERIODS: [(&str, i64); 4] =
-    [("1h", 3600), ("24h", 24 * 3600), ("7d", 7 * 24 * 3600), ("30d", 30 * 24 * 3600)];
+const PERIODS: [(&str, i64); 4] = [
+    ("1h", 3600),
+    ("24h", 24 * 3600),
+    ("7d", 7 * 24 * 3600),
+    ("30d", 30 * 24 * 3600),
+];
 /// The period when the request does not say: `24h`.
 const DEFAULT_PERIOD: i64 = PERIODS[1].1;
 /// How far back a request is looked for by its id, when the request does not say: `7d`. Nothing tells the hour of an id,
@@ -39,8 +43,16 @@ pub(crate) struct Params {
 impl Params {
     /// The time that is asked about. `from` goes before `period`, because it says more.
     pub(crate) fn span(&self, now: Timestamp) -> Result<Span> {
-        let from = self.from.as_deref().map(|text| time("from", text)).transpose()?;
-        let to = self.to.as_deref().map(|text| time("to", text)).transpose()?;
+        let from = self
+            .from
+            .as_deref()
+            .map(|text| time("from", text))
+            .transpose()?;
+        let to = self
+            .to
+            .as_deref()
+            .map(|text| time("to", text))
+            .transpose()?;
         let seconds = self.seconds()?.unwrap_or(DEFAULT_PERIOD);
         Span::asked(from, to, seconds, now)
     }
@@ -48,11 +60,18 @@ impl Params {
     /// As [`Params::span`], but the last seven days unless a time is given: for what is looked up by its id.
     pub(crate) fn span_of_id(&self, now: Timestamp) -> Result<Span> {
         let given = self.from.is_some() || self.to.is_some() || self.period.is_some();
-        if given { self.span(now) } else { Ok(Span::last(ID_PERIOD, now)) }
+        if given {
+            self.span(now)
+        } else {
+            Ok(Span::last(ID_PERIOD, now))
+        }
     }
 
     fn seconds(&self) -> Result<Option<i64>> {
-        self.period.as_deref().map(|text| seconds(text, "1h, 24h, 7d or 30d")).transpose()
+        self.period
+            .as_deref()
+            .map(|text| seconds(text, "1h, 24h, 7d or 30d"))
+            .transpose()
     }
 
     /// The seconds of a period that may be `all`, which has none.
@@ -72,16 +91,22 @@ impl Params {
         };
         let page = number(&self.page, 1).filter(|page| *page > 0);
         let page = page.ok_or_else(|| Error::invalid_field("page", "a whole number, 1 or more"))?;
-        let limit = number(&self.limit, DEFAULT_LIMIT).filter(|limit| (1..=MAX_LIMIT).contains(limit));
-        let limit = limit
-            .ok_or_else(|| Error::invalid_field("limit", format!("a whole number from 1 to {MAX_LIMIT}")))?;
+        let limit =
+            number(&self.limit, DEFAULT_LIMIT).filter(|limit| (1..=MAX_LIMIT).contains(limit));
+        let limit = limit.ok_or_else(|| {
+            Error::invalid_field("limit", format!("a whole number from 1 to {MAX_LIMIT}"))
+        })?;
         Ok((page, limit))
     }
 
     /// The requests that `/logs` is asked for.
     pub(crate) fn log_filter(&self) -> Result<RequestFilter> {
         let status = self.status_code.as_deref().map(|text| {
-            let status = text.trim().parse().ok().filter(|status| (100..=599).contains(status));
+            let status = text
+                .trim()
+                .parse()
+                .ok()
+                .filter(|status| (100..=599).contains(status));
             status.ok_or_else(|| Error::invalid_field("statusCode", "a number from 100 to 599"))
         });
         Ok(RequestFilter {
@@ -100,13 +125,18 @@ impl Params {
             Some("error") => Some(true),
             Some(_) => return Err(Error::invalid_field("status", "success or error")),
         };
-        Ok(RequestFilter { kind: self.kind()?, failed, ..RequestFilter::default() })
+        Ok(RequestFilter {
+            kind: self.kind()?,
+            failed,
+            ..RequestFilter::default()
+        })
     }
 
     fn kind(&self) -> Result<Option<RequestType>> {
         let kind = self.kind.as_deref().map(|text| {
             let names = RequestType::ALL.map(RequestType::as_str).join(", ");
-            RequestType::parse(text).ok_or_else(|| Error::invalid_field("type", format!("one of {names}")))
+            RequestType::parse(text)
+                .ok_or_else(|| Error::invalid_field("type", format!("one of {names}")))
         });
         kind.transpose()
     }
@@ -114,7 +144,9 @@ impl Params {
 
 fn seconds(text: &str, names: &str) -> Result<i64> {
     let known = PERIODS.iter().find(|(name, _)| *name == text);
-    known.map(|(_, seconds)| *seconds).ok_or_else(|| Error::invalid_field("period", names))
+    known
+        .map(|(_, seconds)| *seconds)
+        .ok_or_else(|| Error::invalid_field("period", names))
 }
 
 fn time(field: &str, text: &str) -> Result<Timestamp> {

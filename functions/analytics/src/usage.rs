@@ -64,7 +64,11 @@ pub(crate) async fn get_usage(
     let whole = sum(&tallies);
     let keys = by_key(&whole);
     let pagination = Pagination::new(page, limit, keys.len());
-    let by_key = keys.into_iter().skip((page - 1).saturating_mul(limit)).take(limit).collect();
+    let by_key = keys
+        .into_iter()
+        .skip((page - 1).saturating_mul(limit))
+        .take(limit)
+        .collect();
     Ok(Json(UsageResponse {
         usage: by_type(&whole),
         hourly: tallies.iter().filter_map(hourly).collect(),
@@ -76,17 +80,22 @@ pub(crate) async fn get_usage(
 
 /// All hours together.
 pub(crate) fn sum(tallies: &[(Hour, Tally)]) -> Tally {
-    tallies.iter().fold(Tally::default(), |mut whole, (_, tally)| {
-        whole.add(tally);
-        whole
-    })
+    tallies
+        .iter()
+        .fold(Tally::default(), |mut whole, (_, tally)| {
+            whole.add(tally);
+            whole
+        })
 }
 
 /// The counts by one part of what they are counted by.
 fn grouped<K: Ord>(tally: &Tally, part: impl Fn(&Dimension) -> K) -> Vec<(K, Cell)> {
     let mut groups: BTreeMap<K, Cell> = BTreeMap::new();
     for (dimension, cell) in &tally.cells {
-        groups.entry(part(dimension)).and_modify(|known| known.add(cell)).or_insert(*cell);
+        groups
+            .entry(part(dimension))
+            .and_modify(|known| known.add(cell))
+            .or_insert(*cell);
     }
     let mut groups: Vec<(K, Cell)> = groups.into_iter().collect();
     // Stable: equal ones stay in the order of their names.
@@ -101,7 +110,10 @@ fn by_type(tally: &Tally) -> Vec<TypeUsage> {
         avg_duration: cell.mean_ms(),
         last_used: cell.last,
     };
-    grouped(tally, |dimension| dimension.kind).into_iter().map(usage).collect()
+    grouped(tally, |dimension| dimension.kind)
+        .into_iter()
+        .map(usage)
+        .collect()
 }
 
 fn by_key(tally: &Tally) -> Vec<KeyUsage> {
@@ -112,10 +124,17 @@ fn by_key(tally: &Tally) -> Vec<KeyUsage> {
         avg_duration: cell.mean_ms(),
         last_used: cell.last,
     };
-    grouped(tally, |dimension| dimension.key.clone()).into_iter().map(usage).collect()
+    grouped(tally, |dimension| dimension.key.clone())
+        .into_iter()
+        .map(usage)
+        .collect()
 }
 
 fn hourly((hour, tally): &(Hour, Tally)) -> Option<HourUsage> {
     let cell = tally.total(|_| true)?;
-    Some(HourUsage { hour: hour.start(), count: cell.count, avg_duration: cell.mean_ms() })
+    Some(HourUsage {
+        hour: hour.start(),
+        count: cell.count,
+        avg_duration: cell.mean_ms(),
+    })
 }

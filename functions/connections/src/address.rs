@@ -26,7 +26,9 @@ impl FromRequestParts<Connecting> for Base {
         let named = parts.headers.get(HOST).and_then(|host| host.to_str().ok());
         let host = named.or_else(|| parts.uri.authority().map(http::uri::Authority::as_str));
         let base = host.and_then(base_of);
-        Ok(Self(base.ok_or_else(|| Error::invalid("the request names no host"))?))
+        Ok(Self(base.ok_or_else(|| {
+            Error::invalid("the request names no host")
+        })?))
     }
 }
 
@@ -75,15 +77,25 @@ fn checked_redirect(field: &str, text: Option<String>) -> Result<Option<String>>
     let Some(text) = text else { return Ok(None) };
     let rule = "an absolute https address of at most 2048 characters, without user and fragment; http for this machine only";
     let wrong = || Error::invalid_field(field, rule);
-    if text.len() > MAX_URL || text.chars().any(|c| c.is_control() || c.is_whitespace() || c == '\\') {
+    if text.len() > MAX_URL
+        || text
+            .chars()
+            .any(|c| c.is_control() || c.is_whitespace() || c == '\\')
+    {
         return Err(wrong());
     }
     let url = Url::parse(&text).map_err(|_| wrong())?;
     let safe = url.scheme() == "https" || url.scheme() == "http" && is_loopback(&url);
     // What has no two slashes is an address to lenient readers only.
-    let absolute = text.get(url.scheme().len()..).is_some_and(|rest| rest.starts_with("://"));
+    let absolute = text
+        .get(url.scheme().len()..)
+        .is_some_and(|rest| rest.starts_with("://"));
     let plain = url.username().is_empty() && url.password().is_none() && url.fragment().is_none();
-    if safe && absolute && plain && url.has_host() { Ok(Some(text)) } else { Err(wrong()) }
+    if safe && absolute && plain && url.has_host() {
+        Ok(Some(text))
+    } else {
+        Err(wrong())
+    }
 }
 
 /// Checks an address that a browser is to be sent to in the end, and that the organization permits it.
@@ -99,7 +111,9 @@ pub(crate) async fn permitted_redirect(
     let Some(address) = checked_redirect(field, text)? else {
         return Ok(None);
     };
-    let origin = Url::parse(&address).map(|url| url.origin().ascii_serialization()).unwrap_or_default();
+    let origin = Url::parse(&address)
+        .map(|url| url.origin().ascii_serialization())
+        .unwrap_or_default();
     if !ctx.settings.get(tenant).await?.allows_redirect_to(&origin) {
         let rule = "an origin that the setting allowedRedirectUrls of the organization names";
         return Err(Error::invalid_field(field, rule));
@@ -126,7 +140,10 @@ mod tests {
             ("localhost:8787", Some("http://localhost:8787")),
             ("127.0.0.1:8787", Some("http://127.0.0.1:8787")),
             ("[::1]:8787", Some("http://[::1]:8787")),
-            ("localhost.example.com", Some("https://localhost.example.com")),
+            (
+                "localhost.example.com",
+                Some("https://localhost.example.com"),
+            ),
             ("a.example/evil", None),
             ("a@b.example", None),
             ("", None),
@@ -173,7 +190,8 @@ mod tests {
 
     #[test]
     fn parameters_come_behind_those_that_are_there() {
-        let address = with_parameters("https://a.example/done?x=1", &[("status", "a b&c=d")]).unwrap();
+        let address =
+            with_parameters("https://a.example/done?x=1", &[("status", "a b&c=d")]).unwrap();
         assert_eq!(address, "https://a.example/done?x=1&status=a+b%26c%3Dd");
     }
 }

@@ -70,14 +70,25 @@ async fn begin(
         interstitial(base, &invitation, ticket, &proof, seen.is_some())
     };
     let kept = cookie::keep(base, CONSENT, &browser, CONSENT_SECONDS);
-    response.headers_mut().extend(kept.map(|kept| (SET_COOKIE, kept)));
+    response
+        .headers_mut()
+        .extend(kept.map(|kept| (SET_COOKIE, kept)));
     Ok(response)
 }
 
 /// Says who asks for what before the provider does: the provider names only whoever runs the service.
-fn interstitial(base: &Base, of: &Invitation, ticket: &str, proof: &Secret, was_seen: bool) -> Response {
+fn interstitial(
+    base: &Base,
+    of: &Invitation,
+    ticket: &str,
+    proof: &Secret,
+    was_seen: bool,
+) -> Response {
     let connection = &of.connection;
-    let next = base.path(&format!("/v3/connections/auth/start/{ticket}?seen={}", proof.expose()));
+    let next = base.path(&format!(
+        "/v3/connections/auth/start/{ticket}?seen={}",
+        proof.expose()
+    ));
     let what = match connection.scope {
         SyncScope::Selected => {
             "<p>Next, the provider asks whether this service may read your drive. After that you choose the folders and \
@@ -133,7 +144,14 @@ pub(crate) async fn callback(
         };
         let browser = cookie::read(&headers, &base, CONSENT);
         let of = provider(&name)?;
-        let consented = take_consent(&state.app.ctx, &state.connectors, of, browser.as_ref(), answer).await?;
+        let consented = take_consent(
+            &state.app.ctx,
+            &state.connectors,
+            of,
+            browser.as_ref(),
+            answer,
+        )
+        .await?;
         go_on(&state, &base, &headers, consented).await
     };
     match ended.await {
@@ -149,7 +167,11 @@ async fn go_on(
     headers: &HeaderMap,
     consented: Consented,
 ) -> ApiResult<Response> {
-    let Consented { tenant, connection, refusal } = consented;
+    let Consented {
+        tenant,
+        connection,
+        refusal,
+    } = consented;
     if let Some(refusal) = refusal {
         return Ok(refused(base, headers, &connection, &refusal));
     }
@@ -157,7 +179,9 @@ async fn go_on(
         let session = session_after_consent(&state.app.ctx, &tenant, &connection).await?;
         let mut response = see_other(&base.path("/picker"));
         let kept = cookie::keep(base, PICKER, &session, SESSION_SECONDS);
-        response.headers_mut().extend(kept.map(|kept| (SET_COOKIE, kept)));
+        response
+            .headers_mut()
+            .extend(kept.map(|kept| (SET_COOKIE, kept)));
         return Ok(response);
     }
     if let Some(address) = ended(connection.redirect_url.as_deref(), &connection, None) {
@@ -168,7 +192,11 @@ async fn go_on(
 
 /// The caller's address with how it ended; none where the caller gave none. Only an address that was stored when an
 /// authenticated request named it is ever taken.
-pub(crate) fn ended(address: Option<&str>, connection: &Connection, error: Option<&str>) -> Option<String> {
+pub(crate) fn ended(
+    address: Option<&str>,
+    connection: &Connection,
+    error: Option<&str>,
+) -> Option<String> {
     let status = if error.is_some() { "error" } else { "success" };
     let mut parameters = vec![
         ("connectionId", connection.id.as_str()),
@@ -179,8 +207,17 @@ pub(crate) fn ended(address: Option<&str>, connection: &Connection, error: Optio
     with_parameters(address?, &parameters)
 }
 
-fn refused(base: &Base, headers: &HeaderMap, connection: &Connection, refusal: &Refusal) -> Response {
-    if let Some(address) = ended(connection.redirect_url.as_deref(), connection, Some(refusal.code())) {
+fn refused(
+    base: &Base,
+    headers: &HeaderMap,
+    connection: &Connection,
+    refusal: &Refusal,
+) -> Response {
+    if let Some(address) = ended(
+        connection.redirect_url.as_deref(),
+        connection,
+        Some(refusal.code()),
+    ) {
         return see_other(&address);
     }
     let status = match refusal.kind {
@@ -188,9 +225,9 @@ fn refused(base: &Base, headers: &HeaderMap, connection: &Connection, refusal: &
         Some(ErrorKind::AccessDenied | ErrorKind::ScopeDenied | ErrorKind::AdminPolicy) => {
             StatusCode::FORBIDDEN
         }
-        Some(ErrorKind::ProviderUnavailable | ErrorKind::RateLimited | ErrorKind::QuotaExceeded) => {
-            StatusCode::SERVICE_UNAVAILABLE
-        }
+        Some(
+            ErrorKind::ProviderUnavailable | ErrorKind::RateLimited | ErrorKind::QuotaExceeded,
+        ) => StatusCode::SERVICE_UNAVAILABLE,
         Some(_) => StatusCode::BAD_REQUEST,
     };
     if wants_json(headers) {
@@ -205,7 +242,12 @@ fn refused(base: &Base, headers: &HeaderMap, connection: &Connection, refusal: &
         None => "This is another account",
         Some(_) => "Your drive could not be connected",
     };
-    sheet(base, status, title, &format!("<p>{}</p>", escaped(&refusal.message)))
+    sheet(
+        base,
+        status,
+        title,
+        &format!("<p>{}</p>", escaped(&refusal.message)),
+    )
 }
 
 /// What was connected, for whoever has no page of their own to show it.
@@ -220,7 +262,10 @@ async fn connected(
         let details = shown(&state.app.ctx, tenant, connection).await?;
         return Ok(guarded(Json(details).into_response()));
     }
-    let email = connection.account.as_ref().and_then(|account| account.email.as_deref());
+    let email = connection
+        .account
+        .as_ref()
+        .and_then(|account| account.email.as_deref());
     let body = format!(
         "<p>Your drive is being synced now. You can close this page.</p>\n<dl><dt>Account</dt><dd>{}</dd>\
          <dt>Organization</dt><dd>{}</dd><dt>Space</dt><dd>{}</dd><dt>Connection</dt><dd>{}</dd></dl>",
@@ -229,7 +274,12 @@ async fn connected(
         escaped(connection.tag.as_str()),
         escaped(connection.id.as_str()),
     );
-    Ok(sheet(base, StatusCode::OK, "Your drive is connected", &body))
+    Ok(sheet(
+        base,
+        StatusCode::OK,
+        "Your drive is connected",
+        &body,
+    ))
 }
 
 #[cfg(test)]
@@ -240,14 +290,22 @@ mod tests {
 
     #[test]
     fn what_a_browser_carries_is_not_shown() {
-        let sent =
-            serde_json::json!({"seen": "s3cret", "state": "s3cret", "code": "s3cret", "error": "s3cret"});
+        let sent = serde_json::json!({"seen": "s3cret", "state": "s3cret", "code": "s3cret", "error": "s3cret"});
         let start: StartQuery = serde_json::from_value(sent.clone()).unwrap();
         let callback: CallbackQuery = serde_json::from_value(sent).unwrap();
         let text = || "s3cret".to_owned();
-        let answer = ConsentAnswer { state: text(), code: Some(Secret::new(text())), error: Some(text()) };
+        let answer = ConsentAnswer {
+            state: text(),
+            code: Some(Secret::new(text())),
+            error: Some(text()),
+        };
         let verifier = Secret::new(text());
-        let consent = Consent { state: text(), nonce: text(), verifier, redirect_uri: text() };
+        let consent = Consent {
+            state: text(),
+            nonce: text(),
+            verifier,
+            redirect_uri: text(),
+        };
         let shown = format!("{start:?} {callback:?} {answer:?} {consent:?}");
         assert!(!shown.contains("s3cret"), "{shown}");
     }

@@ -46,8 +46,9 @@ pub(crate) struct CreateResponse {
 
 impl CreateResponse {
     fn new(base: &Base, created: Created) -> Self {
-        let link =
-            created.link.map(|ticket| base.path(&format!("/v3/connections/auth/start/{}", ticket.expose())));
+        let link = created
+            .link
+            .map(|ticket| base.path(&format!("/v3/connections/auth/start/{}", ticket.expose())));
         Self {
             id: created.connection.id,
             expires_in: link.is_some().then_some(LINK_LIFE),
@@ -66,16 +67,23 @@ pub(crate) async fn create(
 ) -> ApiResult<Json<CreateResponse>> {
     let provider = provider(&name)?;
     let connector = state.connector(provider)?;
-    let mut tags = scope(sent.container_tag.as_deref(), sent.container_tags.as_deref())?.tags;
+    let mut tags = scope(
+        sent.container_tag.as_deref(),
+        sent.container_tags.as_deref(),
+    )?
+    .tags;
     if tags.len() > 1 {
-        return Err(
-            Error::invalid_field("containerTags", "a connection fills one container; send one tag").into()
-        );
+        return Err(Error::invalid_field(
+            "containerTags",
+            "a connection fills one container; send one tag",
+        )
+        .into());
     }
     let new = NewConnection {
         provider,
         tag: tags.pop(),
-        redirect_url: permitted_redirect(&state.app.ctx, &tenant, "redirectUrl", sent.redirect_url).await?,
+        redirect_url: permitted_redirect(&state.app.ctx, &tenant, "redirectUrl", sent.redirect_url)
+            .await?,
         document_limit: sent.document_limit,
         metadata: Metadata::parse(sent.metadata.unwrap_or_default())?,
     };
@@ -90,10 +98,12 @@ pub(crate) async fn reconnect(
     base: Base,
     Json(sent): Json<ReconnectRequest>,
 ) -> ApiResult<Json<CreateResponse>> {
-    let redirect = permitted_redirect(&state.app.ctx, &tenant, "redirectUrl", sent.redirect_url).await?;
+    let redirect =
+        permitted_redirect(&state.app.ctx, &tenant, "redirectUrl", sent.redirect_url).await?;
     let connection = find_connection(&state.app.ctx, &tenant, &id).await?;
     let connector = state.connector(connection.provider)?;
-    let created = usecase::reconnect(&state.app.ctx, connector, &tenant, &connection, redirect).await?;
+    let created =
+        usecase::reconnect(&state.app.ctx, connector, &tenant, &connection, redirect).await?;
     Ok(Json(CreateResponse::new(&base, created)))
 }
 
@@ -101,7 +111,10 @@ pub(crate) async fn reconnect(
 ///
 /// # Errors
 /// [`Error::Invalid`] where neither names any.
-pub(crate) fn named_scope(tenant: &domain::Tenant, sent: Option<&[String]>) -> Result<usecase::Scope> {
+pub(crate) fn named_scope(
+    tenant: &domain::Tenant,
+    sent: Option<&[String]>,
+) -> Result<usecase::Scope> {
     let named = scope(None, sent)?;
     if named.tags.is_empty() && tenant.confined_to().is_none() {
         return Err(Error::invalid_field("containerTags", "at least one tag"));

@@ -41,7 +41,8 @@ impl Connecting {
     /// The adapter of a provider.
     fn connector(&self, provider: Provider) -> Result<&dyn Connector> {
         let name = provider.as_str();
-        let absent = || Error::Unsupported(format!("{name} cannot be reached from this installation"));
+        let absent =
+            || Error::Unsupported(format!("{name} cannot be reached from this installation"));
         self.connectors.of(provider).ok_or_else(absent)
     }
 }
@@ -51,21 +52,37 @@ impl Connecting {
 /// The segment after `/v3/connections/` is the id of a connection or the name of a provider; a router has one name for
 /// it.
 pub fn router(app: App, connectors: Connectors, public_url: Option<String>) -> Router {
-    let public_url = public_url.map(|url| url.trim_end_matches('/').to_owned()).filter(|url| !url.is_empty());
-    let one = get(overview::get_connection).patch(manage::change).delete(manage::delete);
+    let public_url = public_url
+        .map(|url| url.trim_end_matches('/').to_owned())
+        .filter(|url| !url.is_empty());
+    let one = get(overview::get_connection)
+        .patch(manage::change)
+        .delete(manage::delete);
     Router::new()
         .route("/v3/connections/list", post(overview::list_connections))
         .route("/v3/connections/{id}", one.post(create::create))
         .route("/v3/connections/{id}/reconnect", post(create::reconnect))
-        .route("/v3/connections/{id}/connection", post(overview::find_by_tag))
-        .route("/v3/connections/{id}/documents", post(overview::list_documents))
+        .route(
+            "/v3/connections/{id}/connection",
+            post(overview::find_by_tag),
+        )
+        .route(
+            "/v3/connections/{id}/documents",
+            post(overview::list_documents),
+        )
         .route("/v3/connections/{id}/import", post(manage::import))
         .route("/v3/connections/{id}/resources", get(resources::list))
         .route("/v3/connections/{id}/configure", post(resources::configure))
         .route("/v3/connections/{id}/sync-runs", get(overview::list_runs))
         .route("/v3/connections/{id}/items", get(overview::list_items))
-        .route("/v3/connections/{id}/cloud-drive/hosted-picker", post(resources::hosted_picker))
-        .route("/v3/connections/{id}/google-drive/hosted-picker", post(resources::hosted_picker))
+        .route(
+            "/v3/connections/{id}/cloud-drive/hosted-picker",
+            post(resources::hosted_picker),
+        )
+        .route(
+            "/v3/connections/{id}/google-drive/hosted-picker",
+            post(resources::hosted_picker),
+        )
         .route("/v3/connections/{id}/notifications", post(manage::notified))
         .route("/v3/connections/auth/start/{ticket}", get(consent::start))
         .route("/v3/connections/auth/callback/{id}", get(consent::callback))
@@ -76,7 +93,14 @@ pub fn router(app: App, connectors: Connectors, public_url: Option<String>) -> R
         .route("/picker/app.css", get(picker::style))
         .route("/picker/icon.svg", get(picker::icon))
         .route("/picker/api/items", get(picker::items))
-        .route("/picker/api/selection", get(picker::selection).put(picker::select))
+        .route(
+            "/picker/api/selection",
+            get(picker::selection).put(picker::select),
+        )
         .route("/picker/api/complete", post(picker::complete))
-        .with_state(Connecting { app, connectors, public_url })
+        .with_state(Connecting {
+            app,
+            connectors,
+            public_url,
+        })
 }

@@ -4,8 +4,8 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use domain::connection::{Connection, Provider};
 use domain::usecase::{
-    self, Import, delete_connection, delete_connections, find_connection, find_connections, import_now,
-    limit_documents,
+    self, Import, delete_connection, delete_connections, find_connection, find_connections,
+    import_now, limit_documents,
 };
 use domain::{ConnectionId, Error};
 use edge::{ApiResult, App, Auth, Json, Path, Query, Write, count, flexible_bool, scope};
@@ -37,7 +37,9 @@ pub(crate) async fn change(
     Json(sent): Json<ChangeRequest>,
 ) -> ApiResult<Json<WireConnection>> {
     let connection = find_connection(&app.ctx, &tenant, &id).await?;
-    let limit = sent.document_limit.ok_or_else(|| Error::invalid_field("documentLimit", "a number"))?;
+    let limit = sent
+        .document_limit
+        .ok_or_else(|| Error::invalid_field("documentLimit", "a number"))?;
     let connection = limit_documents(&app.ctx, &tenant, &connection, limit).await?;
     Ok(Json(shown(&app.ctx, &tenant, connection).await?))
 }
@@ -79,14 +81,22 @@ pub(crate) async fn delete(
     if ConnectionId::parse(&id).is_some() {
         let ended = delete_connection(&app.ctx, &tenant, &id, with_documents).await?;
         let provider = ended.provider.as_str();
-        return Ok(Json(DeleteResponse { id: ended.id, provider, ids: None }));
+        return Ok(Json(DeleteResponse {
+            id: ended.id,
+            provider,
+            ids: None,
+        }));
     }
     let of = provider(&id)?;
     let scope = named_scope(&tenant, sent.container_tags.as_deref())?;
     let ended = delete_connections(&app.ctx, &tenant, of, &scope, with_documents).await?;
     let ids: Vec<ConnectionId> = ended.into_iter().map(|connection| connection.id).collect();
     let newest = ids.last().cloned().ok_or(Error::NotFound("Connection"))?;
-    Ok(Json(DeleteResponse { id: newest, provider: of.as_str(), ids: Some(ids) }))
+    Ok(Json(DeleteResponse {
+        id: newest,
+        provider: of.as_str(),
+        ids: Some(ids),
+    }))
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -113,11 +123,17 @@ pub(crate) async fn import(
     let connections = if ConnectionId::parse(&id).is_some() {
         vec![find_connection(ctx, &tenant, &id).await?]
     } else {
-        let scope = scope(sent.container_tag.as_deref(), sent.container_tags.as_deref())?;
+        let scope = scope(
+            sent.container_tag.as_deref(),
+            sent.container_tags.as_deref(),
+        )?;
         find_connections(ctx, &tenant, Some(provider(&id)?), &scope).await?
     };
     // What did nothing must not look as if it had.
-    let of = connections.first().ok_or(Error::NotFound("Connection"))?.provider;
+    let of = connections
+        .first()
+        .ok_or(Error::NotFound("Connection"))?
+        .provider;
     let tenant = &tenant;
     let ask = |connection: Connection| async move { import_now(ctx, tenant, &connection).await };
     let asked = stream::iter(connections.into_iter().map(ask)).buffer_unordered(PARALLEL);
@@ -126,7 +142,14 @@ pub(crate) async fn import(
     let answer = if wants_text(&headers) {
         (StatusCode::ACCEPTED, message).into_response()
     } else {
-        (StatusCode::ACCEPTED, Json(ImportResponse { message, provider: of.as_str() })).into_response()
+        (
+            StatusCode::ACCEPTED,
+            Json(ImportResponse {
+                message,
+                provider: of.as_str(),
+            }),
+        )
+            .into_response()
     };
     Ok(answer)
 }
@@ -145,8 +168,14 @@ fn told(of: Provider, asked: &[Import]) -> String {
     };
     for (import, why) in [
         (Import::NoSelection, "nothing is selected yet"),
-        (Import::NoPermission, "the user has not given permission yet"),
-        (Import::Expired, "the permission has ended, and the user has to connect again"),
+        (
+            Import::NoPermission,
+            "the user has not given permission yet",
+        ),
+        (
+            Import::Expired,
+            "the permission has ended, and the user has to connect again",
+        ),
     ] {
         if count(import) > 0 {
             message.push_str(&format!(" Skipped {}: {why}.", connections(count(import))));
@@ -157,12 +186,18 @@ fn told(of: Provider, asked: &[Import]) -> String {
 
 /// A provider tells of a change. Its token says of which connection; what else it sends is not read.
 pub(crate) async fn notified(State(app): State<App>, headers: HeaderMap) -> ApiResult<StatusCode> {
-    let token = headers.get(CHANNEL_TOKEN).and_then(|token| token.to_str().ok());
+    let token = headers
+        .get(CHANNEL_TOKEN)
+        .and_then(|token| token.to_str().ok());
     let known = match token {
         Some(token) => usecase::notified(&app.ctx, token).await?,
         None => false,
     };
-    Ok(if known { StatusCode::OK } else { StatusCode::NOT_FOUND })
+    Ok(if known {
+        StatusCode::OK
+    } else {
+        StatusCode::NOT_FOUND
+    })
 }
 
 #[cfg(test)]
@@ -173,7 +208,10 @@ mod tests {
     fn an_import_says_what_it_did_and_what_not() {
         use Import::{Expired, NoPermission, NoSelection, Requested};
         let told = |asked: &[Import]| told(Provider::CloudDrive, asked);
-        assert_eq!(told(&[Requested]), "Importing cloud-drive: 1 connection asked to sync.");
+        assert_eq!(
+            told(&[Requested]),
+            "Importing cloud-drive: 1 connection asked to sync."
+        );
         assert_eq!(
             told(&[Requested, NoSelection, Requested]),
             "Importing cloud-drive: 2 connections asked to sync. Skipped 1 connection: nothing is selected yet."

@@ -33,14 +33,22 @@ pub(crate) async fn list_connections(
     Json(sent): Json<ListRequest>,
 ) -> ApiResult<Json<Vec<WireConnection>>> {
     let of = sent.provider.as_deref().map(provider).transpose()?;
-    let scope = scope(sent.container_tag.as_deref(), sent.container_tags.as_deref())?;
+    let scope = scope(
+        sent.container_tag.as_deref(),
+        sent.container_tags.as_deref(),
+    )?;
     let found = find_connections(&app.ctx, &tenant, of, &scope).await?;
     let (ctx, tenant) = (&app.ctx, &tenant);
     let show = |connection: Connection| async move {
         let state = ctx.sync.state(tenant, &connection.id).await?;
         Ok::<_, Error>(WireConnection::new(connection, &state, None))
     };
-    Ok(Json(stream::iter(found.into_iter().map(show)).buffered(PARALLEL).try_collect().await?))
+    Ok(Json(
+        stream::iter(found.into_iter().map(show))
+            .buffered(PARALLEL)
+            .try_collect()
+            .await?,
+    ))
 }
 
 pub(crate) async fn get_connection(
@@ -53,7 +61,11 @@ pub(crate) async fn get_connection(
 }
 
 /// A connection by itself.
-pub(crate) async fn shown(ctx: &Ctx, tenant: &Tenant, connection: Connection) -> Result<WireConnection> {
+pub(crate) async fn shown(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    connection: Connection,
+) -> Result<WireConnection> {
     let state = ctx.sync.state(tenant, &connection.id).await?;
     let left_out = left_out_by_limit(ctx, tenant, &connection, &state).await?;
     Ok(WireConnection::new(connection, &state, Some(left_out)))
@@ -68,14 +80,19 @@ pub(crate) async fn find_by_tag(
 ) -> ApiResult<Json<WireConnection>> {
     let of = provider(&name)?;
     let scope = named_scope(&tenant, sent.tags().as_deref())?;
-    let newest = find_connections(&app.ctx, &tenant, Some(of), &scope).await?.pop();
+    let newest = find_connections(&app.ctx, &tenant, Some(of), &scope)
+        .await?
+        .pop();
     let connection = newest.ok_or(Error::NotFound("Connection"))?;
     Ok(Json(shown(&app.ctx, &tenant, connection).await?))
 }
 
 impl ListRequest {
     fn tags(&self) -> Option<Vec<String>> {
-        let all = self.container_tag.iter().chain(self.container_tags.iter().flatten());
+        let all = self
+            .container_tag
+            .iter()
+            .chain(self.container_tags.iter().flatten());
         Some(all.cloned().collect())
     }
 }
@@ -89,7 +106,9 @@ pub(crate) async fn list_documents(
     let of = provider(&name)?;
     let scope = scope(None, sent.tags().as_deref())?;
     let documents = usecase::list_synced(&app.ctx, &tenant, of, scope).await?;
-    Ok(Json(documents.into_iter().map(SyncedDocument::from).collect()))
+    Ok(Json(
+        documents.into_iter().map(SyncedDocument::from).collect(),
+    ))
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -114,7 +133,11 @@ pub(crate) async fn list_runs(
         runs.insert(0, present);
         runs.truncate(limit);
     }
-    Ok(Json(runs.into_iter().map(|run| WireRun::new(&connection.id, run)).collect()))
+    Ok(Json(
+        runs.into_iter()
+            .map(|run| WireRun::new(&connection.id, run))
+            .collect(),
+    ))
 }
 
 /// How many of something are asked for.
@@ -152,12 +175,25 @@ pub(crate) async fn list_items(
     Query(query): Query<ItemsQuery>,
 ) -> ApiResult<Json<ItemsResponse>> {
     let limit = listed(query.limit, DEFAULT_ITEMS)?;
-    if query.state.as_deref().is_some_and(|state| !STATES.contains(&state)) {
+    if query
+        .state
+        .as_deref()
+        .is_some_and(|state| !STATES.contains(&state))
+    {
         return Err(Error::invalid_field("state", format!("one of {}", STATES.join(", "))).into());
     }
     let connection = find_connection(&app.ctx, &tenant, &id).await?;
-    let (nodes, next) =
-        usecase::list_items(&app.ctx, &tenant, &connection, query.state.as_deref(), query.after, limit)
-            .await?;
-    Ok(Json(ItemsResponse { items: nodes.into_iter().map(WireItem::from).collect(), next }))
+    let (nodes, next) = usecase::list_items(
+        &app.ctx,
+        &tenant,
+        &connection,
+        query.state.as_deref(),
+        query.after,
+        limit,
+    )
+    .await?;
+    Ok(Json(ItemsResponse {
+        items: nodes.into_iter().map(WireItem::from).collect(),
+        next,
+    }))
 }

@@ -19,7 +19,10 @@ const HEADERS: [(&str, &str); 6] = [
     ("x-content-type-options", "nosniff"),
     ("x-frame-options", "DENY"),
     ("cross-origin-opener-policy", "same-origin"),
-    ("permissions-policy", "camera=(), geolocation=(), microphone=()"),
+    (
+        "permissions-policy",
+        "camera=(), geolocation=(), microphone=()",
+    ),
 ];
 
 /// Text as it may stand in a page.
@@ -42,9 +45,14 @@ pub(crate) fn escaped(text: &str) -> String {
 pub(crate) fn guarded(mut response: Response) -> Response {
     for (name, value) in HEADERS {
         let name = HeaderName::from_static(name);
-        response.headers_mut().insert(name, HeaderValue::from_static(value));
+        response
+            .headers_mut()
+            .insert(name, HeaderValue::from_static(value));
     }
-    response.headers_mut().entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    response
+        .headers_mut()
+        .entry(CACHE_CONTROL)
+        .or_insert(HeaderValue::from_static("no-store"));
     response
 }
 
@@ -84,9 +92,15 @@ pub(crate) fn wants_text(headers: &HeaderMap) -> bool {
 }
 
 fn accepts(headers: &HeaderMap, kind: &str) -> bool {
-    let all = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    all.flat_map(|line| line.split(','))
-        .any(|part| part.split(';').next().is_some_and(|name| name.trim().eq_ignore_ascii_case(kind)))
+    let all = headers
+        .get_all(ACCEPT)
+        .iter()
+        .filter_map(|value| value.to_str().ok());
+    all.flat_map(|line| line.split(',')).any(|part| {
+        part.split(';')
+            .next()
+            .is_some_and(|name| name.trim().eq_ignore_ascii_case(kind))
+    })
 }
 
 /// A refusal as a page, or in the usual shape for programs.
@@ -117,13 +131,21 @@ pub(crate) fn refusal(base: &Base, headers: &HeaderMap, error: ApiError) -> Resp
     if wants_json(headers) {
         return guarded(response);
     }
-    sheet(base, response.status(), title, &format!("<p>{}</p>", escaped(&words)))
+    sheet(
+        base,
+        response.status(),
+        title,
+        &format!("<p>{}</p>", escaped(&words)),
+    )
 }
 
 /// A message of ours as a sentence.
 fn sentence(message: &str) -> String {
     let mut chars = message.chars();
-    let first = chars.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
+    let first = chars
+        .next()
+        .map(|c| c.to_uppercase().to_string())
+        .unwrap_or_default();
     let end = if message.ends_with('.') { "" } else { "." };
     format!("{first}{}{end}", chars.as_str())
 }
@@ -138,7 +160,10 @@ mod tests {
             let headers = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static(accept))]);
             (wants_json(&headers), wants_text(&headers))
         };
-        assert_eq!(with("text/html,application/xhtml+xml,*/*;q=0.8"), (false, false));
+        assert_eq!(
+            with("text/html,application/xhtml+xml,*/*;q=0.8"),
+            (false, false)
+        );
         assert_eq!(with("application/json"), (true, false));
         assert_eq!(with("text/html, application/json"), (false, false));
         assert_eq!(with("text/plain"), (false, true));
@@ -147,7 +172,10 @@ mod tests {
 
     #[test]
     fn what_is_not_ours_stays_text() {
-        assert_eq!(escaped("<a href='x'>&\"</a>"), "&lt;a href=&#39;x&#39;&gt;&amp;&quot;&lt;/a&gt;");
+        assert_eq!(
+            escaped("<a href='x'>&\"</a>"),
+            "&lt;a href=&#39;x&#39;&gt;&amp;&quot;&lt;/a&gt;"
+        );
         assert_eq!(sentence("an answer; try again"), "An answer; try again.");
     }
 }

@@ -5,8 +5,8 @@ use axum::extract::{FromRequestParts, State};
 use axum::response::{IntoResponse, Response};
 use domain::connection::{MAX_SELECTED, Selected};
 use domain::usecase::{
-    PickerSession, Place, SESSION_SECONDS, browse, derived_token, end_picker, enter_picker, picker_session,
-    save_selection,
+    PickerSession, Place, SESSION_SECONDS, browse, derived_token, end_picker, enter_picker,
+    picker_session, save_selection,
 };
 use domain::{Error, Result, Secret};
 use edge::{ApiError, ApiResult, Json, Path, Query};
@@ -61,7 +61,9 @@ pub(crate) async fn enter(
         Ok(session) => {
             let mut response = see_other(&base.path("/picker"));
             let kept = cookie::keep(&base, PICKER, &session, SESSION_SECONDS);
-            response.headers_mut().extend(kept.map(|kept| (SET_COOKIE, kept)));
+            response
+                .headers_mut()
+                .extend(kept.map(|kept| (SET_COOKIE, kept)));
             response
         }
         Err(error) => refusal(&base, &headers, error.into()),
@@ -73,11 +75,18 @@ fn csrf_of(session: &Secret) -> Secret {
     derived_token(session, "csrf", "picker")
 }
 
-pub(crate) async fn page(State(state): State<Connecting>, base: Base, headers: HeaderMap) -> Response {
+pub(crate) async fn page(
+    State(state): State<Connecting>,
+    base: Base,
+    headers: HeaderMap,
+) -> Response {
     let cookie = cookie::read(&headers, &base, PICKER);
     match picker_session(&state.app.ctx, cookie.as_ref().map(Secret::expose)).await {
         Ok(_) => {
-            let csrf = cookie.as_ref().map(csrf_of).unwrap_or_else(|| Secret::new(""));
+            let csrf = cookie
+                .as_ref()
+                .map(csrf_of)
+                .unwrap_or_else(|| Secret::new(""));
             let html = PAGE
                 .replace("{{base}}", &escaped(&base.path("/picker")))
                 .replace("{{csrf}}", &escaped(csrf.expose()));
@@ -103,9 +112,16 @@ impl FromRequestParts<Connecting> for Picking {
         let session = picker_session(&state.app.ctx, cookie.as_ref().map(Secret::expose)).await?;
         let cookie = cookie.ok_or(Error::Unauthenticated("no session"))?;
         if !is_own_page(&parts.headers, &parts.method, &base, &cookie) {
-            return Err(Error::Forbidden("this request does not come from the picker's page".into()).into());
+            return Err(Error::Forbidden(
+                "this request does not come from the picker's page".into(),
+            )
+            .into());
         }
-        Ok(Self { session, cookie, base })
+        Ok(Self {
+            session,
+            cookie,
+            base,
+        })
     }
 }
 
@@ -143,25 +159,42 @@ pub(crate) async fn items(
     picking: Picking,
     Query(query): Query<ItemsQuery>,
 ) -> ApiResult<Response> {
-    let PickerSession { tenant, connection, .. } = &picking.session;
+    let PickerSession {
+        tenant, connection, ..
+    } = &picking.session;
     let view = view(query.view.as_deref())?;
-    let words = query.q.as_deref().map(str::trim).filter(|words| !words.is_empty());
+    let words = query
+        .q
+        .as_deref()
+        .map(str::trim)
+        .filter(|words| !words.is_empty());
     if words.is_some_and(|words| words.chars().count() > MAX_QUERY) {
         return Err(Error::invalid_field("q", format!("at most {MAX_QUERY} characters")).into());
     }
     let filled = |text: &'_ Option<String>| text.clone().filter(|text| !text.is_empty());
     let (parent, page) = (filled(&query.parent), filled(&query.page_token));
-    let place = Place { view: &view, parent: parent.as_deref(), query: words, page: page.as_deref() };
+    let place = Place {
+        view: &view,
+        parent: parent.as_deref(),
+        query: words,
+        page: page.as_deref(),
+    };
     let connector = state.connector(connection.provider)?;
     let listing = browse(&state.app.ctx, connector, tenant, connection, place).await?;
     let items = listing.items.into_iter().map(WireChoice::from).collect();
-    let answer = ItemsResponse { items, next_page_token: listing.next, incomplete: listing.incomplete };
+    let answer = ItemsResponse {
+        items,
+        next_page_token: listing.next,
+        incomplete: listing.incomplete,
+    };
     Ok(guarded(Json(answer).into_response()))
 }
 
 /// What the page has to know of the connection.
 fn outline(picking: &Picking) -> Value {
-    let PickerSession { tenant, connection, .. } = &picking.session;
+    let PickerSession {
+        tenant, connection, ..
+    } = &picking.session;
     json!({
         "id": connection.id,
         "provider": connection.provider,
@@ -173,8 +206,13 @@ fn outline(picking: &Picking) -> Value {
     })
 }
 
-pub(crate) async fn selection(State(state): State<Connecting>, picking: Picking) -> ApiResult<Response> {
-    let PickerSession { tenant, connection, .. } = &picking.session;
+pub(crate) async fn selection(
+    State(state): State<Connecting>,
+    picking: Picking,
+) -> ApiResult<Response> {
+    let PickerSession {
+        tenant, connection, ..
+    } = &picking.session;
     let selection = state.app.ctx.sync.selection(tenant, &connection.id).await?;
     let answer = json!({
         "connection": outline(&picking), "items": selection.items, "limit": MAX_SELECTED,
@@ -192,7 +230,9 @@ pub(crate) async fn select(
     picking: Picking,
     Json(sent): Json<SelectRequest>,
 ) -> ApiResult<Response> {
-    let PickerSession { tenant, connection, .. } = &picking.session;
+    let PickerSession {
+        tenant, connection, ..
+    } = &picking.session;
     save_selection(&state.app.ctx, tenant, connection, sent.items).await?;
     let saved = state.app.ctx.sync.selection(tenant, &connection.id).await?;
     let answer = json!({"count": saved.items.len(), "items": saved.items});
@@ -211,7 +251,11 @@ pub(crate) async fn complete(
     picking: Picking,
     Json(sent): Json<CompleteRequest>,
 ) -> ApiResult<Response> {
-    let PickerSession { connection, return_url, .. } = &picking.session;
+    let PickerSession {
+        connection,
+        return_url,
+        ..
+    } = &picking.session;
     if !sent.cancelled && connection.selection == 0 {
         return Err(Error::Conflict("nothing is selected yet".into()).into());
     }
@@ -221,6 +265,8 @@ pub(crate) async fn complete(
     let answer = json!({"redirectTo": address, "connection": outline(&picking)});
     let mut response = guarded(Json(answer).into_response());
     let forgotten = cookie::forget(&picking.base, PICKER);
-    response.headers_mut().extend(forgotten.map(|forgotten| (SET_COOKIE, forgotten)));
+    response
+        .headers_mut()
+        .extend(forgotten.map(|forgotten| (SET_COOKIE, forgotten)));
     Ok(response)
 }

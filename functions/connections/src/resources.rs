@@ -5,7 +5,9 @@ use std::collections::HashSet;
 use axum::extract::State;
 use domain::connection::Connection;
 use domain::ports::{Connector, View};
-use domain::usecase::{Place, browse, complete_choices, find_connection, open_picker, save_selection};
+use domain::usecase::{
+    Place, browse, complete_choices, find_connection, open_picker, save_selection,
+};
 use domain::{Error, Result, Tenant, Timestamp};
 use edge::{Admin, ApiResult, Auth, Json, Path, Query, Write, count};
 use serde::{Deserialize, Serialize};
@@ -72,7 +74,10 @@ pub(crate) async fn list(
     Query(query): Query<ResourcesQuery>,
 ) -> ApiResult<Json<ResourcesResponse>> {
     let ctx = &state.app.ctx;
-    let (page, per_page) = (query.page.unwrap_or(1), query.per_page.unwrap_or(DEFAULT_PER_PAGE));
+    let (page, per_page) = (
+        query.page.unwrap_or(1),
+        query.per_page.unwrap_or(DEFAULT_PER_PAGE),
+    );
     if page == 0 {
         return Err(Error::invalid_field("page", "1 or more").into());
     }
@@ -85,11 +90,18 @@ pub(crate) async fn list(
     let last = page.saturating_mul(per_page);
     let (items, ended) = read(&state, connector, &tenant, &connection, &view, &query, last).await?;
     let selection = ctx.sync.selection(&tenant, &connection.id).await?;
-    let selected: HashSet<&str> = selection.items.iter().map(|item| item.id.as_str()).collect();
+    let selected: HashSet<&str> = selection
+        .items
+        .iter()
+        .map(|item| item.id.as_str())
+        .collect();
     let total = items.len();
     let first = last - per_page;
     let shown = items.into_iter().skip(first).take(per_page);
-    let resource = |item: WireChoice| Resource { selected: selected.contains(item.id.as_str()), item };
+    let resource = |item: WireChoice| Resource {
+        selected: selected.contains(item.id.as_str()),
+        item,
+    };
     Ok(Json(ResourcesResponse {
         resources: shown.map(resource).collect(),
         total_count: ended.then_some(total),
@@ -110,7 +122,12 @@ async fn read(
     let (mut items, mut next) = (Vec::new(), None::<String>);
     for _ in 0..MAX_PAGES {
         let (parent, words) = (query.parent_id.as_deref(), query.q.as_deref());
-        let place = Place { view, parent, query: words, page: next.as_deref() };
+        let place = Place {
+            view,
+            parent,
+            query: words,
+            page: next.as_deref(),
+        };
         let listing = browse(&state.app.ctx, connector, tenant, connection, place).await?;
         items.extend(listing.items.into_iter().map(WireChoice::from));
         next = listing.next;
@@ -118,7 +135,10 @@ async fn read(
             return Ok((items, next.is_none()));
         }
     }
-    Err(Error::invalid_field("page", "too far back; look into a folder with `parent_id`, or search with `q`"))
+    Err(Error::invalid_field(
+        "page",
+        "too far back; look into a folder with `parent_id`, or search with `q`",
+    ))
 }
 
 #[derive(Debug, Deserialize)]
@@ -154,13 +174,25 @@ pub(crate) async fn configure(
     }
     let connection = find_connection(ctx, &tenant, &id).await?;
     let connector = state.connector(connection.provider)?;
-    let choices = sent.resources.into_iter().map(|resource| resource.id).collect();
+    let choices = sent
+        .resources
+        .into_iter()
+        .map(|resource| resource.id)
+        .collect();
     let items = complete_choices(ctx, connector, &tenant, &connection, choices).await?;
     let count = items.len();
     save_selection(ctx, &tenant, &connection, items).await?;
-    let things = if count == 1 { "1 item is".to_owned() } else { format!("{count} items are") };
+    let things = if count == 1 {
+        "1 item is".to_owned()
+    } else {
+        format!("{count} items are")
+    };
     let message = format!("{things} selected; a sync has been asked for.");
-    Ok(Json(ConfigureResponse { success: true, message, webhooks_registered: 0 }))
+    Ok(Json(ConfigureResponse {
+        success: true,
+        message,
+        webhooks_registered: 0,
+    }))
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -189,9 +221,16 @@ pub(crate) async fn hosted_picker(
     let connection = find_connection(ctx, &tenant, &id).await?;
     if state.connector(connection.provider)?.oauth().is_none() {
         let name = connection.provider.as_str();
-        return Err(Error::Unsupported(format!("there is nothing to pick for a connection to {name}")).into());
+        return Err(Error::Unsupported(format!(
+            "there is nothing to pick for a connection to {name}"
+        ))
+        .into());
     }
     let (ticket, expires_at) = open_picker(ctx, &tenant, &connection, return_url).await?;
     let url = base.path(&format!("/picker/s/{}", ticket.expose()));
-    Ok(Json(PickerResponse { url, expires_in: PICKER_LIFE, expires_at }))
+    Ok(Json(PickerResponse {
+        url,
+        expires_in: PICKER_LIFE,
+        expires_at,
+    }))
 }

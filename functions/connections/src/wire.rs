@@ -18,7 +18,9 @@ pub(crate) fn provider(name: &str) -> Result<Provider> {
     let names = Provider::ALL.map(Provider::as_str).join(" and ");
     Provider::parse(name).ok_or_else(|| {
         let shown: String = name.chars().filter(|c| !c.is_control()).take(40).collect();
-        Error::Unsupported(format!("connections to \"{shown}\" are not supported; there are {names}"))
+        Error::Unsupported(format!(
+            "connections to \"{shown}\" are not supported; there are {names}"
+        ))
     })
 }
 
@@ -54,8 +56,15 @@ pub(crate) struct WireConnection {
 }
 
 impl WireConnection {
-    pub(crate) fn new(connection: Connection, state: &SyncState, skipped_by_limit: Option<u64>) -> Self {
-        let running = state.run.clone().filter(|run| run.state == RunState::Running);
+    pub(crate) fn new(
+        connection: Connection,
+        state: &SyncState,
+        skipped_by_limit: Option<u64>,
+    ) -> Self {
+        let running = state
+            .run
+            .clone()
+            .filter(|run| run.state == RunState::Running);
         let problem = connection.problem;
         Self {
             id: connection.id,

@@ -44,7 +44,11 @@ pub(crate) async fn delete_container_tag(
     let ctx = &tags.app.ctx;
     let container = writable_container(ctx, &tenant, &ContainerTag::parse(&tag)?).await?;
     let dry_run = query.dry_run || request.dry_run;
-    let exactly = if dry_run { COUNTED_EXACTLY } else { COUNTED_AT_ONCE };
+    let exactly = if dry_run {
+        COUNTED_EXACTLY
+    } else {
+        COUNTED_AT_ONCE
+    };
     let documents = count_documents(ctx, &tenant, &container, exactly).await;
     let memories = count_memories(ctx, &tenant, &tags.ledgers, &container, exactly as u64).await;
     let (documents, memories, deletion_id) = match dry_run {
@@ -52,7 +56,11 @@ pub(crate) async fn delete_container_tag(
         // What cannot be counted can be deleted all the same; the report counts it.
         false => {
             let task = delete_container(ctx, &tenant, &container).await?;
-            (documents.unwrap_or_default(), memories.unwrap_or_default(), Some(task.id))
+            (
+                documents.unwrap_or_default(),
+                memories.unwrap_or_default(),
+                Some(task.id),
+            )
         }
     };
     Ok(Json(DeleteResponse {
@@ -98,8 +106,14 @@ pub(crate) async fn get_deletion(
     Path(id): Path<String>,
 ) -> ApiResult<Json<DeletionResponse>> {
     let missing = Error::NotFound("Deletion");
-    let Some(Task { id, work: Work::Purge(purge), state, error, updated_at, .. }) =
-        find_task(&app, &tenant, &id).await?
+    let Some(Task {
+        id,
+        work: Work::Purge(purge),
+        state,
+        error,
+        updated_at,
+        ..
+    }) = find_task(&app, &tenant, &id).await?
     else {
         return Err(missing.into());
     };

@@ -34,9 +34,21 @@ pub fn router(app: App) -> Router {
     let one = get(one::get_container_tag).patch(one::update_container_tag);
     Router::new()
         .route("/v3/container-tags/list", get(list::list_container_tags))
-        .route("/v3/container-tags/merge", post(merge::merge_container_tags))
+        .route(
+            "/v3/container-tags/merge",
+            post(merge::merge_container_tags),
+        )
         .route("/v3/container-tags/merge/{mergeId}", get(merge::get_merge))
-        .route("/v3/container-tags/deletions/{deletionId}", get(delete::get_deletion))
-        .route("/v3/container-tags/{tag}", one.delete(delete::delete_container_tag))
-        .with_state(Tags { app, ledgers: Arc::new(Cache::new(CACHE_BYTES)) })
+        .route(
+            "/v3/container-tags/deletions/{deletionId}",
+            get(delete::get_deletion),
+        )
+        .route(
+            "/v3/container-tags/{tag}",
+            one.delete(delete::delete_container_tag),
+        )
+        .with_state(Tags {
+            app,
+            ledgers: Arc::new(Cache::new(CACHE_BYTES)),
+        })
 }

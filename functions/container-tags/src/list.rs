@@ -46,22 +46,42 @@ pub(crate) async fn list_container_tags(
     State(tags): State<Tags>,
     Auth { tenant, .. }: Auth<Read>,
 ) -> ApiResult<Json<Vec<ListedTag>>> {
-    let mut known = tags.app.ctx.containers.list(&tenant).await.map_err(domain::Error::from)?;
+    let mut known = tags
+        .app
+        .ctx
+        .containers
+        .list(&tenant)
+        .await
+        .map_err(domain::Error::from)?;
     known.retain(|container| tenant.reaches(&container.tag));
     known.sort_by(|a, b| a.tag.cmp(&b.tag));
-    let listed = stream::iter(known.into_iter().map(|container| show(&tags, &tenant, container)));
+    let listed = stream::iter(
+        known
+            .into_iter()
+            .map(|container| show(&tags, &tenant, container)),
+    );
     Ok(Json(listed.buffered(PARALLEL).try_collect().await?))
 }
 
 async fn show(tags: &Tags, tenant: &Tenant, container: Container) -> Result<ListedTag> {
     let ctx = &tags.app.ctx;
     let size = measure_container(ctx, tenant, &container).await?;
-    let memories = count_memories(ctx, tenant, &tags.ledgers, &container, COUNTED_EXACTLY as u64).await?;
+    let memories = count_memories(
+        ctx,
+        tenant,
+        &tags.ledgers,
+        &container,
+        COUNTED_EXACTLY as u64,
+    )
+    .await?;
     let merge = container.merge.as_ref();
     let into = merge.and_then(|merge| merge.into.as_ref());
     Ok(ListedTag {
         id: container.primary().to_string(),
-        name: container.name.clone().unwrap_or_else(|| container.tag.to_string()),
+        name: container
+            .name
+            .clone()
+            .unwrap_or_else(|| container.tag.to_string()),
         container_tag: container.tag.to_string(),
         description: None,
         created_at: container.created_at,
@@ -72,7 +92,13 @@ async fn show(tags: &Tags, tenant: &Tenant, container: Container) -> Result<List
         document_count: size.documents,
         memory_count: memories,
         last_activity_at: Some(size.last_activity),
-        merge_status: merge.map(|merge| if merge.into.is_some() { "source" } else { "target" }),
+        merge_status: merge.map(|merge| {
+            if merge.into.is_some() {
+                "source"
+            } else {
+                "target"
+            }
+        }),
         merge_id: merge.map(|merge| merge.task.clone()),
         merge_target_tag: into.map(ToString::to_string),
     })

@@ -82,7 +82,10 @@ pub(crate) async fn merge_container_tags(
             success: true,
             dry_run: true,
             target_tag: target.tag.to_string(),
-            source_tags: sources.iter().map(|source| source.tag.to_string()).collect(),
+            source_tags: sources
+                .iter()
+                .map(|source| source.tag.to_string())
+                .collect(),
             sources: found.into_iter().map(Preview::from).collect(),
         };
         return Ok(Json(preview).into_response());
@@ -105,17 +108,27 @@ impl MergeRequest {
     /// The tags that were named, and the target.
     fn tags(&self) -> Result<(Vec<ContainerTag>, ContainerTag)> {
         if self.target_container_tag.is_empty() {
-            return Err(Error::invalid_field("targetContainerTag", "name the tag that takes the others"));
+            return Err(Error::invalid_field(
+                "targetContainerTag",
+                "name the tag that takes the others",
+            ));
         }
         let target = ContainerTag::parse(&self.target_container_tag)
             .map_err(|error| Error::invalid_field("targetContainerTag", error.to_string()))?;
-        let tags = self.container_tags.iter().map(|tag| ContainerTag::parse(tag));
+        let tags = self
+            .container_tags
+            .iter()
+            .map(|tag| ContainerTag::parse(tag));
         Ok((tags.collect::<Result<_>>()?, target))
     }
 }
 
 fn source_tags(merge: &Merge) -> Vec<String> {
-    merge.sources.iter().map(|(tag, _)| tag.to_string()).collect()
+    merge
+        .sources
+        .iter()
+        .map(|(tag, _)| tag.to_string())
+        .collect()
 }
 
 #[derive(Debug, Serialize)]
@@ -172,8 +185,16 @@ pub(crate) async fn get_merge(
     Auth { tenant, .. }: Auth<Admin>,
     Path(id): Path<String>,
 ) -> ApiResult<Json<MergeStatus>> {
-    let Some(Task { id, work: Work::Merge(merge), state, attempts, error, created_at, updated_at, .. }) =
-        find_task(&app, &tenant, &id).await?
+    let Some(Task {
+        id,
+        work: Work::Merge(merge),
+        state,
+        attempts,
+        error,
+        created_at,
+        updated_at,
+        ..
+    }) = find_task(&app, &tenant, &id).await?
     else {
         return Err(Error::NotFound("Merge").into());
     };

@@ -72,6 +72,10 @@ pub(crate) async fn update_container_tag(
         profile_buckets: request.profile_buckets,
         memory_paths: request.memory_filesystem_paths,
     };
-    let container = change_container(&app.ctx, &tenant, &ContainerTag::parse(&tag)?, &change).await?;
-    Ok(Json(TagResponse { created_at: None, ..container.into() }))
+    let container =
+        change_container(&app.ctx, &tenant, &ContainerTag::parse(&tag)?, &change).await?;
+    Ok(Json(TagResponse {
+        created_at: None,
+        ..container.into()
+    }))
 }

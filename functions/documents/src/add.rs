@@ -50,7 +50,10 @@ pub(crate) struct AddResponse {
 
 impl From<Accepted> for AddResponse {
     fn from(accepted: Accepted) -> Self {
-        Self { id: accepted.id.to_string(), status: accepted.status }
+        Self {
+            id: accepted.id.to_string(),
+            status: accepted.status,
+        }
     }
 }
 
@@ -69,11 +72,16 @@ pub(crate) async fn add_document(
 pub(crate) fn text_body(text: String) -> Result<(bytes::Bytes, BodyForm)> {
     if text.len() > MAX_TEXT_BYTES {
         let size = text.len();
-        let message =
-            format!("content has {size} bytes, but text has at most {MAX_TEXT_BYTES}; send a file instead");
+        let message = format!(
+            "content has {size} bytes, but text has at most {MAX_TEXT_BYTES}; send a file instead"
+        );
         return Err(Error::TooLarge(message));
     }
-    let form = if parse_page_url(&text).is_some() { BodyForm::Url } else { BodyForm::Text };
+    let form = if parse_page_url(&text).is_some() {
+        BodyForm::Url
+    } else {
+        BodyForm::Text
+    };
     Ok((text.into(), form))
 }
 
@@ -85,7 +93,10 @@ pub(crate) fn filepath(path: String) -> Result<String> {
 
 fn within(field: &str, text: &str, max: usize) -> Result<()> {
     if text.chars().count() > max {
-        return Err(Error::invalid_field(field, format!("at most {max} characters")));
+        return Err(Error::invalid_field(
+            field,
+            format!("at most {max} characters"),
+        ));
     }
     Ok(())
 }
@@ -103,16 +114,28 @@ impl Common {
         let date = self.document_date.as_deref();
         let object = |field: &'static str| move |object| Metadata::parse_field(field, object);
         Ok(NewDocument {
-            tag: tag_of(self.container_tag.as_deref(), self.container_tags.as_deref())?,
+            tag: tag_of(
+                self.container_tag.as_deref(),
+                self.container_tags.as_deref(),
+            )?,
             custom_id: self.custom_id.as_deref().map(CustomId::parse).transpose()?,
             content,
             metadata: self.metadata.map(object("metadata")).transpose()?,
-            filepath: self.filepath.filter(|path| !path.is_empty()).map(filepath).transpose()?,
-            filter_by_metadata: self.filter_by_metadata.map(object("filterByMetadata")).transpose()?,
+            filepath: self
+                .filepath
+                .filter(|path| !path.is_empty())
+                .map(filepath)
+                .transpose()?,
+            filter_by_metadata: self
+                .filter_by_metadata
+                .map(object("filterByMetadata"))
+                .transpose()?,
             entity_context: self.entity_context,
             task_type: self.task_type.unwrap_or_default(),
             dreaming: self.dreaming.unwrap_or_default(),
-            document_date: date.map(|date| Timestamp::parse("documentDate", date)).transpose()?,
+            document_date: date
+                .map(|date| Timestamp::parse("documentDate", date))
+                .transpose()?,
             provenance: self.provenance,
             idempotency_key,
         })
@@ -128,10 +151,16 @@ impl Common {
             custom_id: self.custom_id,
             metadata: self.metadata.or_else(|| defaults.metadata.clone()),
             filepath: self.filepath.or_else(|| defaults.filepath.clone()),
-            filter_by_metadata: self.filter_by_metadata.or_else(|| defaults.filter_by_metadata.clone()),
+            filter_by_metadata: self
+                .filter_by_metadata
+                .or_else(|| defaults.filter_by_metadata.clone()),
             task_type: self.task_type.or(defaults.task_type),
-            document_date: self.document_date.or_else(|| defaults.document_date.clone()),
-            entity_context: self.entity_context.or_else(|| defaults.entity_context.clone()),
+            document_date: self
+                .document_date
+                .or_else(|| defaults.document_date.clone()),
+            entity_context: self
+                .entity_context
+                .or_else(|| defaults.entity_context.clone()),
             dreaming: self.dreaming.or(defaults.dreaming),
             provenance: self.provenance.or(defaults.provenance),
         }
@@ -143,8 +172,12 @@ pub(crate) fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>> {
     let Some(value) = headers.get("idempotency-key") else {
         return Ok(None);
     };
-    let text = value.to_str().ok().filter(|text| (1..=255).contains(&text.len()));
-    let text =
-        text.ok_or_else(|| Error::invalid_field("Idempotency-Key", "1 to 255 printable ASCII characters"))?;
+    let text = value
+        .to_str()
+        .ok()
+        .filter(|text| (1..=255).contains(&text.len()));
+    let text = text.ok_or_else(|| {
+        Error::invalid_field("Idempotency-Key", "1 to 255 printable ASCII characters")
+    })?;
     Ok(Some(text.to_owned()))
 }

@@ -78,7 +78,10 @@ pub(crate) async fn add_batch(
         }
     }
     let mut results = Vec::new();
-    for (place, result) in places.into_iter().zip(submit_all(&app.ctx, &tenant, documents).await?) {
+    for (place, result) in places
+        .into_iter()
+        .zip(submit_all(&app.ctx, &tenant, documents).await?)
+    {
         match result {
             Ok(accepted) => results.push(BatchResult::accepted(&accepted, urls[place].clone())),
             Err(error) => refused.push((place, error)),
@@ -87,9 +90,15 @@ pub(crate) async fn add_batch(
     refused.sort_by_key(|(place, _)| *place);
     let (success, failed) = (results.len(), refused.len());
     results.extend(
-        refused.iter().map(|(place, error)| BatchResult::refused(*place, error, urls[*place].clone())),
+        refused
+            .iter()
+            .map(|(place, error)| BatchResult::refused(*place, error, urls[*place].clone())),
     );
-    Ok(Json(BatchResponse { results, success, failed }))
+    Ok(Json(BatchResponse {
+        results,
+        success,
+        failed,
+    }))
 }
 
 /// The address that a document of a batch is, if it is one.
@@ -102,22 +111,41 @@ fn read_item(item: Value, defaults: &Common, key: Option<String>) -> Result<NewD
     let (content, common) = match item {
         Value::String(text) => (Some(text), Common::default()),
         Value::Object(_) => (parse_fields::<Item>(&item)?.content, parse_fields(&item)?),
-        _ => return Err(Error::invalid("a document is an object with `content`, or a text")),
+        _ => {
+            return Err(Error::invalid(
+                "a document is an object with `content`, or a text",
+            ));
+        }
     };
-    let content = content.ok_or_else(|| Error::invalid_field("content", "there is nothing in it"))?;
+    let content =
+        content.ok_or_else(|| Error::invalid_field("content", "there is nothing in it"))?;
     let (bytes, form) = text_body(content)?;
-    common.or(defaults).into_document(Content::Whole { bytes, form }, key)
+    common
+        .or(defaults)
+        .into_document(Content::Whole { bytes, form }, key)
 }
 
 impl BatchResult {
     fn accepted(accepted: &Accepted, url: Option<String>) -> Self {
         let (id, status) = (accepted.id.to_string(), accepted.status.as_str());
-        Self { id, status, error: None, details: None, url }
+        Self {
+            id,
+            status,
+            error: None,
+            details: None,
+            url,
+        }
     }
 
     fn refused(place: usize, error: &Error, url: Option<String>) -> Self {
         let details = Some(format!("{} in documents[{place}]", error.kind()));
         // compat: the clients' types demand an id; the contract says it is empty then.
-        Self { id: String::new(), status: "error", error: Some(error.to_string()), details, url }
+        Self {
+            id: String::new(),
+            status: "error",
+            error: Some(error.to_string()),
+            details,
+            url,
+        }
     }
 }

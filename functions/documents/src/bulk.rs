@@ -45,27 +45,45 @@ pub(crate) async fn delete_bulk(
     Auth { tenant, .. }: Auth<WriteContent>,
     Json(request): Json<BulkRequest>,
 ) -> ApiResult<Json<BulkResponse>> {
-    let scope = scope(request.container_tag.as_deref(), request.container_tags.as_deref())?;
+    let scope = scope(
+        request.container_tag.as_deref(),
+        request.container_tags.as_deref(),
+    )?;
     let container_tags: Vec<String> = scope.tags.iter().map(ToString::to_string).collect();
     let (documents, errors) = match request.ids.as_deref() {
         Some(_) if request.filepath.is_some() => {
-            return Err(Error::invalid_field("filepath", "goes with containerTags, not with ids").into());
+            return Err(
+                Error::invalid_field("filepath", "goes with containerTags, not with ids").into(),
+            );
         }
         Some(ids) => by_ids(&app, &tenant, ids, &scope).await?,
         // A key with tags of its own needs no other with a path; without one, nothing says that all is meant.
-        None if scope.tags.is_empty() && (request.filepath.is_none() || tenant.confined_to().is_none()) => {
+        None if scope.tags.is_empty()
+            && (request.filepath.is_none() || tenant.confined_to().is_none()) =>
+        {
             return Err(Error::invalid(
                 "say what to delete: `ids`, or `containerTags` with or without `filepath`",
             )
             .into());
         }
-        None => (by_tags(&app, &tenant, scope, request.filepath.clone()).await?, Vec::new()),
+        None => (
+            by_tags(&app, &tenant, scope, request.filepath.clone()).await?,
+            Vec::new(),
+        ),
     };
     let is_meant = |document: &Document| {
-        request.filepath.as_ref().is_none_or(|path| path_matches(path, document.filepath.as_deref()))
+        request
+            .filepath
+            .as_ref()
+            .is_none_or(|path| path_matches(path, document.filepath.as_deref()))
     };
     let deleted_count = remove_documents(&app.ctx, &tenant, documents, is_meant).await?;
-    Ok(Json(BulkResponse { success: errors.is_empty(), deleted_count, errors, container_tags }))
+    Ok(Json(BulkResponse {
+        success: errors.is_empty(),
+        deleted_count,
+        errors,
+        container_tags,
+    }))
 }
 
 async fn by_ids(
@@ -78,16 +96,25 @@ async fn by_ids(
         return Err(Error::invalid_field("ids", format!("1 to {MAX_IDS} ids")));
     }
     let (mut documents, mut errors) = (Vec::new(), Vec::new());
-    for (id, found) in ids.iter().zip(find_documents(&app.ctx, tenant, ids, Naming::Either, scope).await?) {
+    for (id, found) in ids
+        .iter()
+        .zip(find_documents(&app.ctx, tenant, ids, Naming::Either, scope).await?)
+    {
         match found {
             Ok(document) => documents.push(document),
             Err(error @ (Error::NotFound(_) | Error::Conflict(_))) => {
-                errors.push(BulkError { id: id.clone(), error: error.to_string() });
+                errors.push(BulkError {
+                    id: id.clone(),
+                    error: error.to_string(),
+                });
             }
             Err(error) => return Err(error),
         }
     }
-    Ok((with_same_custom_ids(&app.ctx, tenant, documents).await?, errors))
+    Ok((
+        with_same_custom_ids(&app.ctx, tenant, documents).await?,
+        errors,
+    ))
 }
 
 /// The documents of some containers, below a path; those that a merge has superseded go as well. The listing may be a moment behind, and what was just moved out of the
@@ -99,12 +126,22 @@ async fn by_tags(
     filepath: Option<String>,
 ) -> Result<Vec<Document>> {
     let superseded = superseded_documents(&app.ctx, tenant, &scope).await?;
-    let query = ListQuery { filepath: filepath.clone(), ..ListQuery::all(scope) };
+    let query = ListQuery {
+        filepath: filepath.clone(),
+        ..ListQuery::all(scope)
+    };
     let mut listed = list_documents(&app.ctx, tenant, &query).await?.documents;
     listed.extend(superseded);
     if filepath.is_none() {
         return Ok(listed);
     }
     let ids: Vec<_> = listed.into_iter().map(|document| document.id).collect();
-    Ok(app.ctx.documents.get(tenant, &ids).await?.into_iter().flatten().collect())
+    Ok(app
+        .ctx
+        .documents
+        .get(tenant, &ids)
+        .await?
+        .into_iter()
+        .flatten()
+        .collect())
 }

@@ -63,9 +63,15 @@ impl<'de> Deserialize<'de> for MessageContent {
             Value::String(text) => Ok(Self::Text(text)),
             Value::Array(parts) => {
                 let part = |part| serde_json::from_value(part).map_err(D::Error::custom);
-                parts.into_iter().map(part).collect::<std::result::Result<_, _>>().map(Self::Parts)
+                parts
+                    .into_iter()
+                    .map(part)
+                    .collect::<std::result::Result<_, _>>()
+                    .map(Self::Parts)
             }
-            _ => Err(D::Error::custom("expected a text, an array of parts, or null")),
+            _ => Err(D::Error::custom(
+                "expected a text, an array of parts, or null",
+            )),
         }
     }
 }
@@ -125,22 +131,39 @@ fn turns(messages: Vec<Message>, at: Timestamp) -> Result<Vec<Turn>> {
     for message in &messages {
         message.check_parts()?;
     }
-    if messages.iter().filter_map(|message| message.name.as_ref()).any(|name| name.chars().count() > MAX_NAME)
+    if messages
+        .iter()
+        .filter_map(|message| message.name.as_ref())
+        .any(|name| name.chars().count() > MAX_NAME)
     {
-        return Err(Error::invalid_field("messages", format!("a name has at most {MAX_NAME} characters")));
+        return Err(Error::invalid_field(
+            "messages",
+            format!("a name has at most {MAX_NAME} characters"),
+        ));
     }
     let turn = |message: Message| {
         let text = message.text();
         let (role, provenance) = (message.role.as_str().to_owned(), message.provenance);
-        Turn { role, name: message.name, text, provenance, at: Some(at) }
+        Turn {
+            role,
+            name: message.name,
+            text,
+            provenance,
+            at: Some(at),
+        }
     };
-    let turns: Vec<Turn> =
-        messages.into_iter().map(turn).filter(|turn| !turn.text.trim().is_empty()).collect();
+    let turns: Vec<Turn> = messages
+        .into_iter()
+        .map(turn)
+        .filter(|turn| !turn.text.trim().is_empty())
+        .collect();
     if turns.is_empty() {
         return Err(Error::invalid_field("messages", "no message has any text"));
     }
     if conversation::to_bytes(&turns).len() > MAX_TEXT_BYTES {
-        return Err(Error::TooLarge(format!("messages have at most {MAX_TEXT_BYTES} bytes at a time")));
+        return Err(Error::TooLarge(format!(
+            "messages have at most {MAX_TEXT_BYTES} bytes at a time"
+        )));
     }
     Ok(turns)
 }
@@ -161,7 +184,11 @@ impl Message {
         if let MessageContent::Parts(parts) = &self.content {
             bounded("messages.content", parts, MAX_PARTS)?;
         }
-        bounded("messages.tool_calls", self.tool_calls.as_deref().unwrap_or_default(), MAX_PARTS)
+        bounded(
+            "messages.tool_calls",
+            self.tool_calls.as_deref().unwrap_or_default(),
+            MAX_PARTS,
+        )
     }
 
     fn text(&self) -> String {

@@ -55,10 +55,18 @@ pub(crate) async fn begin(
 ) -> ApiResult<Json<UploadResponse>> {
     let name = checked_name("fileName", request.file_name)?;
     let declared = checked_name("mimeType", request.mime_type.or(request.file_type))?;
-    let content = Content::Whole { bytes: Bytes::new(), form: BodyForm::File { name, declared } };
+    let content = Content::Whole {
+        bytes: Bytes::new(),
+        form: BodyForm::File { name, declared },
+    };
     let new = common.into_document(content, idempotency_key(&headers)?)?;
     let upload = begin_upload(&app.ctx, &tenant, new, MAX_FILE_BYTES as u64).await?;
-    let fields = upload.form.fields.into_iter().map(|(name, value)| (name, value.into())).collect();
+    let fields = upload
+        .form
+        .fields
+        .into_iter()
+        .map(|(name, value)| (name, value.into()))
+        .collect();
     Ok(Json(UploadResponse {
         id: upload.accepted.id.to_string(),
         status: upload.accepted.status,
@@ -79,5 +87,7 @@ pub(crate) async fn url(
     Query(which): Query<Which>,
 ) -> ApiResult<Json<FileUrlResponse>> {
     let document = find_document(&app.ctx, &tenant, &id, &which.scope()?).await?;
-    Ok(Json(FileUrlResponse { url: file_url(&app.ctx, &tenant, &document).await? }))
+    Ok(Json(FileUrlResponse {
+        url: file_url(&app.ctx, &tenant, &document).await?,
+    }))
 }

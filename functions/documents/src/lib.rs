@@ -44,8 +44,13 @@ impl FromRef<Service> for App {
 
 /// The routes of this function, taking files of up to `direct_file_bytes` in a request. Larger ones are uploaded.
 pub fn router(app: App, direct_file_bytes: usize) -> Router {
-    let one = || get(one::get_document).patch(update::update).delete(one::delete_document);
-    let file = || post(upload::add_file).layer(DefaultBodyLimit::max(direct_file_bytes + FORM_BYTES));
+    let one = || {
+        get(one::get_document)
+            .patch(update::update)
+            .delete(one::delete_document)
+    };
+    let file =
+        || post(upload::add_file).layer(DefaultBodyLimit::max(direct_file_bytes + FORM_BYTES));
     let batch = || post(batch::add_batch).layer(DefaultBodyLimit::max(batch::MAX_BODY_BYTES));
     Router::new()
         .route("/health", get(|| async { "ok" }))
@@ -53,7 +58,10 @@ pub fn router(app: App, direct_file_bytes: usize) -> Router {
         .route("/v3/documents/batch", batch())
         .route("/v3/documents/bulk", delete(bulk::delete_bulk))
         .route("/v3/documents/documents", post(with_memories::list))
-        .route("/v3/documents/documents/by-ids", post(with_memories::by_ids))
+        .route(
+            "/v3/documents/documents/by-ids",
+            post(with_memories::by_ids),
+        )
         .route("/v3/documents/file", file())
         .route("/v3/documents/file/uploads", post(files::begin))
         .route("/v3/documents/list", post(list::list_documents))
@@ -71,5 +79,8 @@ pub fn router(app: App, direct_file_bytes: usize) -> Router {
         .route("/v3/memories/{id}", one())
         .route("/v4/conversations", post(conversations::add_conversation))
         .layer(Extension(DirectFileBytes(direct_file_bytes)))
-        .with_state(Service { app, ledgers: Arc::new(Cache::new(LEDGER_BYTES)) })
+        .with_state(Service {
+            app,
+            ledgers: Arc::new(Cache::new(LEDGER_BYTES)),
+        })
 }

@@ -5,8 +5,8 @@ use domain::connection::Provider;
 use domain::usecase::{self, ListQuery, read_text};
 use domain::{Ctx, Document, Error, Filter, Result, Status, Tenant};
 use edge::{
-    ApiResult, App, Auth, Json, MAX_ENTRIES, Order, Pagination, ReadContent, SortField, count, flexible_bool,
-    scope,
+    ApiResult, App, Auth, Json, MAX_ENTRIES, Order, Pagination, ReadContent, SortField, count,
+    flexible_bool, scope,
 };
 use futures::stream::{self, StreamExt, TryStreamExt};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -47,13 +47,15 @@ fn statuses<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Status>, D
     let read = |value: &Value| {
         let status = value.as_str().and_then(Status::parse);
         let names = "queued, extracting, chunking, embedding, indexing, done or failed";
-        status.ok_or_else(|| serde::de::Error::custom(format!("expected {names}, or an array of these")))
+        status.ok_or_else(|| {
+            serde::de::Error::custom(format!("expected {names}, or an array of these"))
+        })
     };
     match Value::deserialize(deserializer)? {
         Value::Null => Ok(Vec::new()),
-        Value::Array(many) if many.len() > MAX_ENTRIES => {
-            Err(serde::de::Error::custom(format!("expected at most {MAX_ENTRIES} states")))
-        }
+        Value::Array(many) if many.len() > MAX_ENTRIES => Err(serde::de::Error::custom(format!(
+            "expected at most {MAX_ENTRIES} states"
+        ))),
         Value::Array(many) => many.iter().map(read).collect(),
         one => Ok(vec![read(&one)?]),
     }
@@ -85,10 +87,16 @@ pub(crate) async fn list_documents(
     } else {
         vec![None; page.documents.len()]
     };
-    let memories =
-        page.documents.iter().zip(texts).map(|(document, text)| ListedDocument::new(document, text));
+    let memories = page
+        .documents
+        .iter()
+        .zip(texts)
+        .map(|(document, text)| ListedDocument::new(document, text));
     let pagination = Pagination::new(query.page, query.limit, page.total);
-    Ok(Json(ListResponse { memories: memories.collect(), pagination }))
+    Ok(Json(ListResponse {
+        memories: memories.collect(),
+        pagination,
+    }))
 }
 
 /// The text of a listed document; none while it is just being replaced.
@@ -117,14 +125,20 @@ pub(crate) fn place(
 
 /// Those of these names that are providers. Nothing comes from any other.
 pub(crate) fn providers(names: &[String]) -> Vec<Provider> {
-    names.iter().filter_map(|name| Provider::parse(name)).collect()
+    names
+        .iter()
+        .filter_map(|name| Provider::parse(name))
+        .collect()
 }
 
 impl ListRequest {
     fn into_query(self) -> Result<ListQuery> {
         let (page, limit) = place(self.page, self.limit, DEFAULT_LIMIT)?;
         Ok(ListQuery {
-            scope: scope(self.container_tag.as_deref(), self.container_tags.as_deref())?,
+            scope: scope(
+                self.container_tag.as_deref(),
+                self.container_tags.as_deref(),
+            )?,
             filter: self
                 .filters
                 .filter(|value| !value.is_null())

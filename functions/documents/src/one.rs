@@ -1,9 +1,13 @@
 //! One document by id or customId: read, delete, its chunks.
 
 use axum::extract::State;
-use domain::usecase::{Scope, find_document, read_chunks, read_text, remove_documents, with_same_custom_ids};
+use domain::usecase::{
+    Scope, find_document, read_chunks, read_text, remove_documents, with_same_custom_ids,
+};
 use domain::{Document, Pack, Result, TaskType, Tenant, Timestamp};
-use edge::{ApiResult, App, Auth, Json, MemoryVersion, Path, Query, ReadContent, WriteContent, scope};
+use edge::{
+    ApiResult, App, Auth, Json, MemoryVersion, Path, Query, ReadContent, WriteContent, scope,
+};
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -38,21 +42,34 @@ pub(crate) async fn get_document(
 }
 
 /// What the document states at present. The container's memories are not read for one that has none to show.
-async fn memories(service: &Service, tenant: &Tenant, document: &Document) -> Result<Vec<MemoryVersion>> {
+async fn memories(
+    service: &Service,
+    tenant: &Tenant,
+    document: &Document,
+) -> Result<Vec<MemoryVersion>> {
     if !shows_memories(document) {
         return Ok(Vec::new());
     }
     let ctx = &service.app.ctx;
-    let memories = service.ledgers.open(ctx, tenant, &document.container).await?;
+    let memories = service
+        .ledgers
+        .open(ctx, tenant, &document.container)
+        .await?;
     let now = ctx.clock.now();
     let stated = memories.ledger().of_document(&document.id);
-    Ok(stated.into_iter().map(|memory| MemoryVersion::new(memory, now)).collect())
+    Ok(stated
+        .into_iter()
+        .map(|memory| MemoryVersion::new(memory, now))
+        .collect())
 }
 
 /// Whether what search serves of the document states anything; one that is for chunks only shows no memories, whatever
 /// it was before.
 pub(crate) fn shows_memories(document: &Document) -> bool {
-    let states = document.indexed.as_ref().is_some_and(|indexed| indexed.statements().is_some());
+    let states = document
+        .indexed
+        .as_ref()
+        .is_some_and(|indexed| indexed.statements().is_some());
     states && document.task_type == TaskType::Memory
 }
 
@@ -95,9 +112,14 @@ pub(crate) async fn list_chunks(
 ) -> ApiResult<Json<ChunksResponse>> {
     let document = find_document(&app.ctx, &tenant, &id, &which.scope()?).await?;
     let pack = read_chunks(&app.ctx, &tenant, &document).await?;
-    let chunks =
-        pack.map_or_else(Vec::new, |pack| wire_chunks(&pack, document.id.as_str(), document.updated_at));
-    Ok(Json(ChunksResponse { document_id: document.id.to_string(), total: chunks.len(), chunks }))
+    let chunks = pack.map_or_else(Vec::new, |pack| {
+        wire_chunks(&pack, document.id.as_str(), document.updated_at)
+    });
+    Ok(Json(ChunksResponse {
+        document_id: document.id.to_string(),
+        total: chunks.len(),
+        chunks,
+    }))
 }
 
 fn wire_chunks(pack: &Pack, document: &str, created_at: Timestamp) -> Vec<WireChunk> {
@@ -110,5 +132,10 @@ fn wire_chunks(pack: &Pack, document: &str, created_at: Timestamp) -> Vec<WireCh
         metadata: json!({"start": chunk.start, "end": chunk.end, "headings": chunk.headings}),
         created_at,
     };
-    pack.chunks.iter().zip(texts).enumerate().map(wire).collect()
+    pack.chunks
+        .iter()
+        .zip(texts)
+        .enumerate()
+        .map(wire)
+        .collect()
 }

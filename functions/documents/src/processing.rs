@@ -66,24 +66,45 @@ pub(crate) async fn list_processing(
         .container_tags
         .as_deref()
         .map(|text| text.split(',').map(|tag| tag.trim().to_owned()).collect());
-    let mut statuses =
-        vec![Status::Queued, Status::Extracting, Status::Chunking, Status::Embedding, Status::Indexing];
+    let mut statuses = vec![
+        Status::Queued,
+        Status::Extracting,
+        Status::Chunking,
+        Status::Embedding,
+        Status::Indexing,
+    ];
     if query.view == View::All {
         statuses.push(Status::Failed);
     }
-    let list = ListQuery { statuses, ..ListQuery::all(scope(None, tags.as_deref())?) };
-    let mut found = usecase::list_documents(&app.ctx, &tenant, &list).await?.documents;
+    let list = ListQuery {
+        statuses,
+        ..ListQuery::all(scope(None, tags.as_deref())?)
+    };
+    let mut found = usecase::list_documents(&app.ctx, &tenant, &list)
+        .await?
+        .documents;
     let stuck_before = app.ctx.clock.now().plus_seconds(-STUCK_SECONDS);
     if query.view == View::Active {
         found.retain(|document| !is_stuck(document, stuck_before));
     }
     let total = found.len();
-    let documents = found.iter().skip((page - 1).saturating_mul(limit)).take(limit).map(|document| {
-        let stuck = is_stuck(document, stuck_before);
-        ProcessingDocument { document: ListedDocument::new(document, None), stuck }
-    });
+    let documents = found
+        .iter()
+        .skip((page - 1).saturating_mul(limit))
+        .take(limit)
+        .map(|document| {
+            let stuck = is_stuck(document, stuck_before);
+            ProcessingDocument {
+                document: ListedDocument::new(document, None),
+                stuck,
+            }
+        });
     let pagination = (query.view == View::All).then(|| Pagination::new(page, limit, total));
-    Ok(Json(ProcessingResponse { documents: documents.collect(), total_count: total, pagination }))
+    Ok(Json(ProcessingResponse {
+        documents: documents.collect(),
+        total_count: total,
+        pagination,
+    }))
 }
 
 fn is_stuck(document: &Document, before: Timestamp) -> bool {

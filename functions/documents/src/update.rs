@@ -36,7 +36,11 @@ pub(crate) async fn update(
     let update = request.into_update()?;
     // The tag in the body says where the document is to be; only the one in the query tells equal customIds apart.
     let document = find_document(&app.ctx, &tenant, &id, &which.scope()?).await?;
-    Ok(Json(update_document(&app.ctx, &tenant, document, update).await?.into()))
+    Ok(Json(
+        update_document(&app.ctx, &tenant, document, update)
+            .await?
+            .into(),
+    ))
 }
 
 pub(crate) async fn retry(
@@ -46,7 +50,9 @@ pub(crate) async fn retry(
     Query(which): Query<Which>,
 ) -> ApiResult<Json<AddResponse>> {
     let document = find_document(&app.ctx, &tenant, &id, &which.scope()?).await?;
-    Ok(Json(retry_document(&app.ctx, &tenant, document).await?.into()))
+    Ok(Json(
+        retry_document(&app.ctx, &tenant, document).await?.into(),
+    ))
 }
 
 impl UpdateRequest {
@@ -59,17 +65,24 @@ impl UpdateRequest {
         let description = Description {
             metadata: self.metadata.try_map(object("metadata"))?,
             filepath: path,
-            filter_by_metadata: self.filter_by_metadata.try_map(object("filterByMetadata"))?,
+            filter_by_metadata: self
+                .filter_by_metadata
+                .try_map(object("filterByMetadata"))?,
         };
         let date = self.document_date.as_deref();
         Ok(Update {
             content: self.content.map(text_body).transpose()?,
             description,
             custom_id: self.custom_id.as_deref().map(CustomId::parse).transpose()?,
-            tag: tag_of(self.container_tag.as_deref(), self.container_tags.as_deref())?,
+            tag: tag_of(
+                self.container_tag.as_deref(),
+                self.container_tags.as_deref(),
+            )?,
             task_type: self.task_type,
             provenance: self.provenance,
-            document_date: date.map(|date| Timestamp::parse("documentDate", date)).transpose()?,
+            document_date: date
+                .map(|date| Timestamp::parse("documentDate", date))
+                .transpose()?,
         })
     }
 }

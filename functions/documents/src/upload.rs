@@ -44,11 +44,15 @@ pub(crate) async fn add_file(
     multipart: std::result::Result<Multipart, MultipartRejection>,
 ) -> ApiResult<Json<AddResponse>> {
     let multipart = multipart.map_err(|_| {
-        Error::UnsupportedMedia("send the file as multipart/form-data with a part named `file`".to_owned())
+        Error::UnsupportedMedia(
+            "send the file as multipart/form-data with a part named `file`".to_owned(),
+        )
     })?;
     let form = read_form(multipart, most).await?;
     note_body(&form.outline());
-    let file = form.file.ok_or_else(|| Error::invalid_field("file", "missing: add a part named `file`"))?;
+    let file = form
+        .file
+        .ok_or_else(|| Error::invalid_field("file", "missing: add a part named `file`"))?;
     if file.is_empty() {
         return Err(Error::invalid_field("file", "the file is empty").into());
     }
@@ -56,11 +60,18 @@ pub(crate) async fn add_file(
         return Err(most.exceeded().into());
     }
     // compat: the TypeScript client declares every file as a stream of octets, which says nothing.
-    let part_type = form.part_type.filter(|kind| kind != "application/octet-stream");
+    let part_type = form
+        .part_type
+        .filter(|kind| kind != "application/octet-stream");
     let name = checked_name("file", form.name)?;
     let declared = checked_name("mimeType", form.mime_type.or(part_type).or(form.file_type))?;
-    let content = Content::Whole { bytes: file, form: BodyForm::File { name, declared } };
-    let new = form.common.into_document(content, idempotency_key(&headers)?)?;
+    let content = Content::Whole {
+        bytes: file,
+        form: BodyForm::File { name, declared },
+    };
+    let new = form
+        .common
+        .into_document(content, idempotency_key(&headers)?)?;
     Ok(Json(submit(&app.ctx, &tenant, new).await?.into()))
 }
 
@@ -85,9 +96,10 @@ impl Form {
 /// A file's name or declared type, unless it is longer than any real one.
 pub(crate) fn checked_name(field: &str, text: Option<String>) -> Result<Option<String>> {
     match text {
-        Some(text) if text.chars().count() > MAX_NAME_CHARS => {
-            Err(Error::invalid_field(field, format!("a name has at most {MAX_NAME_CHARS} characters")))
-        }
+        Some(text) if text.chars().count() > MAX_NAME_CHARS => Err(Error::invalid_field(
+            field,
+            format!("a name has at most {MAX_NAME_CHARS} characters"),
+        )),
         text => Ok(text),
     }
 }
@@ -99,7 +111,9 @@ impl DirectFileBytes {
             return Error::TooLarge(format!("a file has at most {most} bytes"));
         }
         let larger = format!("up to {MAX_FILE_BYTES} bytes go by POST /v3/documents/file/uploads");
-        Error::TooLarge(format!("a file has at most {most} bytes on this route; {larger}"))
+        Error::TooLarge(format!(
+            "a file has at most {most} bytes on this route; {larger}"
+        ))
     }
 }
 
@@ -113,7 +127,11 @@ fn broken(error: &MultipartError, most: DirectFileBytes) -> Error {
 
 async fn read_form(mut multipart: Multipart, most: DirectFileBytes) -> Result<Form> {
     let mut form = Form::default();
-    while let Some(field) = multipart.next_field().await.map_err(|error| broken(&error, most))? {
+    while let Some(field) = multipart
+        .next_field()
+        .await
+        .map_err(|error| broken(&error, most))?
+    {
         let Some(name) = field.name().map(str::to_owned) else {
             continue;
         };
@@ -128,7 +146,12 @@ async fn read_form(mut multipart: Multipart, most: DirectFileBytes) -> Result<Fo
     Ok(form)
 }
 
-async fn read_field(form: &mut Form, name: &str, field: Field<'_>, most: DirectFileBytes) -> Result<()> {
+async fn read_field(
+    form: &mut Form,
+    name: &str,
+    field: Field<'_>,
+    most: DirectFileBytes,
+) -> Result<()> {
     let bytes = field.bytes().await.map_err(|error| broken(&error, most))?;
     let text = std::str::from_utf8(&bytes).map_err(|_| Error::invalid_field(name, "UTF-8 text"))?;
     if text.is_empty() {
@@ -161,5 +184,6 @@ fn tags(text: &str) -> Vec<String> {
 }
 
 fn one_of<T: DeserializeOwned>(field: &str, text: &str) -> Result<T> {
-    serde_json::from_value(text.into()).map_err(|error| Error::invalid_field(field, error.to_string()))
+    serde_json::from_value(text.into())
+        .map_err(|error| Error::invalid_field(field, error.to_string()))
 }

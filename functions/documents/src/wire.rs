@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use domain::document::{Failure, Learned};
-use domain::{Attribution, Document, DocumentType, Metadata, Provenance, Status, TaskType, Timestamp, Trust};
+use domain::{
+    Attribution, Document, DocumentType, Metadata, Provenance, Status, TaskType, Timestamp, Trust,
+};
 use edge::MemoryVersion;
 use serde::Serialize;
 use serde_json::Value;
@@ -100,14 +102,20 @@ impl MemoryExtraction {
 
 impl ListedDocument {
     pub(crate) fn new(document: &Document, content: Option<String>) -> Self {
-        let failure = document.failure.as_ref().map(|Failure { code, message }| WireFailure {
-            error_code: code.as_str(),
-            error_message: message.clone(),
-        });
+        let failure = document
+            .failure
+            .as_ref()
+            .map(|Failure { code, message }| WireFailure {
+                error_code: code.as_str(),
+                error_message: message.clone(),
+            });
         Self {
             id: document.id.to_string(),
             custom_id: document.custom_id.as_ref().map(ToString::to_string),
-            connection_id: document.origin.as_ref().map(|origin| origin.connection.to_string()),
+            connection_id: document
+                .origin
+                .as_ref()
+                .map(|origin| origin.connection.to_string()),
             title: document.shown_title().map(str::to_owned),
             summary: None,
             status: document.status,
@@ -125,15 +133,28 @@ impl ListedDocument {
 }
 
 impl FullDocument {
-    pub(crate) fn new(document: &Document, text: Option<String>, memories: Vec<MemoryVersion>) -> Self {
+    pub(crate) fn new(
+        document: &Document,
+        text: Option<String>,
+        memories: Vec<MemoryVersion>,
+    ) -> Self {
         let learns = document.task_type == TaskType::Memory;
-        let authorship = document.indexed.as_ref().and_then(|indexed| indexed.authorship.as_ref());
-        let learned = document.indexed.as_ref().and_then(|indexed| indexed.learned.as_ref());
+        let authorship = document
+            .indexed
+            .as_ref()
+            .and_then(|indexed| indexed.authorship.as_ref());
+        let learned = document
+            .indexed
+            .as_ref()
+            .and_then(|indexed| indexed.learned.as_ref());
         Self {
             listed: ListedDocument::new(document, None),
             text,
             raw: None,
-            source: document.origin.as_ref().map(|origin| origin.provider.as_str()),
+            source: document
+                .origin
+                .as_ref()
+                .map(|origin| origin.provider.as_str()),
             og_image: document.properties.get("ogImage").cloned(),
             superseded_by: document.superseded_by.as_ref().map(ToString::to_string),
             properties: document.properties.clone(),
@@ -141,7 +162,11 @@ impl FullDocument {
             provenance: document.provenance,
             trust: authorship.map(|authorship| authorship.trust),
             origin: authorship.and_then(|authorship| authorship.attribution.clone()),
-            dreaming_status: if document.status.is_final() { "done" } else { "dreaming" },
+            dreaming_status: if document.status.is_final() {
+                "done"
+            } else {
+                "dreaming"
+            },
             latest_revision: document.revision_number,
             memories: learns.then_some(memories),
             memory_extraction: learned.filter(|_| learns).map(MemoryExtraction::new),

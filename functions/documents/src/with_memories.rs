@@ -6,8 +6,8 @@ use axum::extract::State;
 use domain::usecase::{ListQuery, Naming, find_documents, list_documents};
 use domain::{ContainerId, Document, Error, Metadata, Result, Tenant, Timestamp};
 use edge::{
-    ApiResult, Auth, Json, MAX_ENTRIES, MemoryEntry, Order, Pagination, ReadContent, SortField, bounded,
-    count, scope,
+    ApiResult, Auth, Json, MAX_ENTRIES, MemoryEntry, Order, Pagination, ReadContent, SortField,
+    bounded, count, scope,
 };
 use index::Memories;
 use memory::{Ledger, Memory};
@@ -80,7 +80,13 @@ struct SourcedEntry {
 }
 
 impl SourcedEntry {
-    fn new(document: &Document, ledger: &Ledger, memory: &Memory, tenant: &Tenant, now: Timestamp) -> Self {
+    fn new(
+        document: &Document,
+        ledger: &Ledger,
+        memory: &Memory,
+        tenant: &Tenant,
+        now: Timestamp,
+    ) -> Self {
         Self {
             entry: MemoryEntry::new(ledger, memory, &document.container, tenant.org(), now),
             source_added_at: document.created_at,
@@ -101,13 +107,18 @@ async fn with_memories(
     let mut opened: HashMap<ContainerId, Memories<()>> = HashMap::new();
     for document in documents.iter().filter(|document| shows_memories(document)) {
         if !opened.contains_key(&document.container) {
-            let memories = service.ledgers.open(ctx, tenant, &document.container).await?;
+            let memories = service
+                .ledgers
+                .open(ctx, tenant, &document.container)
+                .await?;
             opened.insert(document.container.clone(), memories);
         }
     }
     let now = ctx.clock.now();
     let show = |document: &Document| {
-        let memories = opened.get(&document.container).filter(|_| shows_memories(document));
+        let memories = opened
+            .get(&document.container)
+            .filter(|_| shows_memories(document));
         let ledger = memories.map(Memories::ledger);
         let entries = ledger.into_iter().flat_map(|ledger| {
             let stated = ledger.of_document(&document.id).into_iter();
@@ -127,19 +138,32 @@ pub(crate) async fn list(
     Json(request): Json<DocumentsRequest>,
 ) -> ApiResult<Json<DocumentsResponse>> {
     let (page, limit) = place(request.page, request.limit, DEFAULT_LIMIT)?;
-    let scope = scope(request.container_tag.as_deref(), request.container_tags.as_deref())?;
-    bounded("sources", request.sources.as_deref().unwrap_or_default(), MAX_ENTRIES)?;
+    let scope = scope(
+        request.container_tag.as_deref(),
+        request.container_tags.as_deref(),
+    )?;
+    bounded(
+        "sources",
+        request.sources.as_deref().unwrap_or_default(),
+        MAX_ENTRIES,
+    )?;
     let query = ListQuery {
         sort: request.sort.unwrap_or_default().into(),
         ascending: request.order == Some(Order::Asc),
-        sources: request.sources.filter(|names| !names.is_empty()).map(|names| providers(&names)),
+        sources: request
+            .sources
+            .filter(|names| !names.is_empty())
+            .map(|names| providers(&names)),
         page,
         limit,
         ..ListQuery::all(scope)
     };
     let found = list_documents(&service.app.ctx, &tenant, &query).await?;
     let documents = with_memories(&service, &tenant, &found.documents).await?;
-    Ok(Json(DocumentsResponse { documents, pagination: Pagination::new(page, limit, found.total) }))
+    Ok(Json(DocumentsResponse {
+        documents,
+        pagination: Pagination::new(page, limit, found.total),
+    }))
 }
 
 pub(crate) async fn by_ids(
@@ -167,5 +191,8 @@ pub(crate) async fn by_ids(
     }
     let count = documents.len();
     let documents = with_memories(&service, &tenant, &documents).await?;
-    Ok(Json(DocumentsResponse { documents, pagination: Pagination::new(1, count.max(1), count) }))
+    Ok(Json(DocumentsResponse {
+        documents,
+        pagination: Pagination::new(1, count.max(1), count),
+    }))
 }

@@ -26,7 +26,10 @@ impl Importer {
     async fn one(&self, delivery: &Delivery) -> Outcome {
         let Some(envelope) = Envelope::parse(&delivery.body) else {
             // It stays until it ends in the dead-letter queue, where a person can look at it.
-            error!(queue.message_bytes = delivery.body.len(), "a message is not one of ours");
+            error!(
+                queue.message_bytes = delivery.body.len(),
+                "a message is not one of ours"
+            );
             return Outcome::Retry;
         };
         let tenant = envelope.tenant();
@@ -46,7 +49,12 @@ impl Importer {
         Outcome::Retry
     }
 
-    async fn step(&self, tenant: &Tenant, message: &Envelope, connection: &ConnectionId) -> Result<()> {
+    async fn step(
+        &self,
+        tenant: &Tenant,
+        message: &Envelope,
+        connection: &ConnectionId,
+    ) -> Result<()> {
         let jobs = &self.ctx().jobs;
         let sent = match sync::step(&self.engine, tenant, connection).await? {
             Next::Again => jobs.send(std::slice::from_ref(message)).await,

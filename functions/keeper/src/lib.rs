@@ -10,7 +10,8 @@ use domain::Worker;
 use domain::ports::{Arrival, PortResult};
 use domain::usecase::{file_arrived, run_task};
 use domain::{
-    ContainerId, Ctx, Delivery, Envelope, Error, Failure, FailureCode, Job, Outcome, Owner, Result, Tenant,
+    ContainerId, Ctx, Delivery, Envelope, Error, Failure, FailureCode, Job, Outcome, Owner, Result,
+    Tenant,
 };
 use tracing::{error, warn};
 
@@ -46,23 +47,41 @@ impl Keeper {
         let Err(error) = done else {
             return Outcome::Done;
         };
-        warn!(error = &error as &dyn std::error::Error, "could not do a keeper's job; it is tried again");
+        warn!(
+            error = &error as &dyn std::error::Error,
+            "could not do a keeper's job; it is tried again"
+        );
         Outcome::Retry
     }
 
     async fn job(&self, envelope: &Envelope, dead: bool) -> Result<()> {
         let tenant = envelope.tenant();
         match &envelope.job {
-            Job::ProcessV1 { document, revision } | Job::CommitV1 { document, revision, .. } if dead => {
+            Job::ProcessV1 { document, revision }
+            | Job::CommitV1 {
+                document, revision, ..
+            } if dead => {
                 let message =
-                    "processing failed again and again; retry it, or send the content again".to_owned();
-                let failure = Failure { code: FailureCode::ProcessingFailed, message };
+                    "processing failed again and again; retry it, or send the content again"
+                        .to_owned();
+                let failure = Failure {
+                    code: FailureCode::ProcessingFailed,
+                    message,
+                };
                 let now = self.ctx.clock.now();
-                self.ctx.documents.fail(&tenant, document, revision, &failure, None, now).await?;
+                self.ctx
+                    .documents
+                    .fail(&tenant, document, revision, &failure, None, now)
+                    .await?;
             }
-            Job::PurgeV1 { container, purge } => self::purge(&self.ctx, &tenant, container, purge).await?,
+            Job::PurgeV1 { container, purge } => {
+                self::purge(&self.ctx, &tenant, container, purge).await?
+            }
             Job::CompactV1 { container } => compact(&self.ctx, &tenant, container).await?,
-            Job::MendV1 { container, documents } => {
+            Job::MendV1 {
+                container,
+                documents,
+            } => {
                 if !is_gone(&self.ctx, &tenant, container).await? {
                     index::mend(&self.ctx, &tenant, container, documents).await?;
                 }
@@ -97,16 +116,29 @@ impl Worker for Keeper {
 
 /// Compacts a container, unless it was deleted: what is left of it goes, and a new segment would be in the way.
 async fn compact(ctx: &Ctx, tenant: &Tenant, container: &ContainerId) -> PortResult<()> {
-    if is_gone(ctx, tenant, container).await? { Ok(()) } else { index::compact(ctx, tenant, container).await }
+    if is_gone(ctx, tenant, container).await? {
+        Ok(())
+    } else {
+        index::compact(ctx, tenant, container).await
+    }
 }
 
 async fn is_gone(ctx: &Ctx, tenant: &Tenant, container: &ContainerId) -> PortResult<bool> {
-    let owner = ctx.containers.owners(tenant, std::slice::from_ref(container)).await?.pop();
+    let owner = ctx
+        .containers
+        .owners(tenant, std::slice::from_ref(container))
+        .await?
+        .pop();
     Ok(owner == Some(Owner::Gone))
 }
 
 /// Deletes the bytes of a purge record, then the record. Doing it again finds nothing left to do.
-pub(crate) async fn purge(ctx: &Ctx, tenant: &Tenant, container: &ContainerId, id: &str) -> PortResult<()> {
+pub(crate) async fn purge(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &ContainerId,
+    id: &str,
+) -> PortResult<()> {
     if let Some(blobs) = ctx.index.purge(tenant, container, id).await? {
         ctx.blobs.delete(tenant, &blobs).await?;
         ctx.index.forget_purge(tenant, container, id).await?;

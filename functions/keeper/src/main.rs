@@ -10,7 +10,10 @@ fn main() -> anyhow::Result<()> {
             let now = ctx.clock.now();
             keeper::sweep(&ctx, now).await?;
             if let Err(error) = walk.step(&ctx).await {
-                tracing::warn!(error = &error as &dyn std::error::Error, "could not look for orphans");
+                tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    "could not look for orphans"
+                );
             }
             Ok(())
         }

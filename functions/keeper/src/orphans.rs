@@ -35,14 +35,20 @@ impl OrphanWalk {
     pub async fn step(&self, ctx: &Ctx) -> Result<usize> {
         let now = ctx.clock.now();
         let mut state = self.lock().clone();
-        let is_over = state.began.is_none_or(|began| began.plus_seconds(PAUSE_SECONDS) <= now);
+        let is_over = state
+            .began
+            .is_none_or(|began| began.plus_seconds(PAUSE_SECONDS) <= now);
         if state.ended && !is_over {
             return Ok(0);
         }
         if state.ended || state.began.is_none() {
-            state = State { began: Some(now), ..State::default() };
+            state = State {
+                began: Some(now),
+                ..State::default()
+            };
         }
-        let (found, next) = collect_orphans(ctx, Shelf::Objects, state.after.as_deref(), PAGE).await?;
+        let (found, next) =
+            collect_orphans(ctx, Shelf::Objects, state.after.as_deref(), PAGE).await?;
         if found > 0 {
             info!(found, "deleted {found} objects that nothing names");
         }

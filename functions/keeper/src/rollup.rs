@@ -23,7 +23,10 @@ const MINUTE_MS: i64 = 60_000;
 /// # Errors
 /// Those of finding the hours; an hour that cannot be counted is left to the next sweep.
 pub async fn roll_up(ctx: &Ctx, before: Timestamp) -> PortResult<usize> {
-    let mut hours = ctx.activity.overdue_hours(before.plus_seconds(-SETTLE_SECONDS), LIMIT).await?;
+    let mut hours = ctx
+        .activity
+        .overdue_hours(before.plus_seconds(-SETTLE_SECONDS), LIMIT)
+        .await?;
     let first = first_of_minute(before, hours.len());
     hours.rotate_left(first);
     let (mut closed, mut pages) = (0, 0);
@@ -37,7 +40,10 @@ pub async fn roll_up(ctx: &Ctx, before: Timestamp) -> PortResult<usize> {
                 closed += usize::from(done);
                 pages += read;
             }
-            Err(error) => warn!(error = &error as &dyn std::error::Error, "could not count an hour"),
+            Err(error) => warn!(
+                error = &error as &dyn std::error::Error,
+                "could not count an hour"
+            ),
         }
     }
     if closed > 0 {
@@ -61,7 +67,10 @@ async fn close(ctx: &Ctx, tenant: &Tenant, hour: Hour) -> PortResult<(bool, usiz
         return Ok((false, 0));
     };
     let (tally, pages) = tally_hour(ctx, tenant, hour, Span::of(hour)).await?;
-    Ok((ctx.activity.close(tenant, hour, &token, &tally).await?, pages))
+    Ok((
+        ctx.activity.close(tenant, hour, &token, &tally).await?,
+        pages,
+    ))
 }
 
 #[cfg(test)]
@@ -71,10 +80,15 @@ mod tests {
     #[test]
     fn each_minute_begins_with_another_hour_and_all_come_first_in_turn() {
         for hours in [1, 2, 3, 60, 100] {
-            let minutes =
-                (0..100).map(|minute| Timestamp::from_millis(1_767_225_612_345 + minute * MINUTE_MS));
+            let minutes = (0..100)
+                .map(|minute| Timestamp::from_millis(1_767_225_612_345 + minute * MINUTE_MS));
             let firsts: Vec<usize> = minutes.map(|at| first_of_minute(at, hours)).collect();
-            assert!(firsts.windows(2).all(|pair| pair[1] == (pair[0] + 1) % hours), "{hours}: {firsts:?}");
+            assert!(
+                firsts
+                    .windows(2)
+                    .all(|pair| pair[1] == (pair[0] + 1) % hours),
+                "{hours}: {firsts:?}"
+            );
         }
         assert_eq!(first_of_minute(Timestamp::from_millis(59_999), 0), 0);
     }

@@ -46,28 +46,47 @@ pub async fn sweep(ctx: &Ctx, before: Timestamp) -> PortResult<Swept> {
                 Overdue::Task(..) => swept.tasks += 1,
             },
             Ok(false) => {}
-            Err(error) => warn!(error = &error as &dyn std::error::Error, "could not pick up overdue work"),
+            Err(error) => warn!(
+                error = &error as &dyn std::error::Error,
+                "could not pick up overdue work"
+            ),
         }
     }
     // What is planned for later is not unfinished: it waits for its time, whatever `before` is.
     let now = before.min(ctx.clock.now());
     match send_due(ctx, now).await {
         Ok(connections) => swept.connections = connections,
-        Err(error) => warn!(error = &error as &dyn std::error::Error, "could not look for due connections"),
+        Err(error) => warn!(
+            error = &error as &dyn std::error::Error,
+            "could not look for due connections"
+        ),
     }
     // An hour that is not over yet would only be opened again.
     match crate::rollup::roll_up(ctx, now).await {
         Ok(hours) => swept.hours = hours,
         Err(error) => {
-            warn!(error = &error as &dyn std::error::Error, "could not count hours of the request log")
+            warn!(
+                error = &error as &dyn std::error::Error,
+                "could not count hours of the request log"
+            )
         }
     }
     match send_erasures(ctx, now).await {
         Ok(erasures) => swept.erasures = erasures,
-        Err(error) => warn!(error = &error as &dyn std::error::Error, "could not look for due erasures"),
+        Err(error) => warn!(
+            error = &error as &dyn std::error::Error,
+            "could not look for due erasures"
+        ),
     }
     if swept != Swept::default() {
-        let Swept { documents, purges, tasks, connections, hours, erasures } = swept;
+        let Swept {
+            documents,
+            purges,
+            tasks,
+            connections,
+            hours,
+            erasures,
+        } = swept;
         info!(
             documents,
             purges,
@@ -84,7 +103,10 @@ pub async fn sweep(ctx: &Ctx, before: Timestamp) -> PortResult<Swept> {
 /// Sends the messages of connections whose next run is due. One that is running already does nothing with it.
 async fn send_due(ctx: &Ctx, now: Timestamp) -> PortResult<usize> {
     let due = ctx.connections.due(now, LIMIT).await?;
-    let message = |(org, connection)| Envelope { org, job: Job::SyncV1 { connection } };
+    let message = |(org, connection)| Envelope {
+        org,
+        job: Job::SyncV1 { connection },
+    };
     let messages: Vec<Envelope> = due.into_iter().map(message).collect();
     if !messages.is_empty() {
         ctx.jobs.send(&messages).await?;
@@ -96,10 +118,18 @@ async fn send_due(ctx: &Ctx, now: Timestamp) -> PortResult<usize> {
 async fn send_erasures(ctx: &Ctx, now: Timestamp) -> PortResult<usize> {
     let due = ctx.index.due_erasures(now, LIMIT).await?;
     for (org, container) in &due {
-        let job = Job::MendV1 { container: container.clone(), documents: Vec::new() };
-        let message = Envelope { org: org.clone(), job };
+        let job = Job::MendV1 {
+            container: container.clone(),
+            documents: Vec::new(),
+        };
+        let message = Envelope {
+            org: org.clone(),
+            job,
+        };
         let again = now.plus_seconds(ERASE_AFTER_SECONDS);
-        ctx.index.postpone_erasure(&message.tenant(), container, again).await?;
+        ctx.index
+            .postpone_erasure(&message.tenant(), container, again)
+            .await?;
         ctx.jobs.send(&[message]).await?;
     }
     Ok(due.len())
@@ -121,7 +151,12 @@ async fn pick_up(ctx: &Ctx, overdue: &Overdue, before: Timestamp) -> PortResult<
             Ok(true)
         }
         Overdue::Document(org, id) => {
-            let Some(document) = ctx.documents.get(&tenant, std::slice::from_ref(id)).await?.pop().flatten()
+            let Some(document) = ctx
+                .documents
+                .get(&tenant, std::slice::from_ref(id))
+                .await?
+                .pop()
+                .flatten()
             else {
                 return Ok(false);
             };
@@ -131,10 +166,16 @@ async fn pick_up(ctx: &Ctx, overdue: &Overdue, before: Timestamp) -> PortResult<
             }
             let pause = PAUSE_SECONDS << document.attempts.min(MAX_DOUBLINGS);
             let again = ctx.clock.now().plus_seconds(pause);
-            if !ctx.documents.postpone(&tenant, id, &document.revision, again).await? {
+            if !ctx
+                .documents
+                .postpone(&tenant, id, &document.revision, again)
+                .await?
+            {
                 return Ok(false);
             }
-            ctx.jobs.send(&[Envelope::to_process(org, &document)]).await?;
+            ctx.jobs
+                .send(&[Envelope::to_process(org, &document)])
+                .await?;
             Ok(true)
         }
     }

@@ -64,7 +64,8 @@ pub async fn check(ctx: &Ctx, repair: bool, bar: &ProgressBar) -> Result<Checked
             checked.containers += 1;
             let found = check_container(ctx, &tenant, &container, repair, bar, &mut checked).await;
             if let Err(error) = found {
-                let meaning = format!("cannot be read, so its documents were not checked: {error:#}");
+                let meaning =
+                    format!("cannot be read, so its documents were not checked: {error:#}");
                 checked.findings.push(Finding {
                     place: place(&tenant, &container, None),
                     meaning,
@@ -105,19 +106,33 @@ async fn containers(
     checked: &mut Checked,
 ) -> Result<BTreeSet<ContainerId>> {
     let tags = ctx.containers.list(tenant).await?;
-    let mut known: BTreeSet<ContainerId> = tags.into_iter().flat_map(|container| container.ids).collect();
-    let of_blobs = stored.iter().filter_map(|stored| stored.blob.path().split('/').next());
+    let mut known: BTreeSet<ContainerId> = tags
+        .into_iter()
+        .flat_map(|container| container.ids)
+        .collect();
+    let of_blobs = stored
+        .iter()
+        .filter_map(|stored| stored.blob.path().split('/').next());
     let of_blobs: BTreeSet<ContainerId> = of_blobs.filter_map(ContainerId::parse).collect();
     for id in of_blobs {
         if known.contains(&id) {
             continue;
         }
-        let owner = ctx.containers.owners(tenant, std::slice::from_ref(&id)).await?.pop();
+        let owner = ctx
+            .containers
+            .owners(tenant, std::slice::from_ref(&id))
+            .await?
+            .pop();
         if owner == Some(Owner::Gone) {
             continue;
         }
-        let meaning = "no container tag names this container, so nobody can find its documents".to_owned();
-        checked.findings.push(Finding { place: place(tenant, &id, None), meaning, repair: None });
+        let meaning =
+            "no container tag names this container, so nobody can find its documents".to_owned();
+        checked.findings.push(Finding {
+            place: place(tenant, &id, None),
+            meaning,
+            repair: None,
+        });
         known.insert(id);
     }
     Ok(known)
@@ -137,9 +152,17 @@ async fn check_container(
         bar.inc(1);
         checked.documents += 1;
         if let Some(damage) = inspect(ctx, tenant, &document).await? {
-            let repair = if repair { repair_document(ctx, tenant, &document).await? } else { None };
+            let repair = if repair {
+                repair_document(ctx, tenant, &document).await?
+            } else {
+                None
+            };
             let place = place(tenant, container, Some(&document.id));
-            checked.findings.push(Finding { place, meaning: meaning_of(damage), repair });
+            checked.findings.push(Finding {
+                place,
+                meaning: meaning_of(damage),
+                repair,
+            });
         }
     }
     check_index(ctx, tenant, container, repair, checked).await
@@ -147,11 +170,22 @@ async fn check_container(
 
 /// What damage to a document means for its user.
 fn meaning_of(damage: Damage) -> String {
-    let parts = [(damage.body, "content"), (damage.pack, "chunks"), (damage.statements, "statements")];
-    let parts: Vec<&str> = parts.into_iter().filter_map(|(is_lost, name)| is_lost.then_some(name)).collect();
+    let parts = [
+        (damage.body, "content"),
+        (damage.pack, "chunks"),
+        (damage.statements, "statements"),
+    ];
+    let parts: Vec<&str> = parts
+        .into_iter()
+        .filter_map(|(is_lost, name)| is_lost.then_some(name))
+        .collect();
     let parts = parts.join(", ");
     let then = match damage {
-        Damage { body: true, pack: false, statements: false } => {
+        Damage {
+            body: true,
+            pack: false,
+            statements: false,
+        } => {
             "it is still found; send its content again, or it is lost when it is processed the next time"
         }
         Damage { body: true, .. } => "send its content again",
@@ -160,7 +194,11 @@ fn meaning_of(damage: Damage) -> String {
     format!("the stored {parts} cannot be read: {then}")
 }
 
-async fn repair_document(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<Option<String>> {
+async fn repair_document(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    document: &Document,
+) -> Result<Option<String>> {
     let done = match heal_document(ctx, tenant, &document.id).await? {
         Healed::Queued => "queued to be processed again",
         Healed::Failed => "marked as failed",
@@ -184,17 +222,26 @@ async fn check_index(
     }
     let mut meanings = Vec::new();
     if verdict.chunks_unreadable {
-        meanings
-            .push("segments of the index cannot be read; searches read every document instead".to_owned());
+        meanings.push(
+            "segments of the index cannot be read; searches read every document instead".to_owned(),
+        );
     }
     if verdict.memories_unreadable {
-        meanings.push("files of memories cannot be read; readers read every document instead".to_owned());
+        meanings.push(
+            "files of memories cannot be read; readers read every document instead".to_owned(),
+        );
     }
     if !verdict.missing.is_empty() {
-        meanings.push(format!("the index lacks documents, which nobody finds: {}", names(&verdict.missing)));
+        meanings.push(format!(
+            "the index lacks documents, which nobody finds: {}",
+            names(&verdict.missing)
+        ));
     }
     if !verdict.foreign.is_empty() {
-        meanings.push(format!("the index has documents that are gone: {}", names(&verdict.foreign)));
+        meanings.push(format!(
+            "the index has documents that are gone: {}",
+            names(&verdict.foreign)
+        ));
     }
     if repair && !meanings.is_empty() {
         index::rebuild(ctx, tenant, container).await?;
@@ -202,13 +249,20 @@ async fn check_index(
     let done = repair.then(|| "written anew from the documents".to_owned());
     for meaning in meanings {
         let place = place(tenant, container, None);
-        checked.findings.push(Finding { place, meaning, repair: done.clone() });
+        checked.findings.push(Finding {
+            place,
+            meaning,
+            repair: done.clone(),
+        });
     }
     Ok(())
 }
 
 fn names(ids: &BTreeSet<DocumentId>) -> String {
-    ids.iter().map(DocumentId::as_str).collect::<Vec<_>>().join(", ")
+    ids.iter()
+        .map(DocumentId::as_str)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 async fn check_orphans(
@@ -226,7 +280,8 @@ async fn check_orphans(
         for orphan in orphans {
             checked.findings.push(Finding {
                 place: format!("org {} blob {}", tenant.org(), orphan.blob.path()),
-                meaning: "nothing names these bytes; a process left them that was killed".to_owned(),
+                meaning: "nothing names these bytes; a process left them that was killed"
+                    .to_owned(),
                 repair: repair.then(|| "deleted".to_owned()),
             });
         }

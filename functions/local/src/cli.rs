@@ -79,7 +79,12 @@ pub struct Check {
     #[arg(long)]
     pub repair: bool,
     /// What to log, as in `info` or `recall=debug,warn`; to standard error
-    #[arg(long, env = "RECOLLECT_LOG", default_value = "off", value_name = "FILTER")]
+    #[arg(
+        long,
+        env = "RECOLLECT_LOG",
+        default_value = "off",
+        value_name = "FILTER"
+    )]
     pub log: String,
 }
 
@@ -93,20 +98,35 @@ pub struct Serve {
     #[arg(long, env = "RECOLLECT_PORT", default_value_t = 8787)]
     pub port: u16,
     /// The address to listen on. On anything but loopback the key `local` does not work: create one with `keys create`
-    #[arg(long, env = "RECOLLECT_BIND", default_value = "127.0.0.1", value_name = "ADDRESS")]
+    #[arg(
+        long,
+        env = "RECOLLECT_BIND",
+        default_value = "127.0.0.1",
+        value_name = "ADDRESS"
+    )]
     pub bind: IpAddr,
     /// The address at which clients reach this server, for links to files and uploads; the address it listens on when
     /// left out. With one of another machine's the key `local` does not work. Set it behind a proxy
     #[arg(long, env = "RECOLLECT_PUBLIC_URL", value_name = "URL")]
     pub public_url: Option<String>,
     /// Megabytes of search indexes to keep in memory
-    #[arg(long, env = "RECOLLECT_CACHE_MB", default_value_t = 2048, value_name = "MB")]
+    #[arg(
+        long,
+        env = "RECOLLECT_CACHE_MB",
+        default_value_t = 2048,
+        value_name = "MB"
+    )]
     pub cache_mb: usize,
     /// Megabytes of request bodies and files on their way at a time; what finds no room is answered 503
     #[arg(long, env = "RECOLLECT_BODY_MB", default_value_t = BODY_BYTES / 1024 / 1024, value_name = "MB")]
     pub body_mb: usize,
     /// What to log, as in `info` or `recall=debug,warn`; to standard error
-    #[arg(long, env = "RECOLLECT_LOG", default_value = "warn", value_name = "FILTER")]
+    #[arg(
+        long,
+        env = "RECOLLECT_LOG",
+        default_value = "warn",
+        value_name = "FILTER"
+    )]
     pub log: String,
     /// Who describes pictures, transcribes recordings and proposes memories.
     #[command(flatten)]
@@ -164,13 +184,20 @@ impl ModelOptions {
 
 /// The OAuth app by which users permit access to their cloud drive. Organizations may set one of their own.
 #[derive(Debug, Default, Clone, Args)]
-#[command(next_help_heading = "Cloud drive (an OAuth app of yours; infra/README.md says how to make one)")]
+#[command(
+    next_help_heading = "Cloud drive (an OAuth app of yours; infra/README.md says how to make one)"
+)]
 pub struct DriveOptions {
     /// The app's client id; its secret is read from `CLOUD_DRIVE_CLIENT_SECRET`
     #[arg(long, env = "CLOUD_DRIVE_CLIENT_ID", value_name = "ID")]
     pub drive_client_id: Option<String>,
     /// Its secret, by the environment only: what stands on a command line, others can see
-    #[arg(long, env = "CLOUD_DRIVE_CLIENT_SECRET", hide = true, hide_env_values = true)]
+    #[arg(
+        long,
+        env = "CLOUD_DRIVE_CLIENT_SECRET",
+        hide = true,
+        hide_env_values = true
+    )]
     pub drive_client_secret: Option<String>,
     /// Where a stand-in for the drive listens on this machine, as `recollect demo --drive` starts one
     #[arg(long, env = "CLOUD_DRIVE_URL", value_name = "URL")]
@@ -205,7 +232,12 @@ pub struct Demo {
     #[arg(long, default_value_t = 8787, requires = "drive")]
     pub port: u16,
     /// What to log, as in `info` or `processor=debug,warn`; to standard error
-    #[arg(long, env = "RECOLLECT_LOG", default_value = "warn", value_name = "FILTER")]
+    #[arg(
+        long,
+        env = "RECOLLECT_LOG",
+        default_value = "warn",
+        value_name = "FILTER"
+    )]
     pub log: String,
 }
 
@@ -235,7 +267,12 @@ pub enum KeyAction {
         #[arg(long, conflicts_with = "access")]
         read_only: bool,
         /// A container tag that the key is confined to; may be repeated, or several with commas between them
-        #[arg(long = "tag", visible_alias = "tags", value_name = "TAG", value_delimiter = ',')]
+        #[arg(
+            long = "tag",
+            visible_alias = "tags",
+            value_name = "TAG",
+            value_delimiter = ','
+        )]
         tags: Vec<String>,
         /// After how many days the key stops working, 1 to 365; never when left out
         #[arg(long, value_name = "DAYS")]
@@ -312,7 +349,12 @@ pub struct Work {
     #[arg(long)]
     pub until_idle: bool,
     /// What to log, as in `info` or `processor=debug,warn`; to standard error
-    #[arg(long, env = "RECOLLECT_LOG", default_value = "warn", value_name = "FILTER")]
+    #[arg(
+        long,
+        env = "RECOLLECT_LOG",
+        default_value = "warn",
+        value_name = "FILTER"
+    )]
     pub log: String,
     /// Who describes pictures, transcribes recordings and proposes memories.
     #[command(flatten)]

@@ -18,9 +18,14 @@ use crate::outside::Outside;
 
 /// Runs what the command line asks for. `program` is how this program was called, and need not be on PATH: the commands
 /// that are printed for people to go on with begin with it.
-#[expect(clippy::print_stderr, reason = "a program's last words go to standard error")]
+#[expect(
+    clippy::print_stderr,
+    reason = "a program's last words go to standard error"
+)]
 pub fn run(cli: Cli, program: &str) -> ExitCode {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build();
     let result = runtime.map_err(anyhow::Error::from).and_then(|runtime| {
         let result = runtime.block_on(async {
             match cli.command {
@@ -31,7 +36,9 @@ pub fn run(cli: Cli, program: &str) -> ExitCode {
                 Some(Command::Check(check)) => return Ok(check::run(check).await),
                 Some(Command::Export(export)) => return transfer::export(export).await,
                 Some(Command::Import(import)) => transfer::import(import).await?,
-                Some(Command::AwsEndpoints(endpoints)) => aws_endpoints::aws_endpoints(endpoints).await?,
+                Some(Command::AwsEndpoints(endpoints)) => {
+                    aws_endpoints::aws_endpoints(endpoints).await?
+                }
                 Some(Command::Work(work)) => work::work(work).await?,
             }
             Ok(ExitCode::SUCCESS)
@@ -57,14 +64,20 @@ fn outside(
 ) -> anyhow::Result<Outside> {
     let readers = models.readers()?;
     let connectors = connectors::all(&drive.settings(), readers.fetcher.clone())?;
-    Ok(Outside { readers, connectors, public_url })
+    Ok(Outside {
+        readers,
+        connectors,
+        public_url,
+    })
 }
 
 /// Sends the log to standard error.
 fn log_to_stderr(filter: &str) -> anyhow::Result<()> {
     let filter = tracing_subscriber::EnvFilter::try_new(filter)
         .with_context(|| format!("--log {filter}: a level or a list like recall=debug,warn"))?;
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let log = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr);
     // Colours are for people: a file and a pipe get none.
     if std::io::stderr().is_terminal() {
         log.init()

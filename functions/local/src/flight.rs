@@ -50,7 +50,10 @@ struct Taken {
 
 impl Lease {
     fn new(room: InFlight) -> Arc<Self> {
-        Arc::new(Self { room, taken: Mutex::default() })
+        Arc::new(Self {
+            room,
+            taken: Mutex::default(),
+        })
     }
 
     /// Takes room for more bytes, if there is any.
@@ -65,7 +68,10 @@ impl Lease {
     }
 
     fn is_refused(&self) -> bool {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner).is_refused
+        self.taken
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .is_refused
     }
 }
 
@@ -90,7 +96,9 @@ impl HttpBody for Leased {
             _ => 0,
         };
         if bytes > 0 && !self.lease.grow(bytes as u64) {
-            return Poll::Ready(Some(Err(axum::Error::new("too many bytes are on their way"))));
+            return Poll::Ready(Some(Err(axum::Error::new(
+                "too many bytes are on their way",
+            ))));
         }
         Poll::Ready(frame)
     }
@@ -112,7 +120,13 @@ pub(crate) async fn bound(State(room): State<InFlight>, request: Request, next: 
     } else {
         let lease = Lease::new(room.clone());
         let held = Arc::clone(&lease);
-        let request = request.map(|body| Body::new(Leased { body, lease, is_counted: false }));
+        let request = request.map(|body| {
+            Body::new(Leased {
+                body,
+                lease,
+                is_counted: false,
+            })
+        });
         let response = next.run(request).await;
         if held.is_refused() {
             return overloaded(&response);
@@ -128,13 +142,23 @@ pub(crate) async fn bound(State(room): State<InFlight>, request: Request, next: 
     if !lease.grow(size) {
         return overloaded(&response);
     }
-    response.map(|body| Body::new(Leased { body, lease, is_counted: true }))
+    response.map(|body| {
+        Body::new(Leased {
+            body,
+            lease,
+            is_counted: true,
+        })
+    })
 }
 
 /// The answer instead of `response`, in the shape of every refusal.
 fn overloaded(response: &Response) -> Response {
     let name = HeaderName::from_static("x-request-id");
-    let id = response.headers().get(&name).cloned().unwrap_or(HeaderValue::from_static(""));
+    let id = response
+        .headers()
+        .get(&name)
+        .cloned()
+        .unwrap_or(HeaderValue::from_static(""));
     let id_text = id.to_str().unwrap_or_default();
     warn!(request.id = %id_text, "request {id_text} found no room: too many bytes are on their way");
     let message = "too many bytes are on their way to and from this server; try again";

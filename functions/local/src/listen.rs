@@ -52,10 +52,17 @@ pub fn service(system: &System, outside: &Outside, serving: Serving) -> Result<R
         authenticator
     };
     let app = App::new(ctx, authenticator);
-    let routes = routes(&app, serving.cache_bytes, outside.connectors.clone(), outside.public_url.clone());
+    let routes = routes(
+        &app,
+        serving.cache_bytes,
+        outside.connectors.clone(),
+        outside.public_url.clone(),
+    );
     let routes = routes.merge(bucket_routes(system.services.clone()));
     let in_flight = InFlight::new(serving.body_bytes);
-    Ok(routes.layer(from_fn_with_state(in_flight, bound)).layer(from_fn(mark)))
+    Ok(routes
+        .layer(from_fn_with_state(in_flight, bound))
+        .layer(from_fn(mark)))
 }
 
 /// Serves `service` on `listener` until `shutdown` resolves.
@@ -86,5 +93,10 @@ pub(crate) fn limits() -> Limits {
     // If the limit cannot be read, 1,024 is assumed, the usual default.
     let files = rlimit::increase_nofile_limit(wanted).unwrap_or(1024);
     let connections = files.saturating_sub(RESERVED_FILES).max(files / 2);
-    Limits { connections: usize::try_from(connections).unwrap_or(usize::MAX).min(usual.connections), ..usual }
+    Limits {
+        connections: usize::try_from(connections)
+            .unwrap_or(usize::MAX)
+            .min(usual.connections),
+        ..usual
+    }
 }

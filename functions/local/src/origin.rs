@@ -37,12 +37,21 @@ const FORWARDING: [&str; 24] = [
     "x-remote-ip",
 ];
 /// The beginnings of more of them.
-const FORWARDING_PREFIXES: [&str; 6] =
-    ["x-forwarded", "x-forward-", "x-original-", "x-envoy-", "x-amzn-trace-id", "x-amz-cf-"];
+const FORWARDING_PREFIXES: [&str; 6] = [
+    "x-forwarded",
+    "x-forward-",
+    "x-original-",
+    "x-envoy-",
+    "x-amzn-trace-id",
+    "x-amz-cf-",
+];
 
 /// Notes the address of the client, and whether it is on this machine.
 pub(crate) async fn mark(mut request: Request, next: Next) -> Response {
-    let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
+    let peer = request
+        .extensions()
+        .get::<ConnectInfo<SocketAddr>>()
+        .map(|peer| peer.0.ip());
     if let Some(peer) = peer {
         let client = client_address(peer, request.headers());
         let is_direct = is_loopback(peer) && is_direct(&request);
@@ -77,20 +86,30 @@ fn names_this_machine(headers: &HeaderMap) -> bool {
 /// Whether a header is one that proxies add. Some write underscores.
 fn is_of_proxy(name: &str) -> bool {
     let name = name.to_ascii_lowercase().replace('_', "-");
-    FORWARDING.contains(&name.as_str()) || FORWARDING_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+    FORWARDING.contains(&name.as_str())
+        || FORWARDING_PREFIXES
+            .iter()
+            .any(|prefix| name.starts_with(prefix))
 }
 
 /// The address of the client: the peer's, or what a proxy on this machine says of its own peer, which it adds at the
 /// end.
 fn client_address(peer: IpAddr, headers: &HeaderMap) -> IpAddr {
-    let last = headers.get_all("x-forwarded-for").iter().next_back().and_then(|value| value.to_str().ok());
-    let told = last.and_then(|list| list.rsplit(',').next()).and_then(|address| address.trim().parse().ok());
+    let last = headers
+        .get_all("x-forwarded-for")
+        .iter()
+        .next_back()
+        .and_then(|value| value.to_str().ok());
+    let told = last
+        .and_then(|list| list.rsplit(',').next())
+        .and_then(|address| address.trim().parse().ok());
     told.filter(|_| is_loopback(peer)).unwrap_or(peer)
 }
 
 /// Whether an address of a server, as in `http://localhost:8787`, is one of this machine only.
 pub(crate) fn is_own_address(url: &str) -> bool {
-    url.parse::<Uri>().is_ok_and(|uri| uri.host().is_some_and(names_loopback))
+    url.parse::<Uri>()
+        .is_ok_and(|uri| uri.host().is_some_and(names_loopback))
 }
 
 /// Whether an address is one of this machine only.
@@ -114,25 +133,44 @@ mod tests {
 
     #[test]
     fn only_names_of_this_machine_count_as_loopback() {
-        for good in ["localhost", "localhost:8787", "127.0.0.1:80", "[::1]:8787", "LOCALHOST"] {
+        for good in [
+            "localhost",
+            "localhost:8787",
+            "127.0.0.1:80",
+            "[::1]:8787",
+            "LOCALHOST",
+        ] {
             assert!(names_loopback(good), "{good}");
         }
-        for bad in
-            ["evil.example", "evil.example:8787", "127.0.0.1.evil.example", "", "10.0.0.1", "[2001:db8::1]"]
-        {
+        for bad in [
+            "evil.example",
+            "evil.example:8787",
+            "127.0.0.1.evil.example",
+            "",
+            "10.0.0.1",
+            "[2001:db8::1]",
+        ] {
             assert!(!names_loopback(bad), "{bad}");
         }
     }
 
     #[test]
     fn only_addresses_of_this_machine_are_its_own() {
-        for good in ["http://127.0.0.1:8787", "http://localhost", "http://[::1]:8787/", "https://localhost/x"]
-        {
+        for good in [
+            "http://127.0.0.1:8787",
+            "http://localhost",
+            "http://[::1]:8787/",
+            "https://localhost/x",
+        ] {
             assert!(is_own_address(good), "{good}");
         }
-        for bad in
-            ["https://memory.example.com", "http://10.0.0.1", "http://localhost@evil.example", "", "x y"]
-        {
+        for bad in [
+            "https://memory.example.com",
+            "http://10.0.0.1",
+            "http://localhost@evil.example",
+            "",
+            "x y",
+        ] {
             assert!(!is_own_address(bad), "{bad}");
         }
     }
@@ -141,18 +179,36 @@ mod tests {
     fn a_request_is_direct_with_one_own_host_and_nothing_of_a_proxy() {
         let direct = |headers: &[(&str, &str)], version: Version, uri: &str| {
             let request = Request::builder().version(version).uri(uri);
-            let request =
-                headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+            let request = headers.iter().fold(request, |request, (name, value)| {
+                request.header(*name, *value)
+            });
             is_direct(&request.body(Body::empty()).unwrap())
         };
         let host = ("host", "127.0.0.1:8787");
         assert!(direct(&[host], Version::HTTP_11, "/v3/session"));
-        assert!(direct(&[host], Version::HTTP_11, "http://127.0.0.1:8787/v3/session"));
+        assert!(direct(
+            &[host],
+            Version::HTTP_11,
+            "http://127.0.0.1:8787/v3/session"
+        ));
         assert!(!direct(&[], Version::HTTP_11, "/"), "no host");
-        assert!(!direct(&[host, ("host", "evil.example")], Version::HTTP_11, "/"), "two hosts");
-        assert!(!direct(&[host], Version::HTTP_11, "http://evil.example/"), "another host in the target");
-        assert!(!direct(&[host], Version::HTTP_10, "/"), "the HTTP of proxies");
-        assert!(direct(&[host, ("x-request-id", "1"), ("origin", "null")], Version::HTTP_11, "/"));
+        assert!(
+            !direct(&[host, ("host", "evil.example")], Version::HTTP_11, "/"),
+            "two hosts"
+        );
+        assert!(
+            !direct(&[host], Version::HTTP_11, "http://evil.example/"),
+            "another host in the target"
+        );
+        assert!(
+            !direct(&[host], Version::HTTP_10, "/"),
+            "the HTTP of proxies"
+        );
+        assert!(direct(
+            &[host, ("x-request-id", "1"), ("origin", "null")],
+            Version::HTTP_11,
+            "/"
+        ));
     }
 
     #[test]
@@ -166,8 +222,15 @@ mod tests {
         };
         assert_eq!(told("127.0.0.1", &[]), "127.0.0.1");
         assert_eq!(told("127.0.0.1", &["203.0.113.7"]), "203.0.113.7");
-        assert_eq!(told("::1", &["1.1.1.1", "9.9.9.9, 2001:db8::1"]), "2001:db8::1");
+        assert_eq!(
+            told("::1", &["1.1.1.1", "9.9.9.9, 2001:db8::1"]),
+            "2001:db8::1"
+        );
         assert_eq!(told("127.0.0.1", &["garbage"]), "127.0.0.1");
-        assert_eq!(told("198.51.100.1", &["203.0.113.7"]), "198.51.100.1", "anybody can write it");
+        assert_eq!(
+            told("198.51.100.1", &["203.0.113.7"]),
+            "198.51.100.1",
+            "anybody can write it"
+        );
     }
 }

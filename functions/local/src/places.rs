@@ -27,7 +27,11 @@ pub(crate) struct Place {
 
 impl Places {
     pub(crate) fn new(all: usize) -> Arc<Self> {
-        Arc::new(Self { all, taken: Mutex::default(), left: Notify::new() })
+        Arc::new(Self {
+            all,
+            taken: Mutex::default(),
+            left: Notify::new(),
+        })
     }
 
     /// Takes a place for an organization; `None` if it may not have another within `patience`. One task at a time may
@@ -56,7 +60,10 @@ impl Places {
             return None;
         }
         taken.insert(org.clone(), own + 1);
-        Some(Place { places: self.clone(), org: org.clone() })
+        Some(Place {
+            places: self.clone(),
+            org: org.clone(),
+        })
     }
 
     fn free(&self, taken: &HashMap<OrgId, usize>) -> usize {
@@ -108,7 +115,10 @@ mod tests {
     async fn a_place_that_becomes_free_goes_to_who_waits() {
         let places = Places::new(2);
         let first = places.try_take(&org("a")).expect("a place");
-        assert!(places.take(&org("a"), Duration::ZERO).await.is_none(), "it has its share");
+        assert!(
+            places.take(&org("a"), Duration::ZERO).await.is_none(),
+            "it has its share"
+        );
         let same = org("a");
         let wait = places.take(&same, Duration::from_secs(60));
         let (second, ()) = tokio::join!(wait, async { drop(first) });

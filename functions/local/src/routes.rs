@@ -12,7 +12,12 @@ use embedded::Services;
 
 /// All routes, keeping up to `cache_bytes` of search indexes and memories warm. Connections reach their providers by
 /// `connectors`, and users' browsers come to `public_url`.
-pub fn routes(app: &App, cache_bytes: usize, connectors: Connectors, public_url: Option<String>) -> Router {
+pub fn routes(
+    app: &App,
+    cache_bytes: usize,
+    connectors: Connectors,
+    public_url: Option<String>,
+) -> Router {
     let documents = documents::router(app.clone(), documents::MAX_FILE_BYTES);
     let of_memories = cache_bytes / 4;
     let memories = memories::router(app.clone(), of_memories);
@@ -21,7 +26,12 @@ pub fn routes(app: &App, cache_bytes: usize, connectors: Connectors, public_url:
     let tags = container_tags::router(app.clone());
     let analytics = analytics::router(app.clone());
     let connections = connections::router(app.clone(), connectors, public_url);
-    let routes = documents.merge(memories).merge(recall).merge(settings).merge(tags).merge(analytics);
+    let routes = documents
+        .merge(memories)
+        .merge(recall)
+        .merge(settings)
+        .merge(tags)
+        .merge(analytics);
     edge::finish(routes.merge(connections), app)
 }
 
@@ -36,5 +46,9 @@ pub fn bucket_routes(services: Services) -> Router {
 }
 
 async fn bucket(State(services): State<Services>, request: Request) -> Response {
-    services.receive_public(request).await.map(Body::from).into_response()
+    services
+        .receive_public(request)
+        .await
+        .map(Body::from)
+        .into_response()
 }

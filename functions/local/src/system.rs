@@ -41,8 +41,19 @@ impl System {
         let clock = Arc::new(|| u64::try_from(SystemClock.now().as_millis()).unwrap_or_default());
         let services = Services::open_with(folder, durability.into(), clock)
             .with_context(|| format!("open the data folder {}", folder.display()))?;
-        let config = aws::through(Transport::new(services.clone()), ACCESS_KEY, SECRET_KEY, REGION);
-        Self::over(services, &Clients::new(&config), Arc::new(SystemClock), public).await
+        let config = aws::through(
+            Transport::new(services.clone()),
+            ACCESS_KEY,
+            SECRET_KEY,
+            REGION,
+        );
+        Self::over(
+            services,
+            &Clients::new(&config),
+            Arc::new(SystemClock),
+            public,
+        )
+        .await
     }
 
     /// The system over services that are open, reached by `clients`, in the time of `clock`.
@@ -57,12 +68,19 @@ impl System {
     ) -> Result<Self> {
         let secret = services.signing_secret();
         let clients = match public {
-            Some(public) => clients.clone().with_public_endpoint(public, SIGNING_KEY, secret),
+            Some(public) => clients
+                .clone()
+                .with_public_endpoint(public, SIGNING_KEY, secret),
             None => clients.clone(),
         };
         let clients = &clients;
         let names = aws::create_missing(clients, Names::embedded()).await?;
         let ctx = aws::ctx(clients, &names, clock);
-        Ok(Self { services, clients: clients.clone(), names, ctx })
+        Ok(Self {
+            services,
+            clients: clients.clone(),
+            names,
+            ctx,
+        })
     }
 }

@@ -84,7 +84,11 @@ impl Workers {
             });
         }
         tasks.spawn(sweep_often(system.clone(), stopped, swept));
-        Ok(Self { tasks, stop, threads: Some(threads) })
+        Ok(Self {
+            tasks,
+            stop,
+            threads: Some(threads),
+        })
     }
 
     /// Lets the batches at hand end, and stops. What takes longer than four seconds is broken off as by a kill, and done again
@@ -108,7 +112,8 @@ impl Drop for Workers {
 }
 
 async fn sources(system: &System, outside: &Outside) -> Result<Vec<Source>> {
-    let processor: Arc<dyn Worker> = Arc::new(Processor::new(system.ctx.clone(), outside.readers.clone()));
+    let processor: Arc<dyn Worker> =
+        Arc::new(Processor::new(system.ctx.clone(), outside.readers.clone()));
     let keeper: Arc<dyn Worker> = Arc::new(Keeper::new(system.ctx.clone()));
     let importer: Arc<dyn Worker> = Arc::new(Importer::new(outside.engine(&system.ctx)));
     let names = &system.names;
@@ -142,7 +147,10 @@ async fn poll(source: Source, mut stopped: watch::Receiver<bool>) {
         match received {
             Ok(messages) => handle(&source, &messages).await,
             Err(error) => {
-                warn!(error = &error as &dyn std::error::Error, "a queue did not answer");
+                warn!(
+                    error = &error as &dyn std::error::Error,
+                    "a queue did not answer"
+                );
                 tokio::time::sleep(BACK_OFF).await;
             }
         }
@@ -153,7 +161,10 @@ async fn handle(source: &Source, messages: &[Message]) {
     if messages.is_empty() {
         return;
     }
-    let delivery = |message: &Message| Delivery { body: message.body.clone(), dead: source.dead };
+    let delivery = |message: &Message| Delivery {
+        body: message.body.clone(),
+        dead: source.dead,
+    };
     let batch: Vec<Delivery> = messages.iter().map(delivery).collect();
     let outcomes = source.worker.handle(&batch).await;
     for (message, outcome) in messages.iter().zip(outcomes) {
@@ -167,17 +178,27 @@ async fn handle(source: &Source, messages: &[Message]) {
             }
         };
         if let Err(error) = answer {
-            warn!(error = &error as &dyn std::error::Error, "a message will come again");
+            warn!(
+                error = &error as &dyn std::error::Error,
+                "a message will come again"
+            );
         }
     }
 }
 
-async fn sweep_often(system: System, mut stopped: watch::Receiver<bool>, swept: watch::Sender<bool>) {
+async fn sweep_often(
+    system: System,
+    mut stopped: watch::Receiver<bool>,
+    swept: watch::Sender<bool>,
+) {
     let mut before = Timestamp::from_millis(i64::MAX);
     let walk = OrphanWalk::default();
     for turn in 1u32.. {
         if let Err(error) = keeper::sweep(&system.ctx, before).await {
-            warn!(error = &error as &dyn std::error::Error, "could not look for unfinished work");
+            warn!(
+                error = &error as &dyn std::error::Error,
+                "could not look for unfinished work"
+            );
         }
         swept.send(true).ok();
         if turn.is_multiple_of(EXPIRE_EVERY_SWEEPS)
@@ -186,7 +207,10 @@ async fn sweep_often(system: System, mut stopped: watch::Receiver<bool>, swept: 
             warn!("could not delete expired records: {error:#}");
         }
         if let Err(error) = walk.step(&system.ctx).await {
-            warn!(error = &error as &dyn std::error::Error, "could not look for orphans");
+            warn!(
+                error = &error as &dyn std::error::Error,
+                "could not look for orphans"
+            );
         }
         if turn.is_multiple_of(ERASE_EVERY_SWEEPS)
             && let Err(error) = erase_deleted(&system).await
@@ -219,7 +243,9 @@ impl Queues {
     /// # Errors
     /// When a queue does not exist.
     pub async fn open(system: &System, outside: &Outside) -> Result<Self> {
-        Ok(Self { sources: sources(system, outside).await? })
+        Ok(Self {
+            sources: sources(system, outside).await?,
+        })
     }
 
     /// Handles one batch of each queue; the number of messages.
@@ -251,8 +277,15 @@ pub(crate) async fn work_until_idle(system: &System, outside: &Outside) -> Resul
             continue;
         }
         // What is left may be a purge, which waits a minute on purpose and is swept by whoever runs then.
-        let left = system.ctx.documents.overdue(Timestamp::from_millis(i64::MAX), 1000).await?;
-        if !left.iter().any(|work| matches!(work, Overdue::Document(..))) {
+        let left = system
+            .ctx
+            .documents
+            .overdue(Timestamp::from_millis(i64::MAX), 1000)
+            .await?;
+        if !left
+            .iter()
+            .any(|work| matches!(work, Overdue::Document(..)))
+        {
             return Ok(());
         }
         tokio::time::sleep(PAUSE).await;

@@ -21,16 +21,30 @@ pub(crate) struct TemporalContext {
 impl TemporalContext {
     /// When it was said, if the request says so.
     pub(crate) fn said_at(&self) -> Result<Option<Timestamp>> {
-        self.document_date.as_deref().map(|date| moment("temporalContext.documentDate", date)).transpose()
+        self.document_date
+            .as_deref()
+            .map(|date| moment("temporalContext.documentDate", date))
+            .transpose()
     }
 
     /// From the first to the last of the dates.
     pub(crate) fn event(&self) -> Result<Option<Period>> {
-        bounded("temporalContext.eventDate", self.event_date.as_deref().unwrap_or_default(), MAX_ENTRIES)?;
-        let dates = self.event_date.iter().flatten().map(|date| moment("temporalContext.eventDate", date));
+        bounded(
+            "temporalContext.eventDate",
+            self.event_date.as_deref().unwrap_or_default(),
+            MAX_ENTRIES,
+        )?;
+        let dates = self
+            .event_date
+            .iter()
+            .flatten()
+            .map(|date| moment("temporalContext.eventDate", date));
         let dates = dates.collect::<Result<Vec<Timestamp>>>()?;
         let ends = dates.iter().min().zip(dates.iter().max());
-        Ok(ends.map(|(from, to)| Period { from: *from, to: *to }))
+        Ok(ends.map(|(from, to)| Period {
+            from: *from,
+            to: *to,
+        }))
     }
 }
 
@@ -54,9 +68,17 @@ pub(crate) fn forget_after(text: &str, now: Timestamp) -> Result<Timestamp> {
 
 /// Why a memory is or will be forgotten.
 pub(crate) fn reason(field: &str, text: Option<String>) -> Result<Option<String>> {
-    let text = text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
-    if text.as_ref().is_some_and(|text| text.chars().count() > MAX_REASON_CHARS) {
-        return Err(Error::invalid_field(field, format!("at most {MAX_REASON_CHARS} characters")));
+    let text = text
+        .map(|text| text.trim().to_owned())
+        .filter(|text| !text.is_empty());
+    if text
+        .as_ref()
+        .is_some_and(|text| text.chars().count() > MAX_REASON_CHARS)
+    {
+        return Err(Error::invalid_field(
+            field,
+            format!("at most {MAX_REASON_CHARS} characters"),
+        ));
     }
     Ok(text)
 }
@@ -77,7 +99,12 @@ pub(crate) fn container_tag(
     one: Option<&str>,
     many: Option<&[String]>,
 ) -> Result<ContainerTag> {
-    own_tag(tenant, one, many, "name the container that the memories are in")
+    own_tag(
+        tenant,
+        one,
+        many,
+        "name the container that the memories are in",
+    )
 }
 
 /// What a request calls a memory by.
@@ -92,7 +119,9 @@ impl<'a> Target<'a> {
     pub(crate) fn new(id: Option<&'a str>, content: Option<&'a str>) -> Result<Self> {
         match (id, content.map(str::trim)) {
             (Some(_), Some(_)) => Err(Error::invalid("send either id or content, not both")),
-            (None, None) => Err(Error::invalid("send the id of a memory, or its exact content")),
+            (None, None) => Err(Error::invalid(
+                "send the id of a memory, or its exact content",
+            )),
             (Some(""), None) => Err(Error::invalid_field("id", "it is empty")),
             (None, Some("")) => Err(Error::invalid_field("content", "it is blank")),
             (Some(id), None) => Ok(Self::Id(id)),
@@ -111,7 +140,10 @@ mod tests {
             document_date: None,
             event_date: Some(dates.iter().map(|date| (*date).to_owned()).collect()),
         };
-        let event = context(&["2025-05-03", "2025-05-01", "2025-05-02"]).event().unwrap().unwrap();
+        let event = context(&["2025-05-03", "2025-05-01", "2025-05-02"])
+            .event()
+            .unwrap()
+            .unwrap();
         assert_eq!(event.from.to_string(), "2025-05-01T00:00:00.000Z");
         assert_eq!(event.to.to_string(), "2025-05-03T00:00:00.000Z");
         assert!(context(&[]).event().unwrap().is_none());

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use axum::extract::State;
 use domain::usecase::{Naming, Scope, act_on_memories, find_documents, read_chunks};
 use domain::{
-    ContainerId, ContainerTag, Document, DocumentId, Error, MemoryAction, MemoryId, Result, Tenant, Timestamp,
+    ContainerId, ContainerTag, Document, DocumentId, Error, MemoryAction, MemoryId, Result, Tenant,
+    Timestamp,
 };
 use edge::{ApiResult, Auth, Json, WriteContent};
 use memory::Memory;
@@ -54,7 +55,11 @@ pub(crate) struct Doomed {
 impl Doomed {
     pub(crate) fn new(held: Held<'_>, now: Timestamp) -> Self {
         let memory = held.memory.id.clone();
-        Self { container: held.container.clone(), memory, at: now.max(held.last_said()) }
+        Self {
+            container: held.container.clone(),
+            memory,
+            at: now.max(held.last_said()),
+        }
     }
 }
 
@@ -63,18 +68,32 @@ pub(crate) async fn forget_memory(
     Auth { tenant, .. }: Auth<WriteContent>,
     Json(request): Json<ForgetRequest>,
 ) -> ApiResult<Json<ForgetResponse>> {
-    let tag = container_tag(&tenant, request.container_tag.as_deref(), request.container_tags.as_deref())?;
+    let tag = container_tag(
+        &tenant,
+        request.container_tag.as_deref(),
+        request.container_tags.as_deref(),
+    )?;
     let target = Target::new(request.id.as_deref(), request.content.as_deref())?;
     let reason = reason("reason", request.reason.clone())?;
     let room = Room::open_to_write(&service, &tenant, &tag).await?;
     let (kind, doomed) = match target {
-        Target::Id(id) if room.get(id).is_none() => of_source(&service, &tenant, &tag, &room, id).await?,
+        Target::Id(id) if room.get(id).is_none() => {
+            of_source(&service, &tenant, &tag, &room, id).await?
+        }
         target => (Kind::Memory, of_target(&room, target)?),
     };
     forget(&service, &tenant, &doomed, reason.as_deref()).await?;
-    let forgotten_memories: Vec<MemoryId> = doomed.into_iter().map(|doomed| doomed.memory).collect();
-    let id = request.id.unwrap_or_else(|| forgotten_memories[0].to_string());
-    Ok(Json(ForgetResponse { id, forgotten: true, forgotten_memories, kind }))
+    let forgotten_memories: Vec<MemoryId> =
+        doomed.into_iter().map(|doomed| doomed.memory).collect();
+    let id = request
+        .id
+        .unwrap_or_else(|| forgotten_memories[0].to_string());
+    Ok(Json(ForgetResponse {
+        id,
+        forgotten: true,
+        forgotten_memories,
+        kind,
+    }))
 }
 
 /// Forgets memories.
@@ -85,9 +104,18 @@ pub(crate) async fn forget(
     reason: Option<&str>,
 ) -> Result<()> {
     let mut by_container: BTreeMap<&ContainerId, Vec<MemoryAction>> = BTreeMap::new();
-    for Doomed { container, memory, at } in doomed {
+    for Doomed {
+        container,
+        memory,
+        at,
+    } in doomed
+    {
         let reason = reason.map(str::to_owned);
-        let action = MemoryAction::Forget { memory: memory.clone(), reason, at: *at };
+        let action = MemoryAction::Forget {
+            memory: memory.clone(),
+            reason,
+            at: *at,
+        };
         by_container.entry(container).or_default().push(action);
     }
     for (container, actions) in by_container {
@@ -116,7 +144,10 @@ async fn of_source(
     id: &str,
 ) -> Result<(Kind, Vec<Doomed>)> {
     let (name, position) = match id.rsplit_once('-') {
-        Some((name, position)) => (name, Some(position.parse().map_err(|_| Error::NotFound("Memory"))?)),
+        Some((name, position)) => (
+            name,
+            Some(position.parse().map_err(|_| Error::NotFound("Memory"))?),
+        ),
         None => (id, None),
     };
     let document = document(service, tenant, tag, name).await?;
@@ -136,15 +167,31 @@ async fn of_source(
         return Err(Error::NotFound(nothing));
     }
     if doomed.is_empty() {
-        return Err(Error::Conflict(format!("every memory of this {done} is already forgotten or replaced")));
+        return Err(Error::Conflict(format!(
+            "every memory of this {done} is already forgotten or replaced"
+        )));
     }
     Ok((kind, doomed))
 }
 
 /// The document of this container with this id.
-async fn document(service: &Service, tenant: &Tenant, tag: &ContainerTag, id: &str) -> Result<Document> {
-    let scope = Scope { tags: vec![tag.clone()] };
-    let mut found = find_documents(&service.app.ctx, tenant, &[id.to_owned()], Naming::Id, &scope).await?;
+async fn document(
+    service: &Service,
+    tenant: &Tenant,
+    tag: &ContainerTag,
+    id: &str,
+) -> Result<Document> {
+    let scope = Scope {
+        tags: vec![tag.clone()],
+    };
+    let mut found = find_documents(
+        &service.app.ctx,
+        tenant,
+        &[id.to_owned()],
+        Naming::Id,
+        &scope,
+    )
+    .await?;
     match found.pop() {
         Some(Ok(document)) => Ok(document),
         Some(Err(Error::NotFound(_))) | None => Err(Error::NotFound("Memory")),
@@ -161,13 +208,19 @@ async fn span_of_chunk(
 ) -> Result<(usize, usize)> {
     let pack = read_chunks(&service.app.ctx, tenant, document).await?;
     let chunk = pack.as_ref().and_then(|pack| pack.chunks.get(position));
-    chunk.map(|chunk| (chunk.start, chunk.end)).ok_or(Error::NotFound("Memory"))
+    chunk
+        .map(|chunk| (chunk.start, chunk.end))
+        .ok_or(Error::NotFound("Memory"))
 }
 
 /// Whether the document states the memory within the span.
 fn lies_in(memory: &Memory, document: &DocumentId, span: Option<(usize, usize)>) -> bool {
     span.is_none_or(|(start, end)| {
-        let here = memory.sources.iter().filter(|source| source.document == *document);
-        here.into_iter().any(|source| start <= source.start && source.end <= end)
+        let here = memory
+            .sources
+            .iter()
+            .filter(|source| source.document == *document);
+        here.into_iter()
+            .any(|source| start <= source.start && source.end <= end)
     })
 }

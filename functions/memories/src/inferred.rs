@@ -87,7 +87,11 @@ pub(crate) async fn review_inferred(
     let held = room.get(&id).ok_or(Error::NotFound("Memory"))?;
     check_reviewable(held.memory, room.now)?;
     let memory = held.memory.id.clone();
-    let review = MemoryAction::Review { memory, review: request.action, at: room.now };
+    let review = MemoryAction::Review {
+        memory,
+        review: request.action,
+        at: room.now,
+    };
     act_on_memories(&service.app.ctx, &tenant, held.container, &[review]).await?;
     let room = Room::open(&service, &tenant, &tag).await?;
     // What it follows from was deleted in this moment.
@@ -107,7 +111,9 @@ fn check_reviewable(memory: &Memory, now: Timestamp) -> domain::Result<()> {
         ));
     }
     if memory.is_forgotten(now) && memory.review != Some(Review::Decline) {
-        return Err(Error::Conflict("this memory was forgotten, which a review does not undo".into()));
+        return Err(Error::Conflict(
+            "this memory was forgotten, which a review does not undo".into(),
+        ));
     }
     Ok(())
 }

@@ -37,13 +37,26 @@ impl FromRef<Service> for App {
 
 /// The routes of this function, keeping up to `cache_bytes` of memories warm.
 pub fn router(app: App, cache_bytes: usize) -> Router {
-    let memories = || post(write::create_memories).patch(update::update_memory).delete(forget::forget_memory);
+    let memories = || {
+        post(write::create_memories)
+            .patch(update::update_memory)
+            .delete(forget::forget_memory)
+    };
     Router::new()
         .route("/v4/memories", memories())
-        .route("/v4/memories/forget-matching", post(matching::forget_matching))
+        .route(
+            "/v4/memories/forget-matching",
+            post(matching::forget_matching),
+        )
         .route("/v4/memories/list", post(list::list_memories))
-        .route("/v3/container-tags/{tag}/inferred", get(inferred::list_inferred))
-        .route("/v3/container-tags/{tag}/inferred/{memoryId}/review", post(inferred::review_inferred))
+        .route(
+            "/v3/container-tags/{tag}/inferred",
+            get(inferred::list_inferred),
+        )
+        .route(
+            "/v3/container-tags/{tag}/inferred/{memoryId}/review",
+            post(inferred::review_inferred),
+        )
         .with_state(Service {
             app,
             ledgers: Arc::new(Cache::new(cache_bytes / 2)),

@@ -5,7 +5,9 @@ use std::cmp::Reverse;
 use axum::extract::State;
 use domain::usecase::containers;
 use domain::{Error, Filter, MemoryId, Result, Timestamp};
-use edge::{ApiResult, Auth, Json, MemoryEntry, Order, Pagination, ReadContent, SortField, count, scope};
+use edge::{
+    ApiResult, Auth, Json, MemoryEntry, Order, Pagination, ReadContent, SortField, count, scope,
+};
 use index::Memories;
 use memory::Memory;
 use serde::{Deserialize, Serialize};
@@ -46,28 +48,62 @@ pub(crate) async fn list_memories(
     Json(request): Json<ListRequest>,
 ) -> ApiResult<Json<ListResponse>> {
     let ctx = &service.app.ctx;
-    let scope = scope(request.container_tag.as_deref(), request.container_tags.as_deref())?;
+    let scope = scope(
+        request.container_tag.as_deref(),
+        request.container_tags.as_deref(),
+    )?;
     if scope.tags.is_empty() && tenant.confined_to().is_none() {
         return Err(Error::invalid_field("containerTags", "name at least one container").into());
     }
-    let filter = request.filters.as_ref().filter(|value| !value.is_null()).map(Filter::parse).transpose()?;
+    let filter = request
+        .filters
+        .as_ref()
+        .filter(|value| !value.is_null())
+        .map(Filter::parse)
+        .transpose()?;
     let (page, limit) = request.place()?;
     let mut parts: Vec<(_, Memories<()>)> = Vec::new();
-    for id in containers(ctx, &tenant, &scope).await?.into_iter().flat_map(|container| container.ids) {
+    for id in containers(ctx, &tenant, &scope)
+        .await?
+        .into_iter()
+        .flat_map(|container| container.ids)
+    {
         let memories = service.ledgers.open(ctx, &tenant, &id).await?;
         parts.push((id, memories));
     }
-    let room = Room { parts, now: ctx.clock.now() };
-    let admitted =
-        |held: &Held<'_>| filter.as_ref().is_none_or(|filter| held.ledger.admits(filter, held.memory));
-    let mut found: Vec<Held<'_>> =
-        room.memories().filter(|held| held.memory.is_latest).filter(admitted).collect();
+    let room = Room {
+        parts,
+        now: ctx.clock.now(),
+    };
+    let admitted = |held: &Held<'_>| {
+        filter
+            .as_ref()
+            .is_none_or(|filter| held.ledger.admits(filter, held.memory))
+    };
+    let mut found: Vec<Held<'_>> = room
+        .memories()
+        .filter(|held| held.memory.is_latest)
+        .filter(admitted)
+        .collect();
     request.sort(&mut found);
-    let shown = found.iter().skip((page - 1).saturating_mul(limit)).take(limit);
-    let entry =
-        |held: &Held<'_>| MemoryEntry::new(held.ledger, held.memory, held.container, tenant.org(), room.now);
+    let shown = found
+        .iter()
+        .skip((page - 1).saturating_mul(limit))
+        .take(limit);
+    let entry = |held: &Held<'_>| {
+        MemoryEntry::new(
+            held.ledger,
+            held.memory,
+            held.container,
+            tenant.org(),
+            room.now,
+        )
+    };
     let memory_entries = shown.map(entry).collect();
-    Ok(Json(ListResponse { memory_entries, pagination: Pagination::new(page, limit, found.len()) }))
+    Ok(Json(ListResponse {
+        memory_entries,
+        pagination: Pagination::new(page, limit, found.len()),
+    }))
 }
 
 impl ListRequest {

@@ -61,7 +61,11 @@ pub(crate) struct Candidate {
 
 /// What is to be forgotten, checked.
 enum Wanted<'a> {
-    Query { text: &'a str, threshold: f32, most: usize },
+    Query {
+        text: &'a str,
+        threshold: f32,
+        most: usize,
+    },
     Ids(&'a [String]),
 }
 
@@ -70,7 +74,11 @@ pub(crate) async fn forget_matching(
     Auth { tenant, .. }: Auth<WriteContent>,
     Json(request): Json<MatchingRequest>,
 ) -> ApiResult<Json<MatchingResponse>> {
-    let tag = container_tag(&tenant, request.container_tag.as_deref(), request.container_tags.as_deref())?;
+    let tag = container_tag(
+        &tenant,
+        request.container_tag.as_deref(),
+        request.container_tags.as_deref(),
+    )?;
     let wanted = request.wanted()?;
     let reason = reason("reason", request.reason.clone())?;
     let ctx = &service.app.ctx;
@@ -83,7 +91,11 @@ pub(crate) async fn forget_matching(
             let room = Room::of(&service.app, &service.ledgers, &tenant, container).await?;
             named(&room, ids)?
         }
-        Wanted::Query { text, threshold, most } => {
+        Wanted::Query {
+            text,
+            threshold,
+            most,
+        } => {
             let room = Room::of(&service.app, &service.searchable, &tenant, container).await?;
             similar(&room, text, threshold, most)?
         }
@@ -101,14 +113,20 @@ impl MatchingRequest {
             (Some(_), Some(_)) => Err(Error::invalid("send either query or ids, not both")),
             (None, None) => Err(Error::invalid("send a query, or the ids of memories")),
             (None, Some(ids)) if (1..=MAX_MEMORIES).contains(&ids.len()) => Ok(Wanted::Ids(ids)),
-            (None, Some(_)) => Err(Error::invalid_field("ids", format!("1 to {MAX_MEMORIES} ids"))),
+            (None, Some(_)) => Err(Error::invalid_field(
+                "ids",
+                format!("1 to {MAX_MEMORIES} ids"),
+            )),
             (Some(text), None) => self.question(text),
         }
     }
 
     fn question<'a>(&self, text: &'a str) -> Result<Wanted<'a>> {
         if text.trim().is_empty() || text.chars().count() > MAX_QUERY_CHARS {
-            return Err(Error::invalid_field("query", format!("1 to {MAX_QUERY_CHARS} characters")));
+            return Err(Error::invalid_field(
+                "query",
+                format!("1 to {MAX_QUERY_CHARS} characters"),
+            ));
         }
         let threshold = self.threshold.unwrap_or(DEFAULT_THRESHOLD);
         if !(0.0..=1.0).contains(&threshold) {
@@ -116,23 +134,37 @@ impl MatchingRequest {
         }
         let most = self.max_forget.unwrap_or(DEFAULT_MEMORIES);
         if !(1..=MAX_MEMORIES).contains(&most) {
-            return Err(Error::invalid_field("maxForget", format!("1 to {MAX_MEMORIES}")));
+            return Err(Error::invalid_field(
+                "maxForget",
+                format!("1 to {MAX_MEMORIES}"),
+            ));
         }
-        Ok(Wanted::Query { text, threshold, most })
+        Ok(Wanted::Query {
+            text,
+            threshold,
+            most,
+        })
     }
 }
 
 /// The memories with these ids that are not forgotten, each once.
 fn named(room: &Room, ids: &[String]) -> Result<Vec<(Candidate, Doomed)>> {
-    let known: BTreeMap<&MemoryId, Held<'_>> =
-        ids.iter().filter_map(|id| room.get(id)).map(|held| (&held.memory.id, held)).collect();
+    let known: BTreeMap<&MemoryId, Held<'_>> = ids
+        .iter()
+        .filter_map(|id| room.get(id))
+        .map(|held| (&held.memory.id, held))
+        .collect();
     if known.is_empty() {
         return Err(Error::NotFound("Memory"));
     }
-    let live = known.into_values().filter(|held| !held.memory.is_forgotten(room.now));
+    let live = known
+        .into_values()
+        .filter(|held| !held.memory.is_forgotten(room.now));
     let live: Vec<_> = live.map(|held| candidate(held, 1.0, room.now)).collect();
     if live.is_empty() {
-        return Err(Error::Conflict("all of these memories are already forgotten".into()));
+        return Err(Error::Conflict(
+            "all of these memories are already forgotten".into(),
+        ));
     }
     Ok(live)
 }
@@ -144,18 +176,47 @@ fn similar(
     threshold: f32,
     most: usize,
 ) -> Result<Vec<(Candidate, Doomed)>> {
-    let indexes: Vec<&ContainerIndex> = room.parts.iter().map(|(_, memories)| memories.index()).collect();
-    let admit = |view: &DocumentView<'_>| room.get(view.id).is_some_and(|held| held.memory.is_live(room.now));
-    let query = Query { limit: most, admit: Some(&admit), ..Query::new(text, StaticEmbedder.embed(text)) };
-    let response =
-        retrieval::search(&indexes, &query).map_err(|error| PortError::Corrupt(error.to_string()))?;
-    let good = response.hits.iter().filter(|hit| hit.similarity >= threshold);
-    Ok(good.filter_map(|hit| Some(candidate(room.get(&hit.document)?, hit.similarity, room.now))).collect())
+    let indexes: Vec<&ContainerIndex> = room
+        .parts
+        .iter()
+        .map(|(_, memories)| memories.index())
+        .collect();
+    let admit = |view: &DocumentView<'_>| {
+        room.get(view.id)
+            .is_some_and(|held| held.memory.is_live(room.now))
+    };
+    let query = Query {
+        limit: most,
+        admit: Some(&admit),
+        ..Query::new(text, StaticEmbedder.embed(text))
+    };
+    let response = retrieval::search(&indexes, &query)
+        .map_err(|error| PortError::Corrupt(error.to_string()))?;
+    let good = response
+        .hits
+        .iter()
+        .filter(|hit| hit.similarity >= threshold);
+    Ok(good
+        .filter_map(|hit| {
+            Some(candidate(
+                room.get(&hit.document)?,
+                hit.similarity,
+                room.now,
+            ))
+        })
+        .collect())
 }
 
 fn candidate(held: Held<'_>, score: f32, now: Timestamp) -> (Candidate, Doomed) {
     let doomed = Doomed::new(held, now);
-    (Candidate { id: doomed.memory.clone(), memory: held.memory.text.clone(), score }, doomed)
+    (
+        Candidate {
+            id: doomed.memory.clone(),
+            memory: held.memory.text.clone(),
+            score,
+        },
+        doomed,
+    )
 }
 
 impl MatchingResponse {
@@ -168,7 +229,18 @@ impl MatchingResponse {
             (_, false) => format!("{count} {memories} forgotten."),
         };
         let forget_batch_id = (!dry_run && count > 0).then(Revision::random);
-        let (candidates, forgotten) = if dry_run { (Some(found), None) } else { (None, Some(found)) };
-        Self { dry_run, count, forget_batch_id, summary, candidates, forgotten }
+        let (candidates, forgotten) = if dry_run {
+            (Some(found), None)
+        } else {
+            (None, Some(found))
+        };
+        Self {
+            dry_run,
+            count,
+            forget_batch_id,
+            summary,
+            candidates,
+            forgotten,
+        }
     }
 }

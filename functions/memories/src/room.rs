@@ -1,7 +1,9 @@
 //! The memories behind one container tag, and how a request names them.
 
 use domain::usecase::{existing_container, writable_container};
-use domain::{Container, ContainerId, ContainerTag, Document, Error, MemoryId, Result, Tenant, Timestamp};
+use domain::{
+    Container, ContainerId, ContainerTag, Document, Error, MemoryId, Result, Tenant, Timestamp,
+};
 use edge::App;
 use index::{Cache, Memories, MemoryIndex};
 use memory::{Ledger, Memory};
@@ -33,7 +35,11 @@ impl Held<'_> {
 
 impl Room {
     /// Opens the container behind a tag, which must exist.
-    pub(crate) async fn open(service: &Service, tenant: &Tenant, tag: &ContainerTag) -> Result<Self> {
+    pub(crate) async fn open(
+        service: &Service,
+        tenant: &Tenant,
+        tag: &ContainerTag,
+    ) -> Result<Self> {
         let container = existing_container(&service.app.ctx, tenant, tag).await?;
         Self::of(&service.app, &service.ledgers, tenant, container).await
     }
@@ -62,14 +68,21 @@ impl<I: MemoryIndex> Room<I> {
             let memories = cache.open(&app.ctx, tenant, &id).await?;
             parts.push((id, memories));
         }
-        Ok(Self { parts, now: app.ctx.clock.now() })
+        Ok(Self {
+            parts,
+            now: app.ctx.clock.now(),
+        })
     }
 
     /// Every version of every memory.
     pub(crate) fn memories(&self) -> impl Iterator<Item = Held<'_>> {
         self.parts.iter().flat_map(|(container, memories)| {
             let ledger = memories.ledger();
-            ledger.memories().map(move |memory| Held { container, ledger, memory })
+            ledger.memories().map(move |memory| Held {
+                container,
+                ledger,
+                memory,
+            })
         })
     }
 
@@ -78,17 +91,28 @@ impl<I: MemoryIndex> Room<I> {
         let id = MemoryId::parse(id)?;
         self.parts.iter().find_map(|(container, memories)| {
             let ledger = memories.ledger();
-            ledger.get(&id).map(|memory| Held { container, ledger, memory })
+            ledger.get(&id).map(|memory| Held {
+                container,
+                ledger,
+                memory,
+            })
         })
     }
 
     /// What a document states, in the order of its text.
     pub(crate) fn stated_by(&self, document: &Document) -> Vec<Held<'_>> {
-        let part = self.parts.iter().filter(|(container, _)| *container == document.container);
+        let part = self
+            .parts
+            .iter()
+            .filter(|(container, _)| *container == document.container);
         let stated = part.flat_map(|(container, memories)| {
             let ledger = memories.ledger();
             let stated = ledger.of_document(&document.id).into_iter();
-            stated.map(move |memory| Held { container, ledger, memory })
+            stated.map(move |memory| Held {
+                container,
+                ledger,
+                memory,
+            })
         });
         stated.collect()
     }
@@ -103,13 +127,17 @@ impl<I: MemoryIndex> Room<I> {
                     .filter(|held| held.memory.is_latest && held.memory.text == text)
                     .collect();
                 // What is live first; a forgotten one says that there is nothing left to do.
-                saying.sort_by_key(|held| (held.memory.is_forgotten(self.now), held.memory.said_at));
+                saying
+                    .sort_by_key(|held| (held.memory.is_forgotten(self.now), held.memory.said_at));
                 saying.first().copied()
             }
         };
         let held = held.ok_or(Error::NotFound("Memory"))?;
         if held.memory.is_forgotten(self.now) {
-            return Err(Error::Conflict(format!("the memory {} is already forgotten", held.memory.id)));
+            return Err(Error::Conflict(format!(
+                "the memory {} is already forgotten",
+                held.memory.id
+            )));
         }
         Ok(held)
     }

@@ -2,7 +2,9 @@
 
 use axum::extract::State;
 use domain::usecase::act_on_memories;
-use domain::{Error, MemoryAction, MemoryId, Metadata, Patch, PortError, Result, Statement, Timestamp};
+use domain::{
+    Error, MemoryAction, MemoryId, Metadata, Patch, PortError, Result, Statement, Timestamp,
+};
 use edge::{ApiResult, Auth, Json, WriteContent, optional_object};
 use memory::{Memory, topic_of, written};
 use serde::{Deserialize, Serialize};
@@ -51,7 +53,11 @@ pub(crate) async fn update_memory(
     Json(request): Json<UpdateRequest>,
 ) -> ApiResult<Json<UpdateResponse>> {
     let ctx = &service.app.ctx;
-    let tag = container_tag(&tenant, request.container_tag.as_deref(), request.container_tags.as_deref())?;
+    let tag = container_tag(
+        &tenant,
+        request.container_tag.as_deref(),
+        request.container_tags.as_deref(),
+    )?;
     let target = Target::new(request.id.as_deref(), request.content.as_deref())?;
     let correction = request.correction(ctx.clock.now())?;
     let room = Room::open_to_write(&service, &tenant, &tag).await?;
@@ -63,14 +69,25 @@ pub(crate) async fn update_memory(
     }
     let version = correction.version(old);
     let wanted = (version.text.clone(), version.said_at);
-    act_on_memories(ctx, &tenant, old.container, &actions(old.memory, version, room.now)).await?;
+    act_on_memories(
+        ctx,
+        &tenant,
+        old.container,
+        &actions(old.memory, version, room.now),
+    )
+    .await?;
     let now = Room::open(&service, &tenant, &tag).await?;
     let topic = &old.memory.topic;
-    let made = now.memories().map(|held| held.memory).filter(|memory| memory.topic == *topic);
+    let made = now
+        .memories()
+        .map(|held| held.memory)
+        .filter(|memory| memory.topic == *topic);
     let made = made.filter(|memory| {
         memory.sources.is_empty() && (&memory.text, memory.said_at) == (&wanted.0, wanted.1)
     });
-    let made = made.max_by_key(|memory| memory.version).ok_or(PortError::Conflict)?;
+    let made = made
+        .max_by_key(|memory| memory.version)
+        .ok_or(PortError::Conflict)?;
     Ok(Json(UpdateResponse::new(made)))
 }
 
@@ -86,11 +103,17 @@ struct Correction {
 
 impl UpdateRequest {
     fn correction(&self, now: Timestamp) -> Result<Correction> {
-        let forget_reason = self.forget_reason.clone().try_map(|text| reason("forgetReason", Some(text)))?;
+        let forget_reason = self
+            .forget_reason
+            .clone()
+            .try_map(|text| reason("forgetReason", Some(text)))?;
         let correction = Correction {
             text: content("newContent", &self.new_content)?,
             metadata: self.metadata.clone().try_map(Metadata::parse)?,
-            forget_after: self.forget_after.clone().try_map(|text| forget_after(&text, now))?,
+            forget_after: self
+                .forget_after
+                .clone()
+                .try_map(|text| forget_after(&text, now))?,
             forget_reason: match forget_reason {
                 Patch::Keep => Patch::Keep,
                 Patch::Clear | Patch::Set(None) => Patch::Clear,
@@ -100,7 +123,10 @@ impl UpdateRequest {
             now,
         };
         // A wrong date is refused before anything is looked up.
-        correction.context.said_at().and_then(|_| correction.context.event())?;
+        correction
+            .context
+            .said_at()
+            .and_then(|_| correction.context.event())?;
         Ok(correction)
     }
 }
@@ -119,7 +145,11 @@ impl Correction {
         let mut metadata = Some(Metadata::from_stored(memory.metadata.clone()));
         self.metadata.apply(&mut metadata);
         Statement {
-            kind: if answers.is_some() { new.kind } else { memory.kind },
+            kind: if answers.is_some() {
+                new.kind
+            } else {
+                memory.kind
+            },
             topic: answers.cloned(),
             is_static: memory.is_static,
             event: self.context.event().ok().flatten().or(memory.event),
@@ -145,7 +175,8 @@ impl Correction {
 /// The version after this one.
 fn successor(old: Held<'_>) -> Option<&Memory> {
     let line = old.ledger.history(old.memory).into_iter();
-    line.into_iter().find(|memory| memory.parent.as_ref() == Some(&old.memory.id))
+    line.into_iter()
+        .find(|memory| memory.parent.as_ref() == Some(&old.memory.id))
 }
 
 fn replaced(memory: &Memory) -> Error {
@@ -163,9 +194,15 @@ fn topic_of_memory(old: Held<'_>, statement: &Statement) -> bool {
 /// The correction. A conclusion is drawn again and again from what it follows from, so it is forgotten besides.
 fn actions(old: &Memory, version: Statement, at: Timestamp) -> Vec<MemoryAction> {
     let (memory, topic) = (old.id.clone(), old.topic.clone());
-    let update = MemoryAction::Update { memory: memory.clone(), topic, version: Box::new(version) };
+    let update = MemoryAction::Update {
+        memory: memory.clone(),
+        topic,
+        version: Box::new(version),
+    };
     let reason = Some("corrected".to_owned());
-    let forget = old.is_derived().then_some(MemoryAction::Forget { memory, reason, at });
+    let forget = old
+        .is_derived()
+        .then_some(MemoryAction::Forget { memory, reason, at });
     [Some(update), forget].into_iter().flatten().collect()
 }
 

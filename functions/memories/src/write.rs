@@ -63,23 +63,41 @@ pub(crate) async fn create_memories(
     Json(request): Json<CreateRequest>,
 ) -> ApiResult<(StatusCode, Json<CreateResponse>)> {
     let ctx = &service.app.ctx;
-    let tag = container_tag(&tenant, request.container_tag.as_deref(), request.container_tags.as_deref())?;
+    let tag = container_tag(
+        &tenant,
+        request.container_tag.as_deref(),
+        request.container_tags.as_deref(),
+    )?;
     let sent = Sent::read(&request.memories, ctx.clock.now())?;
     let container = writable_container(ctx, &tenant, &tag).await?;
-    let before = service.ledgers.open(ctx, &tenant, container.primary()).await?;
+    let before = service
+        .ledgers
+        .open(ctx, &tenant, container.primary())
+        .await?;
     let statements = match sent.repeated(before.ledger()) {
         Some(told) => told.statements.clone(),
         None => sent.statements.clone(),
     };
     let document = write_memories(ctx, &tenant, &container, statements).await?;
-    let after = service.ledgers.open(ctx, &tenant, &document.container).await?;
+    let after = service
+        .ledgers
+        .open(ctx, &tenant, &document.container)
+        .await?;
     let memories = sent.places.iter().map(|place| {
         let memory = stated_at(after.ledger(), &document.id, sent.statements[*place].start);
         // It was deleted in this moment.
-        memory.map(CreatedMemory::new).ok_or_else(|| PortError::Conflict.into())
+        memory
+            .map(CreatedMemory::new)
+            .ok_or_else(|| PortError::Conflict.into())
     });
     let memories = memories.collect::<Result<Vec<CreatedMemory>>>()?;
-    Ok((StatusCode::CREATED, Json(CreateResponse { document_id: document.id, memories })))
+    Ok((
+        StatusCode::CREATED,
+        Json(CreateResponse {
+            document_id: document.id,
+            memories,
+        }),
+    ))
 }
 
 /// The memories of a request.
@@ -96,14 +114,27 @@ struct Sent {
 impl Sent {
     fn read(memories: &[NewMemory], now: Timestamp) -> Result<Self> {
         if !(1..=MAX_MEMORIES).contains(&memories.len()) {
-            return Err(Error::invalid_field("memories", format!("1 to {MAX_MEMORIES} memories")));
+            return Err(Error::invalid_field(
+                "memories",
+                format!("1 to {MAX_MEMORIES} memories"),
+            ));
         }
-        let mut sent = Self { statements: Vec::new(), dated: Vec::new(), places: Vec::new(), now };
+        let mut sent = Self {
+            statements: Vec::new(),
+            dated: Vec::new(),
+            places: Vec::new(),
+            now,
+        };
         // They lie in the text of their document one after the other, a line break between them.
         let mut start = 0;
         for (place, new) in memories.iter().enumerate() {
-            let mut statement = new.statement(now).map_err(|error| in_memory(place, error))?;
-            let known = sent.statements.iter().position(|known| known.text == statement.text);
+            let mut statement = new
+                .statement(now)
+                .map_err(|error| in_memory(place, error))?;
+            let known = sent
+                .statements
+                .iter()
+                .position(|known| known.text == statement.text);
             sent.places.push(known.unwrap_or(sent.statements.len()));
             if known.is_none() {
                 statement.start += start;
@@ -120,28 +151,50 @@ impl Sent {
     /// request, though memories without a date were said a moment earlier.
     fn repeated<'a>(&self, ledger: &'a Ledger) -> Option<&'a Told> {
         let since = self.now.plus_seconds(-REPEAT_SECONDS).as_millis();
-        ledger.all_told().filter(|told| told.document.created_at >= since).find(|told| {
-            let mut pairs = self.statements.iter().zip(&self.dated).zip(&told.statements);
-            told.statements.len() == self.statements.len()
-                && pairs.all(|((new, dated), old)| {
-                    let said_at = if *dated { new.said_at } else { old.said_at };
-                    Statement { said_at, ..new.clone() } == *old
-                })
-                && ledger.of_document(&told.document.id).iter().all(|memory| memory.is_live(self.now))
-        })
+        ledger
+            .all_told()
+            .filter(|told| told.document.created_at >= since)
+            .find(|told| {
+                let mut pairs = self
+                    .statements
+                    .iter()
+                    .zip(&self.dated)
+                    .zip(&told.statements);
+                told.statements.len() == self.statements.len()
+                    && pairs.all(|((new, dated), old)| {
+                        let said_at = if *dated { new.said_at } else { old.said_at };
+                        Statement {
+                            said_at,
+                            ..new.clone()
+                        } == *old
+                    })
+                    && ledger
+                        .of_document(&told.document.id)
+                        .iter()
+                        .all(|memory| memory.is_live(self.now))
+            })
     }
 }
 
 impl NewMemory {
     fn said_at(&self) -> Result<Option<Timestamp>> {
-        Ok(self.temporal_context.as_ref().map(TemporalContext::said_at).transpose()?.flatten())
+        Ok(self
+            .temporal_context
+            .as_ref()
+            .map(TemporalContext::said_at)
+            .transpose()?
+            .flatten())
     }
 
     fn statement(&self, now: Timestamp) -> Result<Statement> {
         let text = content("content", &self.content)?;
         let context = self.temporal_context.clone().unwrap_or_default();
         let metadata = Metadata::parse(self.metadata.clone().unwrap_or_default())?;
-        let after = self.forget_after.as_deref().map(|after| forget_after(after, now)).transpose()?;
+        let after = self
+            .forget_after
+            .as_deref()
+            .map(|after| forget_after(after, now))
+            .transpose()?;
         Ok(Statement {
             is_static: self.is_static,
             event: context.event()?,
@@ -155,19 +208,31 @@ impl NewMemory {
 
 /// The error with the place of the memory in the request before it.
 fn in_memory(place: usize, error: Error) -> Error {
-    let Error::Invalid { message, mut issues } = error else {
+    let Error::Invalid {
+        message,
+        mut issues,
+    } = error
+    else {
         return error;
     };
     for issue in &mut issues {
-        issue.path.splice(0..0, ["memories".to_owned(), place.to_string()]);
+        issue
+            .path
+            .splice(0..0, ["memories".to_owned(), place.to_string()]);
     }
-    Error::Invalid { message: format!("memories[{place}].{message}"), issues }
+    Error::Invalid {
+        message: format!("memories[{place}].{message}"),
+        issues,
+    }
 }
 
 /// The memory that the statement of a document has become part of.
 fn stated_at<'a>(ledger: &'a Ledger, document: &DocumentId, start: usize) -> Option<&'a Memory> {
     let is_here = |source: &memory::Support| source.document == *document && source.start == start;
-    ledger.of_document(document).into_iter().find(|memory| memory.sources.iter().any(is_here))
+    ledger
+        .of_document(document)
+        .into_iter()
+        .find(|memory| memory.sources.iter().any(is_here))
 }
 
 impl CreatedMemory {

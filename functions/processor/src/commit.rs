@@ -27,7 +27,10 @@ pub(crate) async fn commit(
             return Ok(());
         }
         let head = ctx.index.head(tenant, container).await?;
-        let committed = ctx.index.commit(tenant, container, &head, &changes, ctx.clock.now()).await?;
+        let committed = ctx
+            .index
+            .commit(tenant, container, &head, &changes, ctx.clock.now())
+            .await?;
         if let Committed::Done(purges) = committed {
             after_commit(ctx, tenant, container, &head, &changes, purges).await;
             return Ok(());
@@ -47,9 +50,16 @@ async fn changes(
     ids.dedup();
     let documents = ctx.documents.get(tenant, &ids).await?;
     let wanted = documents.into_iter().flatten().filter(|document| {
-        let asked = members.iter().any(|(id, revision)| **id == document.id && document.is_current(revision));
-        let ready = document.extracted.as_ref().is_some_and(|new| document.is_current(&new.revision));
+        let asked = members
+            .iter()
+            .any(|(id, revision)| **id == document.id && document.is_current(revision));
+        let ready = document
+            .extracted
+            .as_ref()
+            .is_some_and(|new| document.is_current(&new.revision));
         asked && ready && document.status == Status::Indexing && document.container == *container
     });
-    Ok(wanted.map(|document| Change::Publish(Box::new(document))).collect())
+    Ok(wanted
+        .map(|document| Change::Publish(Box::new(document)))
+        .collect())
 }

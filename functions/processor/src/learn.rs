@@ -6,7 +6,8 @@ use std::time::Duration;
 use domain::document::Learned;
 use domain::usecase::CLIENT;
 use domain::{
-    Authorship, Ctx, Document, Medium, Provenance, Result, Statement, Statements, TaskType, Tenant, Timestamp,
+    Authorship, Ctx, Document, Medium, Provenance, Result, Statement, Statements, TaskType, Tenant,
+    Timestamp,
 };
 use futures::{StreamExt, stream};
 use memory::model::{Extractor, Fallback, Outcome, Request, outcome, prompt, schema, validate};
@@ -53,7 +54,10 @@ pub(crate) async fn learn(
         return Ok(None);
     }
     let container = ctx.containers.get(tenant, &document.tag).await?;
-    if container.as_ref().is_some_and(|container| !container.learns_from(document.filepath.as_deref())) {
+    if container
+        .as_ref()
+        .is_some_and(|container| !container.learns_from(document.filepath.as_deref()))
+    {
         return Ok(None);
     }
     if let Some(lesson) = written(document, known) {
@@ -76,9 +80,13 @@ pub(crate) async fn learn(
     statements.truncate(MAX_STATEMENTS);
     if text.turns.is_empty() && document.document_date.is_none() {
         let known = known.iter().flat_map(|known| &known.statements);
-        let said: HashMap<&str, Timestamp> = known.map(|old| (old.text.as_str(), old.said_at)).collect();
+        let said: HashMap<&str, Timestamp> =
+            known.map(|old| (old.text.as_str(), old.said_at)).collect();
         for statement in &mut statements {
-            statement.said_at = said.get(statement.text.as_str()).copied().unwrap_or(statement.said_at);
+            statement.said_at = said
+                .get(statement.text.as_str())
+                .copied()
+                .unwrap_or(statement.said_at);
         }
     }
     let too_many = || format!("only the first {MAX_STATEMENTS} statements are kept");
@@ -86,21 +94,39 @@ pub(crate) async fn learn(
         statements: None,
         count: u32::try_from(statements.len()).unwrap_or(u32::MAX),
         extractor: name(found.extractor).into(),
-        fallback_reason: found.fallback.map(|reason| reason.to_string()).or(cut.then(too_many)),
+        fallback_reason: found
+            .fallback
+            .map(|reason| reason.to_string())
+            .or(cut.then(too_many)),
     };
-    Ok(Some(Lesson { statements, learned }))
+    Ok(Some(Lesson {
+        statements,
+        learned,
+    }))
 }
 
 /// The memories of a document that a client wrote as memories, and whose text is still that: they are not in the text, so
 /// they are kept, from the document's date if that was set since.
 fn written(document: &Document, known: Option<&Statements>) -> Option<Lesson> {
-    let served = document.indexed.as_ref().filter(|served| served.body == document.body.blob)?;
-    let learned = served.learned.clone().filter(|learned| learned.extractor == CLIENT)?;
+    let served = document
+        .indexed
+        .as_ref()
+        .filter(|served| served.body == document.body.blob)?;
+    let learned = served
+        .learned
+        .clone()
+        .filter(|learned| learned.extractor == CLIENT)?;
     let mut statements = known?.statements.clone();
     for statement in &mut statements {
         statement.said_at = document.document_date.unwrap_or(statement.said_at);
     }
-    Some(Lesson { statements, learned: Learned { statements: None, ..learned } })
+    Some(Lesson {
+        statements,
+        learned: Learned {
+            statements: None,
+            ..learned
+        },
+    })
 }
 
 /// What `Learned::extractor` says.
@@ -119,13 +145,24 @@ async fn ask(models: &Models, source: &Source<'_>, guidance: Option<&str>) -> Ou
     let (schema, end) = (schema(), Instant::now() + ALL_WITHIN);
     let (schema, requests) = (&schema, &requests);
     let asked = requests.iter().map(|request: &Request<'_>| async move {
-        let question =
-            Question { instructions: request.instructions, text: &request.text, schema, name: "memories" };
-        let answer = models.answer(&question, PART_WITHIN, |said| validate(said, request, source));
-        let answer = timeout_at(end, answer).await.unwrap_or(Err(AnswerError::TimedOut));
+        let question = Question {
+            instructions: request.instructions,
+            text: &request.text,
+            schema,
+            name: "memories",
+        };
+        let answer = models.answer(&question, PART_WITHIN, |said| {
+            validate(said, request, source)
+        });
+        let answer = timeout_at(end, answer)
+            .await
+            .unwrap_or(Err(AnswerError::TimedOut));
         (request, answer.map_err(|error| fallback(&error)))
     });
-    let answers = stream::iter(asked.collect::<Vec<_>>()).buffered(PARALLEL).collect().await;
+    let answers = stream::iter(asked.collect::<Vec<_>>())
+        .buffered(PARALLEL)
+        .collect()
+        .await;
     outcome(source, answers)
 }
 
@@ -142,24 +179,52 @@ fn fallback(error: &AnswerError) -> Fallback {
 /// The text as the extractor takes it: a conversation turn by turn, and what is passed on in it apart, unless the caller
 /// says whose it is.
 fn source<'a>(document: &Document, text: &'a Text, authorship: &Authorship) -> Source<'a> {
-    let said_at = document.document_date.or(document.body.sent_at).unwrap_or(document.created_at);
+    let said_at = document
+        .document_date
+        .or(document.body.sent_at)
+        .unwrap_or(document.created_at);
     let trust = authorship.trust;
     if text.turns.is_empty() {
-        let speaker = sender(document, text).flatten().and_then(person).filter(|_| !trust.is_own());
+        let speaker = sender(document, text)
+            .flatten()
+            .and_then(person)
+            .filter(|_| !trust.is_own());
         // The headers of a trusted mail are not its words, and would show it to be somebody else's.
         let headers = match sender(document, text) {
             Some(_) if trust.is_own() => text.text.find("\n\n").unwrap_or_default(),
             _ => 0,
         };
         let (start, words) = (text.text[..headers].chars().count(), &text.text[headers..]);
-        let whole = Passage { text: words, start, role: Role::Author, speaker, quoted: None, said_at };
-        let source = Source { passages: vec![whole], trust };
-        return if document.provenance.is_some() { source } else { source.divided() };
+        let whole = Passage {
+            text: words,
+            start,
+            role: Role::Author,
+            speaker,
+            quoted: None,
+            said_at,
+        };
+        let source = Source {
+            passages: vec![whole],
+            trust,
+        };
+        return if document.provenance.is_some() {
+            source
+        } else {
+            source.divided()
+        };
     }
     let mut passages = Vec::with_capacity(text.turns.len());
-    let mut characters = text.text.char_indices().map(|(at, _)| at).enumerate().peekable();
+    let mut characters = text
+        .text
+        .char_indices()
+        .map(|(at, _)| at)
+        .enumerate()
+        .peekable();
     let mut byte_of = |character: usize| {
-        while characters.next_if(|(index, _)| *index < character).is_some() {}
+        while characters
+            .next_if(|(index, _)| *index < character)
+            .is_some()
+        {}
         characters.peek().map_or(text.text.len(), |(_, at)| *at)
     };
     for (turn, place) in &text.turns {
@@ -167,19 +232,37 @@ fn source<'a>(document: &Document, text: &'a Text, authorship: &Authorship) -> S
         let paragraph = text.text.get(begin..byte_of(place.end)).unwrap_or_default();
         // A paragraph begins with who speaks.
         let (name, words) = paragraph.split_once(": ").unwrap_or(("", paragraph));
-        let before = if name.is_empty() { 0 } else { name.chars().count() + 2 };
+        let before = if name.is_empty() {
+            0
+        } else {
+            name.chars().count() + 2
+        };
         let said = turn.provenance.or(document.provenance);
         let external = turn.provenance == Some(Provenance::External);
         let passage = Passage {
             text: words,
             start: place.start + before,
-            role: if external { Role::Author } else { role(&turn.role, turn.name.as_deref()) },
+            role: if external {
+                Role::Author
+            } else {
+                role(&turn.role, turn.name.as_deref())
+            },
             speaker: turn.name.as_deref(),
-            quoted: external.then_some(Quoted { medium: Medium::Paste, name: turn.name.as_deref() }),
+            quoted: external.then_some(Quoted {
+                medium: Medium::Paste,
+                name: turn.name.as_deref(),
+            }),
             said_at: turn.at.unwrap_or(said_at),
         };
-        let spoken = Source { passages: vec![passage], trust };
-        passages.extend(if said.is_some() { spoken.passages } else { spoken.divided().passages });
+        let spoken = Source {
+            passages: vec![passage],
+            trust,
+        };
+        passages.extend(if said.is_some() {
+            spoken.passages
+        } else {
+            spoken.divided().passages
+        });
     }
     Source { passages, trust }
 }
@@ -188,9 +271,22 @@ fn source<'a>(document: &Document, text: &'a Text, authorship: &Authorship) -> S
 fn role(role: &str, name: Option<&str>) -> Role {
     let is_machine = |name: &str| {
         let name = name.to_lowercase();
-        ["assistant", "ai", "agent", "bot", "system", "tool", "model", "gpt", "claude"]
-            .iter()
-            .any(|word| name.split(|letter: char| !letter.is_alphanumeric()).any(|part| part == *word))
+        [
+            "assistant",
+            "ai",
+            "agent",
+            "bot",
+            "system",
+            "tool",
+            "model",
+            "gpt",
+            "claude",
+        ]
+        .iter()
+        .any(|word| {
+            name.split(|letter: char| !letter.is_alphanumeric())
+                .any(|part| part == *word)
+        })
     };
     match role {
         "user" => Role::User,

@@ -14,7 +14,8 @@ use std::thread::available_parallelism;
 
 use async_trait::async_trait;
 use domain::{
-    ContainerId, Ctx, Delivery, DocumentId, Envelope, Error, Job, OrgId, Outcome, Revision, Tenant, Worker,
+    ContainerId, Ctx, Delivery, DocumentId, Envelope, Error, Job, OrgId, Outcome, Revision, Tenant,
+    Worker,
 };
 use futures::{FutureExt, StreamExt, stream};
 use tracing::{error, warn};
@@ -43,7 +44,11 @@ impl Processor {
     /// A worker that reads content by these readers.
     pub fn new(ctx: Ctx, readers: Readers) -> Self {
         let parallel = available_parallelism().map_or(1, |cores| cores.get().div_ceil(2));
-        Self { ctx, readers, parallel }
+        Self {
+            ctx,
+            readers,
+            parallel,
+        }
     }
 }
 
@@ -51,18 +56,30 @@ impl Processor {
 impl Worker for Processor {
     async fn handle(&self, batch: &[Delivery]) -> Vec<Outcome> {
         let mut outcomes = vec![Outcome::Retry; batch.len()];
-        let (mut single, mut groups) = (Vec::new(), BTreeMap::<Group, (Tenant, Vec<Member>)>::new());
+        let (mut single, mut groups) =
+            (Vec::new(), BTreeMap::<Group, (Tenant, Vec<Member>)>::new());
         for (i, delivery) in batch.iter().enumerate() {
             let Some(envelope) = Envelope::parse(&delivery.body) else {
                 // It stays until it ends in the dead-letter queue, where a person can look at it.
-                error!(queue.message_bytes = delivery.body.len(), "a message is not one of ours");
+                error!(
+                    queue.message_bytes = delivery.body.len(),
+                    "a message is not one of ours"
+                );
                 continue;
             };
             let tenant = envelope.tenant();
             match envelope.job {
-                Job::ProcessV1 { document, revision } => single.push((i, tenant, document, revision)),
-                Job::CommitV1 { document, revision, container } => {
-                    let group = groups.entry((envelope.org, container)).or_insert((tenant, Vec::new()));
+                Job::ProcessV1 { document, revision } => {
+                    single.push((i, tenant, document, revision))
+                }
+                Job::CommitV1 {
+                    document,
+                    revision,
+                    container,
+                } => {
+                    let group = groups
+                        .entry((envelope.org, container))
+                        .or_insert((tenant, Vec::new()));
                     group.1.push((i, document, revision));
                 }
                 Job::PurgeV1 { .. }
@@ -74,19 +91,29 @@ impl Worker for Processor {
                 }
             }
         }
-        let processed = single.into_iter().map(|(i, tenant, document, revision)| async move {
-            let work = process::process(&self.ctx, &self.readers, &tenant, &document, &revision);
-            // A panic on one document is not the others' fault; its attempts are counted, so it ends as `failed`.
-            let result = AssertUnwindSafe(work).catch_unwind().await;
-            (i, result.unwrap_or_else(|_| Err(Error::internal("a panic while processing a document"))))
-        });
+        let processed = single
+            .into_iter()
+            .map(|(i, tenant, document, revision)| async move {
+                let work =
+                    process::process(&self.ctx, &self.readers, &tenant, &document, &revision);
+                // A panic on one document is not the others' fault; its attempts are counted, so it ends as `failed`.
+                let result = AssertUnwindSafe(work).catch_unwind().await;
+                (
+                    i,
+                    result.unwrap_or_else(|_| {
+                        Err(Error::internal("a panic while processing a document"))
+                    }),
+                )
+            });
         let mut processed = stream::iter(processed).buffer_unordered(self.parallel);
         while let Some((i, result)) = processed.next().await {
             outcomes[i] = outcome(result, "process a document");
         }
         for ((_, container), (tenant, members)) in groups {
-            let documents: Vec<_> =
-                members.iter().map(|(_, document, revision)| (document, revision)).collect();
+            let documents: Vec<_> = members
+                .iter()
+                .map(|(_, document, revision)| (document, revision))
+                .collect();
             let committed = commit::commit(&self.ctx, &tenant, &container, &documents).await;
             let result = outcome(committed, "commit to a container");
             members.iter().for_each(|(i, ..)| outcomes[*i] = result);
@@ -99,7 +126,10 @@ fn outcome(result: domain::Result<()>, what: &str) -> Outcome {
     match result {
         Ok(()) => Outcome::Done,
         Err(error) => {
-            warn!(error = &error as &dyn std::error::Error, "could not {what}; it is tried again");
+            warn!(
+                error = &error as &dyn std::error::Error,
+                "could not {what}; it is tried again"
+            );
             Outcome::Retry
         }
     }

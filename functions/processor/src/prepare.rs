@@ -16,11 +16,16 @@ pub const WINDOW_CHARS: usize = 1200;
 
 /// Canonical text to chunks. The size that the organization has set applies to every kind of content.
 pub(crate) fn cut(text: &Text, settings: &Settings) -> Vec<Chunk> {
-    let set = settings.chunk_size.map(|size| ChunkOptions::for_chunk_size(i64::from(size)));
+    let set = settings
+        .chunk_size
+        .map(|size| ChunkOptions::for_chunk_size(i64::from(size)));
     if text.turns.is_empty() {
         return content::chunk(&text.text, text.format, &set.unwrap_or_default());
     }
-    let windows = || ChunkOptions { target_chars: WINDOW_CHARS, ..ChunkOptions::default() };
+    let windows = || ChunkOptions {
+        target_chars: WINDOW_CHARS,
+        ..ChunkOptions::default()
+    };
     let places: Vec<Range<usize>> = text.turns.iter().map(|(_, place)| place.clone()).collect();
     content::chunk_conversation(&text.text, &places, &set.unwrap_or_else(windows))
 }
@@ -34,20 +39,46 @@ pub(crate) struct Prepared {
 /// Chunks to vectors, each of its own text. A chunk that `known` has, word for word, keeps its vector.
 pub(crate) fn embed(text: &Text, chunks: Vec<Chunk>, known: Option<&Pack>) -> Prepared {
     let model = StaticEmbedder.model_id().to_owned();
-    let known = known.filter(|known| known.model == model).map(vectors).unwrap_or_default();
+    let known = known
+        .filter(|known| known.model == model)
+        .map(vectors)
+        .unwrap_or_default();
     let mut embedded = 0;
     let speakers = speakers(&text.turns);
     let mut pack_chunk = |chunk: Chunk| {
-        let date = chunk.turns.clone().and_then(|turns| date_of(text.turns.get(turns)?));
-        let headings = date.into_iter().chain(speakers.clone()).chain(chunk.headings).collect();
-        let vector = known.get(chunk.text.as_str()).map(|vector| vector.to_vec()).unwrap_or_else(|| {
-            embedded += 1;
-            StaticEmbedder.embed(&chunk.text).0.to_vec()
-        });
-        PackedChunk { start: chunk.start, end: chunk.end, headings, vector }
+        let date = chunk
+            .turns
+            .clone()
+            .and_then(|turns| date_of(text.turns.get(turns)?));
+        let headings = date
+            .into_iter()
+            .chain(speakers.clone())
+            .chain(chunk.headings)
+            .collect();
+        let vector = known
+            .get(chunk.text.as_str())
+            .map(|vector| vector.to_vec())
+            .unwrap_or_else(|| {
+                embedded += 1;
+                StaticEmbedder.embed(&chunk.text).0.to_vec()
+            });
+        PackedChunk {
+            start: chunk.start,
+            end: chunk.end,
+            headings,
+            vector,
+        }
     };
     let chunks = chunks.into_iter().map(&mut pack_chunk).collect();
-    Prepared { pack: Pack { v: Pack::VERSION, model, text: text.text.clone(), chunks }, embedded }
+    Prepared {
+        pack: Pack {
+            v: Pack::VERSION,
+            model,
+            text: text.text.clone(),
+            chunks,
+        },
+        embedded,
+    }
 }
 
 /// The vectors of a pack by the text that they are of.
@@ -58,7 +89,10 @@ fn vectors(pack: &Pack) -> HashMap<&str, &[i8]> {
 
 /// The day of the first of some turns.
 fn date_of(turns: &[(Turn, Range<usize>)]) -> Option<String> {
-    turns.iter().find_map(|(turn, _)| turn.at).map(|at| at.long_date())
+    turns
+        .iter()
+        .find_map(|(turn, _)| turn.at)
+        .map(|at| at.long_date())
 }
 
 /// The names of those who speak, in the order of their first turn: on every chunk, so not more than a few.

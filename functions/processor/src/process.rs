@@ -7,8 +7,8 @@ use domain::document::{Extracted, Learned};
 use domain::ports::{Claim, OVERDUE_AFTER_SECONDS, Stored};
 use domain::usecase::{keep_file, present_tag};
 use domain::{
-    Ctx, Document, DocumentId, Envelope, Failure, FailureCode, Job, Result, Revision, Statements, Status,
-    Tenant, Timestamp,
+    Ctx, Document, DocumentId, Envelope, Failure, FailureCode, Job, Result, Revision, Statements,
+    Status, Tenant, Timestamp,
 };
 use tracing::info;
 
@@ -22,7 +22,10 @@ use crate::read::{ReadError, Readers, Text};
 /// How long a worker has a document for itself: longer than the 120 seconds after which its function is ended, so that a
 /// slow page and a slow parser are not begun twice.
 const LEASE_SECONDS: i64 = 150;
-const _: () = assert!(sandbox::WALL_TIME.as_secs() < LEASE_SECONDS as u64, "a parser outlives its lease");
+const _: () = assert!(
+    sandbox::WALL_TIME.as_secs() < LEASE_SECONDS as u64,
+    "a parser outlives its lease"
+);
 /// The most chunks of a document: far more than any book, and few enough for the memory of a function.
 const MAX_CHUNKS: usize = 100_000;
 /// Stages that would last less than a few milliseconds are not written: each write costs, and nobody could see them.
@@ -40,7 +43,10 @@ pub(crate) async fn process(
     revision: &Revision,
 ) -> Result<()> {
     let now = ctx.clock.now();
-    let claim = ctx.documents.claim(tenant, id, revision, now, now.plus_seconds(LEASE_SECONDS)).await?;
+    let claim = ctx
+        .documents
+        .claim(tenant, id, revision, now, now.plus_seconds(LEASE_SECONDS))
+        .await?;
     let Claim::Mine(mut document) = claim else {
         return Ok(());
     };
@@ -48,7 +54,14 @@ pub(crate) async fn process(
     let waits = document.body.awaited_until.is_some_and(|until| until > now);
     if document.attempts > MAX_ATTEMPTS && !waits {
         let message = format!("processing was begun {MAX_ATTEMPTS} times and never finished");
-        return fail(ctx, tenant, &document, FailureCode::ProcessingFailed, message).await;
+        return fail(
+            ctx,
+            tenant,
+            &document,
+            FailureCode::ProcessingFailed,
+            message,
+        )
+        .await;
     }
     let Some(tag) = present_tag(ctx, tenant, &document).await? else {
         // Its container was deleted, and the purge takes the document.
@@ -59,22 +72,42 @@ pub(crate) async fn process(
     if result.is_err() {
         // Another try may begin at once instead of after the lease; if this fails too, it begins after the lease.
         let soon = ctx.clock.now().plus_seconds(LEASE_SECONDS);
-        ctx.documents.postpone(tenant, id, revision, soon).await.ok();
+        ctx.documents
+            .postpone(tenant, id, revision, soon)
+            .await
+            .ok();
     }
     result
 }
 
 async fn run(ctx: &Ctx, readers: &Readers, tenant: &Tenant, document: &mut Document) -> Result<()> {
-    let known = document.extracted.as_ref().is_some_and(|known| document.is_current(&known.revision));
+    let known = document
+        .extracted
+        .as_ref()
+        .is_some_and(|known| document.is_current(&known.revision));
     if known {
-        if !ctx.documents.record_extracted(tenant, document, ctx.clock.now()).await? {
+        if !ctx
+            .documents
+            .record_extracted(tenant, document, ctx.clock.now())
+            .await?
+        {
             return Ok(());
         }
         // It was processed before and its commit got lost, perhaps with a worker whose unfinished message still holds
         // up the container's queue. The commit is safe outside its queue, so this one does not wait there.
-        return commit(ctx, tenant, &document.container, &[(&document.id, &document.revision)]).await;
+        return commit(
+            ctx,
+            tenant,
+            &document.container,
+            &[(&document.id, &document.revision)],
+        )
+        .await;
     }
-    let stored = ctx.blobs.read(tenant, std::slice::from_ref(&document.body.blob)).await?.pop();
+    let stored = ctx
+        .blobs
+        .read(tenant, std::slice::from_ref(&document.body.blob))
+        .await?
+        .pop();
     let body = match stored.unwrap_or(Stored::Missing) {
         Stored::Intact(body) => body,
         Stored::Missing => return without_body(ctx, tenant, document).await,
@@ -97,7 +130,8 @@ async fn run(ctx: &Ctx, readers: &Readers, tenant: &Tenant, document: &mut Docum
     }
     let chunks = prepare::cut(&text, &settings);
     if chunks.len() > MAX_CHUNKS {
-        let message = format!("The document has more than {MAX_CHUNKS} chunks; set a larger chunkSize.");
+        let message =
+            format!("The document has more than {MAX_CHUNKS} chunks; set a larger chunkSize.");
         return fail(ctx, tenant, document, FailureCode::ContentLimit, message).await;
     }
     if visible && !advance(ctx, tenant, document, Status::Embedding).await? {
@@ -106,14 +140,32 @@ async fn run(ctx: &Ctx, readers: &Readers, tenant: &Tenant, document: &mut Docum
     let (pack, statements) = served(ctx, tenant, document).await?;
     let prepared = prepare::embed(&text, chunks, pack.as_ref());
     let authorship = authorship(document, &text, &settings);
-    let lesson =
-        learn(ctx, &readers.models, tenant, document, &text, &authorship, statements.as_ref()).await?;
+    let lesson = learn(
+        ctx,
+        &readers.models,
+        tenant,
+        document,
+        &text,
+        &authorship,
+        statements.as_ref(),
+    )
+    .await?;
     if !store(ctx, tenant, document, text, authorship, prepared, lesson).await? {
         return Ok(());
     }
     let (id, revision) = (document.id.clone(), document.revision.clone());
-    let job = Job::CommitV1 { document: id, revision, container: document.container.clone() };
-    Ok(ctx.jobs.send(&[Envelope { org: tenant.org().clone(), job }]).await?)
+    let job = Job::CommitV1 {
+        document: id,
+        revision,
+        container: document.container.clone(),
+    };
+    Ok(ctx
+        .jobs
+        .send(&[Envelope {
+            org: tenant.org().clone(),
+            job,
+        }])
+        .await?)
 }
 
 /// Ends work on a document whose bytes are not there.
@@ -135,13 +187,24 @@ async fn fail_damaged(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result
 }
 
 /// Puts a document back whose file has not arrived yet; its arrival sends it again, or else its time does.
-async fn wait_for_file(ctx: &Ctx, tenant: &Tenant, document: &Document, until: Timestamp) -> Result<()> {
+async fn wait_for_file(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    document: &Document,
+    until: Timestamp,
+) -> Result<()> {
     let overdue_at = until.plus_seconds(OVERDUE_AFTER_SECONDS);
     ctx.documents.wait_on(tenant, document, overdue_at).await?;
     // It may have arrived while this worker held the document, and its message found it taken.
-    let body = ctx.blobs.read(tenant, std::slice::from_ref(&document.body.blob)).await?.pop();
+    let body = ctx
+        .blobs
+        .read(tenant, std::slice::from_ref(&document.body.blob))
+        .await?
+        .pop();
     if body.is_some_and(|body| body != Stored::Missing) {
-        ctx.jobs.send(&[Envelope::to_process(tenant.org(), document)]).await?;
+        ctx.jobs
+            .send(&[Envelope::to_process(tenant.org(), document)])
+            .await?;
     }
     Ok(())
 }
@@ -156,15 +219,39 @@ async fn served(
     let Some(indexed) = &document.indexed else {
         return Ok((None, None));
     };
-    let blobs: Vec<BlobRef> = [&indexed.pack].into_iter().chain(indexed.statements()).cloned().collect();
-    let mut bytes = ctx.blobs.read(tenant, &blobs).await?.into_iter().map(Stored::bytes);
-    let pack = bytes.next().flatten().and_then(|bytes| Pack::decode(&bytes).ok());
-    let statements = bytes.next().flatten().and_then(|bytes| Statements::decode(&bytes).ok());
+    let blobs: Vec<BlobRef> = [&indexed.pack]
+        .into_iter()
+        .chain(indexed.statements())
+        .cloned()
+        .collect();
+    let mut bytes = ctx
+        .blobs
+        .read(tenant, &blobs)
+        .await?
+        .into_iter()
+        .map(Stored::bytes);
+    let pack = bytes
+        .next()
+        .flatten()
+        .and_then(|bytes| Pack::decode(&bytes).ok());
+    let statements = bytes
+        .next()
+        .flatten()
+        .and_then(|bytes| Statements::decode(&bytes).ok());
     Ok((pack, statements))
 }
 
 async fn advance(ctx: &Ctx, tenant: &Tenant, document: &Document, status: Status) -> Result<bool> {
-    Ok(ctx.documents.advance(tenant, &document.id, &document.revision, status, ctx.clock.now()).await?)
+    Ok(ctx
+        .documents
+        .advance(
+            tenant,
+            &document.id,
+            &document.revision,
+            status,
+            ctx.clock.now(),
+        )
+        .await?)
 }
 
 /// Stores what was made of the document, then records it. The paths belong to the revision and the content follows from
@@ -188,23 +275,47 @@ async fn store(
         Some(lesson) => Some(store_lesson(ctx, tenant, document, lesson).await?),
         None => None,
     };
-    let pack = ctx.blobs.put(tenant, &document.pack_path(), prepared.pack.encode().into()).await?;
+    let pack = ctx
+        .blobs
+        .put(tenant, &document.pack_path(), prepared.pack.encode().into())
+        .await?;
     (document.kind, document.title, document.properties) = (text.kind, text.title, text.properties);
     let (revision, authorship) = (document.revision.clone(), Some(authorship));
-    let extracted = Extracted { revision, pack, chunks, learned, authorship };
+    let extracted = Extracted {
+        revision,
+        pack,
+        chunks,
+        learned,
+        authorship,
+    };
     document.extracted = Some(extracted.clone());
-    let wanted = ctx.documents.record_extracted(tenant, document, ctx.clock.now()).await?;
+    let wanted = ctx
+        .documents
+        .record_extracted(tenant, document, ctx.clock.now())
+        .await?;
     if !wanted {
         discard(ctx, tenant, document, &extracted).await?;
     }
     Ok(wanted)
 }
 
-async fn store_lesson(ctx: &Ctx, tenant: &Tenant, document: &Document, lesson: Lesson) -> Result<Learned> {
-    let Lesson { statements, mut learned } = lesson;
+async fn store_lesson(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    document: &Document,
+    lesson: Lesson,
+) -> Result<Learned> {
+    let Lesson {
+        statements,
+        mut learned,
+    } = lesson;
     if !statements.is_empty() {
         let bytes = Statements::new(statements).encode();
-        learned.statements = Some(ctx.blobs.put(tenant, &document.statements_path(), bytes.into()).await?);
+        learned.statements = Some(
+            ctx.blobs
+                .put(tenant, &document.statements_path(), bytes.into())
+                .await?,
+        );
     }
     Ok(learned)
 }
@@ -213,9 +324,15 @@ async fn store_lesson(ctx: &Ctx, tenant: &Tenant, document: &Document, lesson: L
 /// whoever did that may have purged before this was stored. What the document names, or may still come to name, stays:
 /// a worker that was delivered the same message, only faster, has recorded it.
 async fn discard(ctx: &Ctx, tenant: &Tenant, document: &Document, made: &Extracted) -> Result<()> {
-    let now = ctx.documents.get(tenant, std::slice::from_ref(&document.id)).await?.pop().flatten();
+    let now = ctx
+        .documents
+        .get(tenant, std::slice::from_ref(&document.id))
+        .await?
+        .pop()
+        .flatten();
     let used = now.is_some_and(|now| {
-        now.is_current(&document.revision) || now.indexed.is_some_and(|indexed| indexed.pack == made.pack)
+        now.is_current(&document.revision)
+            || now.indexed.is_some_and(|indexed| indexed.pack == made.pack)
     });
     if !used {
         let blobs: Vec<BlobRef> = made.blobs().cloned().collect();
@@ -234,7 +351,14 @@ async fn fail(
     info!(document.id = %document.id, code = code.as_str(), "document {} failed: {}", document.id, code.as_str());
     let failure = Failure { code, message };
     ctx.documents
-        .fail(tenant, &document.id, &document.revision, &failure, Some(document.lease_until), ctx.clock.now())
+        .fail(
+            tenant,
+            &document.id,
+            &document.revision,
+            &failure,
+            Some(document.lease_until),
+            ctx.clock.now(),
+        )
         .await?;
     Ok(())
 }

@@ -20,7 +20,11 @@ pub(crate) fn authorship(document: &Document, text: &Text, settings: &Settings) 
     }
     let found = read_in(document, text);
     if document.provenance == Some(Provenance::External) {
-        let medium = if plain == Trust::User { Medium::Transcript } else { Medium::Text };
+        let medium = if plain == Trust::User {
+            Medium::Transcript
+        } else {
+            Medium::Text
+        };
         let title = document.shown_title();
         return Authorship::external(found.unwrap_or_else(|| Attribution::new(medium, title)));
     }
@@ -40,12 +44,17 @@ fn read_in(document: &Document, text: &Text) -> Option<Attribution> {
     if let Some(from) = sender(document, text) {
         return Some(Attribution::new(Medium::Mail, from.or(title)));
     }
-    let crawled = document.origin.as_ref().is_some_and(|origin| origin.provider == Provider::WebCrawler);
+    let crawled = document
+        .origin
+        .as_ref()
+        .is_some_and(|origin| origin.provider == Provider::WebCrawler);
     match document.body.form {
         BodyForm::Url => Some(Attribution::new(Medium::Page, url)),
         _ if crawled => Some(Attribution::new(Medium::Page, url.or(title))),
         BodyForm::File { .. } => Some(Attribution::new(Medium::File, title)),
-        BodyForm::Text if text.format == content::Format::Html => Some(Attribution::new(Medium::Page, title)),
+        BodyForm::Text if text.format == content::Format::Html => {
+            Some(Attribution::new(Medium::Page, title))
+        }
         _ if document.origin.is_some() => Some(Attribution::new(Medium::File, title)),
         BodyForm::Text | BodyForm::Conversation => None,
     }
@@ -54,15 +63,22 @@ fn read_in(document: &Document, text: &Text) -> Option<Attribution> {
 /// The sender of a mail, as far as it names one; none for what is no mail.
 pub(crate) fn sender<'a>(document: &Document, text: &'a Text) -> Option<Option<&'a str>> {
     match document.body.form {
-        _ if text.format == content::Format::Email => Some(text.properties.get("author").map(String::as_str)),
+        _ if text.format == content::Format::Email => {
+            Some(text.properties.get("author").map(String::as_str))
+        }
         BodyForm::Text => mail_sender(&text.text),
         BodyForm::File { .. } | BodyForm::Url | BodyForm::Conversation => None,
     }
 }
 
 fn is_trusted(trusted: &TrustedSources, document: &Document, text: &Text) -> bool {
-    let by_connection = document.origin.as_ref().is_some_and(|origin| trusted.trusts_connection(origin));
-    let by_sender = sender(document, text).flatten().is_some_and(|from| trusted.trusts_sender(from));
+    let by_connection = document
+        .origin
+        .as_ref()
+        .is_some_and(|origin| trusted.trusts_connection(origin));
+    let by_sender = sender(document, text)
+        .flatten()
+        .is_some_and(|from| trusted.trusts_sender(from));
     // A page that was fetched is one of the host that it was led to in the end.
     let address = match document.body.form {
         BodyForm::Url => text.address.as_deref(),
@@ -70,6 +86,8 @@ fn is_trusted(trusted: &TrustedSources, document: &Document, text: &Text) -> boo
             document.origin.as_ref().and(document.url.as_deref())
         }
     };
-    let host = address.and_then(parse_page_url).and_then(|url| url.host_str().map(str::to_owned));
+    let host = address
+        .and_then(parse_page_url)
+        .and_then(|url| url.host_str().map(str::to_owned));
     by_connection || by_sender || host.is_some_and(|host| trusted.trusts_host(&host))
 }

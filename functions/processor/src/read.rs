@@ -45,7 +45,10 @@ pub(crate) enum ReadError {
 
 impl ReadError {
     fn failed(code: FailureCode, message: impl Into<String>) -> Self {
-        Self::Failed(Failure { code, message: message.into() })
+        Self::Failed(Failure {
+            code,
+            message: message.into(),
+        })
     }
 
     fn unavailable(error: impl std::error::Error + Send + Sync + 'static) -> Self {
@@ -75,10 +78,17 @@ impl Readers {
         match &document.body.form {
             BodyForm::Conversation => read_turns(body),
             BodyForm::Text => self.extract(&marked(body), None, None).await,
-            BodyForm::Url => self.read_page(document.url.as_deref().unwrap_or_default()).await,
+            BodyForm::Url => {
+                self.read_page(document.url.as_deref().unwrap_or_default())
+                    .await
+            }
             BodyForm::File { name, declared } => {
-                let mut text = self.read_bytes(body, name.as_deref(), declared.as_deref()).await?;
-                let of_drive = declared.as_deref().and_then(DocumentType::declared_of_drive);
+                let mut text = self
+                    .read_bytes(body, name.as_deref(), declared.as_deref())
+                    .await?;
+                let of_drive = declared
+                    .as_deref()
+                    .and_then(DocumentType::declared_of_drive);
                 text.kind = of_drive.unwrap_or(text.kind);
                 Ok(text)
             }
@@ -86,10 +96,20 @@ impl Readers {
     }
 
     async fn read_page(&self, url: &str) -> Result<Text, ReadError> {
-        let page = self.fetcher.fetch(url).await.map_err(|error| of_fetch(&error))?;
-        let name = page.url.split(['?', '#']).next().and_then(|path| path.rsplit('/').next());
+        let page = self
+            .fetcher
+            .fetch(url)
+            .await
+            .map_err(|error| of_fetch(&error))?;
+        let name = page
+            .url
+            .split(['?', '#'])
+            .next()
+            .and_then(|path| path.rsplit('/').next());
         let name = name.filter(|name| !name.is_empty());
-        let mut text = self.read_bytes(&page.bytes, name, page.media_type.as_deref()).await?;
+        let mut text = self
+            .read_bytes(&page.bytes, name, page.media_type.as_deref())
+            .await?;
         if text.format.is_plain() || matches!(text.format, Format::Html | Format::Csv) {
             text.kind = DocumentType::Webpage;
         }
@@ -107,13 +127,21 @@ impl Readers {
         name: Option<&str>,
         declared: Option<&str>,
     ) -> Result<Text, ReadError> {
-        let source = Source { bytes, name, declared };
+        let source = Source {
+            bytes,
+            name,
+            declared,
+        };
         let Some((format, media_type)) = content::media(&source) else {
             return self.extract(bytes, name, declared).await;
         };
         let said = match format {
             Format::Image => self.models.describe_image(bytes, media_type).await,
-            _ => self.models.transcribe(bytes.clone(), name.unwrap_or("recording"), media_type).await,
+            _ => {
+                self.models
+                    .transcribe(bytes.clone(), name.unwrap_or("recording"), media_type)
+                    .await
+            }
         };
         // What a model says is content from outside as well.
         let said = marked(said.map_err(of_model)?.as_bytes());
@@ -132,10 +160,14 @@ impl Readers {
         name: Option<&str>,
         declared: Option<&str>,
     ) -> Result<Text, ReadError> {
-        let found = self.sandbox.extract(bytes, name, declared).await.map_err(|error| match error {
-            SandboxError::Content(failure) => of_content(failure),
-            SandboxError::Unavailable(error) => ReadError::unavailable(error),
-        })?;
+        let found =
+            self.sandbox
+                .extract(bytes, name, declared)
+                .await
+                .map_err(|error| match error {
+                    SandboxError::Content(failure) => of_content(failure),
+                    SandboxError::Unavailable(error) => ReadError::unavailable(error),
+                })?;
         Ok(Text {
             title: found.title.or_else(|| name.map(str::to_owned)),
             text: found.text,
@@ -165,12 +197,18 @@ fn kind_of(format: Format) -> DocumentType {
 fn marked(text: &[u8]) -> Vec<u8> {
     const MARK: &[u8] = b"\xEF\xBB\xBF";
     let kept = |byte: &u8| !byte.is_ascii_control() || byte.is_ascii_whitespace();
-    MARK.iter().chain(text.iter().filter(|byte| kept(byte))).copied().collect()
+    MARK.iter()
+        .chain(text.iter().filter(|byte| kept(byte)))
+        .copied()
+        .collect()
 }
 
 fn read_turns(body: &[u8]) -> Result<Text, ReadError> {
     let stored = conversation::from_bytes(body).map_err(|_| {
-        ReadError::failed(FailureCode::Corrupt, "the stored turns of the conversation cannot be read")
+        ReadError::failed(
+            FailureCode::Corrupt,
+            "the stored turns of the conversation cannot be read",
+        )
     })?;
     let turn = |turn: &Turn| content::Turn {
         role: turn.role.clone(),
@@ -181,7 +219,15 @@ fn read_turns(body: &[u8]) -> Result<Text, ReadError> {
     let (text, places) = content::render_conversation(&stored.iter().map(turn).collect::<Vec<_>>());
     let turns = stored.into_iter().zip(places).collect();
     let (kind, properties) = (DocumentType::Text, BTreeMap::new());
-    Ok(Text { text, format: Format::Text, kind, title: None, properties, address: None, turns })
+    Ok(Text {
+        text,
+        format: Format::Text,
+        kind,
+        title: None,
+        properties,
+        address: None,
+        turns,
+    })
 }
 
 fn of_content(failure: content::Failure) -> ReadError {
@@ -210,8 +256,9 @@ fn of_model(error: ModelError) -> ReadError {
         ModelError::Unavailable => ReadError::unavailable(error),
         // An expired key or a wrong name of a model says nothing about the picture.
         ModelError::Refused(401 | 403 | 404) => {
-            let message =
-                format!("{error}; check RECOLLECT_MODEL_KEY and the names of the models, then retry");
+            let message = format!(
+                "{error}; check RECOLLECT_MODEL_KEY and the names of the models, then retry"
+            );
             ReadError::failed(FailureCode::ProcessingFailed, message)
         }
         ModelError::NotConfigured { .. } | ModelError::Refused(_) | ModelError::Invalid => {

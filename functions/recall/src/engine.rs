@@ -2,7 +2,8 @@
 
 use domain::usecase::{Scope, containers, path_matches};
 use domain::{
-    ContainerId, Ctx, Filter, MemoryId, Metadata, PortError, Result, SearchDocument, Tenant, Timestamp,
+    ContainerId, Ctx, Filter, MemoryId, Metadata, PortError, Result, SearchDocument, Tenant,
+    Timestamp,
 };
 use index::{Chunks, Memories, attributes};
 use memory::Memory;
@@ -40,8 +41,16 @@ pub(crate) struct FoundMemory {
 ///
 /// # Errors
 /// Those of the ports, and of a tag out of reach.
-pub(crate) async fn physical(ctx: &Ctx, tenant: &Tenant, scope: &Scope) -> Result<Vec<ContainerId>> {
-    Ok(containers(ctx, tenant, scope).await?.into_iter().flat_map(|container| container.ids).collect())
+pub(crate) async fn physical(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    scope: &Scope,
+) -> Result<Vec<ContainerId>> {
+    Ok(containers(ctx, tenant, scope)
+        .await?
+        .into_iter()
+        .flat_map(|container| container.ids)
+        .collect())
 }
 
 /// The chunks of these containers.
@@ -85,7 +94,12 @@ pub(crate) fn find_chunks(open: &[Chunks], question: &Question<'_>) -> Result<Ve
     let filtered = question.filter.is_some() || question.filepath.is_some();
     let parts: Vec<&ContainerIndex> = open.iter().map(|chunks| &chunks.index).collect();
     let hits = search(&parts, question, if filtered { Some(&admit) } else { None })?;
-    let found = hits.into_iter().map(|hit| Ok(FoundChunk { document: attributes(&hit.attributes)?, hit }));
+    let found = hits.into_iter().map(|hit| {
+        Ok(FoundChunk {
+            document: attributes(&hit.attributes)?,
+            hit,
+        })
+    });
     Ok(found.collect::<std::result::Result<_, PortError>>()?)
 }
 
@@ -93,10 +107,14 @@ pub(crate) fn find_chunks(open: &[Chunks], question: &Question<'_>) -> Result<Ve
 ///
 /// # Errors
 /// [`PortError::Corrupt`] when what is stored cannot be read.
-pub(crate) fn find_memories(open: &[Memories], question: &Question<'_>) -> Result<Vec<FoundMemory>> {
+pub(crate) fn find_memories(
+    open: &[Memories],
+    question: &Question<'_>,
+) -> Result<Vec<FoundMemory>> {
     let of = |id: &str| {
         let id = MemoryId::parse(id)?;
-        open.iter().find_map(|memories| Some((memories, memories.ledger().get(&id)?)))
+        open.iter()
+            .find_map(|memories| Some((memories, memories.ledger().get(&id)?)))
     };
     let admit = |view: &DocumentView<'_>| {
         of(view.id).is_some_and(|(memories, memory)| admits_memory(question, memories, memory))
@@ -121,7 +139,8 @@ fn search(
         only_document: question.only_document,
         ..Query::new(question.text, StaticEmbedder.embed(question.text))
     };
-    let response = retrieval::search(parts, &query).map_err(|error| PortError::Corrupt(error.to_string()))?;
+    let response =
+        retrieval::search(parts, &query).map_err(|error| PortError::Corrupt(error.to_string()))?;
     Ok(response.hits)
 }
 
@@ -130,8 +149,10 @@ fn admits_document(question: &Question<'_>, view: &DocumentView<'_>) -> bool {
     let Ok(document) = attributes(view.attributes) else {
         return false;
     };
-    let path =
-        question.filepath.as_ref().is_none_or(|wanted| path_matches(wanted, document.filepath.as_deref()));
+    let path = question
+        .filepath
+        .as_ref()
+        .is_none_or(|wanted| path_matches(wanted, document.filepath.as_deref()));
     path && question
         .filter
         .as_ref()
@@ -141,10 +162,16 @@ fn admits_document(question: &Question<'_>, view: &DocumentView<'_>) -> bool {
 fn admits_memory(question: &Question<'_>, memories: &Memories, memory: &Memory) -> bool {
     let ledger = memories.ledger();
     let path = |wanted: &String| {
-        ledger.documents_of(memory).iter().any(|document| path_matches(wanted, document.filepath.as_deref()))
+        ledger
+            .documents_of(memory)
+            .iter()
+            .any(|document| path_matches(wanted, document.filepath.as_deref()))
     };
     memory.is_latest
         && (question.forgotten || !memory.is_forgotten(question.now))
         && question.filepath.as_ref().is_none_or(path)
-        && question.filter.as_ref().is_none_or(|filter| ledger.admits(filter, memory))
+        && question
+            .filter
+            .as_ref()
+            .is_none_or(|filter| ledger.admits(filter, memory))
 }

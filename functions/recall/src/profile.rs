@@ -64,25 +64,54 @@ pub(crate) async fn get_profile(
     headers: HeaderMap,
     Json(request): Json<ProfileRequest>,
 ) -> ApiResult<Response> {
-    let scope = named(&tenant, request.container_tag.as_deref(), request.container_tags.as_deref())?;
-    bounded("include", request.include.as_deref().unwrap_or_default(), MAX_ENTRIES)?;
-    bounded("buckets", request.buckets.as_deref().unwrap_or_default(), MAX_ENTRIES)?;
+    let scope = named(
+        &tenant,
+        request.container_tag.as_deref(),
+        request.container_tags.as_deref(),
+    )?;
+    bounded(
+        "include",
+        request.include.as_deref().unwrap_or_default(),
+        MAX_ENTRIES,
+    )?;
+    bounded(
+        "buckets",
+        request.buckets.as_deref().unwrap_or_default(),
+        MAX_ENTRIES,
+    )?;
     let filters = request.filters.clone().filter(|value| !value.is_null());
     let filter = filters.as_ref().map(Filter::parse).transpose()?;
-    let threshold = request.threshold.map(|value| crate::v4::threshold(value, "threshold")).transpose()?;
+    let threshold = request
+        .threshold
+        .map(|value| crate::v4::threshold(value, "threshold"))
+        .transpose()?;
     let container = container(&recall, &tenant, &scope).await?;
     let sorter = match request.wants(Part::Buckets) {
-        true => Some(recall.sorters.get(effective(&recall, &tenant, container.as_ref()).await?)),
+        true => Some(
+            recall
+                .sorters
+                .get(effective(&recall, &tenant, container.as_ref()).await?),
+        ),
         false => None,
     };
     let shown = shown(sorter.as_deref(), request.buckets.as_deref())?;
-    let built = build(&recall, &tenant, container.as_ref(), filter.as_ref(), sorter.as_deref()).await?;
+    let built = build(
+        &recall,
+        &tenant,
+        container.as_ref(),
+        filter.as_ref(),
+        sorter.as_deref(),
+    )
+    .await?;
     // Some clients send an empty question where they have none.
     let search_results = match request.q.as_deref().filter(|q| !q.trim().is_empty()) {
         Some(q) => Some(search_results(&recall, &tenant, q, &scope, threshold, filters).await?),
         None => None,
     };
-    let answer = ProfileResponse { profile: request.parts(built, sorter.as_deref(), &shown), search_results };
+    let answer = ProfileResponse {
+        profile: request.parts(built, sorter.as_deref(), &shown),
+        search_results,
+    };
     if markdown::is_preferred(&headers) {
         return Ok(markdown::response(&answer));
     }
@@ -95,10 +124,18 @@ pub(crate) async fn of_tag(
     Auth { tenant, .. }: Auth<Read>,
     Path(tag): Path<String>,
 ) -> ApiResult<Json<ProfileResponse>> {
-    let container = existing_container(&recall.app.ctx, &tenant, &ContainerTag::parse(&tag)?).await?;
+    let container =
+        existing_container(&recall.app.ctx, &tenant, &ContainerTag::parse(&tag)?).await?;
     let built = build(&recall, &tenant, Some(&container), None, None).await?;
-    let profile = Parts { statics: Some(built.statics), dynamic: Some(built.dynamic), buckets: None };
-    Ok(Json(ProfileResponse { profile, search_results: None }))
+    let profile = Parts {
+        statics: Some(built.statics),
+        dynamic: Some(built.dynamic),
+        buckets: None,
+    };
+    Ok(Json(ProfileResponse {
+        profile,
+        search_results: None,
+    }))
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -118,14 +155,27 @@ pub(crate) async fn list_buckets(
     Auth { tenant, .. }: Auth<ReadContent>,
     Json(request): Json<BucketsRequest>,
 ) -> ApiResult<Json<BucketsResponse>> {
-    let scope = named(&tenant, request.container_tag.as_deref(), request.container_tags.as_deref())?;
+    let scope = named(
+        &tenant,
+        request.container_tag.as_deref(),
+        request.container_tags.as_deref(),
+    )?;
     let container = container(&recall, &tenant, &scope).await?;
-    Ok(Json(BucketsResponse { buckets: effective(&recall, &tenant, container.as_ref()).await? }))
+    Ok(Json(BucketsResponse {
+        buckets: effective(&recall, &tenant, container.as_ref()).await?,
+    }))
 }
 
 /// The one container tag that was named.
 fn named(tenant: &Tenant, one: Option<&str>, many: Option<&[String]>) -> Result<Scope> {
-    Ok(Scope { tags: vec![own_tag(tenant, one, many, "name the container of the profile")?] })
+    Ok(Scope {
+        tags: vec![own_tag(
+            tenant,
+            one,
+            many,
+            "name the container of the profile",
+        )?],
+    })
 }
 
 /// The container of the scope; none before anything was written to it.
@@ -134,15 +184,26 @@ async fn container(recall: &Recall, tenant: &Tenant, scope: &Scope) -> Result<Op
 }
 
 /// The buckets of the organization and what the container adds to them.
-async fn effective(recall: &Recall, tenant: &Tenant, container: Option<&Container>) -> Result<Vec<Bucket>> {
+async fn effective(
+    recall: &Recall,
+    tenant: &Tenant,
+    container: Option<&Container>,
+) -> Result<Vec<Bucket>> {
     let settings = recall.app.ctx.settings.get(tenant).await?;
-    let own = container.map(|container| container.profile_buckets.as_slice()).unwrap_or_default();
+    let own = container
+        .map(|container| container.profile_buckets.as_slice())
+        .unwrap_or_default();
     Ok(settings.buckets_with(own))
 }
 
 /// The keys of the buckets to show: those that were named, else all.
 fn shown(sorter: Option<&Sorter>, named: Option<&[String]>) -> Result<Vec<String>> {
-    let known = || sorter.into_iter().flat_map(Sorter::buckets).map(|bucket| bucket.key.clone());
+    let known = || {
+        sorter
+            .into_iter()
+            .flat_map(Sorter::buckets)
+            .map(|bucket| bucket.key.clone())
+    };
     let Some(named) = named.filter(|named| !named.is_empty()) else {
         return Ok(known().collect());
     };
@@ -150,7 +211,10 @@ fn shown(sorter: Option<&Sorter>, named: Option<&[String]>) -> Result<Vec<String
         None => Ok(named.to_vec()),
         Some(_) => {
             let known = known().collect::<Vec<_>>().join(", ");
-            Err(Error::invalid_field("buckets", format!("the buckets of this container are: {known}")))
+            Err(Error::invalid_field(
+                "buckets",
+                format!("the buckets of this container are: {known}"),
+            ))
         }
     }
 }
@@ -162,11 +226,20 @@ async fn build(
     filter: Option<&Filter>,
     sorter: Option<&Sorter>,
 ) -> Result<Profile> {
-    let ids = container.map(|container| container.ids.as_slice()).unwrap_or_default();
+    let ids = container
+        .map(|container| container.ids.as_slice())
+        .unwrap_or_default();
     let open = open_memories(recall, tenant, ids).await?;
     let ledgers: Vec<&Ledger> = open.iter().map(|memories| memories.ledger()).collect();
     let now = recall.app.ctx.clock.now();
-    Ok(profile(&ledgers, &Outline { filter, sorter, ..Outline::new(now) }))
+    Ok(profile(
+        &ledgers,
+        &Outline {
+            filter,
+            sorter,
+            ..Outline::new(now)
+        },
+    ))
 }
 
 /// What a question finds beside the profile.
@@ -184,7 +257,10 @@ async fn search_results(
 
 impl ProfileRequest {
     fn wants(&self, part: Part) -> bool {
-        let named = self.buckets.as_ref().is_some_and(|buckets| !buckets.is_empty());
+        let named = self
+            .buckets
+            .as_ref()
+            .is_some_and(|buckets| !buckets.is_empty());
         match self.include.as_deref().unwrap_or_default() {
             [] => part != Part::Buckets || named,
             parts => parts.contains(&part) || (part == Part::Buckets && named),
@@ -192,8 +268,13 @@ impl ProfileRequest {
     }
 
     fn parts(&self, built: Profile, sorter: Option<&Sorter>, shown: &[String]) -> Parts {
-        let keys = sorter.into_iter().flat_map(Sorter::buckets).map(|bucket| bucket.key.clone());
-        let buckets = keys.zip(built.buckets).filter(|(key, _)| shown.contains(key));
+        let keys = sorter
+            .into_iter()
+            .flat_map(Sorter::buckets)
+            .map(|bucket| bucket.key.clone());
+        let buckets = keys
+            .zip(built.buckets)
+            .filter(|(key, _)| shown.contains(key));
         Parts {
             statics: self.wants(Part::Static).then_some(built.statics),
             dynamic: self.wants(Part::Dynamic).then_some(built.dynamic),
@@ -212,7 +293,9 @@ impl Sorters {
         const MAX_SORTERS: usize = 16;
         // A panic while the lock was held cannot leave the list half-changed.
         let mut sorters = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = sorters.iter().position(|sorter| sorter.buckets() == buckets);
+        let known = sorters
+            .iter()
+            .position(|sorter| sorter.buckets() == buckets);
         let sorter = match known {
             Some(place) => sorters.remove(place),
             None => Arc::new(Sorter::new(buckets)),

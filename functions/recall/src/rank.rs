@@ -15,8 +15,9 @@ use crate::engine::{FoundChunk, FoundMemory};
 pub const MEMORY_SHARE: f32 = 0.1;
 /// Words that a question begins with and its answer does not have. Sorted.
 const QUESTION_WORDS: &[&str] = &[
-    "are", "can", "could", "did", "do", "does", "had", "has", "have", "how", "is", "should", "tell", "was",
-    "were", "what", "what's", "when", "where", "which", "who", "whom", "whose", "why", "will", "would",
+    "are", "can", "could", "did", "do", "does", "had", "has", "have", "how", "is", "should",
+    "tell", "was", "were", "what", "what's", "when", "where", "which", "who", "whom", "whose",
+    "why", "will", "would",
 ];
 
 /// One row of an answer.
@@ -69,15 +70,23 @@ pub(crate) fn mix(chunks: Vec<FoundChunk>, memories: Vec<FoundMemory>, limit: us
     let first = |similarity: Option<f32>| similarity.unwrap_or_default();
     let lead = first(memories.first().map(|found| found.hit.similarity))
         >= first(chunks.first().map(|found| found.hit.similarity));
-    let share = if lead { (limit as f32 * MEMORY_SHARE).ceil() as usize } else { 0 };
+    let share = if lead {
+        (limit as f32 * MEMORY_SHARE).ceil() as usize
+    } else {
+        0
+    };
     let reserved = share.max(limit.saturating_sub(chunks.len()));
-    let memories = memories.into_iter().take(reserved.min(limit)).map(|found| Row::Memory(Box::new(found)));
+    let memories = memories
+        .into_iter()
+        .take(reserved.min(limit))
+        .map(|found| Row::Memory(Box::new(found)));
     let mut rows: Vec<Row> = memories.collect();
     let room = limit - rows.len();
     // A chunk that is a memory word for word would be the same result twice.
     let said: Vec<String> = rows.iter().map(|row| row.text().to_owned()).collect();
-    let new =
-        chunks.into_iter().filter(|found| !said.iter().any(|text| text.trim() == found.hit.text.trim()));
+    let new = chunks
+        .into_iter()
+        .filter(|found| !said.iter().any(|text| text.trim() == found.hit.text.trim()));
     rows.extend(new.take(room).map(|found| Row::Chunk(Box::new(found))));
     sort(&mut rows);
     rows
@@ -119,7 +128,11 @@ pub(crate) fn wordings(question: &str) -> Vec<String> {
     let statement: Vec<&str> = question
         .trim_end_matches(['?', '？', ' '])
         .split_whitespace()
-        .skip_while(|word| QUESTION_WORDS.binary_search(&word.to_lowercase().as_str()).is_ok())
+        .skip_while(|word| {
+            QUESTION_WORDS
+                .binary_search(&word.to_lowercase().as_str())
+                .is_ok()
+        })
         .collect();
     for wording in [statement.join(" "), essence(question).join(" ")] {
         if !wording.is_empty() && !all.contains(&wording) {
@@ -137,7 +150,10 @@ pub(crate) fn rerank(question: &str, rows: &mut Vec<Row>) {
     let score = |row: &Row| {
         let said = words(row.text());
         let stems: Vec<String> = essence(row.text());
-        let held = asked.iter().filter(|word| said.contains(word) || stems.contains(word)).count();
+        let held = asked
+            .iter()
+            .filter(|word| said.contains(word) || stems.contains(word))
+            .count();
         let coverage = held as f32 / asked.len().max(1) as f32;
         let nearest = row
             .text()
@@ -147,8 +163,10 @@ pub(crate) fn rerank(question: &str, rows: &mut Vec<Row>) {
         0.5 * row.similarity() + 0.25 * coverage + 0.25 * nearest
     };
     let similarities: Vec<f32> = rows.iter().map(Row::similarity).collect();
-    let mut scored: Vec<(f32, Row)> =
-        std::mem::take(rows).into_iter().map(|row| (score(&row), row)).collect();
+    let mut scored: Vec<(f32, Row)> = std::mem::take(rows)
+        .into_iter()
+        .map(|row| (score(&row), row))
+        .collect();
     scored.sort_by(|(a, _), (b, _)| b.total_cmp(a));
     rows.extend(scored.into_iter().map(|(_, row)| row));
     for (row, similarity) in rows.iter_mut().zip(similarities) {

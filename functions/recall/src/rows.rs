@@ -116,14 +116,22 @@ pub(crate) fn chunk_result(found: FoundChunk, include: &Include, explain: bool) 
         chunk: Some(hit.text),
         updated_at: Timestamp::from_millis(document.updated_at),
         similarity: hit.similarity,
-        trust: document.authorship.as_ref().map(|authorship| authorship.trust),
-        origin: document.authorship.as_ref().and_then(|authorship| authorship.attribution.clone()),
+        trust: document
+            .authorship
+            .as_ref()
+            .map(|authorship| authorship.trust),
+        origin: document
+            .authorship
+            .as_ref()
+            .and_then(|authorship| authorship.attribution.clone()),
         version: None,
         root_memory_id: None,
         filepath: document.filepath.clone(),
         is_forgotten: None,
         context: None,
-        documents: include.documents.then(|| vec![result_document(&document, include)]),
+        documents: include
+            .documents
+            .then(|| vec![result_document(&document, include)]),
         chunks: None,
         is_aggregated: None,
         explain,
@@ -169,7 +177,12 @@ pub(crate) fn memory_result(
     let FoundMemory { hit, memory } = found;
     let ledger = memories[hit.container].ledger();
     let documents = ledger.documents_of(&memory);
-    let shown = || documents.iter().map(|document| result_document(document, include)).collect();
+    let shown = || {
+        documents
+            .iter()
+            .map(|document| result_document(document, include))
+            .collect()
+    };
     Ok(SearchResult {
         id: memory.id.to_string(),
         memory: Some(memory.text.clone()),
@@ -181,11 +194,17 @@ pub(crate) fn memory_result(
         origin: memory.attribution.clone(),
         version: Some(memory.version),
         root_memory_id: Some(memory.root.to_string()),
-        filepath: documents.iter().find_map(|document| document.filepath.clone()),
+        filepath: documents
+            .iter()
+            .find_map(|document| document.filepath.clone()),
         is_forgotten: memory.is_forgotten(now).then_some(true),
         context: include.related_memories.then(|| context(ledger, &memory)),
         documents: (include.documents || include.summaries).then(shown),
-        chunks: if include.chunks { Some(source_chunks(&memory, chunks)?) } else { None },
+        chunks: if include.chunks {
+            Some(source_chunks(&memory, chunks)?)
+        } else {
+            None
+        },
         is_aggregated: None,
         explain: explain.then(|| explanation(ledger, &memory, &hit.scores)),
         subject: memory
@@ -207,19 +226,34 @@ fn context(ledger: &Ledger, memory: &Memory) -> Context {
         origin: other.attribution.clone(),
     };
     let mut context = Context::default();
-    for other in ledger.history(memory).into_iter().rev().filter(|other| other.id != memory.id) {
+    for other in ledger
+        .history(memory)
+        .into_iter()
+        .rev()
+        .filter(|other| other.id != memory.id)
+    {
         let distance = i64::from(other.version) - i64::from(memory.version);
-        let side = if distance < 0 { &mut context.parents } else { &mut context.children };
+        let side = if distance < 0 {
+            &mut context.parents
+        } else {
+            &mut context.children
+        };
         side.push(related(other, Relation::Updates.as_str(), Some(distance)));
     }
     let others = |relations: &std::collections::BTreeMap<_, Relation>| -> Vec<Related> {
-        let apart = relations.iter().filter(|(_, relation)| **relation != Relation::Updates);
-        apart.filter_map(|(id, relation)| Some(related(ledger.get(id)?, relation.as_str(), None))).collect()
+        let apart = relations
+            .iter()
+            .filter(|(_, relation)| **relation != Relation::Updates);
+        apart
+            .filter_map(|(id, relation)| Some(related(ledger.get(id)?, relation.as_str(), None)))
+            .collect()
     };
     context.parents.extend(others(&memory.relations));
     context.children.extend(others(&memory.related_by));
     let otherwise = memory.contradicts.iter().filter_map(|id| ledger.get(id));
-    context.related = otherwise.map(|other| related(other, "contradicts", None)).collect();
+    context.related = otherwise
+        .map(|other| related(other, "contradicts", None))
+        .collect();
     context
 }
 
@@ -235,7 +269,9 @@ fn source_chunks(memory: &Memory, chunks: &[Chunks]) -> Result<Vec<SourceChunk>>
             let covering = stored
                 .into_iter()
                 .flat_map(|document| document.chunks)
-                .filter(|chunk| (chunk.start as usize) < source.end && source.start < chunk.end as usize);
+                .filter(|chunk| {
+                    (chunk.start as usize) < source.end && source.start < chunk.end as usize
+                });
             found.extend(covering.map(|chunk| SourceChunk {
                 content: chunk.text,
                 position: chunk.position,

@@ -101,7 +101,10 @@ pub(crate) async fn search(
     Json(request): Json<SearchRequest>,
 ) -> ApiResult<Json<SearchResponse>> {
     let begun = Instant::now();
-    let mut scope = scope(request.container_tag.as_deref(), request.container_tags.as_deref())?;
+    let mut scope = scope(
+        request.container_tag.as_deref(),
+        request.container_tags.as_deref(),
+    )?;
     let only = match &request.doc_id {
         Some(id) => Some(find_document(&recall.app.ctx, &tenant, id, &scope).await?),
         None => None,
@@ -113,7 +116,12 @@ pub(crate) async fn search(
     let limit = limit(request.limit, DEFAULT_LIMIT)?;
     let question = Question {
         text: text(&request.q)?,
-        filter: request.filters.as_ref().filter(|value| !value.is_null()).map(Filter::parse).transpose()?,
+        filter: request
+            .filters
+            .as_ref()
+            .filter(|value| !value.is_null())
+            .map(Filter::parse)
+            .transpose()?,
         filepath: request.filepath.clone(),
         only_document: only.as_ref().map(|document| document.id.as_str()),
         limit: limit * CHUNKS_PER_DOCUMENT,
@@ -138,17 +146,37 @@ pub(crate) async fn search(
         add_texts(&recall, &tenant, &mut results).await?;
     }
     let timing = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-    Ok(Json(SearchResponse { total: results.len(), results, timing }))
+    Ok(Json(SearchResponse {
+        total: results.len(),
+        results,
+        timing,
+    }))
 }
 
 /// The chunks that answer the question, asked and ordered as the request wants it.
-fn find(open: &[Chunks], question: &Question<'_>, request: &SearchRequest) -> Result<Vec<FoundChunk>> {
+fn find(
+    open: &[Chunks],
+    question: &Question<'_>,
+    request: &SearchRequest,
+) -> Result<Vec<FoundChunk>> {
     let ask = |text: &str| -> Result<Vec<Row>> {
-        let found = find_chunks(open, &Question { text, ..question.clone() })?;
-        Ok(found.into_iter().map(|found| Row::Chunk(Box::new(found))).collect())
+        let found = find_chunks(
+            open,
+            &Question {
+                text,
+                ..question.clone()
+            },
+        )?;
+        Ok(found
+            .into_iter()
+            .map(|found| Row::Chunk(Box::new(found)))
+            .collect())
     };
     let mut rows = if request.rewrite_query {
-        let asked = wordings(question.text).iter().map(|text| ask(text)).collect::<Result<_>>()?;
+        let asked = wordings(question.text)
+            .iter()
+            .map(|text| ask(text))
+            .collect::<Result<_>>()?;
         union(asked, question.limit)
     } else {
         ask(question.text)?
@@ -166,12 +194,21 @@ fn find(open: &[Chunks], question: &Question<'_>, request: &SearchRequest) -> Re
 /// The hits by document, documents in the order of their best hit.
 fn group(found: &[FoundChunk], threshold: f32, limit: usize) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
-    for found in found.iter().filter(|found| found.hit.similarity >= threshold) {
-        let known = groups.iter().position(|group| group.document.id == found.document.id);
+    for found in found
+        .iter()
+        .filter(|found| found.hit.similarity >= threshold)
+    {
+        let known = groups
+            .iter()
+            .position(|group| group.document.id == found.document.id);
         let place = known.or_else(|| {
             (groups.len() < limit).then(|| {
                 let (document, container) = (found.document.clone(), found.hit.container);
-                groups.push(Group { document, container, chunks: BTreeMap::new() });
+                groups.push(Group {
+                    document,
+                    container,
+                    chunks: BTreeMap::new(),
+                });
                 groups.len() - 1
             })
         });
@@ -179,7 +216,12 @@ fn group(found: &[FoundChunk], threshold: f32, limit: usize) -> Vec<Group> {
             continue;
         };
         let (position, score) = (found.hit.position, found.hit.similarity);
-        let chunk = ChunkResult { content: found.hit.text.clone(), is_relevant: true, position, score };
+        let chunk = ChunkResult {
+            content: found.hit.text.clone(),
+            is_relevant: true,
+            position,
+            score,
+        };
         groups[place].chunks.insert(position, chunk);
     }
     groups
@@ -187,13 +229,18 @@ fn group(found: &[FoundChunk], threshold: f32, limit: usize) -> Vec<Group> {
 
 /// Adds the chunks before and after each hit, marked as not relevant themselves.
 fn add_neighbours(index: &ContainerIndex, group: &mut Group) -> Result<()> {
-    let stored =
-        index.stored(group.document.id.as_str()).map_err(|error| PortError::Corrupt(error.to_string()))?;
+    let stored = index
+        .stored(group.document.id.as_str())
+        .map_err(|error| PortError::Corrupt(error.to_string()))?;
     let hits: Vec<u32> = group.chunks.keys().copied().collect();
     for chunk in stored.into_iter().flat_map(|document| document.chunks) {
         if hits.iter().any(|hit| hit.abs_diff(chunk.position) == 1) {
-            let neighbour =
-                ChunkResult { content: chunk.text, is_relevant: false, position: chunk.position, score: 0.0 };
+            let neighbour = ChunkResult {
+                content: chunk.text,
+                is_relevant: false,
+                position: chunk.position,
+                score: 0.0,
+            };
             group.chunks.entry(chunk.position).or_insert(neighbour);
         }
     }
@@ -216,8 +263,13 @@ fn result(group: Group) -> DocumentResult {
         metadata: some_metadata(document.metadata),
         created_at: Timestamp::from_millis(document.created_at),
         updated_at: Timestamp::from_millis(document.updated_at),
-        trust: document.authorship.as_ref().map(|authorship| authorship.trust),
-        origin: document.authorship.and_then(|authorship| authorship.attribution),
+        trust: document
+            .authorship
+            .as_ref()
+            .map(|authorship| authorship.trust),
+        origin: document
+            .authorship
+            .and_then(|authorship| authorship.attribution),
         chunks,
         summary: None,
         content: None,
@@ -226,8 +278,10 @@ fn result(group: Group) -> DocumentResult {
 
 async fn add_texts(recall: &Recall, tenant: &Tenant, results: &mut [DocumentResult]) -> Result<()> {
     let ctx = &recall.app.ctx;
-    let ids: Vec<_> =
-        results.iter().filter_map(|result| domain::DocumentId::parse(&result.document_id)).collect();
+    let ids: Vec<_> = results
+        .iter()
+        .filter_map(|result| domain::DocumentId::parse(&result.document_id))
+        .collect();
     let documents = ctx.documents.get(tenant, &ids).await?;
     for (result, document) in results.iter_mut().zip(documents) {
         if let Some(document) = document {

@@ -104,10 +104,17 @@ pub(crate) async fn search(
     Json(request): Json<SearchRequest>,
 ) -> ApiResult<Json<SearchResponse>> {
     let begun = Instant::now();
-    let scope = scope(request.container_tag.as_deref(), request.container_tags.as_deref())?;
+    let scope = scope(
+        request.container_tag.as_deref(),
+        request.container_tags.as_deref(),
+    )?;
     let results = find(&recall, &tenant, &scope, &request).await?;
     let timing = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-    Ok(Json(SearchResponse { total: results.len(), results, timing }))
+    Ok(Json(SearchResponse {
+        total: results.len(),
+        results,
+        timing,
+    }))
 }
 
 /// What a profile shows beside itself: the present memories that answer a question.
@@ -123,10 +130,19 @@ pub(crate) async fn search_for_profile(
     filters: Option<Value>,
 ) -> Result<SearchResponse> {
     let begun = Instant::now();
-    let request = SearchRequest { q: q.to_owned(), threshold, filters, ..SearchRequest::default() };
+    let request = SearchRequest {
+        q: q.to_owned(),
+        threshold,
+        filters,
+        ..SearchRequest::default()
+    };
     let results = find(recall, tenant, scope, &request).await?;
     let timing = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-    Ok(SearchResponse { total: results.len(), results, timing })
+    Ok(SearchResponse {
+        total: results.len(),
+        results,
+        timing,
+    })
 }
 
 async fn find(
@@ -141,7 +157,12 @@ async fn find(
     let (believed, known_true) = request.as_of.map_or((None, None), AsOf::times);
     let question = Question {
         text: text(&request.q)?,
-        filter: request.filters.as_ref().filter(|value| !value.is_null()).map(Filter::parse).transpose()?,
+        filter: request
+            .filters
+            .as_ref()
+            .filter(|value| !value.is_null())
+            .map(Filter::parse)
+            .transpose()?,
         filepath: request.filepath.clone(),
         only_document: None,
         limit: limit(request.limit, DEFAULT_LIMIT)?,
@@ -154,7 +175,9 @@ async fn find(
         SearchMode::Documents => Vec::new(),
     };
     if request.as_of.is_some() {
-        let past = |memories: &Memories| memories.as_of(believed.unwrap_or(now), known_true.unwrap_or(now));
+        let past = |memories: &Memories| {
+            memories.as_of(believed.unwrap_or(now), known_true.unwrap_or(now))
+        };
         memories = memories.iter().map(past).collect();
     }
     let chunks = match mode {
@@ -167,11 +190,20 @@ async fn find(
             let known = believed.is_none_or(|then| found.document.created_at <= then.as_millis());
             known && found.hit.similarity >= threshold
         });
-        Ok(mix(found, find_memories(&memories, question)?, question.limit))
+        Ok(mix(
+            found,
+            find_memories(&memories, question)?,
+            question.limit,
+        ))
     };
     let mut rows = if request.rewrite_query {
         let wordings = wordings(question.text);
-        let asked = wordings.iter().map(|text| ask(&Question { text, ..question.clone() }));
+        let asked = wordings.iter().map(|text| {
+            ask(&Question {
+                text,
+                ..question.clone()
+            })
+        });
         union(asked.collect::<Result<_>>()?, question.limit)
     } else {
         ask(&question)?
@@ -197,7 +229,11 @@ async fn find(
         ),
     });
     let results: Vec<SearchResult> = results.collect::<Result<_>>()?;
-    Ok(if request.aggregate { aggregate(results) } else { results })
+    Ok(if request.aggregate {
+        aggregate(results)
+    } else {
+        results
+    })
 }
 
 impl AsOf {
@@ -218,7 +254,10 @@ pub(crate) fn text(q: &str) -> Result<&str> {
         return Err(Error::invalid_field("q", "the question is empty"));
     }
     if q.chars().count() > MAX_CHARS {
-        return Err(Error::invalid_field("q", format!("at most {MAX_CHARS} characters")));
+        return Err(Error::invalid_field(
+            "q",
+            format!("at most {MAX_CHARS} characters"),
+        ));
     }
     Ok(q)
 }

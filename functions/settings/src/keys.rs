@@ -3,8 +3,8 @@
 use axum::extract::State;
 use domain::key::{ApiKey, KeyKind, Permission, SCOPED_ENDPOINTS};
 use domain::usecase::{
-    AgentKey, ScopedKey, create_agent_key, create_scoped_key, delete_key, list_keys, set_key_enabled,
-    toggle_key,
+    AgentKey, ScopedKey, create_agent_key, create_scoped_key, delete_key, list_keys,
+    set_key_enabled, toggle_key,
 };
 use domain::{ContainerTag, Error, KeyId, Result, Timestamp};
 use edge::{Admin, ApiResult, App, Auth, Json, Path, tag_of};
@@ -75,8 +75,13 @@ impl From<Permission> for WirePermission {
 
 impl From<ApiKey> for WireKey {
     fn from(key: ApiKey) -> Self {
-        let only =
-            key.tags.as_deref().and_then(|tags| if let [only] = tags { Some(only.clone()) } else { None });
+        let only = key.tags.as_deref().and_then(|tags| {
+            if let [only] = tags {
+                Some(only.clone())
+            } else {
+                None
+            }
+        });
         Self {
             start: format!("rk_{}", key.id),
             id: key.id,
@@ -94,7 +99,10 @@ impl From<ApiKey> for WireKey {
     }
 }
 
-pub(crate) async fn list(State(app): State<App>, Auth { tenant, .. }: Auth<Admin>) -> ApiResult<Json<Value>> {
+pub(crate) async fn list(
+    State(app): State<App>,
+    Auth { tenant, .. }: Auth<Admin>,
+) -> ApiResult<Json<Value>> {
     let keys = list_keys(&app.ctx, &tenant).await?;
     let keys: Vec<WireKey> = keys.into_iter().map(WireKey::from).collect();
     Ok(Json(json!({"keys": keys})))
@@ -105,8 +113,15 @@ pub(crate) async fn create_scoped(
     Auth { tenant, .. }: Auth<Admin>,
     Json(sent): Json<ScopedKeyRequest>,
 ) -> ApiResult<Json<Value>> {
-    let tag = tag_of(sent.container_tag.as_deref(), sent.container_tags.as_deref())?.ok_or_else(|| {
-        Error::invalid_field("containerTag", "a scoped key is for one container tag; name it")
+    let tag = tag_of(
+        sent.container_tag.as_deref(),
+        sent.container_tags.as_deref(),
+    )?
+    .ok_or_else(|| {
+        Error::invalid_field(
+            "containerTag",
+            "a scoped key is for one container tag; name it",
+        )
     })?;
     let wanted = ScopedKey {
         tag: tag.clone(),
@@ -171,7 +186,9 @@ pub(crate) async fn toggle(
 ) -> ApiResult<Json<Value>> {
     let id = key_id(&id)?;
     let enabled = match sent.enabled {
-        Some(enabled) => set_key_enabled(&app.ctx, &tenant, &id, enabled).await.map(|()| enabled)?,
+        Some(enabled) => set_key_enabled(&app.ctx, &tenant, &id, enabled)
+            .await
+            .map(|()| enabled)?,
         None => toggle_key(&app.ctx, &tenant, &id).await?,
     };
     app.authenticator.forget(&id);

@@ -20,7 +20,10 @@ pub fn router(app: App) -> Router {
     Router::new()
         .route("/v3/settings", get(get_settings).patch(change_settings))
         .route("/v3/settings/reset", post(reset::reset))
-        .route("/v3/settings/suggest-buckets", post(suggest::suggest_buckets))
+        .route(
+            "/v3/settings/suggest-buckets",
+            post(suggest::suggest_buckets),
+        )
         .route("/v3/auth/keys", get(keys::list))
         .route("/v3/auth/keys/{id}", delete(keys::delete))
         .route("/v3/auth/keys/{id}/toggle", put(keys::toggle))
@@ -28,7 +31,10 @@ pub fn router(app: App) -> Router {
         .route("/v3/auth/scoped-key", post(keys::create_scoped))
         // compat: the command-line client revokes every key here, whatever kind it is.
         .route("/v3/auth/scoped-key/{id}", delete(keys::delete))
-        .route("/v3/session", get(session::show).post(session::open).delete(session::end))
+        .route(
+            "/v3/session",
+            get(session::show).post(session::open).delete(session::end),
+        )
         .route("/v3/openapi", get(openapi::show))
         .route("/v4/openapi", get(openapi::show))
         .with_state(app)
@@ -49,8 +55,10 @@ async fn change_settings(
     let (names, change) = wire::change(&sent)?;
     let settings = update_settings(&app.ctx, &tenant, &change).await?;
     let all = wire::shown(&settings);
-    let updated: Map<String, Value> =
-        names.into_iter().filter_map(|name| all.get(&name).cloned().map(|value| (name, value))).collect();
+    let updated: Map<String, Value> = names
+        .into_iter()
+        .filter_map(|name| all.get(&name).cloned().map(|value| (name, value)))
+        .collect();
     let mut answer = updated.clone();
     answer.insert("orgId".into(), json!(tenant.org()));
     answer.insert("orgSlug".into(), json!(tenant.org()));

@@ -18,7 +18,12 @@ static DOCUMENT: LazyLock<Option<Bytes>> = LazyLock::new(|| {
 });
 
 pub(crate) async fn show() -> ApiResult<Response> {
-    let document = DOCUMENT.clone().ok_or_else(|| Error::internal("openapi.yaml cannot be read"))?;
-    let headers = [(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, "public, max-age=300")];
+    let document = DOCUMENT
+        .clone()
+        .ok_or_else(|| Error::internal("openapi.yaml cannot be read"))?;
+    let headers = [
+        (CONTENT_TYPE, "application/json"),
+        (CACHE_CONTROL, "public, max-age=300"),
+    ];
     Ok((headers, document).into_response())
 }

@@ -53,8 +53,12 @@ pub(crate) async fn reset(
     Json(sent): Json<ResetRequest>,
 ) -> ApiResult<Json<ResetAnswer>> {
     let confirmed = [CONFIRMATION, tenant.org().as_str()];
-    if !sent.confirmation.is_some_and(|sent| confirmed.contains(&sent.as_str())) {
-        let rule = format!("this deletes everything; send \"{CONFIRMATION}\" or the organization's id");
+    if !sent
+        .confirmation
+        .is_some_and(|sent| confirmed.contains(&sent.as_str()))
+    {
+        let rule =
+            format!("this deletes everything; send \"{CONFIRMATION}\" or the organization's id");
         return Err(Error::invalid_field("confirmation", rule).into());
     }
     Ok(Json(reset_organization(&app.ctx, &tenant).await?.into()))

@@ -42,7 +42,8 @@ fn role(tenant: &Tenant) -> &'static str {
 /// How far the key reaches; what does not bound it is left out.
 fn scope(tenant: &Tenant, permission: &str) -> Value {
     let is_scoped = tenant.kind() == KeyKind::Scoped || tenant.confined_to().is_some();
-    let mut scope = json!({"type": if is_scoped { "scoped" } else { "full" }, "permission": permission});
+    let mut scope =
+        json!({"type": if is_scoped { "scoped" } else { "full" }, "permission": permission});
     if let Some(tags) = tenant.confined_to() {
         scope["tags"] = json!(tags);
         if let [only] = tags {
@@ -59,12 +60,20 @@ fn scope(tenant: &Tenant, permission: &str) -> Value {
     scope
 }
 
-pub(crate) async fn open(State(app): State<App>, Auth { tenant, .. }: Auth<Admin>) -> ApiResult<Json<Value>> {
+pub(crate) async fn open(
+    State(app): State<App>,
+    Auth { tenant, .. }: Auth<Admin>,
+) -> ApiResult<Json<Value>> {
     let session = open_session(&app.ctx, &tenant).await?;
-    Ok(Json(json!({"token": session.text, "expiresAt": session.record.expires_at})))
+    Ok(Json(
+        json!({"token": session.text, "expiresAt": session.record.expires_at}),
+    ))
 }
 
-pub(crate) async fn end(State(app): State<App>, Auth { tenant, .. }: Auth<Anyone>) -> ApiResult<Json<Value>> {
+pub(crate) async fn end(
+    State(app): State<App>,
+    Auth { tenant, .. }: Auth<Anyone>,
+) -> ApiResult<Json<Value>> {
     end_session(&app.ctx, &tenant).await?;
     if let Some(id) = tenant.key() {
         app.authenticator.forget(id);

@@ -42,8 +42,14 @@ static CATALOGUE: LazyLock<Vec<Topic>> = LazyLock::new(|| {
     let lines = include_str!("topics.txt").lines();
     let topics = lines.filter_map(|line| {
         let [key, description, words] = line.splitn(3, '|').collect::<Vec<_>>().try_into().ok()?;
-        let bucket = Bucket { key: key.trim().into(), description: description.trim().into() };
-        Some(Topic { stems: stems(words).chain(stems(key)).collect(), bucket })
+        let bucket = Bucket {
+            key: key.trim().into(),
+            description: description.trim().into(),
+        };
+        Some(Topic {
+            stems: stems(words).chain(stems(key)).collect(),
+            bucket,
+        })
     });
     topics.collect()
 });
@@ -62,16 +68,22 @@ pub(crate) async fn suggest_buckets(
         let rule = "not set; suggestions follow from it: set it with PATCH /v3/settings";
         return Err(Error::invalid_field("filterPrompt", rule).into());
     };
-    Ok(Json(Suggestions { suggestions: suggestions(filter, &settings) }))
+    Ok(Json(Suggestions {
+        suggestions: suggestions(filter, &settings),
+    }))
 }
 
 /// What fits best first; where little fits, the first of the catalogue follow, which fit nearly everybody.
 fn suggestions(filter: &str, settings: &Settings) -> Vec<Bucket> {
     let taken = settings.buckets_with(&[]);
     let taken: HashSet<&str> = taken.iter().map(|bucket| bucket.key.as_str()).collect();
-    let (filter, workspace) =
-        (wanted(filter), wanted(settings.workspace_prompt.as_deref().unwrap_or_default()));
-    let free = CATALOGUE.iter().filter(|topic| !taken.contains(topic.bucket.key.as_str()));
+    let (filter, workspace) = (
+        wanted(filter),
+        wanted(settings.workspace_prompt.as_deref().unwrap_or_default()),
+    );
+    let free = CATALOGUE
+        .iter()
+        .filter(|topic| !taken.contains(topic.bucket.key.as_str()));
     let mut ranked: Vec<(usize, &Topic)> = free
         .map(|topic| {
             let shared = |words: &HashSet<String>| topic.stems.intersection(words).count();
@@ -82,7 +94,10 @@ fn suggestions(filter: &str, settings: &Settings) -> Vec<Bucket> {
     ranked.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
     let fitting = ranked.iter().filter(|(score, _)| *score > 0).count();
     ranked.truncate(fitting.clamp(LEAST, MOST));
-    ranked.into_iter().map(|(_, topic)| topic.bucket.clone()).collect()
+    ranked
+        .into_iter()
+        .map(|(_, topic)| topic.bucket.clone())
+        .collect()
 }
 
 /// The stems of what a prompt asks for: of each sentence, what stands before it turns to what is not wanted.
@@ -93,7 +108,12 @@ fn wanted(prompt: &str) -> HashSet<String> {
     };
     let sentences = prompt.split(['.', '!', '?', ';', '\n']);
     sentences
-        .flat_map(|sentence| sentence.unicode_words().take_while(|word| !turns(word)).map(stem))
+        .flat_map(|sentence| {
+            sentence
+                .unicode_words()
+                .take_while(|word| !turns(word))
+                .map(stem)
+        })
         .collect()
 }
 
@@ -103,7 +123,9 @@ fn stems(text: &str) -> impl Iterator<Item = String> {
 
 fn stem(word: &str) -> String {
     let lower = word.to_lowercase();
-    Stemmer::create(Algorithm::English).stem(&lower).into_owned()
+    Stemmer::create(Algorithm::English)
+        .stem(&lower)
+        .into_owned()
 }
 
 #[cfg(test)]
@@ -111,7 +133,10 @@ mod tests {
     use super::*;
 
     fn keys(filter: &str, settings: &Settings) -> Vec<String> {
-        suggestions(filter, settings).into_iter().map(|bucket| bucket.key).collect()
+        suggestions(filter, settings)
+            .into_iter()
+            .map(|bucket| bucket.key)
+            .collect()
     }
 
     #[test]
@@ -127,33 +152,62 @@ mod tests {
     fn what_fits_comes_first() {
         let none = Settings::default();
         let cases = [
-            ("Keep recipes, diets and the restaurants that guests liked.", "food"),
-            ("We track medications, symptoms and allergies of patients.", "health"),
-            ("Save trips, flights and hotel bookings. Ignore invoices and medicine.", "travel"),
+            (
+                "Keep recipes, diets and the restaurants that guests liked.",
+                "food",
+            ),
+            (
+                "We track medications, symptoms and allergies of patients.",
+                "health",
+            ),
+            (
+                "Save trips, flights and hotel bookings. Ignore invoices and medicine.",
+                "travel",
+            ),
             ("Remember dogs, cats and their breeds", "pets"),
-            ("Everything about deployments, APIs and databases of our software", "engineering"),
+            (
+                "Everything about deployments, APIs and databases of our software",
+                "engineering",
+            ),
         ];
         for (filter, first) in cases {
             assert_eq!(keys(filter, &none)[0], first, "{filter}");
         }
-        let kept = keys("Save trips. Ignore invoices, taxes, money and medicine.", &none);
-        assert!(!kept.contains(&"finance".to_owned()) && !kept.contains(&"health".to_owned()), "{kept:?}");
-        let workspace = Settings { workspace_prompt: Some("A law firm.".into()), ..Settings::default() };
+        let kept = keys(
+            "Save trips. Ignore invoices, taxes, money and medicine.",
+            &none,
+        );
+        assert!(
+            !kept.contains(&"finance".to_owned()) && !kept.contains(&"health".to_owned()),
+            "{kept:?}"
+        );
+        let workspace = Settings {
+            workspace_prompt: Some("A law firm.".into()),
+            ..Settings::default()
+        };
         assert!(keys("Keep what matters.", &workspace).contains(&"legal".to_owned()));
     }
 
     #[test]
     fn there_are_three_to_six_and_none_that_is_set() {
         let all: Vec<Bucket> = CATALOGUE.iter().map(|topic| topic.bucket.clone()).collect();
-        let broad: String = all.iter().map(|bucket| format!("{} ", bucket.key)).collect();
-        let set =
-            |count: usize| Settings { profile_buckets: Some(all[..count].to_vec()), ..Settings::default() };
+        let broad: String = all
+            .iter()
+            .map(|bucket| format!("{} ", bucket.key))
+            .collect();
+        let set = |count: usize| Settings {
+            profile_buckets: Some(all[..count].to_vec()),
+            ..Settings::default()
+        };
         for filter in ["", "日本語だけ", "zzz", "Keep food.", &broad] {
             for settings in [Settings::default(), set(0), set(5), set(20)] {
                 let found = keys(filter, &settings);
                 assert!((3..=6).contains(&found.len()), "{filter}: {found:?}");
                 let taken = settings.buckets_with(&[]);
-                assert!(taken.iter().all(|bucket| !found.contains(&bucket.key)), "{filter}: {found:?}");
+                assert!(
+                    taken.iter().all(|bucket| !found.contains(&bucket.key)),
+                    "{filter}: {found:?}"
+                );
             }
         }
         assert_eq!(keys("Keep food.", &set(all.len() - 1)).len(), 1);

@@ -32,7 +32,10 @@ const FLAG: &str = "true or false, or null";
 pub(crate) fn shown(settings: &Settings) -> Map<String, Value> {
     let mut shown = Map::new();
     let mut set = |name: String, value: Value| shown.insert(name, value);
-    set("chunkSize".into(), json!(settings.chunk_size.map_or(-1, i64::from)));
+    set(
+        "chunkSize".into(),
+        json!(settings.chunk_size.map_or(-1, i64::from)),
+    );
     set("profileBuckets".into(), json!(settings.profile_buckets));
     set("shouldLLMFilter".into(), json!(settings.should_llm_filter));
     set("filterPrompt".into(), json!(settings.filter_prompt));
@@ -41,13 +44,19 @@ pub(crate) fn shown(settings: &Settings) -> Map<String, Value> {
     set("workspacePrompt".into(), json!(settings.workspace_prompt));
     set("trustedSources".into(), json!(settings.trusted_sources));
     set("logContent".into(), json!(settings.log_content));
-    set("allowedRedirectUrls".into(), json!(settings.allowed_redirect_urls));
+    set(
+        "allowedRedirectUrls".into(),
+        json!(settings.allowed_redirect_urls),
+    );
     for provider in Provider::ALL {
         let app = settings.apps.get(&provider).cloned().unwrap_or_default();
         let prefix = provider.prefix();
         set(format!("{prefix}ClientId"), json!(app.client_id));
         set(format!("{prefix}ClientSecret"), Value::Null);
-        set(format!("{prefix}ClientSecretSet"), json!(app.secret.is_some()));
+        set(
+            format!("{prefix}ClientSecretSet"),
+            json!(app.secret.is_some()),
+        );
         set(format!("{prefix}CustomKeyEnabled"), json!(app.enabled));
     }
     shown
@@ -61,7 +70,9 @@ pub(crate) fn change(sent: &Map<String, Value>) -> Result<(Vec<String>, Settings
     let (mut names, mut change) = (Vec::new(), SettingsChange::default());
     for (name, value) in sent {
         // Clients of the hosted service have the vendor's name here.
-        let ours = name.strip_prefix("googleDrive").map_or(name.clone(), |rest| format!("cloudDrive{rest}"));
+        let ours = name
+            .strip_prefix("googleDrive")
+            .map_or(name.clone(), |rest| format!("cloudDrive{rest}"));
         if names.contains(&ours) {
             return Err(Error::invalid_field(
                 name,
@@ -80,7 +91,9 @@ pub(crate) fn change(sent: &Map<String, Value>) -> Result<(Vec<String>, Settings
 /// Reads one setting; `name` is the one that was sent.
 fn read(change: &mut SettingsChange, name: &str, ours: &str, value: &Value) -> Result<()> {
     match ours {
-        "chunkSize" => change.chunk_size = patch(name, value, "a whole number, or null", Value::as_i64)?,
+        "chunkSize" => {
+            change.chunk_size = patch(name, value, "a whole number, or null", Value::as_i64)?
+        }
         "profileBuckets" => {
             let rule = "an array of {key, description}, or null";
             change.profile_buckets = patch(name, value, rule, buckets)?;
@@ -88,10 +101,14 @@ fn read(change: &mut SettingsChange, name: &str, ours: &str, value: &Value) -> R
         "shouldLLMFilter" => change.should_llm_filter = patch(name, value, FLAG, Value::as_bool)?,
         "filterPrompt" => change.filter_prompt = patch(name, value, TEXT, text)?,
         "includeItems" | "excludeItems" => {
-            let rule = "an object of `patterns` and `folders`, which are arrays of strings; or null";
+            let rule =
+                "an object of `patterns` and `folders`, which are arrays of strings; or null";
             let rules = patch(name, value, rule, item_rules)?;
-            *(if ours == "includeItems" { &mut change.include_items } else { &mut change.exclude_items }) =
-                rules;
+            *(if ours == "includeItems" {
+                &mut change.include_items
+            } else {
+                &mut change.exclude_items
+            }) = rules;
         }
         "workspacePrompt" => change.workspace_prompt = patch(name, value, TEXT, text)?,
         "trustedSources" => {
@@ -114,10 +131,12 @@ fn read(change: &mut SettingsChange, name: &str, ours: &str, value: &Value) -> R
 
 fn read_app(change: &mut SettingsChange, name: &str, ours: &str, value: &Value) -> Result<()> {
     let providers = Provider::ALL.into_iter();
-    let found =
-        providers.filter_map(|provider| Some((provider, ours.strip_prefix(provider.prefix())?))).next();
-    let (provider, field) =
-        found.filter(|(_, field)| APP_NAMES.contains(field)).ok_or_else(|| unknown(name))?;
+    let found = providers
+        .filter_map(|provider| Some((provider, ours.strip_prefix(provider.prefix())?)))
+        .next();
+    let (provider, field) = found
+        .filter(|(_, field)| APP_NAMES.contains(field))
+        .ok_or_else(|| unknown(name))?;
     let app: &mut AppChange = change.apps.entry(provider).or_default();
     match field {
         "ClientId" => app.client_id = patch(name, value, TEXT, text)?,
@@ -131,18 +150,37 @@ fn read_app(change: &mut SettingsChange, name: &str, ours: &str, value: &Value) 
 }
 
 fn unknown(name: &str) -> Error {
-    let of_apps = Provider::ALL
+    let of_apps = Provider::ALL.iter().flat_map(|provider| {
+        APP_NAMES
+            .iter()
+            .map(move |field| format!("{}{field}", provider.prefix()))
+    });
+    let all: Vec<String> = NAMES
         .iter()
-        .flat_map(|provider| APP_NAMES.iter().map(move |field| format!("{}{field}", provider.prefix())));
-    let all: Vec<String> = NAMES.iter().map(|name| (*name).to_owned()).chain(of_apps).collect();
-    Error::invalid_field(name, format!("not a setting of this service; there are {}", all.join(", ")))
+        .map(|name| (*name).to_owned())
+        .chain(of_apps)
+        .collect();
+    Error::invalid_field(
+        name,
+        format!(
+            "not a setting of this service; there are {}",
+            all.join(", ")
+        ),
+    )
 }
 
-fn patch<T>(name: &str, value: &Value, rule: &str, read: impl Fn(&Value) -> Option<T>) -> Result<Patch<T>> {
+fn patch<T>(
+    name: &str,
+    value: &Value,
+    rule: &str,
+    read: impl Fn(&Value) -> Option<T>,
+) -> Result<Patch<T>> {
     if value.is_null() {
         return Ok(Patch::Clear);
     }
-    read(value).map(Patch::Set).ok_or_else(|| Error::invalid_field(name, rule))
+    read(value)
+        .map(Patch::Set)
+        .ok_or_else(|| Error::invalid_field(name, rule))
 }
 
 fn text(value: &Value) -> Option<String> {
@@ -165,13 +203,32 @@ fn trusted_sources(value: &Value) -> Option<TrustedSources> {
     }
     let list = |key: &str| match object.get(key) {
         None | Some(Value::Null) => Some(Vec::new()),
-        Some(entries) => entries.as_array()?.iter().map(text).collect::<Option<Vec<String>>>(),
+        Some(entries) => entries
+            .as_array()?
+            .iter()
+            .map(text)
+            .collect::<Option<Vec<String>>>(),
     };
-    let lower = |key| Some(list(key)?.iter().map(|entry| entry.trim().to_lowercase()).collect());
+    let lower = |key| {
+        Some(
+            list(key)?
+                .iter()
+                .map(|entry| entry.trim().to_lowercase())
+                .collect(),
+        )
+    };
     let providers = list("providers")?;
-    let providers = providers.iter().map(|name| connection::Provider::parse(name)).collect::<Option<_>>()?;
+    let providers = providers
+        .iter()
+        .map(|name| connection::Provider::parse(name))
+        .collect::<Option<_>>()?;
     let (connections, senders, hosts) = (list("connections")?, lower("senders")?, lower("hosts")?);
-    Some(TrustedSources { providers, connections, senders, hosts })
+    Some(TrustedSources {
+        providers,
+        connections,
+        senders,
+        hosts,
+    })
 }
 
 fn item_rules(value: &Value) -> Option<ItemRules> {
@@ -184,7 +241,10 @@ fn item_rules(value: &Value) -> Option<ItemRules> {
         None | Some(Value::Null) => Some(Vec::new()),
         Some(entries) => entries.as_array()?.iter().map(text).collect(),
     };
-    Some(ItemRules { patterns: list("patterns")?, folders: list("folders")? })
+    Some(ItemRules {
+        patterns: list("patterns")?,
+        folders: list("folders")?,
+    })
 }
 
 #[cfg(test)]
@@ -194,24 +254,48 @@ mod tests {
     #[test]
     fn every_setting_that_is_shown_can_be_set_and_no_other() {
         let shown = shown(&Settings::default());
-        for name in shown.keys().filter(|name| !name.ends_with("ClientSecretSet")) {
+        for name in shown
+            .keys()
+            .filter(|name| !name.ends_with("ClientSecretSet"))
+        {
             let (names, _) = change(&Map::from_iter([(name.clone(), Value::Null)])).unwrap();
             assert_eq!(names[0], *name);
             let refusal = unknown("x").to_string();
-            assert!(refusal.contains(name.as_str()), "{name} is missing in: {refusal}");
+            assert!(
+                refusal.contains(name.as_str()),
+                "{name} is missing in: {refusal}"
+            );
         }
-        for name in ["cloudDriveClientSecretSet", "version", "githubClient", "gitlabClientId", "googleDrive"]
-        {
-            assert!(change(&Map::from_iter([(name.to_owned(), Value::Null)])).is_err(), "{name}");
+        for name in [
+            "cloudDriveClientSecretSet",
+            "version",
+            "githubClient",
+            "gitlabClientId",
+            "googleDrive",
+        ] {
+            assert!(
+                change(&Map::from_iter([(name.to_owned(), Value::Null)])).is_err(),
+                "{name}"
+            );
         }
     }
 
     #[test]
     fn no_message_repeats_what_was_sent() {
-        for name in shown(&Settings::default()).keys().filter(|name| !name.contains("Prompt")) {
-            for value in [json!(["s3cr3t"]), json!({"s3cr3t": "s3cr3t"}), json!("s3cr3t")] {
+        for name in shown(&Settings::default())
+            .keys()
+            .filter(|name| !name.contains("Prompt"))
+        {
+            for value in [
+                json!(["s3cr3t"]),
+                json!({"s3cr3t": "s3cr3t"}),
+                json!("s3cr3t"),
+            ] {
                 let refusal = change(&Map::from_iter([(name.clone(), value)])).err();
-                assert!(refusal.is_none_or(|refusal| !format!("{refusal:?}").contains("s3cr3t")), "{name}");
+                assert!(
+                    refusal.is_none_or(|refusal| !format!("{refusal:?}").contains("s3cr3t")),
+                    "{name}"
+                );
             }
         }
     }

@@ -43,7 +43,10 @@ pub(crate) struct DynamoActivity {
 
 impl DynamoActivity {
     pub(crate) fn new(table: Table) -> Self {
-        Self { table, marked: Mutex::default() }
+        Self {
+            table,
+            marked: Mutex::default(),
+        }
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, HashSet<(OrgId, Hour)>> {
@@ -58,7 +61,9 @@ impl DynamoActivity {
             return Ok(());
         }
         let put = self.table.client.put_item().table_name(&self.table.name);
-        let put = put.set_item(Some(mark(tenant, hour))).condition_expression("attribute_not_exists(pk)");
+        let put = put
+            .set_item(Some(mark(tenant, hour)))
+            .condition_expression("attribute_not_exists(pk)");
         if let Err(error) = put.send().await {
             match error.as_service_error() {
                 Some(PutItemError::ConditionalCheckFailedException(_)) => {}
@@ -74,41 +79,70 @@ impl DynamoActivity {
     }
 
     fn put(&self, item: Item) -> PortResult<TransactWriteItem> {
-        let put = Put::builder().table_name(&self.table.name).set_item(Some(item)).build();
-        Ok(TransactWriteItem::builder().put(put.map_err(build_error)?).build())
+        let put = Put::builder()
+            .table_name(&self.table.name)
+            .set_item(Some(item))
+            .build();
+        Ok(TransactWriteItem::builder()
+            .put(put.map_err(build_error)?)
+            .build())
     }
 
     /// A query of an hour's records, a page at a time.
     fn page(&self, tenant: &Tenant, hour: Hour, after: Option<&str>) -> QueryFluentBuilder {
         let pk = hours::records(tenant, hour);
-        let query = self.table.client.query().table_name(&self.table.name).consistent_read(true);
-        let query = query.key_condition_expression("pk = :pk").expression_attribute_values(":pk", s(&pk));
+        let query = self
+            .table
+            .client
+            .query()
+            .table_name(&self.table.name)
+            .consistent_read(true);
+        let query = query
+            .key_condition_expression("pk = :pk")
+            .expression_attribute_values(":pk", s(&pk));
         query.set_exclusive_start_key(after.map(|after| key_item(&(pk, after.to_owned()))))
     }
 
     /// The records that a query finds, and where its next page begins.
-    async fn read_page(&self, query: QueryFluentBuilder) -> PortResult<(Vec<RequestRecord>, Option<String>)> {
+    async fn read_page(
+        &self,
+        query: QueryFluentBuilder,
+    ) -> PortResult<(Vec<RequestRecord>, Option<String>)> {
         let page = query.send().await.map_err(port_error)?;
         let records = page.items.unwrap_or_default();
-        let records = records.iter().map(shape::read_record).collect::<PortResult<Vec<_>>>()?;
+        let records = records
+            .iter()
+            .map(shape::read_record)
+            .collect::<PortResult<Vec<_>>>()?;
         Ok((records, next_page(page.last_evaluated_key)?))
     }
 
     /// Whether the hour's counts are those that were stored with this token, and nothing has come since.
     async fn is_closed_with(&self, tenant: &Tenant, hour: Hour, token: &str) -> PortResult<bool> {
         // Counts first: a record that comes late between the two reads is seen by its mark.
-        let counts = self.table.get(&(hours::partition(tenant), hours::closed(hour))).await?;
+        let counts = self
+            .table
+            .get(&(hours::partition(tenant), hours::closed(hour)))
+            .await?;
         if counts.is_none_or(|counts| counts.optional_text("token") != Some(token)) {
             return Ok(false);
         }
-        Ok(self.table.get(&hours::open_key(tenant, hour)).await?.is_none())
+        Ok(self
+            .table
+            .get(&hours::open_key(tenant, hour))
+            .await?
+            .is_none())
     }
 
     /// Takes input and output out of a record.
     async fn forget(&self, key: (String, String)) -> PortResult<()> {
         let update = self.table.client.update_item().table_name(&self.table.name);
-        let update = update.set_key(Some(key_item(&key))).update_expression("REMOVE #in, #out");
-        let update = update.expression_attribute_names("#in", "in").expression_attribute_names("#out", "out");
+        let update = update
+            .set_key(Some(key_item(&key)))
+            .update_expression("REMOVE #in, #out");
+        let update = update
+            .expression_attribute_names("#in", "in")
+            .expression_attribute_names("#out", "out");
         // Without the condition, a record that has just expired would come back as a key alone.
         let update = update.condition_expression("attribute_exists(pk)");
         match update.send().await {
@@ -134,12 +168,18 @@ fn mark(tenant: &Tenant, hour: Hour) -> Item {
 
 /// The sort key of the last item of a page, unless the page is the last one.
 fn next_page(last: Option<Item>) -> PortResult<Option<String>> {
-    last.map(|key| key.text("sk").map(str::to_owned)).transpose()
+    last.map(|key| key.text("sk").map(str::to_owned))
+        .transpose()
 }
 
 #[async_trait]
 impl Activity for DynamoActivity {
-    async fn record(&self, tenant: &Tenant, record: &RequestRecord, now: Timestamp) -> PortResult<()> {
+    async fn record(
+        &self,
+        tenant: &Tenant,
+        record: &RequestRecord,
+        now: Timestamp,
+    ) -> PortResult<()> {
         let hour = Hour::of(record.at);
         let item = shape::write_record(tenant, record);
         if now > hour.end().plus_seconds(LATE_SECONDS) {
@@ -149,7 +189,12 @@ impl Activity for DynamoActivity {
             return sent.map(|_| ()).map_err(transaction_error);
         }
         self.open(tenant, hour).await?;
-        let put = self.table.client.put_item().table_name(&self.table.name).set_item(Some(item));
+        let put = self
+            .table
+            .client
+            .put_item()
+            .table_name(&self.table.name)
+            .set_item(Some(item));
         put.send().await.map(|_| ()).map_err(port_error)
     }
 
@@ -168,7 +213,11 @@ impl Activity for DynamoActivity {
         hour: Hour,
         after: Option<&str>,
     ) -> PortResult<(Vec<RequestRecord>, Option<String>)> {
-        self.read_page(self.page(tenant, hour, after).projection_expression("pk, sk, rec, cs")).await
+        self.read_page(
+            self.page(tenant, hour, after)
+                .projection_expression("pk, sk, rec, cs"),
+        )
+        .await
     }
 
     async fn hours(&self, tenant: &Tenant, from: Hour, to: Hour) -> PortResult<Vec<HourCounts>> {
@@ -177,10 +226,17 @@ impl Activity for DynamoActivity {
         }
         let pk = hours::partition(tenant);
         // Marks first: an hour that is closed between the two reads is met twice, never missed.
-        let open = self.table.range(&pk, &hours::open(from), &hours::open(to)).await?;
-        let closed = self.table.range(&pk, &hours::closed(from), &hours::closed(to)).await?;
+        let open = self
+            .table
+            .range(&pk, &hours::open(from), &hours::open(to))
+            .await?;
+        let closed = self
+            .table
+            .range(&pk, &hours::closed(from), &hours::closed(to))
+            .await?;
         let hour_of = |item: &Item| {
-            hours::parse(item.text("sk")?).ok_or_else(|| PortError::Corrupt("key of an hour".into()))
+            hours::parse(item.text("sk")?)
+                .ok_or_else(|| PortError::Corrupt("key of an hour".into()))
         };
         let mut found = BTreeMap::new();
         for item in &closed {
@@ -194,14 +250,24 @@ impl Activity for DynamoActivity {
         Ok(found.into_values().collect())
     }
 
-    async fn close(&self, tenant: &Tenant, hour: Hour, token: &str, tally: &Tally) -> PortResult<bool> {
+    async fn close(
+        &self,
+        tenant: &Tenant,
+        hour: Hour,
+        token: &str,
+        tally: &Tally,
+    ) -> PortResult<bool> {
         let delete = Delete::builder().table_name(&self.table.name);
         let delete = delete.set_key(Some(key_item(&hours::open_key(tenant, hour))));
         let delete = delete.condition_expression("#token = :token");
         let delete = delete.expression_attribute_names("#token", "token");
-        let delete = delete.expression_attribute_values(":token", s(token)).build().map_err(build_error)?;
+        let delete = delete
+            .expression_attribute_values(":token", s(token))
+            .build()
+            .map_err(build_error)?;
         let transaction = self.table.client.transact_write_items();
-        let transaction = transaction.transact_items(TransactWriteItem::builder().delete(delete).build());
+        let transaction =
+            transaction.transact_items(TransactWriteItem::builder().delete(delete).build());
         let counts = self.put(shape::write_tally(tenant, hour, token, tally)?)?;
         let sent = transaction.transact_items(counts).send().await;
         match sent.map_err(transaction_error) {
@@ -211,8 +277,17 @@ impl Activity for DynamoActivity {
         }
     }
 
-    async fn overdue_hours(&self, before: Timestamp, limit: usize) -> PortResult<Vec<(Tenant, Hour)>> {
-        let query = self.table.client.query().table_name(&self.table.name).index_name(DUE.name);
+    async fn overdue_hours(
+        &self,
+        before: Timestamp,
+        limit: usize,
+    ) -> PortResult<Vec<(Tenant, Hour)>> {
+        let query = self
+            .table
+            .client
+            .query()
+            .table_name(&self.table.name)
+            .index_name(DUE.name);
         let query = query.key_condition_expression("qs = :qs AND qd < :before");
         let query = query.expression_attribute_values(":qs", s(hours::OPEN_SHARD));
         let query = query.expression_attribute_values(":before", s(keys::due_sort(before)));
@@ -223,7 +298,11 @@ impl Activity for DynamoActivity {
                 let (pk, sk) = (item.text("pk")?, item.text("sk")?);
                 match hours::parse_open(pk, sk) {
                     Some((org, hour)) => found.push((Tenant::of_operator(org), hour)),
-                    None => tracing::error!(pk, sk, "an open hour has a key that cannot be read: {pk} {sk}"),
+                    None => tracing::error!(
+                        pk,
+                        sk,
+                        "an open hour has a key that cannot be read: {pk} {sk}"
+                    ),
                 }
                 if found.len() >= limit {
                     return Ok(found);
@@ -243,21 +322,44 @@ impl Activity for DynamoActivity {
         if containers.is_empty() {
             return Ok((Vec::new(), None));
         }
-        let tells: Vec<String> = (0..containers.len()).map(|i| format!("contains(cs, :c{i})")).collect();
-        let filter =
-            format!("({}) AND (attribute_exists(#in) OR attribute_exists(#out))", tells.join(" OR "));
-        let mut query = self.page(tenant, hour, after).limit(CONTENTS).filter_expression(filter);
+        let tells: Vec<String> = (0..containers.len())
+            .map(|i| format!("contains(cs, :c{i})"))
+            .collect();
+        let filter = format!(
+            "({}) AND (attribute_exists(#in) OR attribute_exists(#out))",
+            tells.join(" OR ")
+        );
+        let mut query = self
+            .page(tenant, hour, after)
+            .limit(CONTENTS)
+            .filter_expression(filter);
         for (i, container) in containers.iter().enumerate() {
             query = query.expression_attribute_values(format!(":c{i}"), s(container.as_str()));
         }
-        let query = query.expression_attribute_names("#in", "in").expression_attribute_names("#out", "out");
-        let page = query.projection_expression("sk").send().await.map_err(port_error)?;
+        let query = query
+            .expression_attribute_names("#in", "in")
+            .expression_attribute_names("#out", "out");
+        let page = query
+            .projection_expression("sk")
+            .send()
+            .await
+            .map_err(port_error)?;
         let records = page.items.unwrap_or_default();
-        let names = records.iter().map(|record| record.text("sk").map(str::to_owned));
-        Ok((names.collect::<PortResult<Vec<_>>>()?, next_page(page.last_evaluated_key)?))
+        let names = records
+            .iter()
+            .map(|record| record.text("sk").map(str::to_owned));
+        Ok((
+            names.collect::<PortResult<Vec<_>>>()?,
+            next_page(page.last_evaluated_key)?,
+        ))
     }
 
-    async fn forget_contents(&self, tenant: &Tenant, hour: Hour, names: &[String]) -> PortResult<()> {
+    async fn forget_contents(
+        &self,
+        tenant: &Tenant,
+        hour: Hour,
+        names: &[String],
+    ) -> PortResult<()> {
         let pk = hours::records(tenant, hour);
         for some in names.chunks(AT_ONCE) {
             let keys = some.iter().map(|name| (pk.clone(), name.clone()));

@@ -51,7 +51,10 @@ pub(crate) fn parse(bucket: &str, message: &str) -> Option<Vec<Arrival>> {
             let here = records.iter().filter(|record| {
                 record.event_name.starts_with("ObjectCreated:") && record.s3.bucket.name == bucket
             });
-            Some(here.filter_map(|record| arrival(&record.s3.object.key)).collect())
+            Some(
+                here.filter_map(|record| arrival(&record.s3.object.key))
+                    .collect(),
+            )
         }
     }
 }
@@ -83,17 +86,30 @@ mod tests {
     fn parsed(records: &[String]) -> Vec<(String, String)> {
         let message = format!(r#"{{"Records":[{}]}}"#, records.join(","));
         let arrivals = parse("content", &message).unwrap();
-        arrivals.into_iter().map(|arrival| (arrival.org.as_str().to_owned(), arrival.path)).collect()
+        arrivals
+            .into_iter()
+            .map(|arrival| (arrival.org.as_str().to_owned(), arrival.path))
+            .collect()
     }
 
     #[test]
     fn all_records_of_a_message_are_read_and_their_keys_decoded() {
         let records = [
-            record("ObjectCreated:Post", "content", "acme/d/one+two%2Bthree/upload"),
+            record(
+                "ObjectCreated:Post",
+                "content",
+                "acme/d/one+two%2Bthree/upload",
+            ),
             record("ObjectCreated:Put", "content", "beta%2Fd%2F%C3%BC/upload"),
         ];
-        let wanted = [("acme", "d/one two+three/upload"), ("beta", "d/\u{fc}/upload")];
-        assert_eq!(parsed(&records), wanted.map(|(org, path)| (org.to_owned(), path.to_owned())));
+        let wanted = [
+            ("acme", "d/one two+three/upload"),
+            ("beta", "d/\u{fc}/upload"),
+        ];
+        assert_eq!(
+            parsed(&records),
+            wanted.map(|(org, path)| (org.to_owned(), path.to_owned()))
+        );
     }
 
     #[test]

@@ -48,22 +48,45 @@ pub(crate) struct AwsBlobs {
 }
 
 impl AwsBlobs {
-    pub(crate) fn new(table: Table, clients: &Clients, bucket: String, clock: Arc<dyn Clock>) -> Self {
-        Self { table, s3: clients.s3.clone(), presigner: clients.presigner.clone(), bucket, clock }
+    pub(crate) fn new(
+        table: Table,
+        clients: &Clients,
+        bucket: String,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self {
+            table,
+            s3: clients.s3.clone(),
+            presigner: clients.presigner.clone(),
+            bucket,
+            clock,
+        }
     }
 
     async fn get_object(&self, tenant: &Tenant, path: &str) -> PortResult<Stored> {
-        let request = self.s3.get_object().bucket(&self.bucket).key(keys::object(tenant, path));
+        let request = self
+            .s3
+            .get_object()
+            .bucket(&self.bucket)
+            .key(keys::object(tenant, path));
         let object = match request.send().await {
             Ok(object) => object,
-            Err(error) if error.as_service_error().is_some_and(GetObjectError::is_no_such_key) => {
+            Err(error)
+                if error
+                    .as_service_error()
+                    .is_some_and(GetObjectError::is_no_such_key) =>
+            {
                 return Ok(Stored::Missing);
             }
             Err(error) if error.code() == Some(DAMAGED) => return Ok(Stored::Damaged),
             Err(error) => return Err(port_error(error)),
         };
         // The SDK holds what it received to the object's checksum; what differs was lost on the way.
-        let bytes = object.body.collect().await.map_err(|error| PortError::Unavailable(Box::new(error)))?;
+        let bytes = object
+            .body
+            .collect()
+            .await
+            .map_err(|error| PortError::Unavailable(Box::new(error)))?;
         Ok(Stored::Intact(bytes.into_bytes()))
     }
 
@@ -73,16 +96,23 @@ impl AwsBlobs {
             let delete = self.s3.delete_object().bucket(&self.bucket).key(key);
             return delete.send().await.map(|_| ()).map_err(port_error);
         }
-        let identifiers = keys.iter().map(|key| ObjectIdentifier::builder().key(key).build());
+        let identifiers = keys
+            .iter()
+            .map(|key| ObjectIdentifier::builder().key(key).build());
         let identifiers = identifiers.collect::<Result<_, _>>().map_err(build_error)?;
-        let delete =
-            Delete::builder().set_objects(Some(identifiers)).quiet(true).build().map_err(build_error)?;
+        let delete = Delete::builder()
+            .set_objects(Some(identifiers))
+            .quiet(true)
+            .build()
+            .map_err(build_error)?;
         let request = self.s3.delete_objects().bucket(&self.bucket).delete(delete);
         let answer = request.send().await.map_err(port_error)?;
         if answer.errors().is_empty() {
             Ok(())
         } else {
-            Err(PortError::Unavailable("the service refused to delete some objects".into()))
+            Err(PortError::Unavailable(
+                "the service refused to delete some objects".into(),
+            ))
         }
     }
 }
@@ -93,8 +123,11 @@ fn inline(bytes: &[u8]) -> Option<(&'static str, Vec<u8>)> {
     if bytes.len() > COMPRESSIBLE_BYTES {
         return None;
     }
-    let compressed = zstd::bulk::compress(bytes, 3).ok().filter(|compressed| compressed.len() < bytes.len());
-    let (name, stored) = compressed.map_or_else(|| ("b", bytes.to_vec()), |compressed| ("z", compressed));
+    let compressed = zstd::bulk::compress(bytes, 3)
+        .ok()
+        .filter(|compressed| compressed.len() < bytes.len());
+    let (name, stored) =
+        compressed.map_or_else(|| ("b", bytes.to_vec()), |compressed| ("z", compressed));
     (stored.len() <= INLINE_BYTES).then_some((name, stored))
 }
 
@@ -103,7 +136,9 @@ fn read_inline(item: Option<Item>) -> Stored {
     let Some(mut item) = item else {
         return Stored::Missing;
     };
-    let checksum = item.contains_key(CHECKSUM).then(|| item.number::<u32>(CHECKSUM));
+    let checksum = item
+        .contains_key(CHECKSUM)
+        .then(|| item.number::<u32>(CHECKSUM));
     let mut value = |name: &str| {
         item.remove(name).and_then(|value| match value {
             AttributeValue::B(blob) => Some(blob.into_inner()),
@@ -116,9 +151,13 @@ fn read_inline(item: Option<Item>) -> Stored {
     let bytes = plain.or_else(|| compressed.and_then(unpack));
     let is_whole = |bytes: &Vec<u8>| match &checksum {
         None => true,
-        Some(known) => known.as_ref().is_ok_and(|known| *known == crc32fast::hash(bytes)),
+        Some(known) => known
+            .as_ref()
+            .is_ok_and(|known| *known == crc32fast::hash(bytes)),
     };
-    bytes.filter(is_whole).map_or(Stored::Damaged, |bytes| Stored::Intact(bytes.into()))
+    bytes
+        .filter(is_whole)
+        .map_or(Stored::Damaged, |bytes| Stored::Intact(bytes.into()))
 }
 
 #[async_trait]
@@ -130,7 +169,12 @@ impl Blobs for AwsBlobs {
             item.insert(name.into(), b(stored));
             item.insert(CHECKSUM.into(), n(crc32fast::hash(&bytes)));
             item.insert(STORED_AT.into(), n(self.clock.now().as_millis()));
-            let put = self.table.client.put_item().table_name(&self.table.name).set_item(Some(item));
+            let put = self
+                .table
+                .client
+                .put_item()
+                .table_name(&self.table.name)
+                .set_item(Some(item));
             put.send().await.map_err(port_error)?;
             return Ok(BlobRef::Inline(path.to_owned()));
         }
@@ -138,18 +182,28 @@ impl Blobs for AwsBlobs {
     }
 
     async fn put_object(&self, tenant: &Tenant, path: &str, bytes: Bytes) -> PortResult<BlobRef> {
-        let put = self.s3.put_object().bucket(&self.bucket).key(keys::object(tenant, path));
+        let put = self
+            .s3
+            .put_object()
+            .bucket(&self.bucket)
+            .key(keys::object(tenant, path));
         put.body(bytes.into()).send().await.map_err(port_error)?;
         Ok(BlobRef::Object(path.to_owned()))
     }
 
     async fn put_first(&self, tenant: &Tenant, path: &str, bytes: Bytes) -> PortResult<Bytes> {
-        let put =
-            self.s3.put_object().bucket(&self.bucket).key(keys::object(tenant, path)).if_none_match("*");
+        let put = self
+            .s3
+            .put_object()
+            .bucket(&self.bucket)
+            .key(keys::object(tenant, path))
+            .if_none_match("*");
         let Err(error) = put.body(bytes.clone().into()).send().await else {
             return Ok(bytes);
         };
-        let status = error.raw_response().map(|response| response.status().as_u16());
+        let status = error
+            .raw_response()
+            .map(|response| response.status().as_u16());
         match status {
             // Our own first try, if its answer was lost, or another's.
             Some(412) => match self.get_object(tenant, path).await? {
@@ -190,8 +244,17 @@ impl Blobs for AwsBlobs {
         Ok(found)
     }
 
-    async fn objects(&self, tenant: &Tenant, prefix: &str, limit: usize) -> PortResult<Vec<(String, u64)>> {
-        let list = self.s3.list_objects_v2().bucket(&self.bucket).prefix(keys::object(tenant, prefix));
+    async fn objects(
+        &self,
+        tenant: &Tenant,
+        prefix: &str,
+        limit: usize,
+    ) -> PortResult<Vec<(String, u64)>> {
+        let list = self
+            .s3
+            .list_objects_v2()
+            .bucket(&self.bucket)
+            .prefix(keys::object(tenant, prefix));
         let list = list.max_keys(i32::try_from(limit.min(OBJECTS)).unwrap_or(i32::MAX));
         let own = keys::object(tenant, "");
         let mut found = Vec::new();
@@ -202,14 +265,22 @@ impl Blobs for AwsBlobs {
             for object in page.map_err(port_error)?.contents() {
                 let path = object.key().and_then(|key| key.strip_prefix(&own));
                 let path = path.ok_or_else(|| PortError::Corrupt("listed object".into()))?;
-                found.push((path.to_owned(), u64::try_from(object.size().unwrap_or(0)).unwrap_or(0)));
+                found.push((
+                    path.to_owned(),
+                    u64::try_from(object.size().unwrap_or(0)).unwrap_or(0),
+                ));
             }
         }
         found.truncate(limit);
         Ok(found)
     }
 
-    async fn inventory(&self, shelf: Shelf, after: Option<&str>, limit: usize) -> PortResult<Inventory> {
+    async fn inventory(
+        &self,
+        shelf: Shelf,
+        after: Option<&str>,
+        limit: usize,
+    ) -> PortResult<Inventory> {
         match shelf {
             Shelf::Inline => self.inline_blobs(after, limit).await,
             Shelf::Objects => self.all_objects(after, limit).await,
@@ -241,7 +312,9 @@ impl Blobs for AwsBlobs {
         until: Timestamp,
     ) -> PortResult<UploadForm> {
         let key = keys::object(tenant, path);
-        self.presigner.form(&self.bucket, &key, max_bytes, now, until).await
+        self.presigner
+            .form(&self.bucket, &key, max_bytes, now, until)
+            .await
     }
 
     async fn download_url(
@@ -252,9 +325,14 @@ impl Blobs for AwsBlobs {
         now: Timestamp,
         seconds: u32,
     ) -> PortResult<Option<String>> {
-        let BlobRef::Object(path) = blob else { return Ok(None) };
+        let BlobRef::Object(path) = blob else {
+            return Ok(None);
+        };
         let key = keys::object(tenant, path);
-        self.presigner.address(&self.bucket, &key, name, now, seconds).await.map(Some)
+        self.presigner
+            .address(&self.bucket, &key, name, now, seconds)
+            .await
+            .map(Some)
     }
 
     fn arrivals(&self, message: &str) -> Option<Vec<Arrival>> {
@@ -297,9 +375,15 @@ mod tests {
         let item = |bytes: &[u8]| {
             let (name, value) = inline(bytes).unwrap();
             let checksum = n(crc32fast::hash(b"what was stored"));
-            Some(Item::from([(name.to_owned(), b(value)), (CHECKSUM.to_owned(), checksum)]))
+            Some(Item::from([
+                (name.to_owned(), b(value)),
+                (CHECKSUM.to_owned(), checksum),
+            ]))
         };
-        assert_eq!(read_inline(item(b"what was stored")), Stored::Intact("what was stored".into()));
+        assert_eq!(
+            read_inline(item(b"what was stored")),
+            Stored::Intact("what was stored".into())
+        );
         assert_eq!(read_inline(item(b"what was st0red")), Stored::Damaged);
         assert_eq!(read_inline(Some(Item::new())), Stored::Damaged);
         assert_eq!(read_inline(None), Stored::Missing);

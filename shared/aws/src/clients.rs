@@ -18,12 +18,19 @@ const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The standard AWS configuration: environment, profile or role, and `AWS_ENDPOINT_URL` where it is set.
 pub async fn from_environment() -> SdkConfig {
-    let https =
-        aws_smithy_http_client::Builder::new().tls_provider(Provider::Rustls(CryptoMode::Ring)).build_https();
+    let https = aws_smithy_http_client::Builder::new()
+        .tls_provider(Provider::Rustls(CryptoMode::Ring))
+        .build_https();
     let timeouts = TimeoutConfig::builder();
-    let timeouts =
-        timeouts.connect_timeout(CONNECT_TIMEOUT).operation_attempt_timeout(ATTEMPT_TIMEOUT).build();
-    aws_config::defaults(BehaviorVersion::latest()).http_client(https).timeout_config(timeouts).load().await
+    let timeouts = timeouts
+        .connect_timeout(CONNECT_TIMEOUT)
+        .operation_attempt_timeout(ATTEMPT_TIMEOUT)
+        .build();
+    aws_config::defaults(BehaviorVersion::latest())
+        .http_client(https)
+        .timeout_config(timeouts)
+        .load()
+        .await
 }
 
 /// A configuration whose requests all go to `transport`, signed with these keys.
@@ -66,7 +73,9 @@ pub struct Clients {
 impl Clients {
     /// Clients for `config`. Buckets are addressed by path, which every endpoint understands.
     pub fn new(config: &SdkConfig) -> Self {
-        let s3 = aws_sdk_s3::config::Builder::from(config).force_path_style(true).build();
+        let s3 = aws_sdk_s3::config::Builder::from(config)
+            .force_path_style(true)
+            .build();
         Self {
             dynamodb: aws_sdk_dynamodb::Client::new(config),
             s3: aws_sdk_s3::Client::from_conf(s3),
@@ -79,7 +88,12 @@ impl Clients {
     /// Has addresses and forms for others name `endpoint` and be signed with these keys. Without this, they name the
     /// endpoint that this process uses itself, signed with the keys that it uses itself.
     #[must_use]
-    pub fn with_public_endpoint(mut self, endpoint: &str, access_key: &str, secret_key: &str) -> Self {
+    pub fn with_public_endpoint(
+        mut self,
+        endpoint: &str,
+        access_key: &str,
+        secret_key: &str,
+    ) -> Self {
         self.presigner = self.presigner.at(endpoint, access_key, secret_key);
         self
     }

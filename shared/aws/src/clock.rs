@@ -29,8 +29,13 @@ impl SystemClock {
     /// Goes on from `time`, at which something was written before this process began. Does nothing after the first time
     /// that this process was told.
     pub fn go_on_from(time: SystemTime) {
-        let told = Last { millis: millis(time), at: Instant::now() };
-        LAST.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(told);
+        let told = Last {
+            millis: millis(time),
+            at: Instant::now(),
+        };
+        LAST.lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get_or_insert(told);
     }
 }
 
@@ -65,7 +70,11 @@ fn millis(time: SystemTime) -> i64 {
 fn going_on(last: i64, passed: Duration, wall: i64) -> i64 {
     let steady = last.saturating_add(i64::try_from(passed.as_millis()).unwrap_or(i64::MAX));
     let set_back = steady.saturating_sub(wall);
-    if set_back > MOST_SET_BACK_MS { wall } else { wall.max(steady) }
+    if set_back > MOST_SET_BACK_MS {
+        wall
+    } else {
+        wall.max(steady)
+    }
 }
 
 #[cfg(test)]
@@ -79,10 +88,26 @@ mod tests {
     fn the_time_goes_on_when_the_clock_is_set_back() {
         let second = Duration::from_secs(1);
         assert_eq!(going_on(NOW, second, NOW + 1_000), NOW + 1_000);
-        assert_eq!(going_on(NOW, second, NOW + 1_000 - HOUR), NOW + 1_000, "an hour back");
-        assert_eq!(going_on(NOW, Duration::ZERO, NOW - HOUR), NOW, "never before what was told");
-        assert_eq!(going_on(NOW, second, NOW + HOUR), NOW + HOUR, "forward, as after a sleep");
-        assert_eq!(going_on(NOW, second, NOW - 48 * HOUR), NOW - 48 * HOUR, "it was wrong before");
+        assert_eq!(
+            going_on(NOW, second, NOW + 1_000 - HOUR),
+            NOW + 1_000,
+            "an hour back"
+        );
+        assert_eq!(
+            going_on(NOW, Duration::ZERO, NOW - HOUR),
+            NOW,
+            "never before what was told"
+        );
+        assert_eq!(
+            going_on(NOW, second, NOW + HOUR),
+            NOW + HOUR,
+            "forward, as after a sleep"
+        );
+        assert_eq!(
+            going_on(NOW, second, NOW - 48 * HOUR),
+            NOW - 48 * HOUR,
+            "it was wrong before"
+        );
     }
 
     #[test]

@@ -26,17 +26,26 @@ pub(crate) const WRITE: &str = "w";
 
 /// Stores an item on condition that the one before it has the count `before` (none: there is none before it) in the
 /// attribute `rev`; `false` when that does not hold. Our own first try whose answer was lost counts as done.
-pub(crate) async fn put_next(table: &Table, mut item: Item, before: Option<u64>) -> PortResult<bool> {
+pub(crate) async fn put_next(
+    table: &Table,
+    mut item: Item,
+    before: Option<u64>,
+) -> PortResult<bool> {
     let write = s(Revision::random().as_str());
     item.insert(WRITE.into(), write.clone());
-    let put = table.client.put_item().table_name(&table.name).set_item(Some(item));
+    let put = table
+        .client
+        .put_item()
+        .table_name(&table.name)
+        .set_item(Some(item));
     let put = match before {
         None => put.condition_expression("attribute_not_exists(pk)"),
-        Some(before) => {
-            put.condition_expression("rev = :before").expression_attribute_values(":before", n(before))
-        }
+        Some(before) => put
+            .condition_expression("rev = :before")
+            .expression_attribute_values(":before", n(before)),
     };
-    let put = put.return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
+    let put =
+        put.return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
     let Err(error) = put.send().await else {
         return Ok(true);
     };
@@ -50,9 +59,17 @@ pub(crate) async fn put_next(table: &Table, mut item: Item, before: Option<u64>)
 
 /// Deletes an item on condition that its attribute `rev` is as given, or that it is gone; `false` when that does not hold.
 async fn delete_as_given(table: &Table, key: &Key, rev: u64) -> PortResult<bool> {
-    let delete = table.client.delete_item().table_name(&table.name).set_key(Some(key_item(key)));
+    let delete = table
+        .client
+        .delete_item()
+        .table_name(&table.name)
+        .set_key(Some(key_item(key)));
     let delete = delete.condition_expression("attribute_not_exists(pk) OR rev = :rev");
-    match delete.expression_attribute_values(":rev", n(rev)).send().await {
+    match delete
+        .expression_attribute_values(":rev", n(rev))
+        .send()
+        .await
+    {
         Ok(_) => Ok(true),
         Err(error) => match error.as_service_error() {
             Some(error) if error.is_conditional_check_failed_exception() => Ok(false),
@@ -63,41 +80,73 @@ async fn delete_as_given(table: &Table, key: &Key, rev: u64) -> PortResult<bool>
 
 impl DynamoConnections {
     async fn due_in(&self, shard: u32, before: Timestamp, limit: usize) -> PortResult<Vec<Item>> {
-        let query = self.0.client.query().table_name(&self.0.name).index_name(DUE.name);
+        let query = self
+            .0
+            .client
+            .query()
+            .table_name(&self.0.name)
+            .index_name(DUE.name);
         let query = query.key_condition_expression("qs = :qs AND qd < :before");
         let query = query.expression_attribute_values(":qs", s(keys::due_connections(shard)));
         let query = query.expression_attribute_values(":before", s(keys::due_sort(before)));
         let limit = i32::try_from(limit).unwrap_or(i32::MAX).max(1);
-        Ok(query.limit(limit).send().await.map_err(port_error)?.items.unwrap_or_default())
+        Ok(query
+            .limit(limit)
+            .send()
+            .await
+            .map_err(port_error)?
+            .items
+            .unwrap_or_default())
     }
 }
 
 #[async_trait]
 impl Connections for DynamoConnections {
     async fn get(&self, tenant: &Tenant, id: &ConnectionId) -> PortResult<Option<Connection>> {
-        self.0.get(&keys::connection(tenant, id)).await?.map(|item| item.parsed("conn")).transpose()
+        self.0
+            .get(&keys::connection(tenant, id))
+            .await?
+            .map(|item| item.parsed("conn"))
+            .transpose()
     }
 
     async fn list(&self, tenant: &Tenant) -> PortResult<Vec<Connection>> {
         let end = format!("{}~", keys::CONNECTION_PREFIX);
-        let items = self.0.range(&keys::organization(tenant), keys::CONNECTION_PREFIX, &end).await?;
-        let mut found: Vec<Connection> =
-            items.iter().map(|item| item.parsed("conn")).collect::<PortResult<_>>()?;
+        let items = self
+            .0
+            .range(&keys::organization(tenant), keys::CONNECTION_PREFIX, &end)
+            .await?;
+        let mut found: Vec<Connection> = items
+            .iter()
+            .map(|item| item.parsed("conn"))
+            .collect::<PortResult<_>>()?;
         found.sort_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
         Ok(found)
     }
 
     async fn save(&self, tenant: &Tenant, connection: &Connection) -> PortResult<bool> {
-        put_next(&self.0, shape::connection(tenant, connection), connection.rev.checked_sub(1)).await
+        put_next(
+            &self.0,
+            shape::connection(tenant, connection),
+            connection.rev.checked_sub(1),
+        )
+        .await
     }
 
     async fn delete(&self, tenant: &Tenant, connection: &Connection) -> PortResult<bool> {
-        delete_as_given(&self.0, &keys::connection(tenant, &connection.id), connection.rev).await
+        delete_as_given(
+            &self.0,
+            &keys::connection(tenant, &connection.id),
+            connection.rev,
+        )
+        .await
     }
 
     async fn due(&self, before: Timestamp, limit: usize) -> PortResult<Vec<(OrgId, ConnectionId)>> {
         let of_shard = |shard| self.due_in(shard, before, limit);
-        let mut items = try_join_all((0..keys::DUE_SHARDS).map(of_shard)).await?.concat();
+        let mut items = try_join_all((0..keys::DUE_SHARDS).map(of_shard))
+            .await?
+            .concat();
         items.sort_by(|a, b| a.optional_text("qd").cmp(&b.optional_text("qd")));
         let mut found = Vec::new();
         for item in items.iter().take(limit) {
@@ -111,11 +160,20 @@ impl Connections for DynamoConnections {
     }
 
     async fn grant(&self, tenant: &Tenant, id: &GrantId) -> PortResult<Option<Grant>> {
-        self.0.get(&keys::grant(tenant, id)).await?.map(|item| item.parsed("grant")).transpose()
+        self.0
+            .get(&keys::grant(tenant, id))
+            .await?
+            .map(|item| item.parsed("grant"))
+            .transpose()
     }
 
     async fn save_grant(&self, tenant: &Tenant, grant: &Grant) -> PortResult<bool> {
-        put_next(&self.0, shape::grant(tenant, grant), grant.rev.checked_sub(1)).await
+        put_next(
+            &self.0,
+            shape::grant(tenant, grant),
+            grant.rev.checked_sub(1),
+        )
+        .await
     }
 
     async fn delete_grant(&self, tenant: &Tenant, grant: &Grant) -> PortResult<bool> {
@@ -128,14 +186,22 @@ impl Connections for DynamoConnections {
         put.send().await.map(|_| ()).map_err(port_error)
     }
 
-    async fn unclaim(&self, tenant: &Tenant, document: &DocumentId, claim: &Claim) -> PortResult<()> {
+    async fn unclaim(
+        &self,
+        tenant: &Tenant,
+        document: &DocumentId,
+        claim: &Claim,
+    ) -> PortResult<()> {
         let delete = self.0.client.delete_item().table_name(&self.0.name);
         let delete = delete.set_key(Some(key_item(&shape::claim_key(tenant, document, claim))));
         delete.send().await.map(|_| ()).map_err(port_error)
     }
 
     async fn claims(&self, tenant: &Tenant, document: &DocumentId) -> PortResult<Vec<Claim>> {
-        let items = self.0.range(&keys::claims(tenant, document), "0", "~").await?;
+        let items = self
+            .0
+            .range(&keys::claims(tenant, document), "0", "~")
+            .await?;
         items.iter().map(|item| item.parsed("claim")).collect()
     }
 }

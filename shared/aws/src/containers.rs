@@ -9,7 +9,9 @@ use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use aws_smithy_runtime_api::client::result::SdkError;
 use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 use domain::ports::{Containers, PortResult};
-use domain::{Container, ContainerChange, ContainerId, ContainerTag, Owner, Patch, PortError, Task, TaskId};
+use domain::{
+    Container, ContainerChange, ContainerId, ContainerTag, Owner, Patch, PortError, Task, TaskId,
+};
 use domain::{Tenant, Timestamp};
 
 use crate::error::port_error;
@@ -21,15 +23,28 @@ pub(crate) struct DynamoContainers(pub(crate) Table);
 #[async_trait]
 impl Containers for DynamoContainers {
     async fn reserve(&self, tenant: &Tenant, most: u64) -> PortResult<bool> {
-        self.count_tags(tenant, 1, "attribute_not_exists(tags) OR tags < :bound", most).await
+        self.count_tags(
+            tenant,
+            1,
+            "attribute_not_exists(tags) OR tags < :bound",
+            most,
+        )
+        .await
     }
 
     async fn release(&self, tenant: &Tenant) -> PortResult<()> {
-        self.count_tags(tenant, -1, "tags > :bound", 0).await.map(|_| ())
+        self.count_tags(tenant, -1, "tags > :bound", 0)
+            .await
+            .map(|_| ())
     }
 
     async fn get(&self, tenant: &Tenant, tag: &ContainerTag) -> PortResult<Option<Container>> {
-        self.0.get(&keys::tag(tenant, tag)).await?.as_ref().map(read).transpose()
+        self.0
+            .get(&keys::tag(tenant, tag))
+            .await?
+            .as_ref()
+            .map(read)
+            .transpose()
     }
 
     async fn create(
@@ -54,9 +69,15 @@ impl Containers for DynamoContainers {
         item.insert("v".into(), n(1));
         item.insert("ids".into(), json(&container.ids));
         item.insert("cr".into(), n(now.as_millis()));
-        let put = self.0.client.put_item().table_name(&self.0.name).set_item(Some(item));
+        let put = self
+            .0
+            .client
+            .put_item()
+            .table_name(&self.0.name)
+            .set_item(Some(item));
         let put = put.condition_expression("attribute_not_exists(pk)");
-        let put = put.return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
+        let put = put
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
         let Err(error) = put.send().await else {
             return Ok(container);
         };
@@ -75,11 +96,21 @@ impl Containers for DynamoContainers {
             [key] => vec![self.0.get(key).await?],
             keys => self.0.get_many(keys).await?,
         };
-        marks.iter().map(|mark| mark.as_ref().map_or(Ok(Owner::Original), read_owner)).collect()
+        marks
+            .iter()
+            .map(|mark| mark.as_ref().map_or(Ok(Owner::Original), read_owner))
+            .collect()
     }
 
-    async fn delete(&self, tenant: &Tenant, container: &Container, task: &Task) -> PortResult<bool> {
-        let is_deleted = self.begin(tenant, task, self.deletion(tenant, container)?).await?;
+    async fn delete(
+        &self,
+        tenant: &Tenant,
+        container: &Container,
+        task: &Task,
+    ) -> PortResult<bool> {
+        let is_deleted = self
+            .begin(tenant, task, self.deletion(tenant, container)?)
+            .await?;
         if is_deleted {
             self.release(tenant).await?;
         }
@@ -93,34 +124,64 @@ impl Containers for DynamoContainers {
         sources: &[Container],
         task: &Task,
     ) -> PortResult<bool> {
-        self.begin(tenant, task, self.merge(tenant, target, sources, task)?).await
+        self.begin(tenant, task, self.merge(tenant, target, sources, task)?)
+            .await
     }
 
-    async fn end_merge(&self, tenant: &Tenant, tag: &ContainerTag, task: &TaskId) -> PortResult<()> {
+    async fn end_merge(
+        &self,
+        tenant: &Tenant,
+        tag: &ContainerTag,
+        task: &TaskId,
+    ) -> PortResult<()> {
         self.end_part(tenant, tag, task).await
     }
 
     async fn forget_deleted(&self, tenant: &Tenant, ids: &[ContainerId]) -> PortResult<()> {
         for id in ids {
             let key = key_item(&keys::owner(tenant, id));
-            let delete = self.0.client.delete_item().table_name(&self.0.name).set_key(Some(key));
-            held(delete.condition_expression("attribute_exists(gone)").send().await)?;
+            let delete = self
+                .0
+                .client
+                .delete_item()
+                .table_name(&self.0.name)
+                .set_key(Some(key));
+            held(
+                delete
+                    .condition_expression("attribute_exists(gone)")
+                    .send()
+                    .await,
+            )?;
         }
         Ok(())
     }
 
     async fn list(&self, tenant: &Tenant) -> PortResult<Vec<Container>> {
         let end = format!("{}\u{7f}", keys::TAG_PREFIX);
-        let items = self.0.range(&keys::organization(tenant), keys::TAG_PREFIX, &end).await?;
+        let items = self
+            .0
+            .range(&keys::organization(tenant), keys::TAG_PREFIX, &end)
+            .await?;
         items.iter().map(read).collect()
     }
 
-    async fn set_context(&self, tenant: &Tenant, tag: &ContainerTag, context: &str) -> PortResult<bool> {
+    async fn set_context(
+        &self,
+        tenant: &Tenant,
+        tag: &ContainerTag,
+        context: &str,
+    ) -> PortResult<bool> {
         let update = self.0.client.update_item().table_name(&self.0.name);
         let update = update.set_key(Some(key_item(&keys::tag(tenant, tag))));
-        let update =
-            update.update_expression("SET ectx = :context").condition_expression("attribute_exists(pk)");
-        held(update.expression_attribute_values(":context", s(context)).send().await)
+        let update = update
+            .update_expression("SET ectx = :context")
+            .condition_expression("attribute_exists(pk)");
+        held(
+            update
+                .expression_attribute_values(":context", s(context))
+                .send()
+                .await,
+        )
     }
 
     async fn describe(
@@ -135,11 +196,17 @@ impl Containers for DynamoContainers {
         let update = self.0.client.update_item().table_name(&self.0.name);
         let mut update = update.set_key(Some(key_item(&keys::tag(tenant, tag))));
         // What makes the tag is written by the first to come alone, and the same again is the same.
-        let values = [(":v", n(1)), (":ids", json(&[id])), (":now", n(now.as_millis()))];
+        let values = [
+            (":v", n(1)),
+            (":ids", json(&[id])),
+            (":now", n(now.as_millis())),
+        ];
         for (name, value) in values.into_iter().chain(expression.values) {
             update = update.expression_attribute_values(name, value);
         }
-        let update = update.update_expression(expression.text).return_values(ReturnValue::AllNew);
+        let update = update
+            .update_expression(expression.text)
+            .return_values(ReturnValue::AllNew);
         let stored = update.send().await.map_err(port_error)?.attributes;
         read(&stored.ok_or_else(|| PortError::Corrupt("container".into()))?)
     }
@@ -147,12 +214,25 @@ impl Containers for DynamoContainers {
 
 impl DynamoContainers {
     /// Changes the number of tags while `condition` holds, whose `:bound` is given; whether it did.
-    async fn count_tags(&self, tenant: &Tenant, by: i64, condition: &str, bound: u64) -> PortResult<bool> {
+    async fn count_tags(
+        &self,
+        tenant: &Tenant,
+        by: i64,
+        condition: &str,
+        bound: u64,
+    ) -> PortResult<bool> {
         let update = self.0.client.update_item().table_name(&self.0.name);
         let update = update.set_key(Some(key_item(&keys::tag_count(tenant))));
-        let update = update.update_expression("ADD tags :by").condition_expression(condition);
+        let update = update
+            .update_expression("ADD tags :by")
+            .condition_expression(condition);
         let update = update.expression_attribute_values(":by", n(by));
-        held(update.expression_attribute_values(":bound", n(bound)).send().await)
+        held(
+            update
+                .expression_attribute_values(":bound", n(bound))
+                .send()
+                .await,
+        )
     }
 }
 
@@ -188,11 +268,20 @@ impl Expression {
         let fields = [
             ("nm", ":name", text(&change.name)),
             ("ectx", ":context", text(&change.entity_context)),
-            ("pb", ":buckets", change.profile_buckets.clone().map(|buckets| json(&buckets))),
-            ("mp", ":paths", change.memory_paths.clone().map(|paths| json(&paths))),
+            (
+                "pb",
+                ":buckets",
+                change.profile_buckets.clone().map(|buckets| json(&buckets)),
+            ),
+            (
+                "mp",
+                ":paths",
+                change.memory_paths.clone().map(|paths| json(&paths)),
+            ),
         ];
         let made = "ids = if_not_exists(ids, :ids), cr = if_not_exists(cr, :now), v = if_not_exists(v, :v)";
-        let (mut sets, mut removed, mut values) = (format!("SET {made}, up = :now"), Vec::new(), Vec::new());
+        let (mut sets, mut removed, mut values) =
+            (format!("SET {made}, up = :now"), Vec::new(), Vec::new());
         for (name, value_name, patch) in fields {
             match patch {
                 Patch::Keep => {}
@@ -203,22 +292,35 @@ impl Expression {
                 }
             }
         }
-        let remove =
-            if removed.is_empty() { String::new() } else { format!(" REMOVE {}", removed.join(", ")) };
-        Self { text: sets + &remove, values }
+        let remove = if removed.is_empty() {
+            String::new()
+        } else {
+            format!(" REMOVE {}", removed.join(", "))
+        };
+        Self {
+            text: sets + &remove,
+            values,
+        }
     }
 }
 
 fn read(item: &Item) -> PortResult<Container> {
     let corrupt = || PortError::Corrupt("container".into());
-    let tag = item.text("sk")?.strip_prefix(keys::TAG_PREFIX).ok_or_else(corrupt)?;
+    let tag = item
+        .text("sk")?
+        .strip_prefix(keys::TAG_PREFIX)
+        .ok_or_else(corrupt)?;
     let ids: Vec<ContainerId> = item.parsed("ids")?;
     if ids.is_empty() {
         return Err(corrupt());
     }
     let tag = ContainerTag::parse(tag).map_err(|_| corrupt())?;
     let created = item.number("cr")?;
-    let updated = if item.contains_key("up") { item.number("up")? } else { created };
+    let updated = if item.contains_key("up") {
+        item.number("up")?
+    } else {
+        created
+    };
     Ok(Container {
         tag,
         ids,

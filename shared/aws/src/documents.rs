@@ -15,11 +15,14 @@ use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::{
-    AttributeValue, Put, ReturnValue, ReturnValuesOnConditionCheckFailure as OnFailure, TransactWriteItem,
+    AttributeValue, Put, ReturnValue, ReturnValuesOnConditionCheckFailure as OnFailure,
+    TransactWriteItem,
 };
 use domain::BlobRef;
 use domain::ports::{Beginning, Claim, Documents, Overdue, PortResult};
-use domain::{ContainerId, Document, DocumentId, Failure, PortError, Revision, Status, Tenant, Timestamp};
+use domain::{
+    ContainerId, Document, DocumentId, Failure, PortError, Revision, Status, Tenant, Timestamp,
+};
 
 use crate::error::{Cancellation, build_error, cancellation, port_error};
 use crate::item::{Read, Table, json, key_item, n, s};
@@ -49,7 +52,9 @@ impl DynamoDocuments {
         set: &str,
     ) -> UpdateItemFluentBuilder {
         let update = self.0.client.update_item().table_name(&self.0.name);
-        let update = update.set_key(Some(key_item(&keys::document(tenant, id)))).update_expression(set);
+        let update = update
+            .set_key(Some(key_item(&keys::document(tenant, id))))
+            .update_expression(set);
         update
             .condition_expression(UNFINISHED)
             .expression_attribute_values(":rev", s(revision.as_str()))
@@ -79,7 +84,10 @@ fn replacement_condition(
             "idx = :idx"
         }
     };
-    (format!("rev = :expected AND {indexed} AND {EDITED_AS_OFTEN} AND {NOT_SUPERSEDED}"), Some(values))
+    (
+        format!("rev = :expected AND {indexed} AND {EDITED_AS_OFTEN} AND {NOT_SUPERSEDED}"),
+        Some(values),
+    )
 }
 
 /// Sends an update; `false` when its condition did not hold.
@@ -105,7 +113,10 @@ impl Documents for DynamoDocuments {
             [key] => vec![self.0.get(key).await?],
             keys => self.0.get_many(keys).await?,
         };
-        items.iter().map(|item| item.as_ref().map(read_document).transpose()).collect()
+        items
+            .iter()
+            .map(|item| item.as_ref().map(read_document).transpose())
+            .collect()
     }
 
     async fn accept(
@@ -119,18 +130,33 @@ impl Documents for DynamoDocuments {
         let item = new_record(tenant, document);
         let (condition, values) = replacement_condition(expected, document);
         let old = if garbage.is_empty() {
-            let put = self.0.client.put_item().table_name(&self.0.name).set_item(Some(item));
-            let put = put.condition_expression(condition).set_expression_attribute_values(values);
-            match put.return_values_on_condition_check_failure(OnFailure::AllOld).send().await {
+            let put = self
+                .0
+                .client
+                .put_item()
+                .table_name(&self.0.name)
+                .set_item(Some(item));
+            let put = put
+                .condition_expression(condition)
+                .set_expression_attribute_values(values);
+            match put
+                .return_values_on_condition_check_failure(OnFailure::AllOld)
+                .send()
+                .await
+            {
                 Ok(_) => return Ok(()),
                 Err(error) => match error.as_service_error() {
-                    Some(PutItemError::ConditionalCheckFailedException(failed)) => failed.item().cloned(),
+                    Some(PutItemError::ConditionalCheckFailedException(failed)) => {
+                        failed.item().cloned()
+                    }
                     _ => return Err(port_error(error)),
                 },
             }
         } else {
-            let put =
-                Put::builder().table_name(&self.0.name).set_item(Some(item)).condition_expression(condition);
+            let put = Put::builder()
+                .table_name(&self.0.name)
+                .set_item(Some(item))
+                .condition_expression(condition);
             let put = put.set_expression_attribute_values(values);
             let put = put
                 .return_values_on_condition_check_failure(OnFailure::AllOld)
@@ -145,8 +171,13 @@ impl Documents for DynamoDocuments {
                 overdue_at,
             )?;
             let transaction = self.0.client.transact_write_items();
-            let transaction = transaction.transact_items(TransactWriteItem::builder().put(put).build());
-            match transaction.transact_items(TransactWriteItem::builder().put(purge).build()).send().await {
+            let transaction =
+                transaction.transact_items(TransactWriteItem::builder().put(put).build());
+            match transaction
+                .transact_items(TransactWriteItem::builder().put(purge).build())
+                .send()
+                .await
+            {
                 Ok(_) => return Ok(()),
                 Err(error) => match error.as_service_error() {
                     Some(TransactWriteItemsError::TransactionCanceledException(canceled)) => {
@@ -154,7 +185,9 @@ impl Documents for DynamoDocuments {
                         match cancellation(canceled.cancellation_reasons()) {
                             Cancellation::Condition => {}
                             Cancellation::Conflict => return Err(PortError::Conflict),
-                            Cancellation::Passing => return Err(PortError::Unavailable(Box::new(error))),
+                            Cancellation::Passing => {
+                                return Err(PortError::Unavailable(Box::new(error)));
+                            }
                             Cancellation::Other => return Err(port_error(error)),
                         }
                         reason.and_then(|reason| reason.item().cloned())
@@ -164,18 +197,33 @@ impl Documents for DynamoDocuments {
             }
         };
         // The SDK sends again when an answer is lost, so the record that is in the way may be our own.
-        let ours = old.is_some_and(|old| old.optional_text("rev") == Some(document.revision.as_str()));
-        if ours { Ok(()) } else { Err(PortError::Conflict) }
+        let ours =
+            old.is_some_and(|old| old.optional_text("rev") == Some(document.revision.as_str()));
+        if ours {
+            Ok(())
+        } else {
+            Err(PortError::Conflict)
+        }
     }
 
-    async fn begin(&self, tenant: &Tenant, document: &Document, beginning: &Beginning) -> PortResult<()> {
+    async fn begin(
+        &self,
+        tenant: &Tenant,
+        document: &Document,
+        beginning: &Beginning,
+    ) -> PortResult<()> {
         if *beginning == Beginning::default() {
             return self.accept(tenant, document, None, &[]).await;
         }
         self.begin_checked(tenant, document, beginning).await
     }
 
-    async fn describe(&self, tenant: &Tenant, document: &Document, now: Timestamp) -> PortResult<bool> {
+    async fn describe(
+        &self,
+        tenant: &Tenant,
+        document: &Document,
+        now: Timestamp,
+    ) -> PortResult<bool> {
         let update = self.0.client.update_item().table_name(&self.0.name);
         let update = update.set_key(Some(key_item(&keys::document(tenant, &document.id))));
         let update = update
@@ -188,13 +236,18 @@ impl Documents for DynamoDocuments {
         let Err(error) = update.send().await else {
             return Ok(true);
         };
-        let Some(UpdateItemError::ConditionalCheckFailedException(failed)) = error.as_service_error() else {
+        let Some(UpdateItemError::ConditionalCheckFailedException(failed)) =
+            error.as_service_error()
+        else {
             return Err(port_error(error));
         };
         // Our own edit whose answer was lost has written just this. An edit may change nothing and yet has to be counted.
         let written = [("sent", write_sent(document)), ("ed", n(document.edits))];
-        let is_there =
-            |item: &HashMap<_, _>| written.iter().all(|(name, value)| item.get(*name) == Some(value));
+        let is_there = |item: &HashMap<_, _>| {
+            written
+                .iter()
+                .all(|(name, value)| item.get(*name) == Some(value))
+        };
         Ok(failed.item().is_some_and(is_there))
     }
 
@@ -219,12 +272,16 @@ impl Documents for DynamoDocuments {
             .return_values_on_condition_check_failure(OnFailure::AllOld);
         let error = match update.send().await {
             Ok(answer) => {
-                let item = answer.attributes.ok_or_else(|| PortError::Corrupt("claimed document".into()))?;
+                let item = answer
+                    .attributes
+                    .ok_or_else(|| PortError::Corrupt("claimed document".into()))?;
                 return Ok(Claim::Mine(Box::new(read_document(&item)?)));
             }
             Err(error) => error,
         };
-        let Some(UpdateItemError::ConditionalCheckFailedException(failed)) = error.as_service_error() else {
+        let Some(UpdateItemError::ConditionalCheckFailedException(failed)) =
+            error.as_service_error()
+        else {
             return Err(port_error(error));
         };
         let Some(document) = failed.item().map(read_document).transpose()? else {
@@ -242,7 +299,12 @@ impl Documents for DynamoDocuments {
         }
     }
 
-    async fn wait_on(&self, tenant: &Tenant, claimed: &Document, overdue_at: Timestamp) -> PortResult<bool> {
+    async fn wait_on(
+        &self,
+        tenant: &Tenant,
+        claimed: &Document,
+        overdue_at: Timestamp,
+    ) -> PortResult<bool> {
         let set = "SET st = :queued, lease = :zero, qd = :due, att = :att";
         let update = self.update(tenant, &claimed.id, &claimed.revision, set);
         let update = update
@@ -256,7 +318,12 @@ impl Documents for DynamoDocuments {
     }
 
     async fn keep_body(&self, tenant: &Tenant, document: &Document) -> PortResult<bool> {
-        let update = self.update(tenant, &document.id, &document.revision, "SET body = :body, att = :one");
+        let update = self.update(
+            tenant,
+            &document.id,
+            &document.revision,
+            "SET body = :body, att = :one",
+        );
         let update = update.expression_attribute_values(":one", n(1));
         applied(update.expression_attribute_values(":body", json(&document.body))).await
     }
@@ -281,10 +348,17 @@ impl Documents for DynamoDocuments {
         now: Timestamp,
     ) -> PortResult<bool> {
         let Some(extracted) = &document.extracted else {
-            return Err(PortError::Corrupt("a document without what was found out about it".into()));
+            return Err(PortError::Corrupt(
+                "a document without what was found out about it".into(),
+            ));
         };
-        let mut set = "SET st = :st, up = :now, ext = :ext, kind = :kind, props = :props".to_owned();
-        set += if document.title.is_some() { ", title = :title" } else { " REMOVE title" };
+        let mut set =
+            "SET st = :st, up = :now, ext = :ext, kind = :kind, props = :props".to_owned();
+        set += if document.title.is_some() {
+            ", title = :title"
+        } else {
+            " REMOVE title"
+        };
         let update = self.update(tenant, &document.id, &document.revision, &set);
         let mut update = update
             .expression_attribute_values(":st", s(Status::Indexing.as_str()))
@@ -367,7 +441,8 @@ impl Documents for DynamoDocuments {
         after: Option<&str>,
         limit: usize,
     ) -> PortResult<(Vec<Document>, Option<String>)> {
-        self.listed_page(tenant, container, superseded, after, limit).await
+        self.listed_page(tenant, container, superseded, after, limit)
+            .await
     }
 
     async fn count(

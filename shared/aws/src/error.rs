@@ -27,13 +27,24 @@ where
     let passing = match &error {
         SdkError::ServiceError(service) => {
             let status = service.raw().status().as_u16();
-            status >= 500 || status == 429 || service.err().code().is_some_and(|code| PASSING.contains(&code))
+            status >= 500
+                || status == 429
+                || service
+                    .err()
+                    .code()
+                    .is_some_and(|code| PASSING.contains(&code))
         }
-        SdkError::TimeoutError(_) | SdkError::DispatchFailure(_) | SdkError::ResponseError(_) => true,
+        SdkError::TimeoutError(_) | SdkError::DispatchFailure(_) | SdkError::ResponseError(_) => {
+            true
+        }
         _ => false,
     };
     let source = Box::new(error);
-    if passing { PortError::Unavailable(source) } else { PortError::Internal(source) }
+    if passing {
+        PortError::Unavailable(source)
+    } else {
+        PortError::Internal(source)
+    }
 }
 
 /// A request that this crate composed wrongly.
@@ -56,7 +67,9 @@ pub(crate) enum Cancellation {
 /// The most telling of the reasons.
 pub(crate) fn cancellation(reasons: &[CancellationReason]) -> Cancellation {
     let has = |wanted: &[&str]| {
-        reasons.iter().any(|reason| reason.code().is_some_and(|code| wanted.contains(&code)))
+        reasons
+            .iter()
+            .any(|reason| reason.code().is_some_and(|code| wanted.contains(&code)))
     };
     if has(&["ConditionalCheckFailed"]) {
         Cancellation::Condition

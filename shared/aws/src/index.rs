@@ -13,7 +13,8 @@ use domain::BlobRef;
 use domain::container::LogEntry;
 use domain::ports::{Committed, ERASE_AFTER_SECONDS, Index, OVERDUE_AFTER_SECONDS, PortResult};
 use domain::{
-    Change, ContainerId, IndexHead, LogRecord, OrgId, PortError, Revision, SegmentRef, Tenant, Timestamp,
+    Change, ContainerId, IndexHead, LogRecord, OrgId, PortError, Revision, SegmentRef, Tenant,
+    Timestamp,
 };
 
 use crate::error::{build_error, port_error};
@@ -47,13 +48,17 @@ impl DynamoIndex {
             let due_at = now.plus_seconds(ERASE_AFTER_SECONDS);
             update = update.expression_attribute_values(":qd", s(keys::due_sort(due_at)));
         }
-        let update = update.set_key(Some(key_item(&keys::head(tenant, container)))).update_expression(set);
+        let update = update
+            .set_key(Some(key_item(&keys::head(tenant, container))))
+            .update_expression(set);
         let update = update.expression_attribute_values(":next", n(head.seq + 1));
         let update = update.expression_attribute_values(":v", n(1));
         let update = if head.seq == 0 {
             update.condition_expression("attribute_not_exists(seq)")
         } else {
-            update.condition_expression("seq = :seq").expression_attribute_values(":seq", n(head.seq))
+            update
+                .condition_expression("seq = :seq")
+                .expression_attribute_values(":seq", n(head.seq))
         };
         update.build().map_err(build_error)
     }
@@ -71,7 +76,9 @@ impl DynamoIndex {
         item.insert("token".into(), s(token));
         item.insert("entries".into(), json(&entries));
         let put = Put::builder().table_name(&self.0.name).set_item(Some(item));
-        put.condition_expression("attribute_not_exists(pk)").build().map_err(build_error)
+        put.condition_expression("attribute_not_exists(pk)")
+            .build()
+            .map_err(build_error)
     }
 
     /// Whether the record `seq` is the one that this very commit wrote, when its answer was lost.
@@ -82,7 +89,10 @@ impl DynamoIndex {
         seq: u64,
         token: &str,
     ) -> PortResult<bool> {
-        let record = self.0.get(&(keys::container(tenant, container), keys::log_sort(seq))).await?;
+        let record = self
+            .0
+            .get(&(keys::container(tenant, container), keys::log_sort(seq)))
+            .await?;
         Ok(record.is_some_and(|record| record.optional_text("token") == Some(token)))
     }
 }
@@ -93,7 +103,11 @@ impl Index for DynamoIndex {
         let Some(item) = self.0.get(&keys::head(tenant, container)).await? else {
             return Ok(IndexHead::default());
         };
-        let number = |name: &str| item.contains_key(name).then(|| item.number(name)).transpose();
+        let number = |name: &str| {
+            item.contains_key(name)
+                .then(|| item.number(name))
+                .transpose()
+        };
         Ok(IndexHead {
             seq: number("seq")?.unwrap_or(0),
             segments: item.optional_parsed("segs")?.unwrap_or_default(),
@@ -104,13 +118,27 @@ impl Index for DynamoIndex {
         })
     }
 
-    async fn log(&self, tenant: &Tenant, container: &ContainerId, after: u64) -> PortResult<Vec<LogRecord>> {
+    async fn log(
+        &self,
+        tenant: &Tenant,
+        container: &ContainerId,
+        after: u64,
+    ) -> PortResult<Vec<LogRecord>> {
         let from = keys::log_sort(after + 1);
-        let items = self.0.range(&keys::container(tenant, container), &from, "L#~").await?;
+        let items = self
+            .0
+            .range(&keys::container(tenant, container), &from, "L#~")
+            .await?;
         let read = |item: &Item| {
-            let seq = item.text("sk")?.strip_prefix("L#").and_then(|seq| seq.parse().ok());
+            let seq = item
+                .text("sk")?
+                .strip_prefix("L#")
+                .and_then(|seq| seq.parse().ok());
             let seq = seq.ok_or_else(|| PortError::Corrupt("log record".into()))?;
-            Ok(LogRecord { seq, entries: item.parsed("entries")? })
+            Ok(LogRecord {
+                seq,
+                entries: item.parsed("entries")?,
+            })
         };
         items.iter().map(read).collect()
     }
@@ -125,7 +153,10 @@ impl Index for DynamoIndex {
     ) -> PortResult<Committed> {
         let token = Revision::random();
         let seq = head.seq + 1;
-        let entries = changes.iter().map(|change| log_entry(change, now)).collect::<PortResult<Vec<_>>>()?;
+        let entries = changes
+            .iter()
+            .map(|change| log_entry(change, now))
+            .collect::<PortResult<Vec<_>>>()?;
         let head = self.advance_head(tenant, container, head, changes, now)?;
         let record = self.append(tenant, container, seq, token.as_str(), &entries)?;
         let mut items = vec![
@@ -140,7 +171,10 @@ impl Index for DynamoIndex {
             items.extend(records);
         }
         let mut purges = Vec::new();
-        for (change, document) in changes.iter().filter_map(|change| Some((change, change.document()?))) {
+        for (change, document) in changes
+            .iter()
+            .filter_map(|change| Some((change, change.document()?)))
+        {
             let garbage = change.garbage();
             if !garbage.is_empty() {
                 let purge = format!("{}-{}", document.id, token);
@@ -150,17 +184,24 @@ impl Index for DynamoIndex {
                 purges.push(purge);
             }
         }
-        let transaction = self.0.client.transact_write_items().set_transact_items(Some(items));
+        let transaction = self
+            .0
+            .client
+            .transact_write_items()
+            .set_transact_items(Some(items));
         let Err(error) = transaction.send().await else {
             return Ok(Committed::Done(purges));
         };
-        let Some(TransactWriteItemsError::TransactionCanceledException(reasons)) = error.as_service_error()
+        let Some(TransactWriteItemsError::TransactionCanceledException(reasons)) =
+            error.as_service_error()
         else {
             return Err(port_error(error));
         };
         let outcome = cancelled(reasons.cancellation_reasons(), changes, &owners);
         match outcome {
-            Some(Committed::Moved) if self.is_ours(tenant, container, seq, token.as_str()).await? => {
+            Some(Committed::Moved)
+                if self.is_ours(tenant, container, seq, token.as_str()).await? =>
+            {
                 Ok(Committed::Done(purges))
             }
             Some(outcome) => Ok(outcome),
@@ -185,7 +226,9 @@ impl Index for DynamoIndex {
         let update = if expected == 0 {
             update.condition_expression("attribute_not_exists(gen)")
         } else {
-            update.condition_expression("gen = :gen").expression_attribute_values(":gen", n(expected))
+            update
+                .condition_expression("gen = :gen")
+                .expression_attribute_values(":gen", n(expected))
         };
         match update.send().await {
             Ok(_) => Ok(true),
@@ -206,16 +249,28 @@ impl Index for DynamoIndex {
             return Ok(());
         }
         let pk = keys::container(tenant, container);
-        let items = self.0.range(&pk, &keys::log_sort(1), &keys::log_sort(through)).await?;
+        let items = self
+            .0
+            .range(&pk, &keys::log_sort(1), &keys::log_sort(through))
+            .await?;
         for item in items {
             let key = (pk.clone(), item.text("sk")?.to_owned());
-            let delete = self.0.client.delete_item().table_name(&self.0.name).set_key(Some(key_item(&key)));
+            let delete = self
+                .0
+                .client
+                .delete_item()
+                .table_name(&self.0.name)
+                .set_key(Some(key_item(&key)));
             delete.send().await.map_err(port_error)?;
         }
         Ok(())
     }
 
-    async fn due_erasures(&self, before: Timestamp, limit: usize) -> PortResult<Vec<(OrgId, ContainerId)>> {
+    async fn due_erasures(
+        &self,
+        before: Timestamp,
+        limit: usize,
+    ) -> PortResult<Vec<(OrgId, ContainerId)>> {
         self.erasures(before, limit).await
     }
 
@@ -228,7 +283,12 @@ impl Index for DynamoIndex {
         self.put_off_erasure(tenant, container, due_at).await
     }
 
-    async fn erased(&self, tenant: &Tenant, container: &ContainerId, through: u64) -> PortResult<()> {
+    async fn erased(
+        &self,
+        tenant: &Tenant,
+        container: &ContainerId,
+        through: u64,
+    ) -> PortResult<()> {
         self.end_erasure(tenant, container, through).await
     }
 
@@ -250,18 +310,41 @@ impl Index for DynamoIndex {
         now: Timestamp,
     ) -> PortResult<String> {
         let purge = Revision::random().as_str().to_owned();
-        let put =
-            purge_put(&self.0, tenant, container, &purge, blobs, now.plus_seconds(OVERDUE_AFTER_SECONDS))?;
+        let put = purge_put(
+            &self.0,
+            tenant,
+            container,
+            &purge,
+            blobs,
+            now.plus_seconds(OVERDUE_AFTER_SECONDS),
+        )?;
         let item: HashMap<_, _> = put.item().clone();
-        let put = self.0.client.put_item().table_name(&self.0.name).set_item(Some(item));
+        let put = self
+            .0
+            .client
+            .put_item()
+            .table_name(&self.0.name)
+            .set_item(Some(item));
         put.send().await.map_err(port_error)?;
         Ok(purge)
     }
 
-    async fn items(&self, tenant: &Tenant, container: &ContainerId, limit: usize) -> PortResult<Vec<String>> {
+    async fn items(
+        &self,
+        tenant: &Tenant,
+        container: &ContainerId,
+        limit: usize,
+    ) -> PortResult<Vec<String>> {
         // From the last sort key to the first: purge records, log records, the head.
-        let query = self.0.client.query().table_name(&self.0.name).consistent_read(true);
-        let query = query.key_condition_expression("pk = :pk").scan_index_forward(false);
+        let query = self
+            .0
+            .client
+            .query()
+            .table_name(&self.0.name)
+            .consistent_read(true);
+        let query = query
+            .key_condition_expression("pk = :pk")
+            .scan_index_forward(false);
         let query = query.expression_attribute_values(":pk", s(keys::container(tenant, container)));
         let mut pages = query.projection_expression("sk").into_paginator().send();
         let mut found = Vec::new();
@@ -280,15 +363,33 @@ impl Index for DynamoIndex {
         Ok(found)
     }
 
-    async fn erase(&self, tenant: &Tenant, container: &ContainerId, items: &[String]) -> PortResult<()> {
+    async fn erase(
+        &self,
+        tenant: &Tenant,
+        container: &ContainerId,
+        items: &[String],
+    ) -> PortResult<()> {
         let pk = keys::container(tenant, container);
-        let keys: Vec<_> = items.iter().map(|name| (pk.clone(), name.clone())).collect();
+        let keys: Vec<_> = items
+            .iter()
+            .map(|name| (pk.clone(), name.clone()))
+            .collect();
         self.0.delete_many(&keys).await
     }
 
-    async fn forget_purge(&self, tenant: &Tenant, container: &ContainerId, purge: &str) -> PortResult<()> {
+    async fn forget_purge(
+        &self,
+        tenant: &Tenant,
+        container: &ContainerId,
+        purge: &str,
+    ) -> PortResult<()> {
         let key = keys::purge(tenant, container, purge);
-        let delete = self.0.client.delete_item().table_name(&self.0.name).set_key(Some(key_item(&key)));
+        let delete = self
+            .0
+            .client
+            .delete_item()
+            .table_name(&self.0.name)
+            .set_key(Some(key_item(&key)));
         delete.send().await.map(|_| ()).map_err(port_error)
     }
 }

@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
-use aws_sdk_dynamodb::types::{AttributeValue, DeleteRequest, KeysAndAttributes, Select, WriteRequest};
+use aws_sdk_dynamodb::types::{
+    AttributeValue, DeleteRequest, KeysAndAttributes, Select, WriteRequest,
+};
 use aws_smithy_types::Blob;
 use domain::PortError;
 use domain::ports::PortResult;
@@ -69,11 +71,16 @@ impl Read for Item {
     }
 
     fn optional_text(&self, name: &str) -> Option<&str> {
-        self.get(name).and_then(|value| value.as_s().ok()).map(String::as_str)
+        self.get(name)
+            .and_then(|value| value.as_s().ok())
+            .map(String::as_str)
     }
 
     fn number<T: std::str::FromStr>(&self, name: &str) -> PortResult<T> {
-        let text = self.get(name).and_then(|value| value.as_n().ok()).ok_or_else(|| corrupt(name))?;
+        let text = self
+            .get(name)
+            .and_then(|value| value.as_n().ok())
+            .ok_or_else(|| corrupt(name))?;
         text.parse().map_err(|_| corrupt(name))
     }
 
@@ -82,15 +89,28 @@ impl Read for Item {
     }
 
     fn optional_parsed<T: DeserializeOwned>(&self, name: &str) -> PortResult<Option<T>> {
-        if self.contains_key(name) { self.parsed(name).map(Some) } else { Ok(None) }
+        if self.contains_key(name) {
+            self.parsed(name).map(Some)
+        } else {
+            Ok(None)
+        }
     }
 }
 
 impl Table {
     /// One item, strongly consistent.
     pub(crate) async fn get(&self, key: &Key) -> PortResult<Option<Item>> {
-        let request = self.client.get_item().table_name(&self.name).set_key(Some(key_item(key)));
-        Ok(request.consistent_read(true).send().await.map_err(port_error)?.item)
+        let request = self
+            .client
+            .get_item()
+            .table_name(&self.name)
+            .set_key(Some(key_item(key)));
+        Ok(request
+            .consistent_read(true)
+            .send()
+            .await
+            .map_err(port_error)?
+            .item)
     }
 
     /// Many items, strongly consistent, in the order asked.
@@ -102,7 +122,10 @@ impl Table {
         for batch in unique.chunks(BATCH_KEYS) {
             let wanted = batch.iter().map(|key| key_item(key)).collect();
             for item in self.get_batch(wanted).await? {
-                found.insert((item.text("pk")?.to_owned(), item.text("sk")?.to_owned()), item);
+                found.insert(
+                    (item.text("pk")?.to_owned(), item.text("sk")?.to_owned()),
+                    item,
+                );
             }
         }
         Ok(keys.iter().map(|key| found.get(key).cloned()).collect())
@@ -118,14 +141,31 @@ impl Table {
             if attempt > 0 {
                 tokio::time::sleep(std::time::Duration::from_millis(10 << attempt)).await;
             }
-            let wanted = KeysAndAttributes::builder().set_keys(Some(keys)).consistent_read(true);
-            let request =
-                self.client.batch_get_item().request_items(&self.name, wanted.build().map_err(build_error)?);
+            let wanted = KeysAndAttributes::builder()
+                .set_keys(Some(keys))
+                .consistent_read(true);
+            let request = self
+                .client
+                .batch_get_item()
+                .request_items(&self.name, wanted.build().map_err(build_error)?);
             let answer = request.send().await.map_err(port_error)?;
-            items.extend(answer.responses.into_iter().flatten().flat_map(|(_, items)| items));
-            open = answer.unprocessed_keys.and_then(|mut keys| keys.remove(&self.name)).map(|left| left.keys);
+            items.extend(
+                answer
+                    .responses
+                    .into_iter()
+                    .flatten()
+                    .flat_map(|(_, items)| items),
+            );
+            open = answer
+                .unprocessed_keys
+                .and_then(|mut keys| keys.remove(&self.name))
+                .map(|left| left.keys);
         }
-        if open.is_none_or(|keys| keys.is_empty()) { Ok(items) } else { Err(throttled()) }
+        if open.is_none_or(|keys| keys.is_empty()) {
+            Ok(items)
+        } else {
+            Err(throttled())
+        }
     }
 
     /// Deletes items, whatever they hold; one that is not there is fine.
@@ -135,10 +175,15 @@ impl Table {
         unique.dedup();
         for batch in unique.chunks(BATCH_WRITES) {
             let delete = |key: &&Key| {
-                let request = DeleteRequest::builder().set_key(Some(key_item(key))).build();
-                Ok(WriteRequest::builder().delete_request(request.map_err(build_error)?).build())
+                let request = DeleteRequest::builder()
+                    .set_key(Some(key_item(key)))
+                    .build();
+                Ok(WriteRequest::builder()
+                    .delete_request(request.map_err(build_error)?)
+                    .build())
             };
-            self.write_batch(batch.iter().map(delete).collect::<PortResult<_>>()?).await?;
+            self.write_batch(batch.iter().map(delete).collect::<PortResult<_>>()?)
+                .await?;
         }
         Ok(())
     }
@@ -149,9 +194,14 @@ impl Table {
             if attempt > 0 {
                 tokio::time::sleep(std::time::Duration::from_millis(10 << attempt)).await;
             }
-            let request = self.client.batch_write_item().request_items(&self.name, open);
+            let request = self
+                .client
+                .batch_write_item()
+                .request_items(&self.name, open);
             let left = request.send().await.map_err(port_error)?.unprocessed_items;
-            open = left.and_then(|mut left| left.remove(&self.name)).unwrap_or_default();
+            open = left
+                .and_then(|mut left| left.remove(&self.name))
+                .unwrap_or_default();
             if open.is_empty() {
                 return Ok(());
             }
@@ -162,7 +212,11 @@ impl Table {
     /// The number of a partition's items whose sort key lies between two bounds. An item written a moment ago may be
     /// missing.
     pub(crate) async fn count(&self, pk: &str, from: &str, to: &str) -> PortResult<usize> {
-        let mut pages = self.between(pk, from, to).select(Select::Count).into_paginator().send();
+        let mut pages = self
+            .between(pk, from, to)
+            .select(Select::Count)
+            .into_paginator()
+            .send();
         let mut count = 0;
         while let Some(page) = pages.next().await {
             count += usize::try_from(page.map_err(port_error)?.count).unwrap_or_default();
@@ -179,7 +233,9 @@ impl Table {
         let query = self.client.query().table_name(&self.name);
         let query = query.key_condition_expression("pk = :pk AND sk BETWEEN :from AND :to");
         let query = query.expression_attribute_values(":pk", s(pk));
-        query.expression_attribute_values(":from", s(from)).expression_attribute_values(":to", s(to))
+        query
+            .expression_attribute_values(":from", s(from))
+            .expression_attribute_values(":to", s(to))
     }
 }
 

@@ -36,20 +36,31 @@ impl SqsJobs {
         match job {
             Job::ProcessV1 { .. } => &self.process,
             Job::CommitV1 { .. } => &self.commit,
-            Job::PurgeV1 { .. } | Job::TaskV1 { .. } | Job::CompactV1 { .. } | Job::MendV1 { .. } => {
-                &self.keeper
-            }
+            Job::PurgeV1 { .. }
+            | Job::TaskV1 { .. }
+            | Job::CompactV1 { .. }
+            | Job::MendV1 { .. } => &self.keeper,
             Job::SyncV1 { .. } => &self.sync,
         }
     }
 
-    async fn send_batch(&self, queue: &str, entries: Vec<SendMessageBatchRequestEntry>) -> PortResult<()> {
-        let send = self.client.send_message_batch().queue_url(queue).set_entries(Some(entries));
+    async fn send_batch(
+        &self,
+        queue: &str,
+        entries: Vec<SendMessageBatchRequestEntry>,
+    ) -> PortResult<()> {
+        let send = self
+            .client
+            .send_message_batch()
+            .queue_url(queue)
+            .set_entries(Some(entries));
         let answer = send.send().await.map_err(port_error)?;
         if answer.failed().is_empty() {
             Ok(())
         } else {
-            Err(PortError::Unavailable("the queue refused part of a batch".into()))
+            Err(PortError::Unavailable(
+                "the queue refused part of a batch".into(),
+            ))
         }
     }
 }
@@ -58,9 +69,15 @@ impl SqsJobs {
 /// on the FIFO queue it is the container, which makes commits of one container come one batch at a time. Every send has
 /// its own deduplication id: a message that the sweeper sends again must not be swallowed as a duplicate. Only a standard
 /// queue takes a delay.
-fn entry(number: usize, message: &Envelope, delay: Option<i32>) -> PortResult<SendMessageBatchRequestEntry> {
+fn entry(
+    number: usize,
+    message: &Envelope,
+    delay: Option<i32>,
+) -> PortResult<SendMessageBatchRequestEntry> {
     let entry = SendMessageBatchRequestEntry::builder().id(number.to_string());
-    let entry = entry.message_body(message.to_text()).set_delay_seconds(delay);
+    let entry = entry
+        .message_body(message.to_text())
+        .set_delay_seconds(delay);
     let entry = match &message.job {
         Job::CommitV1 { container, .. } => entry
             .message_group_id(format!("{}-{container}", message.org))
@@ -79,16 +96,23 @@ fn entry(number: usize, message: &Envelope, delay: Option<i32>) -> PortResult<Se
 impl Jobs for SqsJobs {
     async fn send_later(&self, message: &Envelope, seconds: u32) -> PortResult<()> {
         let delay = i32::try_from(seconds.min(MAX_DELAY_SECONDS)).ok();
-        self.send_batch(self.queue(&message.job), vec![entry(0, message, delay)?]).await
+        self.send_batch(self.queue(&message.job), vec![entry(0, message, delay)?])
+            .await
     }
 
     async fn send(&self, messages: &[Envelope]) -> PortResult<()> {
         for queue in [&self.process, &self.commit, &self.keeper, &self.sync] {
-            let here: Vec<&Envelope> =
-                messages.iter().filter(|message| self.queue(&message.job) == queue).collect();
+            let here: Vec<&Envelope> = messages
+                .iter()
+                .filter(|message| self.queue(&message.job) == queue)
+                .collect();
             for batch in here.chunks(BATCH) {
-                let entries = batch.iter().enumerate().map(|(i, message)| entry(i, message, None));
-                self.send_batch(queue, entries.collect::<PortResult<Vec<_>>>()?).await?;
+                let entries = batch
+                    .iter()
+                    .enumerate()
+                    .map(|(i, message)| entry(i, message, None));
+                self.send_batch(queue, entries.collect::<PortResult<Vec<_>>>()?)
+                    .await?;
             }
         }
         Ok(())

@@ -1,7 +1,9 @@
 //! Every key of every table, in one place. An organization id has no `#`, and whatever follows it is the last part of
 //! its key or has a fixed alphabet without `#`, so no two records can share a key.
 
-use domain::{ConnectionId, ContainerId, ContainerTag, DocumentId, GrantId, KeyId, OrgId, TaskId, Timestamp};
+use domain::{
+    ConnectionId, ContainerId, ContainerTag, DocumentId, GrantId, KeyId, OrgId, TaskId, Timestamp,
+};
 
 use domain::Tenant;
 
@@ -85,11 +87,18 @@ pub(crate) fn parse_task(pk: &str) -> Option<(OrgId, TaskId)> {
 /// The parts of a purge record's key.
 pub(crate) fn parse_purge(pk: &str, sk: &str) -> Option<(OrgId, ContainerId, String)> {
     let (org, id) = pk.strip_prefix("C#")?.split_once('#')?;
-    Some((OrgId::parse(org).ok()?, ContainerId::parse(id)?, sk.strip_prefix("P#")?.to_owned()))
+    Some((
+        OrgId::parse(org).ok()?,
+        ContainerId::parse(id)?,
+        sk.strip_prefix("P#")?.to_owned(),
+    ))
 }
 
 pub(crate) fn blob(tenant: &Tenant, path: &str) -> Key {
-    (format!("{BLOB_PREFIX}{}#{path}", tenant.org()), ALONE.into())
+    (
+        format!("{BLOB_PREFIX}{}#{path}", tenant.org()),
+        ALONE.into(),
+    )
 }
 
 pub(crate) const BLOB_PREFIX: &str = "B#";
@@ -155,7 +164,10 @@ pub(crate) fn due_erasure(id: &ContainerId) -> String {
 
 /// The organization and id in the key of a head.
 pub(crate) fn parse_head(pk: &str, sk: &str) -> Option<(OrgId, ContainerId)> {
-    let (org, id) = pk.strip_prefix("C#")?.split_once('#').filter(|_| sk == HEAD)?;
+    let (org, id) = pk
+        .strip_prefix("C#")?
+        .split_once('#')
+        .filter(|_| sk == HEAD)?;
     Some((OrgId::parse(org).ok()?, ContainerId::parse(id)?))
 }
 
@@ -192,7 +204,10 @@ pub(crate) fn connection(tenant: &Tenant, id: &ConnectionId) -> Key {
 /// The organization and id in a connection's key.
 pub(crate) fn parse_connection(pk: &str, sk: &str) -> Option<(OrgId, ConnectionId)> {
     let org = OrgId::parse(pk.strip_prefix("O#")?).ok()?;
-    Some((org, ConnectionId::parse(sk.strip_prefix(CONNECTION_PREFIX)?)?))
+    Some((
+        org,
+        ConnectionId::parse(sk.strip_prefix(CONNECTION_PREFIX)?)?,
+    ))
 }
 
 pub(crate) fn grant(tenant: &Tenant, id: &GrantId) -> Key {

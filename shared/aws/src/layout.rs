@@ -55,18 +55,39 @@ impl QueueLayout {
 pub const MAX_RECEIVE_COUNT: u32 = 5;
 
 /// Listing a container's documents by time of creation.
-pub const BY_CONTAINER: IndexLayout =
-    IndexLayout { name: "by-container", hash: "gl", range: "gs", project_all: true };
+pub const BY_CONTAINER: IndexLayout = IndexLayout {
+    name: "by-container",
+    hash: "gl",
+    range: "gs",
+    project_all: true,
+};
 /// Unfinished work by the time it counts as overdue; sparse.
-pub const DUE: IndexLayout = IndexLayout { name: "due", hash: "qs", range: "qd", project_all: false };
+pub const DUE: IndexLayout = IndexLayout {
+    name: "due",
+    hash: "qs",
+    range: "qd",
+    project_all: false,
+};
 
 /// Documents, containers, indexes and small blobs.
-pub const RECORDS: TableLayout = TableLayout { name: "records", indexes: &[BY_CONTAINER, DUE], ttl: None };
+pub const RECORDS: TableLayout = TableLayout {
+    name: "records",
+    indexes: &[BY_CONTAINER, DUE],
+    ttl: None,
+};
 /// API key hashes and sealed secrets. Sessions expire by themselves.
-pub const SECRETS: TableLayout = TableLayout { name: "secrets", indexes: &[], ttl: Some("ttl") };
+pub const SECRETS: TableLayout = TableLayout {
+    name: "secrets",
+    indexes: &[],
+    ttl: Some("ttl"),
+};
 /// What expires by itself: the request log and its counts, rate limits, repeated requests. Of what is due in it, the
 /// hours that nobody has counted yet.
-pub const ACTIVITY: TableLayout = TableLayout { name: "activity", indexes: &[DUE], ttl: Some("ttl") };
+pub const ACTIVITY: TableLayout = TableLayout {
+    name: "activity",
+    indexes: &[DUE],
+    ttl: Some("ttl"),
+};
 /// All tables.
 pub const TABLES: [TableLayout; 3] = [RECORDS, SECRETS, ACTIVITY];
 
@@ -79,8 +100,12 @@ pub const BUCKET: &str = "content";
 pub const UPLOAD_SUFFIX: &str = "/upload";
 
 /// Documents to process, read by the processor.
-pub const PROCESS: QueueLayout =
-    QueueLayout { name: "process", dead: "process-dead", function_timeout_seconds: 120, batch_size: 1 };
+pub const PROCESS: QueueLayout = QueueLayout {
+    name: "process",
+    dead: "process-dead",
+    function_timeout_seconds: 120,
+    batch_size: 1,
+};
 /// Processed documents to commit, one batch at a time per container, read by the processor.
 pub const COMMIT: QueueLayout = QueueLayout {
     name: "commit.fifo",
@@ -89,10 +114,18 @@ pub const COMMIT: QueueLayout = QueueLayout {
     batch_size: 10,
 };
 /// Purges and compactions, read by the keeper.
-pub const KEEPER: QueueLayout =
-    QueueLayout { name: "keeper", dead: "keeper-dead", function_timeout_seconds: 120, batch_size: 1 };
+pub const KEEPER: QueueLayout = QueueLayout {
+    name: "keeper",
+    dead: "keeper-dead",
+    function_timeout_seconds: 120,
+    batch_size: 1,
+};
 /// Connections to move on, read by the importer.
-pub const SYNC: QueueLayout =
-    QueueLayout { name: "sync", dead: "sync-dead", function_timeout_seconds: 120, batch_size: 1 };
+pub const SYNC: QueueLayout = QueueLayout {
+    name: "sync",
+    dead: "sync-dead",
+    function_timeout_seconds: 120,
+    batch_size: 1,
+};
 /// All queues.
 pub const QUEUES: [QueueLayout; 4] = [PROCESS, COMMIT, KEEPER, SYNC];

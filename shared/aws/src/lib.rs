@@ -47,14 +47,31 @@ pub use setup::{create_missing, queue_urls};
 
 /// The ports over one set of clients and resource names.
 pub fn ctx(clients: &Clients, names: &Names, clock: Arc<dyn Clock>) -> Ctx {
-    let records = item::Table { client: clients.dynamodb.clone(), name: names.records.clone() };
-    let secrets = item::Table { client: clients.dynamodb.clone(), name: names.secrets.clone() };
-    let activity = item::Table { client: clients.dynamodb.clone(), name: names.activity.clone() };
-    let blobs = blobs::AwsBlobs::new(records.clone(), clients, names.bucket.clone(), clock.clone());
+    let records = item::Table {
+        client: clients.dynamodb.clone(),
+        name: names.records.clone(),
+    };
+    let secrets = item::Table {
+        client: clients.dynamodb.clone(),
+        name: names.secrets.clone(),
+    };
+    let activity = item::Table {
+        client: clients.dynamodb.clone(),
+        name: names.activity.clone(),
+    };
+    let blobs = blobs::AwsBlobs::new(
+        records.clone(),
+        clients,
+        names.bucket.clone(),
+        clock.clone(),
+    );
     Ctx {
         containers: Arc::new(containers::DynamoContainers(records.clone())),
         settings: Arc::new(settings::DynamoSettings(records.clone())),
-        documents: Arc::new(documents::DynamoDocuments(records.clone(), activity.clone())),
+        documents: Arc::new(documents::DynamoDocuments(
+            records.clone(),
+            activity.clone(),
+        )),
         index: Arc::new(index::DynamoIndex(records.clone())),
         blobs: Arc::new(blobs),
         jobs: Arc::new(jobs::SqsJobs::new(clients.sqs.clone(), names)),
@@ -66,7 +83,11 @@ pub fn ctx(clients: &Clients, names: &Names, clock: Arc<dyn Clock>) -> Ctx {
         tickets: Arc::new(tickets::DynamoTickets(secrets.clone())),
         activity: Arc::new(activity::DynamoActivity::new(activity.clone())),
         rates: Arc::new(rates::DynamoRates(activity)),
-        vault: Arc::new(vault::KmsVault::new(secrets, clients.kms.clone(), names.kms_key.clone())),
+        vault: Arc::new(vault::KmsVault::new(
+            secrets,
+            clients.kms.clone(),
+            names.kms_key.clone(),
+        )),
         backlog: Backlog::new(MAX_UNFINISHED),
         caps: Caps::default(),
         clock,

@@ -90,6 +90,9 @@ impl Names {
             &self.kms_key,
             &self.sync_queue,
         ];
-        VARIABLES.into_iter().zip(values.into_iter().cloned()).collect()
+        VARIABLES
+            .into_iter()
+            .zip(values.into_iter().cloned())
+            .collect()
     }
 }

@@ -48,7 +48,9 @@ impl Presigner {
     /// new buckets; another endpoint by path, which every endpoint understands.
     pub(crate) fn new(config: &SdkConfig) -> Self {
         let by_path = config.endpoint_url().is_some();
-        let s3 = aws_sdk_s3::config::Builder::from(config).force_path_style(by_path).build();
+        let s3 = aws_sdk_s3::config::Builder::from(config)
+            .force_path_style(by_path)
+            .build();
         Self {
             s3: aws_sdk_s3::Client::from_conf(s3),
             credentials: config.credentials_provider(),
@@ -60,7 +62,12 @@ impl Presigner {
     pub(crate) fn at(&self, endpoint: &str, access_key: &str, secret_key: &str) -> Self {
         let keys = Credentials::new(access_key, secret_key, None, None, "fixed");
         let credentials = SharedCredentialsProvider::new(keys);
-        let config = self.s3.config().to_builder().endpoint_url(endpoint).force_path_style(true);
+        let config = self
+            .s3
+            .config()
+            .to_builder()
+            .endpoint_url(endpoint)
+            .force_path_style(true);
         let s3 = config.credentials_provider(credentials.clone()).build();
         Self {
             s3: aws_sdk_s3::Client::from_conf(s3),
@@ -79,10 +86,15 @@ impl Presigner {
         seconds: u32,
     ) -> PortResult<String> {
         let config = PresigningConfig::builder().start_time(system_time(now));
-        let config = config.expires_in(Duration::from_secs(seconds.clamp(1, MAX_SECONDS).into())).build();
+        let config = config
+            .expires_in(Duration::from_secs(seconds.clamp(1, MAX_SECONDS).into()))
+            .build();
         let get = self.s3.get_object().bucket(bucket).key(key);
         let get = get.response_content_disposition(disposition(name));
-        let signed = get.presigned(config.map_err(internal)?).await.map_err(port_error)?;
+        let signed = get
+            .presigned(config.map_err(internal)?)
+            .await
+            .map_err(port_error)?;
         Ok(signed.uri().to_owned())
     }
 
@@ -95,9 +107,15 @@ impl Presigner {
         now: Timestamp,
         until: Timestamp,
     ) -> PortResult<UploadForm> {
-        let region = self.region.as_ref().ok_or_else(|| internal("no AWS region is configured"))?.as_ref();
-        let provider =
-            self.credentials.as_ref().ok_or_else(|| internal("no AWS credentials are configured"))?;
+        let region = self
+            .region
+            .as_ref()
+            .ok_or_else(|| internal("no AWS region is configured"))?
+            .as_ref();
+        let provider = self
+            .credentials
+            .as_ref()
+            .ok_or_else(|| internal("no AWS credentials are configured"))?;
         let keys = provider.provide_credentials().await;
         let keys = keys.map_err(|error| PortError::Unavailable(Box::new(error)))?;
         let date = text(now)?.replace(['-', ':'], "");
@@ -109,28 +127,50 @@ impl Presigner {
             ("x-amz-credential", credential),
             ("x-amz-date", date.clone()),
         ];
-        fields.extend(keys.session_token().map(|token| ("x-amz-security-token", token.to_owned())));
-        let mut conditions = vec![json!({"bucket": bucket}), json!(["content-length-range", 1, max_bytes])];
+        fields.extend(
+            keys.session_token()
+                .map(|token| ("x-amz-security-token", token.to_owned())),
+        );
+        let mut conditions = vec![
+            json!({"bucket": bucket}),
+            json!(["content-length-range", 1, max_bytes]),
+        ];
         conditions.extend(fields.iter().map(|(name, value)| json!({*name: value})));
         let policy = json!({"expiration": text(until)?, "conditions": conditions});
         let policy = aws_smithy_types::base64::encode(policy.to_string());
-        let signing_key = v4::generate_signing_key(keys.secret_access_key(), system_time(now), region, "s3");
-        fields.push(("x-amz-signature", v4::calculate_signature(signing_key, policy.as_bytes())));
+        let signing_key =
+            v4::generate_signing_key(keys.secret_access_key(), system_time(now), region, "s3");
+        fields.push((
+            "x-amz-signature",
+            v4::calculate_signature(signing_key, policy.as_bytes()),
+        ));
         fields.push(("policy", policy));
         let url = self.bucket_address(bucket, now).await?;
         Ok(UploadForm {
             url,
-            fields: fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+            fields: fields
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), value))
+                .collect(),
         })
     }
 
     /// Where the SDK itself would send a request about the bucket.
     async fn bucket_address(&self, bucket: &str, now: Timestamp) -> PortResult<String> {
         let object = self.address(bucket, "o", None, now, 1).await?;
-        let address = object.split('?').next().and_then(|address| address.strip_suffix("/o"));
+        let address = object
+            .split('?')
+            .next()
+            .and_then(|address| address.strip_suffix("/o"));
         let address = address.ok_or_else(|| internal("the SDK has composed an unknown address"))?;
-        let has_path = address.split_once("://").is_some_and(|(_, rest)| rest.contains('/'));
-        Ok(if has_path { address.to_owned() } else { format!("{address}/") })
+        let has_path = address
+            .split_once("://")
+            .is_some_and(|(_, rest)| rest.contains('/'));
+        Ok(if has_path {
+            address.to_owned()
+        } else {
+            format!("{address}/")
+        })
     }
 }
 
@@ -144,16 +184,24 @@ fn system_time(at: Timestamp) -> SystemTime {
 
 /// A time in whole seconds, as in `2026-01-01T00:00:00Z`.
 fn text(at: Timestamp) -> PortResult<String> {
-    DateTime::from_secs(at.as_millis().div_euclid(1000)).fmt(Format::DateTime).map_err(internal)
+    DateTime::from_secs(at.as_millis().div_euclid(1000))
+        .fmt(Format::DateTime)
+        .map_err(internal)
 }
 
 /// The header `Content-Disposition` of a download (RFC 6266): the name in letters that every client reads and, if these
 /// are not all of it, as it is.
 fn disposition(name: Option<&str>) -> String {
-    let Some(name) = name else { return "attachment".to_owned() };
+    let Some(name) = name else {
+        return "attachment".to_owned();
+    };
     let name: String = name.chars().take(MAX_NAME).collect();
-    let is_plain = |letter: char| (letter.is_ascii_graphic() && !r#""%\/"#.contains(letter)) || letter == ' ';
-    let plain: String = name.chars().map(|letter| if is_plain(letter) { letter } else { '_' }).collect();
+    let is_plain =
+        |letter: char| (letter.is_ascii_graphic() && !r#""%\/"#.contains(letter)) || letter == ' ';
+    let plain: String = name
+        .chars()
+        .map(|letter| if is_plain(letter) { letter } else { '_' })
+        .collect();
     let escaped = utf8_percent_encode(&name, &ESCAPED);
     if plain == name {
         format!("attachment; filename=\"{plain}\"")

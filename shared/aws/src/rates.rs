@@ -54,31 +54,47 @@ impl Rates for DynamoRates {
             stored.recent.push(request.to_owned());
             let surplus = stored.recent.len().saturating_sub(REMEMBERED);
             stored.recent.drain(..surplus);
-            let item = write(&key, &stored, now.plus_seconds(limit.window_ms / 1000 + KEPT_SECONDS));
+            let item = write(
+                &key,
+                &stored,
+                now.plus_seconds(limit.window_ms / 1000 + KEPT_SECONDS),
+            );
             let Some(winner) = self.replace(stored.version.take(), item).await? else {
                 return Ok(Ok(()));
             };
             stored = winner;
             tokio::time::sleep(Duration::from_millis(u64::from(attempt / 4).min(20))).await;
         }
-        Err(PortError::Unavailable("other requests under the same limit won every attempt".into()))
+        Err(PortError::Unavailable(
+            "other requests under the same limit won every attempt".into(),
+        ))
     }
 }
 
 impl DynamoRates {
     /// Writes `item` in place of `version`; what is there instead when that is another one.
     async fn replace(&self, version: Option<String>, item: Item) -> PortResult<Option<Stored>> {
-        let put = self.0.client.put_item().table_name(&self.0.name).set_item(Some(item));
+        let put = self
+            .0
+            .client
+            .put_item()
+            .table_name(&self.0.name)
+            .set_item(Some(item));
         let put = match version {
             None => put.condition_expression("attribute_not_exists(pk)"),
-            Some(old) => put.condition_expression("ver = :old").expression_attribute_values(":old", s(old)),
+            Some(old) => put
+                .condition_expression("ver = :old")
+                .expression_attribute_values(":old", s(old)),
         };
-        let put = put.return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
+        let put = put
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
         let Err(error) = put.send().await else {
             return Ok(None);
         };
         match error.as_service_error() {
-            Some(PutItemError::ConditionalCheckFailedException(other)) => read(other.item()).map(Some),
+            Some(PutItemError::ConditionalCheckFailedException(other)) => {
+                read(other.item()).map(Some)
+            }
             _ => Err(port_error(error)),
         }
     }

@@ -51,7 +51,12 @@ impl Repeats for DynamoRepeats {
         item.insert("digest".into(), s(&repeat.digest));
         item.insert("until".into(), n(until.as_millis()));
         item.insert("ttl".into(), n(until.as_millis() / 1000 + 1));
-        let put = self.0.client.put_item().table_name(&self.0.name).set_item(Some(item));
+        let put = self
+            .0
+            .client
+            .put_item()
+            .table_name(&self.0.name)
+            .set_item(Some(item));
         let free = "attribute_not_exists(pk) OR #until <= :now";
         let put = match stale {
             None => put.condition_expression(free),
@@ -61,7 +66,8 @@ impl Repeats for DynamoRepeats {
         };
         let put = put.expression_attribute_names("#until", "until");
         let put = put.expression_attribute_values(":now", n(now.as_millis()));
-        let put = put.return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
+        let put = put
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
         let Err(error) = put.send().await else {
             return Ok(repeat);
         };
@@ -75,7 +81,12 @@ impl Repeats for DynamoRepeats {
 }
 
 fn read(item: &Item) -> PortResult<Repeat> {
-    let id = |text: &str| DocumentId::parse(text).ok_or_else(|| PortError::Corrupt("repeat".into()));
+    let id =
+        |text: &str| DocumentId::parse(text).ok_or_else(|| PortError::Corrupt("repeat".into()));
     let made = item.optional_text(MADE).map(id).transpose()?;
-    Ok(Repeat { document: id(item.text("doc")?)?, digest: item.text("digest")?.to_owned(), made })
+    Ok(Repeat {
+        document: id(item.text("doc")?)?,
+        digest: item.text("digest")?.to_owned(),
+        made,
+    })
 }

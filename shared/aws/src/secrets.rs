@@ -21,7 +21,12 @@ pub(crate) struct DynamoKeys(pub(crate) Table);
 #[async_trait]
 impl Keys for DynamoKeys {
     async fn get(&self, id: &KeyId) -> PortResult<Option<ApiKey>> {
-        self.0.get(&keys::api_key(id)).await?.as_ref().map(read).transpose()
+        self.0
+            .get(&keys::api_key(id))
+            .await?
+            .as_ref()
+            .map(read)
+            .transpose()
     }
 
     async fn create(&self, key: &ApiKey) -> PortResult<()> {
@@ -29,24 +34,57 @@ impl Keys for DynamoKeys {
         let listed = (key.kind != KeyKind::Session).then(|| pointer(&tenant, key));
         let mut transaction = self.0.client.transact_write_items();
         for item in [Some(write(key)), listed].into_iter().flatten() {
-            let put =
-                Put::builder().table_name(&self.0.name).set_item(Some(item)).build().map_err(build_error)?;
+            let put = Put::builder()
+                .table_name(&self.0.name)
+                .set_item(Some(item))
+                .build()
+                .map_err(build_error)?;
             transaction = transaction.transact_items(TransactWriteItem::builder().put(put).build());
         }
-        transaction.send().await.map(|_| ()).map_err(transaction_error)
+        transaction
+            .send()
+            .await
+            .map(|_| ())
+            .map_err(transaction_error)
     }
 
     async fn count(&self, tenant: &Tenant) -> PortResult<usize> {
-        self.0.count(&keys::organization(tenant), keys::KEY_PREFIX, &end_of_keys()).await
+        self.0
+            .count(
+                &keys::organization(tenant),
+                keys::KEY_PREFIX,
+                &end_of_keys(),
+            )
+            .await
     }
 
     async fn list(&self, tenant: &Tenant) -> PortResult<Vec<ApiKey>> {
-        let pointers = self.0.range(&keys::organization(tenant), keys::KEY_PREFIX, &end_of_keys()).await?;
-        let ids = pointers.iter().filter_map(|item| item.optional_text("sk")?.strip_prefix(keys::KEY_PREFIX));
-        let wanted: Vec<_> = ids.filter_map(KeyId::parse).map(|id| keys::api_key(&id)).collect();
+        let pointers = self
+            .0
+            .range(
+                &keys::organization(tenant),
+                keys::KEY_PREFIX,
+                &end_of_keys(),
+            )
+            .await?;
+        let ids = pointers
+            .iter()
+            .filter_map(|item| item.optional_text("sk")?.strip_prefix(keys::KEY_PREFIX));
+        let wanted: Vec<_> = ids
+            .filter_map(KeyId::parse)
+            .map(|id| keys::api_key(&id))
+            .collect();
         let items = self.0.get_many(&wanted).await?;
-        let mut found = items.iter().flatten().map(read).collect::<PortResult<Vec<_>>>()?;
-        found.sort_by(|a, b| a.created_at.cmp(&b.created_at).then_with(|| a.id.cmp(&b.id)));
+        let mut found = items
+            .iter()
+            .flatten()
+            .map(read)
+            .collect::<PortResult<Vec<_>>>()?;
+        found.sort_by(|a, b| {
+            a.created_at
+                .cmp(&b.created_at)
+                .then_with(|| a.id.cmp(&b.id))
+        });
         Ok(found)
     }
 
@@ -60,20 +98,33 @@ impl Keys for DynamoKeys {
         // lost answer, is harmless.
         let mut transaction = self.0.client.transact_write_items();
         for key in [key, keys::api_key_of(tenant, id)] {
-            let delete = Delete::builder().table_name(&self.0.name).set_key(Some(key_item(&key)));
+            let delete = Delete::builder()
+                .table_name(&self.0.name)
+                .set_key(Some(key_item(&key)));
             let delete = delete.build().map_err(build_error)?;
-            transaction = transaction.transact_items(TransactWriteItem::builder().delete(delete).build());
+            transaction =
+                transaction.transact_items(TransactWriteItem::builder().delete(delete).build());
         }
-        transaction.send().await.map(|_| true).map_err(transaction_error)
+        transaction
+            .send()
+            .await
+            .map(|_| true)
+            .map_err(transaction_error)
     }
 
     async fn set_enabled(&self, tenant: &Tenant, id: &KeyId, enabled: bool) -> PortResult<bool> {
         let update = self.0.client.update_item().table_name(&self.0.name);
         let update = update.set_key(Some(key_item(&keys::api_key(id))));
-        let update = update.update_expression("SET enabled = :enabled").condition_expression("org = :org");
+        let update = update
+            .update_expression("SET enabled = :enabled")
+            .condition_expression("org = :org");
         let value = AttributeValue::Bool(enabled);
         let update = update.expression_attribute_values(":enabled", value);
-        match update.expression_attribute_values(":org", s(tenant.org().as_str())).send().await {
+        match update
+            .expression_attribute_values(":org", s(tenant.org().as_str()))
+            .send()
+            .await
+        {
             Ok(_) => Ok(true),
             Err(error) => match error.as_service_error() {
                 Some(error) if error.is_conditional_check_failed_exception() => Ok(false),
@@ -97,7 +148,11 @@ fn pointer(tenant: &Tenant, key: &ApiKey) -> Item {
 
 /// The time from which DynamoDB may remove the items of a key, in seconds since 1970.
 fn removal(key: &ApiKey) -> Option<i64> {
-    let kept = if key.kind == KeyKind::Session { 0 } else { EXPIRED_SECONDS };
+    let kept = if key.kind == KeyKind::Session {
+        0
+    } else {
+        EXPIRED_SECONDS
+    };
     key.expires_at.map(|end| end.as_millis() / 1000 + kept)
 }
 
@@ -110,7 +165,10 @@ fn write(key: &ApiKey) -> Item {
     set("name", s(&key.name));
     set("kind", json(&key.kind));
     set("hash", b(key.hash.to_vec()));
-    set("write", AttributeValue::Bool(key.permission == Permission::Write));
+    set(
+        "write",
+        AttributeValue::Bool(key.permission == Permission::Write),
+    );
     set("enabled", AttributeValue::Bool(key.enabled));
     set("cr", n(key.created_at.as_millis()));
     if let Some(tags) = &key.tags {
@@ -130,22 +188,44 @@ fn write(key: &ApiKey) -> Item {
 
 fn read(item: &Item) -> PortResult<ApiKey> {
     let corrupt = || PortError::Corrupt("API key".into());
-    let flag =
-        |name: &str| item.get(name).and_then(|value| value.as_bool().ok()).copied().ok_or_else(corrupt);
-    let hash = item.get("hash").and_then(|value| value.as_b().ok()).ok_or_else(corrupt)?;
+    let flag = |name: &str| {
+        item.get(name)
+            .and_then(|value| value.as_bool().ok())
+            .copied()
+            .ok_or_else(corrupt)
+    };
+    let hash = item
+        .get("hash")
+        .and_then(|value| value.as_b().ok())
+        .ok_or_else(corrupt)?;
     let tags: Option<Vec<String>> = item.optional_parsed("tags")?;
-    let tags =
-        tags.map(|tags| tags.iter().map(|tag| ContainerTag::parse(tag)).collect::<Result<Vec<_>, _>>());
+    let tags = tags.map(|tags| {
+        tags.iter()
+            .map(|tag| ContainerTag::parse(tag))
+            .collect::<Result<Vec<_>, _>>()
+    });
     // Keys of before there were kinds: what reached everything administered as well.
-    let before_kinds = if tags.is_some() { KeyKind::Agent } else { KeyKind::Full };
-    let exp = if item.contains_key("exp") { Some(Timestamp::from_millis(item.number("exp")?)) } else { None };
+    let before_kinds = if tags.is_some() {
+        KeyKind::Agent
+    } else {
+        KeyKind::Full
+    };
+    let exp = if item.contains_key("exp") {
+        Some(Timestamp::from_millis(item.number("exp")?))
+    } else {
+        None
+    };
     Ok(ApiKey {
         id: KeyId::parse(item.text("id")?).ok_or_else(corrupt)?,
         org: OrgId::parse(item.text("org")?).map_err(|_| corrupt())?,
         name: item.text("name")?.to_owned(),
         kind: item.optional_parsed("kind")?.unwrap_or(before_kinds),
         hash: hash.as_ref().try_into().map_err(|_| corrupt())?,
-        permission: if flag("write")? { Permission::Write } else { Permission::Read },
+        permission: if flag("write")? {
+            Permission::Write
+        } else {
+            Permission::Read
+        },
         tags: tags.transpose().map_err(|_| corrupt())?,
         enabled: flag("enabled")?,
         created_at: Timestamp::from_millis(item.number("cr")?),
@@ -194,9 +274,15 @@ mod tests {
         };
         assert_eq!(full, wanted);
         let confined = read(&old(Some(r#"["home","work"]"#))).unwrap();
-        assert_eq!((confined.kind, confined.tags.map(|tags| tags.len())), (KeyKind::Agent, Some(2)));
+        assert_eq!(
+            (confined.kind, confined.tags.map(|tags| tags.len())),
+            (KeyKind::Agent, Some(2))
+        );
         let mut broken = old(None);
         broken.insert("kind".into(), s(r#""root""#));
-        assert!(matches!(read(&broken), Err(PortError::Corrupt(_))), "never more than it was made for");
+        assert!(
+            matches!(read(&broken), Err(PortError::Corrupt(_))),
+            "never more than it was made for"
+        );
     }
 }

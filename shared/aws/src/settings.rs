@@ -19,7 +19,10 @@ impl SettingsStore for DynamoSettings {
             return Ok(Settings::default());
         };
         let settings: Settings = item.parsed("set")?;
-        Ok(Settings { version: item.number("ver")?, ..settings })
+        Ok(Settings {
+            version: item.number("ver")?,
+            ..settings
+        })
     }
 
     async fn put(&self, tenant: &Tenant, settings: &Settings) -> PortResult<()> {
@@ -27,18 +30,30 @@ impl SettingsStore for DynamoSettings {
         item.insert("v".into(), n(1));
         item.insert("ver".into(), n(settings.version));
         item.insert("set".into(), json(settings));
-        let put = self.0.client.put_item().table_name(&self.0.name).set_item(Some(item.clone()));
+        let put = self
+            .0
+            .client
+            .put_item()
+            .table_name(&self.0.name)
+            .set_item(Some(item.clone()));
         let put = match settings.version {
             0 | 1 => put.condition_expression("attribute_not_exists(pk)"),
-            next => put.condition_expression("ver = :old").expression_attribute_values(":old", n(next - 1)),
+            next => put
+                .condition_expression("ver = :old")
+                .expression_attribute_values(":old", n(next - 1)),
         };
-        let put = put.return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
+        let put = put
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
         let Err(error) = put.send().await else {
             return Ok(());
         };
         match error.as_service_error() {
             // Our own first try, if its answer was lost.
-            Some(PutItemError::ConditionalCheckFailedException(old)) if old.item() == Some(&item) => Ok(()),
+            Some(PutItemError::ConditionalCheckFailedException(old))
+                if old.item() == Some(&item) =>
+            {
+                Ok(())
+            }
             Some(PutItemError::ConditionalCheckFailedException(_)) => Err(PortError::Conflict),
             _ => Err(port_error(error)),
         }

@@ -20,9 +20,24 @@ use crate::names::Names;
 /// When a service refuses.
 pub async fn create_missing(clients: &Clients, mut names: Names) -> Result<Names> {
     tables::create_missing(&clients.dynamodb, &names).await?;
-    let buckets = clients.s3.list_buckets().send().await.context("list the buckets")?;
-    if !buckets.buckets().iter().any(|bucket| bucket.name() == Some(names.bucket.as_str())) {
-        clients.s3.create_bucket().bucket(&names.bucket).send().await.context("create the bucket")?;
+    let buckets = clients
+        .s3
+        .list_buckets()
+        .send()
+        .await
+        .context("list the buckets")?;
+    if !buckets
+        .buckets()
+        .iter()
+        .any(|bucket| bucket.name() == Some(names.bucket.as_str()))
+    {
+        clients
+            .s3
+            .create_bucket()
+            .bucket(&names.bucket)
+            .send()
+            .await
+            .context("create the bucket")?;
     }
     let mut urls = Vec::new();
     for layout in &QUEUES {
@@ -37,7 +52,9 @@ pub async fn create_missing(clients: &Clients, mut names: Names) -> Result<Names
         names.commit_queue.clone_from(commit);
         names.keeper_queue.clone_from(keeper);
         names.sync_queue.clone_from(sync);
-        tell_of_uploads(clients, &names.bucket, keeper).await.context("have the bucket tell of uploads")?;
+        tell_of_uploads(clients, &names.bucket, keeper)
+            .await
+            .context("have the bucket tell of uploads")?;
     }
     Ok(names)
 }
@@ -49,7 +66,12 @@ pub async fn create_missing(clients: &Clients, mut names: Names) -> Result<Names
 pub async fn queue_urls(clients: &Clients) -> Result<Vec<String>> {
     let mut urls = Vec::new();
     for layout in &QUEUES {
-        let answer = clients.sqs.get_queue_url().queue_name(layout.dead).send().await?;
+        let answer = clients
+            .sqs
+            .get_queue_url()
+            .queue_name(layout.dead)
+            .send()
+            .await?;
         urls.push(answer.queue_url.context("a queue without an address")?);
     }
     Ok(urls)
@@ -57,22 +79,35 @@ pub async fn queue_urls(clients: &Clients) -> Result<Vec<String>> {
 
 async fn queue_arn(client: &aws_sdk_sqs::Client, url: &str) -> Result<String> {
     let wanted = QueueAttributeName::QueueArn;
-    let answer = client.get_queue_attributes().queue_url(url).attribute_names(wanted.clone()).send().await?;
+    let answer = client
+        .get_queue_attributes()
+        .queue_url(url)
+        .attribute_names(wanted.clone())
+        .send()
+        .await?;
     let arn = answer.attributes().and_then(|all| all.get(&wanted));
     arn.cloned().context("a queue without an ARN")
 }
 
 /// Has the bucket send a message to the queue for every object that a client has stored.
 async fn tell_of_uploads(clients: &Clients, bucket: &str, queue: &str) -> Result<()> {
-    let suffix = FilterRule::builder().name(FilterRuleName::Suffix).value(UPLOAD_SUFFIX).build();
+    let suffix = FilterRule::builder()
+        .name(FilterRuleName::Suffix)
+        .value(UPLOAD_SUFFIX)
+        .build();
     let key = S3KeyFilter::builder().filter_rules(suffix).build();
     let queue = QueueConfiguration::builder()
         .id("uploads")
         .queue_arn(queue_arn(&clients.sqs, queue).await?)
         .events(Event::from("s3:ObjectCreated:*"))
         .filter(NotificationConfigurationFilter::builder().key(key).build());
-    let wanted = NotificationConfiguration::builder().queue_configurations(queue.build()?).build();
-    let put = clients.s3.put_bucket_notification_configuration().bucket(bucket);
+    let wanted = NotificationConfiguration::builder()
+        .queue_configurations(queue.build()?)
+        .build();
+    let put = clients
+        .s3
+        .put_bucket_notification_configuration()
+        .bucket(bucket);
     put.notification_configuration(wanted).send().await?;
     Ok(())
 }
@@ -80,16 +115,35 @@ async fn tell_of_uploads(clients: &Clients, bucket: &str, queue: &str) -> Result
 async fn create_queue(client: &aws_sdk_sqs::Client, layout: &QueueLayout) -> Result<String> {
     let create = |name: &str| {
         let request = client.create_queue().queue_name(name);
-        if layout.is_fifo() { request.attributes(QueueAttributeName::FifoQueue, "true") } else { request }
+        if layout.is_fifo() {
+            request.attributes(QueueAttributeName::FifoQueue, "true")
+        } else {
+            request
+        }
     };
-    let dead = create(layout.dead).attributes(QueueAttributeName::MessageRetentionPeriod, "1209600");
     let dead =
-        dead.attributes(QueueAttributeName::VisibilityTimeout, layout.visibility_seconds().to_string());
-    let dead = dead.send().await?.queue_url.context("a queue without an address")?;
+        create(layout.dead).attributes(QueueAttributeName::MessageRetentionPeriod, "1209600");
+    let dead = dead.attributes(
+        QueueAttributeName::VisibilityTimeout,
+        layout.visibility_seconds().to_string(),
+    );
+    let dead = dead
+        .send()
+        .await?
+        .queue_url
+        .context("a queue without an address")?;
     let arn = queue_arn(client, &dead).await?;
-    let redrive = serde_json::json!({"deadLetterTargetArn": arn, "maxReceiveCount": MAX_RECEIVE_COUNT});
+    let redrive =
+        serde_json::json!({"deadLetterTargetArn": arn, "maxReceiveCount": MAX_RECEIVE_COUNT});
     let queue = create(layout.name)
         .attributes(QueueAttributeName::RedrivePolicy, redrive.to_string())
-        .attributes(QueueAttributeName::VisibilityTimeout, layout.visibility_seconds().to_string());
-    queue.send().await?.queue_url.context("a queue without an address")
+        .attributes(
+            QueueAttributeName::VisibilityTimeout,
+            layout.visibility_seconds().to_string(),
+        );
+    queue
+        .send()
+        .await?
+        .queue_url
+        .context("a queue without an address")
 }

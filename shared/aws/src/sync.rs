@@ -25,7 +25,12 @@ pub(crate) struct DynamoSync(pub(crate) Table);
 impl DynamoSync {
     /// The items of a partition whose sort keys begin with `prefix`.
     fn query(&self, pk: &str, prefix: &str) -> QueryFluentBuilder {
-        let query = self.0.client.query().table_name(&self.0.name).consistent_read(true);
+        let query = self
+            .0
+            .client
+            .query()
+            .table_name(&self.0.name)
+            .consistent_read(true);
         let query = query.expression_attribute_values(":pk", s(pk));
         if prefix.is_empty() {
             return query.key_condition_expression("pk = :pk");
@@ -67,11 +72,21 @@ impl DynamoSync {
         limit: usize,
     ) -> PortResult<(Vec<Node>, Option<String>)> {
         let (hints, more) = self.page_of(pk, prefix, after, limit).await?;
-        let part = |hint: &Item| hint.text("sk").map(|sk| sk.strip_prefix(prefix).unwrap_or(sk).to_owned());
+        let part = |hint: &Item| {
+            hint.text("sk")
+                .map(|sk| sk.strip_prefix(prefix).unwrap_or(sk).to_owned())
+        };
         let parts = hints.iter().map(part).collect::<PortResult<Vec<_>>>()?;
-        let wanted: Vec<_> = parts.iter().map(|part| (pk.to_owned(), place::node_of_part(part))).collect();
+        let wanted: Vec<_> = parts
+            .iter()
+            .map(|part| (pk.to_owned(), place::node_of_part(part)))
+            .collect();
         let found = self.0.get_many(&wanted).await?;
-        let nodes = found.iter().flatten().map(shape::read_node).collect::<PortResult<_>>()?;
+        let nodes = found
+            .iter()
+            .flatten()
+            .map(shape::read_node)
+            .collect::<PortResult<_>>()?;
         Ok((nodes, parts.last().filter(|_| more).cloned()))
     }
 }
@@ -84,17 +99,33 @@ fn page_size(limit: usize) -> i32 {
 #[async_trait]
 impl SyncStore for DynamoSync {
     async fn state(&self, tenant: &Tenant, of: &ConnectionId) -> PortResult<SyncState> {
-        let found = self.0.get(&(keys::known(tenant, of), place::STATE.into())).await?;
-        found.as_ref().map_or_else(|| Ok(SyncState::default()), shape::read_state)
+        let found = self
+            .0
+            .get(&(keys::known(tenant, of), place::STATE.into()))
+            .await?;
+        found
+            .as_ref()
+            .map_or_else(|| Ok(SyncState::default()), shape::read_state)
     }
 
     async fn selection(&self, tenant: &Tenant, of: &ConnectionId) -> PortResult<Selection> {
-        let found = self.0.get(&(keys::known(tenant, of), place::SELECTION.into())).await?;
+        let found = self
+            .0
+            .get(&(keys::known(tenant, of), place::SELECTION.into()))
+            .await?;
         found.map_or_else(|| Ok(Selection::default()), |item| item.parsed("sel"))
     }
 
-    async fn select(&self, tenant: &Tenant, of: &ConnectionId, selection: &Selection) -> PortResult<bool> {
-        let before = selection.rev.checked_sub(1).ok_or_else(|| uncounted("selection"))?;
+    async fn select(
+        &self,
+        tenant: &Tenant,
+        of: &ConnectionId,
+        selection: &Selection,
+    ) -> PortResult<bool> {
+        let before = selection
+            .rev
+            .checked_sub(1)
+            .ok_or_else(|| uncounted("selection"))?;
         let item = shape::selection(&keys::known(tenant, of), selection);
         put_next(&self.0, item, (before > 0).then_some(before)).await
     }
@@ -108,7 +139,10 @@ impl SyncStore for DynamoSync {
         let pk = keys::known(tenant, of);
         let wanted: Vec<_> = ids.iter().map(|id| (pk.clone(), place::node(id))).collect();
         let found = self.0.get_many(&wanted).await?;
-        found.iter().map(|item| item.as_ref().map(shape::read_node).transpose()).collect()
+        found
+            .iter()
+            .map(|item| item.as_ref().map(shape::read_node).transpose())
+            .collect()
     }
 
     async fn page(
@@ -119,8 +153,14 @@ impl SyncStore for DynamoSync {
         limit: usize,
     ) -> PortResult<Vec<Node>> {
         let after = after.map(place::part);
-        let (items, _) =
-            self.page_of(&keys::known(tenant, of), place::NODES, after.as_deref(), limit).await?;
+        let (items, _) = self
+            .page_of(
+                &keys::known(tenant, of),
+                place::NODES,
+                after.as_deref(),
+                limit,
+            )
+            .await?;
         items.iter().map(shape::read_node).collect()
     }
 
@@ -149,7 +189,11 @@ impl SyncStore for DynamoSync {
         let (mut found, mut after) = (Vec::new(), None);
         loop {
             let (nodes, next) = self.hinted(&pk, &prefix, after.as_deref(), limit).await?;
-            found.extend(nodes.into_iter().filter(|node| node.target.as_deref() == Some(target)));
+            found.extend(
+                nodes
+                    .into_iter()
+                    .filter(|node| node.target.as_deref() == Some(target)),
+            );
             if next.is_none() || found.len() >= limit {
                 found.truncate(limit);
                 return Ok(found);
@@ -180,9 +224,15 @@ impl SyncStore for DynamoSync {
         keys: &[String],
     ) -> PortResult<Vec<Option<QueueEntry>>> {
         let pk = keys::known(tenant, of);
-        let wanted: Vec<_> = keys.iter().map(|key| (pk.clone(), place::queued(queue, key))).collect();
+        let wanted: Vec<_> = keys
+            .iter()
+            .map(|key| (pk.clone(), place::queued(queue, key)))
+            .collect();
         let found = self.0.get_many(&wanted).await?;
-        found.iter().map(|item| item.as_ref().map(shape::read_entry).transpose()).collect()
+        found
+            .iter()
+            .map(|item| item.as_ref().map(shape::read_entry).transpose())
+            .collect()
     }
 
     async fn commit(
@@ -194,7 +244,10 @@ impl SyncStore for DynamoSync {
     ) -> PortResult<bool> {
         let before = next.step.checked_sub(1).ok_or_else(|| uncounted("step"))?;
         let pk = keys::known(tenant, of);
-        let fence = transact::Fence { pk: &pk, before: (before > 0).then_some(before) };
+        let fence = transact::Fence {
+            pk: &pk,
+            before: (before > 0).then_some(before),
+        };
         let mut parts = plan::parts(&pk, writes);
         let last = parts.pop().unwrap_or_default();
         for part in parts {
@@ -207,16 +260,27 @@ impl SyncStore for DynamoSync {
 
     async fn runs(&self, tenant: &Tenant, of: &ConnectionId, limit: usize) -> PortResult<Vec<Run>> {
         let query = self.query(&keys::known(tenant, of), place::RUNS);
-        let answer = query.scan_index_forward(false).limit(page_size(limit)).send().await;
+        let answer = query
+            .scan_index_forward(false)
+            .limit(page_size(limit))
+            .send()
+            .await;
         let items = answer.map_err(port_error)?.items.unwrap_or_default();
-        items.iter().take(limit).map(|item| item.parsed("run")).collect()
+        items
+            .iter()
+            .take(limit)
+            .map(|item| item.parsed("run"))
+            .collect()
     }
 
     async fn erase(&self, tenant: &Tenant, of: &ConnectionId, limit: usize) -> PortResult<bool> {
         let pk = keys::known(tenant, of);
         // One more than may go tells whether that is all; the state is not counted, for it goes last.
         let (items, more) = self.page_of(&pk, "", None, limit.saturating_add(2)).await?;
-        let sort_keys = items.iter().map(|item| item.text("sk")).collect::<PortResult<Vec<_>>>()?;
+        let sort_keys = items
+            .iter()
+            .map(|item| item.text("sk"))
+            .collect::<PortResult<Vec<_>>>()?;
         let key = |sk: &&str| (pk.clone(), (*sk).to_owned());
         let known: Vec<_> = sort_keys.iter().filter(|sk| **sk != place::STATE).collect();
         let going: Vec<_> = known.iter().take(limit).map(|sk| key(sk)).collect();

@@ -15,25 +15,37 @@ pub(crate) struct DynamoTasks(pub(crate) Table);
 #[async_trait]
 impl Tasks for DynamoTasks {
     async fn get(&self, tenant: &Tenant, id: &TaskId) -> PortResult<Option<Task>> {
-        self.0.get(&keys::task(tenant, id)).await?.map(|item| item.parsed("task")).transpose()
+        self.0
+            .get(&keys::task(tenant, id))
+            .await?
+            .map(|item| item.parsed("task"))
+            .transpose()
     }
 
     async fn save(&self, tenant: &Tenant, task: &Task) -> PortResult<bool> {
         let item = record(tenant, task);
-        let put = self.0.client.put_item().table_name(&self.0.name).set_item(Some(item.clone()));
+        let put = self
+            .0
+            .client
+            .put_item()
+            .table_name(&self.0.name)
+            .set_item(Some(item.clone()));
         let put = match task.step.checked_sub(1) {
             None => put.condition_expression("attribute_not_exists(pk)"),
-            Some(before) => {
-                put.condition_expression("step = :before").expression_attribute_values(":before", n(before))
-            }
+            Some(before) => put
+                .condition_expression("step = :before")
+                .expression_attribute_values(":before", n(before)),
         };
-        let put = put.return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
+        let put = put
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
         let Err(error) = put.send().await else {
             return Ok(true);
         };
         match error.as_service_error() {
             // Our own first try, if its answer was lost.
-            Some(PutItemError::ConditionalCheckFailedException(old)) => Ok(old.item() == Some(&item)),
+            Some(PutItemError::ConditionalCheckFailedException(old)) => {
+                Ok(old.item() == Some(&item))
+            }
             _ => Err(port_error(error)),
         }
     }
@@ -41,8 +53,12 @@ impl Tasks for DynamoTasks {
 
 /// The write of a task that begins, as part of a transaction.
 pub(crate) fn task_put(table: &Table, tenant: &Tenant, task: &Task) -> PortResult<Put> {
-    let put = Put::builder().table_name(&table.name).set_item(Some(record(tenant, task)));
-    put.condition_expression("attribute_not_exists(pk)").build().map_err(build_error)
+    let put = Put::builder()
+        .table_name(&table.name)
+        .set_item(Some(record(tenant, task)));
+    put.condition_expression("attribute_not_exists(pk)")
+        .build()
+        .map_err(build_error)
 }
 
 fn record(tenant: &Tenant, task: &Task) -> Item {

@@ -14,31 +14,57 @@ pub(crate) struct DynamoTickets(pub(crate) Table);
 
 #[async_trait]
 impl Tickets for DynamoTickets {
-    async fn issue(&self, kind: &str, digest: &str, stands_for: &str, until: Timestamp) -> PortResult<()> {
+    async fn issue(
+        &self,
+        kind: &str,
+        digest: &str,
+        stands_for: &str,
+        until: Timestamp,
+    ) -> PortResult<()> {
         let mut item = key_item(&keys::ticket(kind, digest));
         item.insert("v".into(), n(1));
         item.insert("for".into(), s(stands_for));
         item.insert("until".into(), n(until.as_millis()));
         item.insert("ttl".into(), n(until.as_millis().div_euclid(1000) + 1));
-        let put = self.0.client.put_item().table_name(&self.0.name).set_item(Some(item));
+        let put = self
+            .0
+            .client
+            .put_item()
+            .table_name(&self.0.name)
+            .set_item(Some(item));
         put.send().await.map(|_| ()).map_err(port_error)
     }
 
     async fn look(&self, kind: &str, digest: &str, now: Timestamp) -> PortResult<Option<String>> {
         let item = self.0.get(&keys::ticket(kind, digest)).await?;
-        Ok(item.map(|item| unexpired(&item, now)).transpose()?.flatten())
+        Ok(item
+            .map(|item| unexpired(&item, now))
+            .transpose()?
+            .flatten())
     }
 
     async fn redeem(&self, kind: &str, digest: &str, now: Timestamp) -> PortResult<Option<String>> {
         let delete = self.0.client.delete_item().table_name(&self.0.name);
         let delete = delete.set_key(Some(key_item(&keys::ticket(kind, digest))));
-        let answer = delete.return_values(ReturnValue::AllOld).send().await.map_err(port_error)?;
-        Ok(answer.attributes.map(|item| unexpired(&item, now)).transpose()?.flatten())
+        let answer = delete
+            .return_values(ReturnValue::AllOld)
+            .send()
+            .await
+            .map_err(port_error)?;
+        Ok(answer
+            .attributes
+            .map(|item| unexpired(&item, now))
+            .transpose()?
+            .flatten())
     }
 }
 
 /// What a ticket stands for, unless it has expired.
 fn unexpired(item: &Item, now: Timestamp) -> PortResult<Option<String>> {
     let until = Timestamp::from_millis(item.number("until")?);
-    Ok(if until > now { Some(item.text("for")?.to_owned()) } else { None })
+    Ok(if until > now {
+        Some(item.text("for")?.to_owned())
+    } else {
+        None
+    })
 }

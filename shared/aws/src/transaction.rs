@@ -8,8 +8,11 @@ use domain::PortError;
 use crate::error::{Cancellation, cancellation, port_error};
 
 /// The error of a transaction that did not happen: one that another was in the way of may be tried again.
-pub(crate) fn transaction_error(error: SdkError<TransactWriteItemsError, HttpResponse>) -> PortError {
-    let Some(TransactWriteItemsError::TransactionCanceledException(cancelled)) = error.as_service_error()
+pub(crate) fn transaction_error(
+    error: SdkError<TransactWriteItemsError, HttpResponse>,
+) -> PortError {
+    let Some(TransactWriteItemsError::TransactionCanceledException(cancelled)) =
+        error.as_service_error()
     else {
         return port_error(error);
     };

@@ -35,13 +35,29 @@ fn corrupt() -> PortError {
 #[async_trait]
 impl Vault for KmsVault {
     async fn put(&self, tenant: &Tenant, name: &str, secret: &Secret) -> PortResult<()> {
-        let seal = self.kms.encrypt().key_id(&self.key).plaintext(Blob::new(secret.expose()));
-        let seal = seal.encryption_context("org", tenant.org().as_str()).encryption_context("name", name);
-        let sealed = seal.send().await.map_err(port_error)?.ciphertext_blob.ok_or_else(corrupt)?;
+        let seal = self
+            .kms
+            .encrypt()
+            .key_id(&self.key)
+            .plaintext(Blob::new(secret.expose()));
+        let seal = seal
+            .encryption_context("org", tenant.org().as_str())
+            .encryption_context("name", name);
+        let sealed = seal
+            .send()
+            .await
+            .map_err(port_error)?
+            .ciphertext_blob
+            .ok_or_else(corrupt)?;
         let mut item = key_item(&place(tenant, name));
         item.insert("v".into(), n(1));
         item.insert("sealed".into(), b(sealed));
-        let put = self.table.client.put_item().table_name(&self.table.name).set_item(Some(item));
+        let put = self
+            .table
+            .client
+            .put_item()
+            .table_name(&self.table.name)
+            .set_item(Some(item));
         put.send().await.map(|_| ()).map_err(port_error)
     }
 
@@ -49,14 +65,28 @@ impl Vault for KmsVault {
         let Some(item) = self.table.get(&place(tenant, name)).await? else {
             return Ok(None);
         };
-        let sealed = item.get("sealed").and_then(|value| value.as_b().ok()).ok_or_else(corrupt)?;
-        let open = self.kms.decrypt().key_id(&self.key).ciphertext_blob(sealed.clone());
-        let open = open.encryption_context("org", tenant.org().as_str()).encryption_context("name", name);
-        let opened = open.send().await.map_err(|error| match error.as_service_error() {
-            Some(DecryptError::InvalidCiphertextException(_)) => corrupt(),
-            _ => port_error(error),
-        })?;
-        let text = opened.plaintext.and_then(|bytes| String::from_utf8(bytes.into_inner()).ok());
+        let sealed = item
+            .get("sealed")
+            .and_then(|value| value.as_b().ok())
+            .ok_or_else(corrupt)?;
+        let open = self
+            .kms
+            .decrypt()
+            .key_id(&self.key)
+            .ciphertext_blob(sealed.clone());
+        let open = open
+            .encryption_context("org", tenant.org().as_str())
+            .encryption_context("name", name);
+        let opened = open
+            .send()
+            .await
+            .map_err(|error| match error.as_service_error() {
+                Some(DecryptError::InvalidCiphertextException(_)) => corrupt(),
+                _ => port_error(error),
+            })?;
+        let text = opened
+            .plaintext
+            .and_then(|bytes| String::from_utf8(bytes.into_inner()).ok());
         text.map(|text| Some(Secret::new(text))).ok_or_else(corrupt)
     }
 

@@ -17,9 +17,13 @@ pub(crate) fn name(name: String) -> String {
     if name.chars().nth(NAME).is_none() {
         return name;
     }
-    let ending = name.rsplit_once('.').map(|(_, ending)| ending).filter(|ending| {
-        (1..=ENDING).contains(&ending.len()) && ending.bytes().all(|byte| byte.is_ascii_alphanumeric())
-    });
+    let ending = name
+        .rsplit_once('.')
+        .map(|(_, ending)| ending)
+        .filter(|ending| {
+            (1..=ENDING).contains(&ending.len())
+                && ending.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        });
     match ending {
         Some(ending) => {
             let ending = format!(".{ending}");
@@ -62,15 +66,24 @@ mod tests {
             ("plan.md".to_owned(), "plan.md".to_owned()),
             ("ö".repeat(500), "ö".repeat(500)),
             ("ö".repeat(501), "ö".repeat(500)),
-            (format!("{}.md", "ö".repeat(600)), format!("{}.md", "ö".repeat(497))),
+            (
+                format!("{}.md", "ö".repeat(600)),
+                format!("{}.md", "ö".repeat(497)),
+            ),
             (format!("{}.no ending", "x".repeat(600)), "x".repeat(500)),
-            (format!("a.{}", "x".repeat(600)), format!("a.{}", "x".repeat(498))),
+            (
+                format!("a.{}", "x".repeat(600)),
+                format!("a.{}", "x".repeat(498)),
+            ),
         ] {
             assert_eq!(name(given.clone()), wanted, "{given}");
         }
         assert_eq!(owner("é".repeat(400)), "é".repeat(320));
         assert_eq!(media_type("x/".repeat(400)).len(), 255);
-        assert_eq!(address("x".repeat(2_048)).map(|address| address.len()), Some(2_048));
+        assert_eq!(
+            address("x".repeat(2_048)).map(|address| address.len()),
+            Some(2_048)
+        );
         assert_eq!(address("x".repeat(2_049)), None);
     }
 }

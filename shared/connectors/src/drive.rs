@@ -36,7 +36,11 @@ pub(crate) struct Drive {
 impl Drive {
     pub(crate) fn new(settings: &Settings) -> Result<Self, SettingsError> {
         let addresses = settings.addresses()?;
-        Ok(Self { addresses, operator: settings.operator(), http: Http::default() })
+        Ok(Self {
+            addresses,
+            operator: settings.operator(),
+            http: Http::default(),
+        })
     }
 }
 
@@ -44,5 +48,8 @@ impl Drive {
 const OWN: &str = "user";
 
 fn token_of(access: &Access) -> Result<&Secret, ConnectorError> {
-    access.token.as_ref().ok_or_else(|| ConnectorError::Reauth("no permission was given".into()))
+    access
+        .token
+        .as_ref()
+        .ok_or_else(|| ConnectorError::Reauth("no permission was given".into()))
 }

@@ -18,5 +18,8 @@ pub use settings::{Settings, SettingsError};
 /// [`SettingsError`] that names the setting.
 pub fn all(settings: &Settings, fetcher: Fetcher) -> Result<Connectors, SettingsError> {
     let drive = drive::Drive::new(settings)?;
-    Ok(Connectors::new(vec![Arc::new(drive), Arc::new(web::Crawler::new(fetcher))]))
+    Ok(Connectors::new(vec![
+        Arc::new(drive),
+        Arc::new(web::Crawler::new(fetcher)),
+    ]))
 }

@@ -74,23 +74,48 @@ impl Settings {
 
     /// The operator's app, where it is complete.
     pub(crate) fn operator(&self) -> Option<OAuthClient> {
-        let app = AppRef::Operator { client_id: self.client_id.clone()? };
-        Some(OAuthClient { app, secret: self.client_secret.clone()? })
+        let app = AppRef::Operator {
+            client_id: self.client_id.clone()?,
+        };
+        Some(OAuthClient {
+            app,
+            secret: self.client_secret.clone()?,
+        })
     }
 
     pub(crate) fn addresses(&self) -> Result<Addresses, SettingsError> {
         let one = |name, given: &Option<String>, path: &str, usual: &str| {
-            let base = self.url.as_deref().map(|url| format!("{}{path}", url.trim_end_matches('/')));
-            let named = if given.is_some() { name } else { "CLOUD_DRIVE_URL" };
+            let base = self
+                .url
+                .as_deref()
+                .map(|url| format!("{}{path}", url.trim_end_matches('/')));
+            let named = if given.is_some() {
+                name
+            } else {
+                "CLOUD_DRIVE_URL"
+            };
             address(named, given.as_deref().or(base.as_deref()).unwrap_or(usual))
         };
         let api = one("CLOUD_DRIVE_API_URL", &self.api_url, "", API)?;
-        let api = api.as_str().trim_end_matches('/').trim_end_matches("/drive/v3");
+        let api = api
+            .as_str()
+            .trim_end_matches('/')
+            .trim_end_matches("/drive/v3");
         Ok(Addresses {
             api: api.to_owned(),
-            authorize: one("CLOUD_DRIVE_AUTH_URL", &self.auth_url, "/o/oauth2/v2/auth", AUTHORIZE)?,
+            authorize: one(
+                "CLOUD_DRIVE_AUTH_URL",
+                &self.auth_url,
+                "/o/oauth2/v2/auth",
+                AUTHORIZE,
+            )?,
             token: one("CLOUD_DRIVE_TOKEN_URL", &self.token_url, "/token", TOKEN)?,
-            revoke: one("CLOUD_DRIVE_REVOKE_URL", &self.revoke_url, "/revoke", REVOKE)?,
+            revoke: one(
+                "CLOUD_DRIVE_REVOKE_URL",
+                &self.revoke_url,
+                "/revoke",
+                REVOKE,
+            )?,
         })
     }
 }
@@ -138,7 +163,10 @@ mod tests {
         settings.token_url = Some("https://tokens.example/new".into());
         let addresses = settings.addresses().unwrap();
         assert_eq!(addresses.api, "http://127.0.0.1:9");
-        assert_eq!(addresses.authorize.as_str(), "http://127.0.0.1:9/o/oauth2/v2/auth");
+        assert_eq!(
+            addresses.authorize.as_str(),
+            "http://127.0.0.1:9/o/oauth2/v2/auth"
+        );
         assert_eq!(addresses.token.as_str(), "https://tokens.example/new");
         assert_eq!(addresses.revoke.as_str(), "http://127.0.0.1:9/revoke");
         assert!(!format!("{settings:?}").contains("hidden"));
@@ -146,10 +174,19 @@ mod tests {
 
     #[test]
     fn tokens_leave_the_machine_sealed_only() {
-        let with = |api: &str| Settings { api_url: Some(api.into()), ..Settings::default() }.addresses();
-        for good in
-            ["https://drive.example", "http://localhost:80", "http://[::1]:7", "http://127.9.9.9/drive/v3"]
-        {
+        let with = |api: &str| {
+            Settings {
+                api_url: Some(api.into()),
+                ..Settings::default()
+            }
+            .addresses()
+        };
+        for good in [
+            "https://drive.example",
+            "http://localhost:80",
+            "http://[::1]:7",
+            "http://127.9.9.9/drive/v3",
+        ] {
             assert!(with(good).is_ok(), "{good}");
         }
         for bad in [
@@ -159,16 +196,29 @@ mod tests {
             "https://a:b@c.example",
             "https://c.example?x",
         ] {
-            assert!(with(bad).unwrap_err().to_string().starts_with("CLOUD_DRIVE_API_URL: "), "{bad}");
+            assert!(
+                with(bad)
+                    .unwrap_err()
+                    .to_string()
+                    .starts_with("CLOUD_DRIVE_API_URL: "),
+                "{bad}"
+            );
         }
-        assert_eq!(with("http://127.0.0.1:5/drive/v3/").unwrap().api, "http://127.0.0.1:5");
+        assert_eq!(
+            with("http://127.0.0.1:5/drive/v3/").unwrap().api,
+            "http://127.0.0.1:5"
+        );
     }
 
     #[test]
     fn empty_variables_are_no_settings() {
-        let read =
-            Settings::from_environment(|name| Some(if name.ends_with("ID") { "app" } else { " " }.into()));
-        assert_eq!((read.client_id.as_deref(), read.client_secret), (Some("app"), None));
+        let read = Settings::from_environment(|name| {
+            Some(if name.ends_with("ID") { "app" } else { " " }.into())
+        });
+        assert_eq!(
+            (read.client_id.as_deref(), read.client_secret),
+            (Some("app"), None)
+        );
         assert_eq!(read.url, None);
     }
 }

@@ -18,7 +18,8 @@ use domain::Metadata;
 use domain::connection::{Provider, SkipReason};
 use domain::document::BodyForm;
 use domain::ports::{
-    Access, Changes, Connector, ConnectorError, ConnectorResult, Fetched, Item, Listing, OAuth, View, Watched,
+    Access, Changes, Connector, ConnectorError, ConnectorResult, Fetched, Item, Listing, OAuth,
+    View, Watched,
 };
 use remote::Fetcher;
 use url::Url;
@@ -47,7 +48,11 @@ pub(crate) struct Crawler {
 
 impl Crawler {
     pub(crate) fn new(fetcher: Fetcher) -> Self {
-        Self { fetcher, pace: PACE, doubt: DOUBT }
+        Self {
+            fetcher,
+            pace: PACE,
+            doubt: DOUBT,
+        }
     }
 }
 
@@ -85,7 +90,12 @@ impl Connector for Crawler {
         Err(not_here())
     }
 
-    async fn everything(&self, access: &Access, _: &str, page: Option<&str>) -> ConnectorResult<Listing> {
+    async fn everything(
+        &self,
+        access: &Access,
+        _: &str,
+        page: Option<&str>,
+    ) -> ConnectorResult<Listing> {
         let plan = plan(access)?;
         Crawl::open(self, &plan, page).await?.run().await
     }
@@ -109,8 +119,10 @@ impl Connector for Crawler {
     }
 
     async fn fetch(&self, _: &Access, item: &Item, limit: usize) -> ConnectorResult<Fetched> {
-        let moved = || ConnectorError::Unavailable("the page cannot be had as it was a moment ago".into());
-        let url = Url::parse(&item.id).map_err(|_| ConnectorError::Item(SkipReason::NotDownloadable))?;
+        let moved =
+            || ConnectorError::Unavailable("the page cannot be had as it was a moment ago".into());
+        let url =
+            Url::parse(&item.id).map_err(|_| ConnectorError::Item(SkipReason::NotDownloadable))?;
         let page = match self.get(&url).await? {
             Visit::Page(page) => page,
             // A site may be in a mood: it has listed the page, and what was read before stays.
@@ -120,7 +132,11 @@ impl Connector for Crawler {
         if page.bytes.len() > limit {
             return Err(ConnectorError::Item(SkipReason::TooLarge));
         }
-        if Url::parse(&page.url).ok().and_then(|there| named(&there, &page.url)) != Some(url) {
+        if Url::parse(&page.url)
+            .ok()
+            .and_then(|there| named(&there, &page.url))
+            != Some(url)
+        {
             return Err(moved());
         }
         let essence = essence(&page);
@@ -135,7 +151,10 @@ impl Connector for Crawler {
             name: Some(name.into()),
             declared: Some(bounds::media_type(page.media_type.unwrap_or(essence))),
         };
-        Ok(Fetched { bytes: page.bytes, form })
+        Ok(Fetched {
+            bytes: page.bytes,
+            form,
+        })
     }
 
     async fn browse(

@@ -11,7 +11,9 @@ pub(crate) fn canonical(text: &str) -> String {
     for letter in text.chars() {
         match letter {
             '\n' if previous == '\r' => {}
-            '\r' | '\n' | '\u{0B}' | '\u{0C}' | '\u{85}' | '\u{2028}' | '\u{2029}' => clean.push('\n'),
+            '\r' | '\n' | '\u{0B}' | '\u{0C}' | '\u{85}' | '\u{2028}' | '\u{2029}' => {
+                clean.push('\n')
+            }
             '\t' => clean.push('\t'),
             '\u{FEFF}' => {}
             _ if letter.is_control() => {}
@@ -40,7 +42,10 @@ mod tests {
 
     #[test]
     fn line_ends_become_newlines_and_controls_vanish() {
-        assert_eq!(canonical("\u{FEFF}a\r\nb\rc\u{0C}d\0e\u{7}\tf  \n\n"), "a\nb\nc\nde\tf");
+        assert_eq!(
+            canonical("\u{FEFF}a\r\nb\rc\u{0C}d\0e\u{7}\tf  \n\n"),
+            "a\nb\nc\nde\tf"
+        );
     }
 
     #[test]

@@ -15,8 +15,14 @@ pub(crate) fn is_compound(bytes: &[u8]) -> bool {
 /// Returns the format of a compound file by the names of its streams.
 pub(crate) fn format(bytes: &[u8], hints: [Option<Format>; 2]) -> Result<Format, Failure> {
     let has = |name: &str| {
-        let name: Vec<u8> = name.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect();
-        bytes.chunks_exact(ENTRY_BYTES).any(|entry| entry.starts_with(&name))
+        let name: Vec<u8> = name
+            .encode_utf16()
+            .chain([0])
+            .flat_map(u16::to_le_bytes)
+            .collect();
+        bytes
+            .chunks_exact(ENTRY_BYTES)
+            .any(|entry| entry.starts_with(&name))
     };
     if has("EncryptedPackage") {
         let message = "The file is encrypted: it opens only with a password.";
@@ -28,9 +34,18 @@ pub(crate) fn format(bytes: &[u8], hints: [Option<Format>; 2]) -> Result<Format,
         ("Book", Format::Xls),
         ("PowerPoint Document", Format::Ppt),
     ];
-    let found = streams.into_iter().find(|(name, _)| has(name)).map(|(_, format)| format);
+    let found = streams
+        .into_iter()
+        .find(|(name, _)| has(name))
+        .map(|(_, format)| format);
     // Cut off before its directory: its reader says so.
     let is_old = |hint: &Format| matches!(hint, Format::Doc | Format::Xls | Format::Ppt);
-    let hinted = hints.into_iter().flatten().find(is_old).filter(|_| !has("Root Entry"));
-    found.or(hinted).ok_or_else(|| unsupported("an office document (application/x-ole-storage)"))
+    let hinted = hints
+        .into_iter()
+        .flatten()
+        .find(is_old)
+        .filter(|_| !has("Root Entry"));
+    found
+        .or(hinted)
+        .ok_or_else(|| unsupported("an office document (application/x-ole-storage)"))
 }

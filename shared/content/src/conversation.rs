@@ -40,8 +40,11 @@ pub fn render_conversation(turns: &[Turn]) -> (String, Vec<Range<usize>>) {
         }
         let speaker = speaker(turn);
         // Blanks at the start of a turn mean nothing after a name.
-        let paragraph =
-            canonical(&format!("{speaker}{}{}", if speaker.is_empty() { "" } else { ": " }, words.trim()));
+        let paragraph = canonical(&format!(
+            "{speaker}{}{}",
+            if speaker.is_empty() { "" } else { ": " },
+            words.trim()
+        ));
         let length = paragraph.chars().count();
         text.push_str(&paragraph);
         places.push(chars..chars + length);
@@ -52,8 +55,15 @@ pub fn render_conversation(turns: &[Turn]) -> (String, Vec<Range<usize>>) {
 
 /// Who speaks: the name, else the role with a capital letter.
 fn speaker(turn: &Turn) -> String {
-    let name = turn.speaker.as_deref().filter(|name| !name.trim().is_empty()).unwrap_or(&turn.role);
-    let name = canonical(name).split_whitespace().collect::<Vec<_>>().join(" ");
+    let name = turn
+        .speaker
+        .as_deref()
+        .filter(|name| !name.trim().is_empty())
+        .unwrap_or(&turn.role);
+    let name = canonical(name)
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
     let mut letters = name.chars();
     match (turn.speaker.is_some(), letters.next()) {
         (false, Some(first)) => first.to_uppercase().chain(letters).collect(),
@@ -67,7 +77,11 @@ fn speaker(turn: &Turn) -> String {
 /// `overlap_turns`. A turn longer than the target is cut at its sentences, in chunks of its own. Turns that are added
 /// later change no window but the last.
 /// `turn_spans` are those that [`render_conversation`] returned with the text.
-pub fn chunk_conversation(text: &str, turn_spans: &[Range<usize>], options: &ChunkOptions) -> Vec<Chunk> {
+pub fn chunk_conversation(
+    text: &str,
+    turn_spans: &[Range<usize>],
+    options: &ChunkOptions,
+) -> Vec<Chunk> {
     let (places, turns): (Vec<usize>, Vec<Unit>) = spoken(text, turn_spans).into_iter().unzip();
     let target = options.target();
     let mut spans = Vec::new();
@@ -75,7 +89,13 @@ pub fn chunk_conversation(text: &str, turn_spans: &[Range<usize>], options: &Chu
     while first < turns.len() {
         if turns[first].chars > target {
             let before = spans.len();
-            pack(text, &units(text, &turns[first], target), &[], options, &mut spans);
+            pack(
+                text,
+                &units(text, &turns[first], target),
+                &[],
+                options,
+                &mut spans,
+            );
             for span in &mut spans[before..] {
                 span.turns = Some(places[first]..places[first] + 1);
             }
@@ -84,7 +104,11 @@ pub fn chunk_conversation(text: &str, turn_spans: &[Range<usize>], options: &Chu
         }
         let end = window_end(text, &turns, first, options);
         let bytes = turns[first].bytes.start..turns[end - 1].bytes.end;
-        spans.push(Span { bytes, headings: Vec::new(), turns: Some(places[first]..places[end - 1] + 1) });
+        spans.push(Span {
+            bytes,
+            headings: Vec::new(),
+            turns: Some(places[first]..places[end - 1] + 1),
+        });
         first = next_window(&turns, first, end, options);
     }
     to_chunks(text, spans)
@@ -112,7 +136,10 @@ fn window_end(text: &str, turns: &[Unit], first: usize, options: &ChunkOptions) 
     let mut end = first + 1;
     let mut chars = turns[first].chars;
     while end < turns.len() && end - first < options.turns_per_window.max(1) {
-        chars += text[turns[end - 1].bytes.end..turns[end].bytes.start].chars().count() + turns[end].chars;
+        chars += text[turns[end - 1].bytes.end..turns[end].bytes.start]
+            .chars()
+            .count()
+            + turns[end].chars;
         if chars > options.target() {
             break;
         }
@@ -129,7 +156,13 @@ fn next_window(turns: &[Unit], first: usize, end: usize, options: &ChunkOptions)
     }
     let mut start = end.saturating_sub(options.overlap_turns).max(first + 1);
     // Shared turns must leave room for the next one.
-    while start < end && turns[start..=end].iter().map(|turn| turn.chars + 2).sum::<usize>() > target {
+    while start < end
+        && turns[start..=end]
+            .iter()
+            .map(|turn| turn.chars + 2)
+            .sum::<usize>()
+            > target
+    {
         start += 1;
     }
     start
@@ -141,6 +174,10 @@ fn units(text: &str, turn: &Unit, target: usize) -> Vec<Unit> {
         Some(_) => pieces(text, sentence, target),
         None => vec![sentence],
     };
-    let parts = sentences(text, turn.bytes.clone()).into_iter().flat_map(cut);
-    parts.map(|part| Unit::of(text, part, End::Sentence)).collect()
+    let parts = sentences(text, turn.bytes.clone())
+        .into_iter()
+        .flat_map(cut);
+    parts
+        .map(|part| Unit::of(text, part, End::Sentence))
+        .collect()
 }

@@ -23,7 +23,9 @@ pub(crate) fn read(text: String, name: Option<&str>) -> Result<Extracted, Failur
         return Ok(Extracted::new(Format::Text, text));
     };
     let mut tables = Tables::default();
-    let file = name.and_then(|name| name.rsplit(['/', '\\']).next()).unwrap_or_default();
+    let file = name
+        .and_then(|name| name.rsplit(['/', '\\']).next())
+        .unwrap_or_default();
     tables.begin(file.rsplit_once('.').map_or(file, |(stem, _)| stem));
     check(measure(&text, delimiter))?;
     let width = width(&text, delimiter);
@@ -68,7 +70,10 @@ fn measure(text: &str, delimiter: u8) -> Size {
             b'"' if opens => in_quotes = !in_quotes,
             b'\n' | b'\r' if !in_quotes => {
                 if !is_blank {
-                    size = Size { columns: size.columns.max(columns), cells: size.cells + columns };
+                    size = Size {
+                        columns: size.columns.max(columns),
+                        cells: size.cells + columns,
+                    };
                 }
                 (columns, at_start, is_blank) = (1, true, true);
                 continue;
@@ -84,31 +89,51 @@ fn measure(text: &str, delimiter: u8) -> Size {
         is_blank = false;
     }
     if !is_blank {
-        size = Size { columns: size.columns.max(columns), cells: size.cells + columns };
+        size = Size {
+            columns: size.columns.max(columns),
+            cells: size.cells + columns,
+        };
     }
     size
 }
 
 fn reader(text: &str, delimiter: u8) -> csv::Reader<&[u8]> {
-    ReaderBuilder::new().delimiter(delimiter).has_headers(false).flexible(true).from_reader(text.as_bytes())
+    ReaderBuilder::new()
+        .delimiter(delimiter)
+        .has_headers(false)
+        .flexible(true)
+        .from_reader(text.as_bytes())
 }
 
 /// Returns the number of columns of the first record that is not blank.
 fn width(text: &str, delimiter: u8) -> usize {
-    reader(text, delimiter).records().map_while(Result::ok).map(|record| record.len()).next().unwrap_or(1)
+    reader(text, delimiter)
+        .records()
+        .map_while(Result::ok)
+        .map(|record| record.len())
+        .next()
+        .unwrap_or(1)
 }
 
 /// Returns the delimiter that cuts most of the first records into the same number of cells, more than one.
 fn delimiter(text: &str) -> Option<u8> {
     let sample = &text[..text.floor_char_boundary(LOOK_BYTES)];
     let alike = |delimiter: u8| {
-        let records = reader(sample, delimiter).into_records().take(LOOK_RECORDS).map_while(Result::ok);
+        let records = reader(sample, delimiter)
+            .into_records()
+            .take(LOOK_RECORDS)
+            .map_while(Result::ok);
         let mut widths: Vec<usize> = records.map(|record| record.len()).collect();
         widths.sort_unstable();
-        let runs = widths.chunk_by(|left, right| left == right).filter(|run| run[0] > 1);
+        let runs = widths
+            .chunk_by(|left, right| left == right)
+            .filter(|run| run[0] > 1);
         runs.map(<[usize]>::len).max().unwrap_or(0)
     };
-    let best = DELIMITERS.into_iter().rev().max_by_key(|delimiter| alike(*delimiter))?;
+    let best = DELIMITERS
+        .into_iter()
+        .rev()
+        .max_by_key(|delimiter| alike(*delimiter))?;
     (alike(best) > 0).then_some(best)
 }
 
@@ -131,7 +156,14 @@ mod tests {
             let records = reader(text, b',').into_records().map_while(Result::ok);
             let widths: Vec<usize> = records.map(|record| record.len()).collect();
             let columns = widths.iter().copied().max().unwrap_or_default();
-            assert_eq!(measure(text, b','), Size { columns, cells: widths.iter().sum() }, "{text:?}");
+            assert_eq!(
+                measure(text, b','),
+                Size {
+                    columns,
+                    cells: widths.iter().sum()
+                },
+                "{text:?}"
+            );
         }
     }
 

@@ -10,7 +10,10 @@ const DETECT_BYTES: usize = 256 * 1024;
 /// declared charset, and the guess of a browser. Malformed sequences become U+FFFD.
 pub(crate) fn decode(bytes: &[u8], charset: Option<&str>) -> String {
     if let Some((encoding, mark_length)) = Encoding::for_bom(bytes) {
-        return encoding.decode_without_bom_handling(&bytes[mark_length..]).0.into_owned();
+        return encoding
+            .decode_without_bom_handling(&bytes[mark_length..])
+            .0
+            .into_owned();
     }
     if let Some(encoding) = utf16_without_mark(bytes) {
         return encoding.decode_without_bom_handling(bytes).0.into_owned();
@@ -34,7 +37,9 @@ pub(crate) fn decode(bytes: &[u8], charset: Option<&str>) -> String {
 pub(crate) fn charset_of(media_type: &str) -> Option<&str> {
     media_type.split(';').skip(1).find_map(|parameter| {
         let (name, value) = parameter.split_once('=')?;
-        name.trim().eq_ignore_ascii_case("charset").then(|| value.trim().trim_matches('"'))
+        name.trim()
+            .eq_ignore_ascii_case("charset")
+            .then(|| value.trim().trim_matches('"'))
     })
 }
 
@@ -107,7 +112,9 @@ mod tests {
 
     #[test]
     fn a_damaged_byte_does_not_turn_utf8_into_another_encoding() {
-        let mut bytes = "Маяк на мысе был построен в прошлом веке".as_bytes().to_vec();
+        let mut bytes = "Маяк на мысе был построен в прошлом веке"
+            .as_bytes()
+            .to_vec();
         bytes.push(0xD0);
         assert!(decode(&bytes, None).starts_with("Маяк на мысе"));
     }
@@ -119,7 +126,10 @@ mod tests {
 
     #[test]
     fn charset_parameter_is_found() {
-        assert_eq!(charset_of("text/html; q=1; Charset=\"koi8-r\""), Some("koi8-r"));
+        assert_eq!(
+            charset_of("text/html; q=1; Charset=\"koi8-r\""),
+            Some("koi8-r")
+        );
         assert_eq!(charset_of("text/html"), None);
     }
 }

@@ -38,12 +38,19 @@ pub struct Extracted {
 
 impl Extracted {
     pub(crate) fn new(format: Format, text: String) -> Self {
-        Self { format, text, title: None, properties: BTreeMap::new() }
+        Self {
+            format,
+            text,
+            title: None,
+            properties: BTreeMap::new(),
+        }
     }
 
     /// Sets a property, unless the value is blank.
     pub(crate) fn set(&mut self, name: &str, value: Option<&str>) {
-        if let Some(value) = value.map(|value| one_line(value, MAX_PROPERTY_CHARS)).filter(|v| !v.is_empty())
+        if let Some(value) = value
+            .map(|value| one_line(value, MAX_PROPERTY_CHARS))
+            .filter(|v| !v.is_empty())
         {
             self.properties.insert(name.to_owned(), value);
         }
@@ -51,7 +58,9 @@ impl Extracted {
 
     /// Sets the title, unless it is blank.
     pub(crate) fn set_title(&mut self, title: Option<&str>) {
-        self.title = title.map(|title| one_line(title, MAX_TITLE_CHARS)).filter(|title| !title.is_empty());
+        self.title = title
+            .map(|title| one_line(title, MAX_TITLE_CHARS))
+            .filter(|title| !title.is_empty());
     }
 }
 
@@ -68,16 +77,35 @@ pub fn extract(source: &Source) -> Result<Extracted, Failure> {
 /// # Errors
 /// As [`extract`].
 pub fn extract_as(format: Format, bytes: &[u8]) -> Result<Extracted, Failure> {
-    let is_text = format.is_plain() || matches!(format, Format::Csv | Format::Html | Format::Notebook);
-    let text = || Sniffed::Text { text: decode(bytes, None), format };
-    let sniffed = if is_text { text() } else { Sniffed::Binary(format) };
-    guarded(|| read(sniffed, &Source { bytes, ..Source::default() }))
+    let is_text =
+        format.is_plain() || matches!(format, Format::Csv | Format::Html | Format::Notebook);
+    let text = || Sniffed::Text {
+        text: decode(bytes, None),
+        format,
+    };
+    let sniffed = if is_text {
+        text()
+    } else {
+        Sniffed::Binary(format)
+    };
+    guarded(|| {
+        read(
+            sniffed,
+            &Source {
+                bytes,
+                ..Source::default()
+            },
+        )
+    })
 }
 
 /// Runs a reader and brings its text into canonical form.
 fn guarded(read: impl FnOnce() -> Result<Extracted, Failure>) -> Result<Extracted, Failure> {
     let read = catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| {
-        Err(Failure::new(FailureCode::Corrupt, "The file could not be read: its structure broke the reader."))
+        Err(Failure::new(
+            FailureCode::Corrupt,
+            "The file could not be read: its structure broke the reader.",
+        ))
     });
     let mut extracted = read?;
     if extracted.text.len() > MAX_TEXT_BYTES {
@@ -85,7 +113,10 @@ fn guarded(read: impl FnOnce() -> Result<Extracted, Failure>) -> Result<Extracte
     }
     extracted.text = canonical(&extracted.text);
     if extracted.text.trim().is_empty() {
-        return Err(Failure::new(FailureCode::Empty, "The document contains no text."));
+        return Err(Failure::new(
+            FailureCode::Empty,
+            "The document contains no text.",
+        ));
     }
     Ok(extracted)
 }
@@ -93,16 +124,31 @@ fn guarded(read: impl FnOnce() -> Result<Extracted, Failure>) -> Result<Extracte
 /// The failure of a document that unfolds into more text than [`MAX_TEXT_BYTES`].
 pub(crate) fn too_much_text() -> Failure {
     let limit = MAX_TEXT_BYTES / 1024 / 1024;
-    Failure::new(FailureCode::ContentLimit, format!("The document contains more than {limit} MiB of text."))
+    Failure::new(
+        FailureCode::ContentLimit,
+        format!("The document contains more than {limit} MiB of text."),
+    )
 }
 
 fn read(sniffed: Sniffed, source: &Source) -> Result<Extracted, Failure> {
     match sniffed {
         Sniffed::Binary(format) => read_binary(format, source.bytes),
-        Sniffed::Text { text, format: Format::Html } => html::read(&text),
-        Sniffed::Text { text, format: Format::Markdown } => Ok(markdown::read(text)),
-        Sniffed::Text { text, format: Format::Csv } => csv::read(text, source.name),
-        Sniffed::Text { text, format: Format::Notebook } => notebook::read(&text),
+        Sniffed::Text {
+            text,
+            format: Format::Html,
+        } => html::read(&text),
+        Sniffed::Text {
+            text,
+            format: Format::Markdown,
+        } => Ok(markdown::read(text)),
+        Sniffed::Text {
+            text,
+            format: Format::Csv,
+        } => csv::read(text, source.name),
+        Sniffed::Text {
+            text,
+            format: Format::Notebook,
+        } => notebook::read(&text),
         Sniffed::Text { text, format } => Ok(Extracted::new(format, text)),
     }
 }
@@ -113,7 +159,10 @@ fn read_binary(format: Format, bytes: &[u8]) -> Result<Extracted, Failure> {
         Format::Xlsx | Format::Xls | Format::Ods => sheets::read(format, bytes),
         Format::Email => mail::read(bytes),
         Format::Image | Format::Audio | Format::Video => {
-            let message = format!("This is {}, which has no text that could be extracted.", name_of(format));
+            let message = format!(
+                "This is {}, which has no text that could be extracted.",
+                name_of(format)
+            );
             Err(Failure::new(FailureCode::UnsupportedType, message))
         }
         _ => office::read(format, bytes),
@@ -130,7 +179,10 @@ fn name_of(format: Format) -> &'static str {
 
 /// Returns `value` canonical, on one line, with single spaces, at most `limit` characters.
 pub(crate) fn one_line(value: &str, limit: usize) -> String {
-    let words = canonical(value).split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = canonical(value)
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
     words.chars().take(limit).collect()
 }
 
@@ -147,6 +199,8 @@ pub(crate) fn is_meant(value: &str) -> bool {
         "presentation1",
     ];
     let value = value.trim().to_lowercase();
-    let is_file = [".doc", ".docx", ".dvi", ".tex", ".indd", ".qxd", ".ppt", ".pptx", ".xls"];
+    let is_file = [
+        ".doc", ".docx", ".dvi", ".tex", ".indd", ".qxd", ".ppt", ".pptx", ".xls",
+    ];
     !PLACEHOLDERS.contains(&&*value) && !is_file.iter().any(|extension| value.ends_with(extension))
 }

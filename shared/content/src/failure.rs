@@ -44,6 +44,9 @@ pub struct Failure {
 impl Failure {
     /// A failure with its sentence.
     pub fn new(code: FailureCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into() }
+        Self {
+            code,
+            message: message.into(),
+        }
     }
 }

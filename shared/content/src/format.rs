@@ -90,7 +90,9 @@ impl Format {
     /// markdown.
     pub(crate) fn of_name(name: &str) -> Option<Self> {
         let file = name.rsplit(['/', '\\']).next()?;
-        let extension = file.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
+        let extension = file
+            .rsplit_once('.')
+            .map(|(_, extension)| extension.to_ascii_lowercase());
         match extension.as_deref() {
             Some("txt" | "text" | "") => None,
             Some(extension) => Some(of_extension(extension).unwrap_or(Self::Text)),
@@ -122,18 +124,43 @@ impl Format {
 
 fn of_office_type(essence: &str) -> Option<Format> {
     let kinds = [
-        ("application/vnd.openxmlformats-officedocument.wordprocessingml", Format::Docx),
-        ("application/vnd.openxmlformats-officedocument.presentationml", Format::Pptx),
-        ("application/vnd.openxmlformats-officedocument.spreadsheetml", Format::Xlsx),
+        (
+            "application/vnd.openxmlformats-officedocument.wordprocessingml",
+            Format::Docx,
+        ),
+        (
+            "application/vnd.openxmlformats-officedocument.presentationml",
+            Format::Pptx,
+        ),
+        (
+            "application/vnd.openxmlformats-officedocument.spreadsheetml",
+            Format::Xlsx,
+        ),
         ("application/vnd.oasis.opendocument.text", Format::Odt),
-        ("application/vnd.oasis.opendocument.presentation", Format::Odp),
-        ("application/vnd.oasis.opendocument.spreadsheet", Format::Ods),
+        (
+            "application/vnd.oasis.opendocument.presentation",
+            Format::Odp,
+        ),
+        (
+            "application/vnd.oasis.opendocument.spreadsheet",
+            Format::Ods,
+        ),
     ];
-    kinds.into_iter().find(|(prefix, _)| essence.starts_with(prefix)).map(|(_, format)| format)
+    kinds
+        .into_iter()
+        .find(|(prefix, _)| essence.starts_with(prefix))
+        .map(|(_, format)| format)
 }
 
 /// Files of code that have no extension.
-const CODE_FILES: [&str; 6] = ["Makefile", "Dockerfile", "Jenkinsfile", "Rakefile", "Gemfile", "Vagrantfile"];
+const CODE_FILES: [&str; 6] = [
+    "Makefile",
+    "Dockerfile",
+    "Jenkinsfile",
+    "Rakefile",
+    "Gemfile",
+    "Vagrantfile",
+];
 
 fn of_extension(extension: &str) -> Option<Format> {
     Some(match extension {
@@ -141,7 +168,9 @@ fn of_extension(extension: &str) -> Option<Format> {
         "html" | "htm" | "xhtml" | "xht" => Format::Html,
         "md" | "markdown" | "mdown" | "mkd" | "mdx" | "qmd" => Format::Markdown,
         "csv" | "tsv" | "tab" => Format::Csv,
-        "json" | "jsonl" | "ndjson" | "json5" | "geojson" | "yaml" | "yml" | "toml" | "xml" => Format::Data,
+        "json" | "jsonl" | "ndjson" | "json5" | "geojson" | "yaml" | "yml" | "toml" | "xml" => {
+            Format::Data
+        }
         "docx" | "docm" | "dotx" | "dotm" => Format::Docx,
         "pptx" | "pptm" | "ppsx" | "ppsm" | "potx" => Format::Pptx,
         "xlsx" | "xlsm" | "xltx" | "xlsb" => Format::Xlsx,
@@ -155,12 +184,14 @@ fn of_extension(extension: &str) -> Option<Format> {
         "rtf" => Format::Rtf,
         "eml" => Format::Email,
         "ipynb" => Format::Notebook,
-        "bash" | "bat" | "c" | "cc" | "clj" | "cpp" | "cs" | "css" | "cts" | "cxx" | "dart" | "el"
-        | "erl" | "ex" | "exs" | "f90" | "fs" | "go" | "gradle" | "groovy" | "h" | "hh" | "hpp" | "hs"
-        | "hxx" | "java" | "jl" | "js" | "jsx" | "kt" | "kts" | "less" | "lua" | "m" | "mjs" | "ml"
-        | "mm" | "mts" | "nim" | "php" | "pl" | "pm" | "proto" | "ps1" | "py" | "pyi" | "r" | "rb" | "rs"
-        | "sass" | "scala" | "scss" | "sh" | "sol" | "sql" | "svelte" | "swift" | "tf" | "ts" | "tsx"
-        | "v" | "vb" | "vue" | "zig" | "zsh" => Format::Code,
+        "bash" | "bat" | "c" | "cc" | "clj" | "cpp" | "cs" | "css" | "cts" | "cxx" | "dart"
+        | "el" | "erl" | "ex" | "exs" | "f90" | "fs" | "go" | "gradle" | "groovy" | "h" | "hh"
+        | "hpp" | "hs" | "hxx" | "java" | "jl" | "js" | "jsx" | "kt" | "kts" | "less" | "lua"
+        | "m" | "mjs" | "ml" | "mm" | "mts" | "nim" | "php" | "pl" | "pm" | "proto" | "ps1"
+        | "py" | "pyi" | "r" | "rb" | "rs" | "sass" | "scala" | "scss" | "sh" | "sol" | "sql"
+        | "svelte" | "swift" | "tf" | "ts" | "tsx" | "v" | "vb" | "vue" | "zig" | "zsh" => {
+            Format::Code
+        }
         _ => return None,
     })
 }

@@ -40,7 +40,11 @@ pub(crate) fn read(html: &str) -> Result<Extracted, Failure> {
         let title = first_heading(&extracted.text).map(str::to_owned);
         extracted.set_title(title.as_deref());
     }
-    if extracted.text.len() > MAX_TEXT_BYTES { Err(too_much_text()) } else { Ok(extracted) }
+    if extracted.text.len() > MAX_TEXT_BYTES {
+        Err(too_much_text())
+    } else {
+        Ok(extracted)
+    }
 }
 
 /// Returns the text of a page that is part of something else, such as a mail.
@@ -76,7 +80,10 @@ fn describe(page: &Document, extracted: &mut Extracted) -> Metadata {
 }
 
 fn config() -> Config {
-    Config { max_elements_to_parse: MAX_READABLE_ELEMENTS, ..Config::default() }
+    Config {
+        max_elements_to_parse: MAX_READABLE_ELEMENTS,
+        ..Config::default()
+    }
 }
 
 /// Returns the readable part of a page.
@@ -91,11 +98,16 @@ fn readable(page: Document) -> String {
     if !is_quickly_written(&page.root()) {
         return whole;
     }
-    let article = Readability::with_document(page, None, Some(config())).and_then(|mut page| page.parse());
+    let article =
+        Readability::with_document(page, None, Some(config())).and_then(|mut page| page.parse());
     match article {
         Ok(article) => {
             let text = render(&tree::parse(&article.content).root(), Mode::Content);
-            if is_believable(&text, &whole) { text } else { whole }
+            if is_believable(&text, &whole) {
+                text
+            } else {
+                whole
+            }
         }
         Err(_) => whole,
     }
@@ -118,14 +130,22 @@ fn main_element(page: &Document) -> Option<NodeRef<'_>> {
             articles.push(node);
         }
     }
-    if articles.len() == 1 { articles.pop() } else { None }
+    if articles.len() == 1 {
+        articles.pop()
+    } else {
+        None
+    }
 }
 
 /// Puts the page's title on top of a text that has no top heading of its own.
 fn with_title(text: String, title: &str) -> String {
     let has_heading = text.lines().any(|line| line.starts_with("# "));
     let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
-    if has_heading || title.is_empty() || text.is_empty() { text } else { format!("# {title}\n\n{text}") }
+    if has_heading || title.is_empty() || text.is_empty() {
+        text
+    } else {
+        format!("# {title}\n\n{text}")
+    }
 }
 
 fn first_heading(text: &str) -> Option<&str> {

@@ -10,8 +10,13 @@ use crate::{html, package};
 /// How far from the start headers are looked for.
 const LOOK_BYTES: usize = 16 * 1024;
 /// Headers that only mail has, and those that people write as well.
-const TRANSPORT_HEADERS: [&str; 5] =
-    ["received", "return-path", "message-id", "mime-version", "delivered-to"];
+const TRANSPORT_HEADERS: [&str; 5] = [
+    "received",
+    "return-path",
+    "message-id",
+    "mime-version",
+    "delivered-to",
+];
 const COMMON_HEADERS: [&str; 5] = ["from", "to", "subject", "date", "content-type"];
 
 /// Whether a text begins with the headers of a mail: two that it shares with letters, and one that only transport
@@ -31,17 +36,26 @@ pub(crate) fn is_message(bytes: &[u8], is_expected: bool) -> bool {
             return false;
         };
         let name = name.to_ascii_lowercase();
-        if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
+        if !name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+        {
             return false;
         }
         common += usize::from(COMMON_HEADERS.contains(&&*name));
         transport += usize::from(TRANSPORT_HEADERS.contains(&&*name));
     }
-    if is_expected { common + transport > 0 } else { common >= 2 && transport >= 1 }
+    if is_expected {
+        common + transport > 0
+    } else {
+        common >= 2 && transport >= 1
+    }
 }
 
 pub(crate) fn read(bytes: &[u8]) -> Result<Extracted, Failure> {
-    let message = MessageParser::default().parse(bytes).ok_or_else(package::corrupt)?;
+    let message = MessageParser::default()
+        .parse(bytes)
+        .ok_or_else(package::corrupt)?;
     let mut extracted = Extracted::new(Format::Email, String::new());
     let from = message.from().map(people);
     let date = message.date().map(mail_parser::DateTime::to_rfc3339);
@@ -67,7 +81,9 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Extracted, Failure> {
         };
         text.push_str(&format!("\n{body}\n"));
     }
-    let names = message.attachments().map(|part| part.attachment_name().unwrap_or("unnamed").to_owned());
+    let names = message
+        .attachments()
+        .map(|part| part.attachment_name().unwrap_or("unnamed").to_owned());
     let names: Vec<String> = names.collect();
     if !names.is_empty() {
         text.push_str(&format!("\nAttachments: {}\n", names.join(", ")));

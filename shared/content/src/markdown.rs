@@ -23,7 +23,11 @@ pub(crate) fn read(text: String) -> Extracted {
             _ => {}
         }
     }
-    extracted.set_title(title.filter(|title| !title.is_empty()).or_else(|| first_heading(body)));
+    extracted.set_title(
+        title
+            .filter(|title| !title.is_empty())
+            .or_else(|| first_heading(body)),
+    );
     extracted.text = text;
     extracted
 }
@@ -68,14 +72,19 @@ pub(crate) fn atx_heading(line: &str) -> Option<(u8, &str)> {
     let line = strip_indent(line)?;
     let level = line.bytes().take_while(|byte| *byte == b'#').count();
     let rest = &line[level..];
-    let is_heading = (1..=6).contains(&level) && (rest.is_empty() || rest.starts_with([' ', '\t', '\n']));
+    let is_heading =
+        (1..=6).contains(&level) && (rest.is_empty() || rest.starts_with([' ', '\t', '\n']));
     if !is_heading {
         return None;
     }
     let title = rest.trim();
     let open = title.trim_end_matches('#');
     // Closing marks count only after a blank: `# C#` is about C#.
-    let title = if open.is_empty() || open.ends_with([' ', '\t']) { open.trim_end() } else { title };
+    let title = if open.is_empty() || open.ends_with([' ', '\t']) {
+        open.trim_end()
+    } else {
+        title
+    };
     Some((u8::try_from(level).unwrap_or(6), title))
 }
 
@@ -124,16 +133,29 @@ impl Signs {
         }
         let heading = previous_blank.then(|| atx_heading(line)).flatten();
         self.headings += usize::from(heading.is_some_and(|(_, title)| !title.is_empty()));
-        self.lists += usize::from(["- ", "* ", "+ "].iter().any(|mark| trimmed.starts_with(mark)));
-        let is_rule = trimmed.contains("---") && trimmed.bytes().all(|byte| b"|:- ".contains(&byte));
+        self.lists += usize::from(
+            ["- ", "* ", "+ "]
+                .iter()
+                .any(|mark| trimmed.starts_with(mark)),
+        );
+        let is_rule =
+            trimmed.contains("---") && trimmed.bytes().all(|byte| b"|:- ".contains(&byte));
         self.tables += usize::from(is_rule && trimmed.contains('|'));
         self.inline += usize::from(trimmed.contains("](") || has_bold(trimmed));
     }
 
     fn enough(&self) -> bool {
-        let kinds = [self.headings, self.fences / 2, self.lists, self.tables, self.inline];
+        let kinds = [
+            self.headings,
+            self.fences / 2,
+            self.lists,
+            self.tables,
+            self.inline,
+        ];
         let different = kinds.iter().filter(|count| **count > 0).count();
-        self.tables > 0 || self.fences >= 2 || self.headings >= 1 && (different >= 2 || self.headings <= 3)
+        self.tables > 0
+            || self.fences >= 2
+            || self.headings >= 1 && (different >= 2 || self.headings <= 3)
     }
 }
 
@@ -152,8 +174,10 @@ mod tests {
 
     #[test]
     fn front_matter_gives_title_and_properties() {
-        let read =
-            read("---\ntitle: \"Tides: a primer\"\nauthor: Mira\ndate: 2024-03-05\n---\n# Other\n".into());
+        let read = read(
+            "---\ntitle: \"Tides: a primer\"\nauthor: Mira\ndate: 2024-03-05\n---\n# Other\n"
+                .into(),
+        );
         assert_eq!(read.title.as_deref(), Some("Tides: a primer"));
         assert_eq!(read.properties["author"], "Mira");
         assert_eq!(read.properties["created"], "2024-03-05");
@@ -161,8 +185,14 @@ mod tests {
 
     #[test]
     fn title_is_the_first_heading() {
-        assert_eq!(read("\n# About C#\ntext".into()).title.as_deref(), Some("About C#"));
-        assert_eq!(read("Tides\n=====\ntext".into()).title.as_deref(), Some("Tides"));
+        assert_eq!(
+            read("\n# About C#\ntext".into()).title.as_deref(),
+            Some("About C#")
+        );
+        assert_eq!(
+            read("Tides\n=====\ntext".into()).title.as_deref(),
+            Some("Tides")
+        );
         assert_eq!(read("text\n\n# Later\n".into()).title, None);
     }
 
@@ -174,12 +204,21 @@ mod tests {
 
     #[test]
     fn markdown_is_told_from_prose_and_code() {
-        for markdown in
-            ["# Title\n\nText.", "Text\n\n- a\n\n## Part\n", "|a|b|\n|-|---|\n|1|2|", "x\n```\ny\n```\n"]
-        {
+        for markdown in [
+            "# Title\n\nText.",
+            "Text\n\n- a\n\n## Part\n",
+            "|a|b|\n|-|---|\n|1|2|",
+            "x\n```\ny\n```\n",
+        ] {
             assert!(looks_like_markdown(markdown), "{markdown}");
         }
-        for other in ["Only prose.", "- one\n- two", "x = 2 ** 3 ** 4", "#!/bin/sh\necho 1", "#hashtag day"] {
+        for other in [
+            "Only prose.",
+            "- one\n- two",
+            "x = 2 ** 3 ** 4",
+            "#!/bin/sh\necho 1",
+            "#hashtag day",
+        ] {
             assert!(!looks_like_markdown(other), "{other}");
         }
     }

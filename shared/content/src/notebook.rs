@@ -86,29 +86,55 @@ impl Lines {
 /// Whether a text is a notebook: an object with its version and cells.
 pub(crate) fn is_notebook(text: &str) -> bool {
     text.trim_start().starts_with('{')
-        && ["\"nbformat\"", "\"cells\"", "\"cell_type\""].iter().all(|key| text.contains(key))
+        && ["\"nbformat\"", "\"cells\"", "\"cell_type\""]
+            .iter()
+            .all(|key| text.contains(key))
 }
 
 pub(crate) fn read(text: &str) -> Result<Extracted, Failure> {
     let notebook: Notebook = serde_json::from_str(text).map_err(|_| package::corrupt())?;
-    let language = notebook.metadata.kernelspec.language.unwrap_or_else(|| "python".to_owned());
+    let language = notebook
+        .metadata
+        .kernelspec
+        .language
+        .unwrap_or_else(|| "python".to_owned());
     let mut parts = Vec::new();
-    let on_sheets = || Some(notebook.worksheets?.into_iter().flat_map(|sheet| sheet.cells).collect());
-    for cell in notebook.cells.or_else(on_sheets).ok_or_else(package::corrupt)? {
+    let on_sheets = || {
+        Some(
+            notebook
+                .worksheets?
+                .into_iter()
+                .flat_map(|sheet| sheet.cells)
+                .collect(),
+        )
+    };
+    for cell in notebook
+        .cells
+        .or_else(on_sheets)
+        .ok_or_else(package::corrupt)?
+    {
         let source = cell.source.text();
         match (cell.kind.as_str(), cell.level) {
             ("code", _) => parts.push(fenced(&source, &language)),
-            ("heading", Some(level)) => parts.push(format!("{} {source}", "#".repeat(level.clamp(1, 6)))),
+            ("heading", Some(level)) => {
+                parts.push(format!("{} {source}", "#".repeat(level.clamp(1, 6))))
+            }
             _ => parts.push(source),
         }
         for output in cell.outputs {
-            let printed = output.text.or(output.data.plain).map(|lines| fenced(&lines.text(), ""));
+            let printed = output
+                .text
+                .or(output.data.plain)
+                .map(|lines| fenced(&lines.text(), ""));
             parts.extend(output.data.markdown.map(Lines::text).or(printed));
         }
     }
     parts.retain(|part| !part.trim().is_empty());
     let mut extracted = Extracted::new(Format::Notebook, parts.join("\n\n"));
-    let title = notebook.metadata.title.or_else(|| first_heading(&extracted.text).map(str::to_owned));
+    let title = notebook
+        .metadata
+        .title
+        .or_else(|| first_heading(&extracted.text).map(str::to_owned));
     extracted.set_title(title.as_deref());
     Ok(extracted)
 }

@@ -1,8 +1,8 @@
 //! Office documents, e-books and rich text as markdown.
 
 use docling::{
-    ContentLayer, ConversionError, DocumentConverter, DocumentMetadata, InputFormat, MarkdownExportOptions,
-    SourceDocument,
+    ContentLayer, ConversionError, DocumentConverter, DocumentMetadata, InputFormat,
+    MarkdownExportOptions, SourceDocument,
 };
 use docling_core::{DoclingDocument, Node};
 
@@ -16,13 +16,23 @@ use crate::rtf;
 /// Reads a document of one of the formats that [`input_format`] knows.
 pub(crate) fn read(format: Format, bytes: &[u8]) -> Result<Extracted, Failure> {
     let input = input_format(format).ok_or_else(package::corrupt)?;
-    let package = if package::is_package(bytes) { Some(package::check(bytes)?) } else { None };
+    let package = if package::is_package(bytes) {
+        Some(package::check(bytes)?)
+    } else {
+        None
+    };
     if package.is_none() && is_always_package(format) {
         return Err(package::corrupt());
     }
-    let readable = if format == Format::Rtf { rtf::simplified(bytes) } else { bytes.to_vec() };
+    let readable = if format == Format::Rtf {
+        rtf::simplified(bytes)
+    } else {
+        bytes.to_vec()
+    };
     let source = SourceDocument::from_bytes("document", input, readable);
-    let converter = DocumentConverter::with_allowed_formats([input]).strict(true).compact_tables(true);
+    let converter = DocumentConverter::with_allowed_formats([input])
+        .strict(true)
+        .compact_tables(true);
     let metadata = converter.document_metadata(&source);
     let document = converter.convert(source).map_err(failure)?.document;
     let mut extracted = Extracted::new(format, markdown(format, document));
@@ -56,15 +66,24 @@ fn input_format(format: Format) -> Option<InputFormat> {
 }
 
 fn is_always_package(format: Format) -> bool {
-    matches!(format, Format::Docx | Format::Pptx | Format::Odt | Format::Odp | Format::Epub)
+    matches!(
+        format,
+        Format::Docx | Format::Pptx | Format::Odt | Format::Odp | Format::Epub
+    )
 }
 
 /// Returns the failure that an error of the reader means.
 fn failure(error: ConversionError) -> Failure {
     if error.encryption().is_some() {
-        Failure::new(FailureCode::Encrypted, "The file is encrypted: it opens only with a password.")
+        Failure::new(
+            FailureCode::Encrypted,
+            "The file is encrypted: it opens only with a password.",
+        )
     } else if error.limit().is_some() {
-        Failure::new(FailureCode::ContentLimit, "The document holds more cells than are read.")
+        Failure::new(
+            FailureCode::ContentLimit,
+            "The document holds more cells than are read.",
+        )
     } else {
         package::corrupt()
     }
@@ -80,18 +99,40 @@ fn markdown(format: Format, mut document: DoclingDocument) -> String {
         image_placeholder: String::new(),
         ..MarkdownExportOptions::default()
     };
-    document.export_to_markdown_with_options(&options).0.replace("&#124;", "\\|")
+    document
+        .export_to_markdown_with_options(&options)
+        .0
+        .replace("&#124;", "\\|")
 }
 
 fn shown(format: Format, node: Node) -> Node {
     match node {
-        Node::Furniture { layer: ContentLayer::Notes, inner } if format == Format::Pptx => labelled(*inner),
-        Node::Group { label, name, layer, children } => {
-            let children = children.into_iter().map(|node| shown(format, node)).collect();
-            Node::Group { label, name, layer, children }
+        Node::Furniture {
+            layer: ContentLayer::Notes,
+            inner,
+        } if format == Format::Pptx => labelled(*inner),
+        Node::Group {
+            label,
+            name,
+            layer,
+            children,
+        } => {
+            let children = children
+                .into_iter()
+                .map(|node| shown(format, node))
+                .collect();
+            Node::Group {
+                label,
+                name,
+                layer,
+                children,
+            }
         }
         // Footnotes come together with the running heads, each once.
-        Node::Furniture { layer: ContentLayer::Furniture, inner } if format == Format::Docx => *inner,
+        Node::Furniture {
+            layer: ContentLayer::Furniture,
+            inner,
+        } if format == Format::Docx => *inner,
         other => other,
     }
 }
@@ -100,7 +141,9 @@ fn shown(format: Format, node: Node) -> Node {
 fn labelled(note: Node) -> Node {
     match note {
         Node::Located { inner, .. } => labelled(*inner),
-        Node::Paragraph { text } => Node::Paragraph { text: format!("Notes: {text}") },
+        Node::Paragraph { text } => Node::Paragraph {
+            text: format!("Notes: {text}"),
+        },
         other => other,
     }
 }
@@ -109,11 +152,23 @@ fn labelled(note: Node) -> Node {
 pub(crate) fn describe(metadata: &DocumentMetadata, extracted: &mut Extracted) {
     extracted.set_title(metadata.title.as_deref().filter(|title| is_meant(title)));
     extracted.set("author", Some(&metadata.authors.join(", ")));
-    extracted.set("created", metadata.created.as_deref().or(metadata.date.as_deref()));
+    extracted.set(
+        "created",
+        metadata.created.as_deref().or(metadata.date.as_deref()),
+    );
     extracted.set("modified", metadata.modified.as_deref());
     extracted.set("language", metadata.language.as_deref());
-    extracted.set("description", metadata.description.as_deref().or(metadata.subject.as_deref()));
-    let pages = metadata.properties.get("pages").filter(|pages| *pages != "0");
+    extracted.set(
+        "description",
+        metadata
+            .description
+            .as_deref()
+            .or(metadata.subject.as_deref()),
+    );
+    let pages = metadata
+        .properties
+        .get("pages")
+        .filter(|pages| *pages != "0");
     extracted.set("pageCount", pages.map(String::as_str));
 }
 
@@ -121,14 +176,20 @@ pub(crate) fn describe(metadata: &DocumentMetadata, extracted: &mut Extracted) {
 fn count(format: Format, package: Option<&Package>, extracted: &mut Extracted) {
     let is_slide = |name: &str| name.starts_with("ppt/slides/slide") && name.ends_with(".xml");
     if let (Format::Pptx, Some(package)) = (format, package) {
-        let slides = package::names(package).filter(|name| is_slide(name)).count();
+        let slides = package::names(package)
+            .filter(|name| is_slide(name))
+            .count();
         extracted.set("slideCount", Some(&slides.to_string()));
     }
 }
 
 /// The metadata of a file that another reader reads.
 pub(crate) fn metadata(format: Format, bytes: &[u8]) -> DocumentMetadata {
-    let input = if format == Format::Ods { InputFormat::Ods } else { InputFormat::Xlsx };
+    let input = if format == Format::Ods {
+        InputFormat::Ods
+    } else {
+        InputFormat::Xlsx
+    };
     let source = SourceDocument::from_bytes("document", input, bytes.to_vec());
     DocumentConverter::new().document_metadata(&source)
 }

@@ -40,7 +40,10 @@ pub(crate) fn is_package(bytes: &[u8]) -> bool {
 pub(crate) fn format(bytes: &[u8], hints: [Option<Format>; 2]) -> Result<Format, Failure> {
     let Some(mut package) = open(bytes)? else {
         // Cut off: the directory stands at the end. The entries at the start still tell what it was.
-        let hinted = hints.into_iter().flatten().find(|hint| hint.is_binary() && *hint != Format::Pdf);
+        let hinted = hints
+            .into_iter()
+            .flatten()
+            .find(|hint| hint.is_binary() && *hint != Format::Pdf);
         return format_of_names(local_names(bytes))
             .or(hinted)
             .ok_or_else(|| unsupported("an archive (application/zip)"));
@@ -64,7 +67,10 @@ pub(crate) fn check(bytes: &[u8]) -> Result<Package<'_>, Failure> {
         if entry.encrypted() {
             return Err(encrypted());
         }
-        let ratio_limit = entry.compressed_size().saturating_mul(MAX_RATIO).max(SMALL_ENTRY_BYTES);
+        let ratio_limit = entry
+            .compressed_size()
+            .saturating_mul(MAX_RATIO)
+            .max(SMALL_ENTRY_BYTES);
         claimed = claimed.saturating_add(entry.size());
         if entry.size() > MAX_ENTRY_BYTES.min(ratio_limit) || claimed > MAX_TOTAL_BYTES {
             return Err(bomb());
@@ -77,7 +83,11 @@ pub(crate) fn check(bytes: &[u8]) -> Result<Package<'_>, Failure> {
             return Err(bomb());
         }
     }
-    if is_encrypted(&mut package) { Err(encrypted()) } else { Ok(package) }
+    if is_encrypted(&mut package) {
+        Err(encrypted())
+    } else {
+        Ok(package)
+    }
 }
 
 /// Unfolds an entry into nothing and returns its true size.
@@ -86,14 +96,19 @@ fn unfold(package: &mut Package, index: usize) -> Result<u64, Failure> {
         ZipError::UnsupportedArchive(ZipError::PASSWORD_REQUIRED) => encrypted(),
         _ => corrupt(),
     })?;
-    let limit = entry.compressed_size().saturating_mul(MAX_RATIO).clamp(SMALL_ENTRY_BYTES, MAX_ENTRY_BYTES);
+    let limit = entry
+        .compressed_size()
+        .saturating_mul(MAX_RATIO)
+        .clamp(SMALL_ENTRY_BYTES, MAX_ENTRY_BYTES);
     let size = std::io::copy(&mut entry.take(limit + 1), &mut sink()).map_err(|_| corrupt())?;
     if size > limit { Err(bomb()) } else { Ok(size) }
 }
 
 /// Opens the directory; `None` if there is none that can be read.
 fn open(bytes: &[u8]) -> Result<Option<Package<'_>>, Failure> {
-    let entries = bytes.windows(DIRECTORY_HEADER.len()).filter(|window| *window == DIRECTORY_HEADER);
+    let entries = bytes
+        .windows(DIRECTORY_HEADER.len())
+        .filter(|window| *window == DIRECTORY_HEADER);
     if entries.take(MAX_ENTRIES + 1).count() > MAX_ENTRIES {
         let message = format!("The file is a package of more than {MAX_ENTRIES} parts.");
         return Err(Failure::new(FailureCode::ContentLimit, message));
@@ -104,7 +119,12 @@ fn open(bytes: &[u8]) -> Result<Option<Package<'_>>, Failure> {
 /// Returns a short part that describes the package.
 fn read_part(package: &mut Package, name: &str) -> Option<String> {
     let mut part = Vec::new();
-    package.by_name(name).ok()?.take(MAX_DESCRIPTION_BYTES).read_to_end(&mut part).ok()?;
+    package
+        .by_name(name)
+        .ok()?
+        .take(MAX_DESCRIPTION_BYTES)
+        .read_to_end(&mut part)
+        .ok()?;
     Some(String::from_utf8_lossy(&part).into_owned())
 }
 
@@ -114,18 +134,30 @@ pub(crate) fn names<'a>(package: &'a Package) -> impl Iterator<Item = Cow<'a, st
 }
 
 fn format_of_names<'a>(mut names: impl Iterator<Item = Cow<'a, str>>) -> Option<Format> {
-    let folders = [("word/", Format::Docx), ("ppt/", Format::Pptx), ("xl/", Format::Xlsx)];
+    let folders = [
+        ("word/", Format::Docx),
+        ("ppt/", Format::Pptx),
+        ("xl/", Format::Xlsx),
+    ];
     names.find_map(|name| match &*name {
         "META-INF/container.xml" => Some(Format::Epub),
-        name => folders.into_iter().find(|(folder, _)| name.starts_with(folder)).map(|(_, format)| format),
+        name => folders
+            .into_iter()
+            .find(|(folder, _)| name.starts_with(folder))
+            .map(|(_, format)| format),
     })
 }
 
 /// Returns the names of entries as they stand before the entries themselves.
 fn local_names(bytes: &[u8]) -> impl Iterator<Item = Cow<'_, str>> {
-    let starts = bytes.windows(LOCAL_HEADER.len()).enumerate().filter(|(_, window)| *window == LOCAL_HEADER);
+    let starts = bytes
+        .windows(LOCAL_HEADER.len())
+        .enumerate()
+        .filter(|(_, window)| *window == LOCAL_HEADER);
     starts.take(MAX_ENTRIES).filter_map(|(at, _)| {
-        let length = bytes.get(at + LOCAL_NAME_LENGTH_OFFSET..)?.first_chunk::<2>()?;
+        let length = bytes
+            .get(at + LOCAL_NAME_LENGTH_OFFSET..)?
+            .first_chunk::<2>()?;
         let start = at + LOCAL_NAME_OFFSET;
         let name = bytes.get(start..start + usize::from(u16::from_le_bytes(*length)))?;
         Some(String::from_utf8_lossy(name))
@@ -137,17 +169,30 @@ fn is_encrypted(package: &mut Package) -> bool {
     let manifest = read_part(package, "META-INF/manifest.xml").unwrap_or_default();
     // E-books often scramble their fonts, which does not matter here.
     let parts = read_part(package, "META-INF/encryption.xml").unwrap_or_default();
-    let is_text = |uri: &str| [".xhtml", ".html", ".htm", ".xml"].iter().any(|end| uri.ends_with(end));
-    let mut uris = parts.split("URI=\"").skip(1).filter_map(|rest| rest.split('"').next());
+    let is_text = |uri: &str| {
+        [".xhtml", ".html", ".htm", ".xml"]
+            .iter()
+            .any(|end| uri.ends_with(end))
+    };
+    let mut uris = parts
+        .split("URI=\"")
+        .skip(1)
+        .filter_map(|rest| rest.split('"').next());
     manifest.contains(":encryption-data") || uris.any(is_text)
 }
 
 fn encrypted() -> Failure {
-    Failure::new(FailureCode::Encrypted, "The file is encrypted: it opens only with a password.")
+    Failure::new(
+        FailureCode::Encrypted,
+        "The file is encrypted: it opens only with a password.",
+    )
 }
 
 pub(crate) fn corrupt() -> Failure {
-    Failure::new(FailureCode::Corrupt, "The file is damaged or incomplete: its structure could not be read.")
+    Failure::new(
+        FailureCode::Corrupt,
+        "The file is damaged or incomplete: its structure could not be read.",
+    )
 }
 
 fn bomb() -> Failure {

@@ -24,7 +24,11 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Extracted, Failure> {
     parse(bytes).map_err(|failure| {
         // Written by producers whose encryption the reader does not know; the key stands in clear text.
         let is_encrypted = || bytes.windows(8).any(|window| window == b"/Encrypt");
-        if failure.code == FailureCode::Corrupt && is_encrypted() { unknown_encryption() } else { failure }
+        if failure.code == FailureCode::Corrupt && is_encrypted() {
+            unknown_encryption()
+        } else {
+            failure
+        }
     })
 }
 
@@ -54,8 +58,12 @@ fn parse(bytes: &[u8]) -> Result<Extracted, Failure> {
 /// with the square of what it joins.
 fn text_layer(bytes: &[u8], pages: usize) -> Result<String, Failure> {
     let part = |pages: Option<(usize, usize)>| {
-        let options = TextOptions { word_gap: None, keep_typography: true };
-        convert_text_layer_pages_opts(bytes, "", pages, options).map(|part| part.export_to_markdown())
+        let options = TextOptions {
+            word_gap: None,
+            keep_typography: true,
+        };
+        convert_text_layer_pages_opts(bytes, "", pages, options)
+            .map(|part| part.export_to_markdown())
     };
     let mut markdown = part((pages > PART_PAGES).then_some((1, PART_PAGES))).map_err(failure)?;
     if pages > PART_PAGES && markdown.trim().is_empty() {
@@ -77,7 +85,9 @@ fn text_layer(bytes: &[u8], pages: usize) -> Result<String, Failure> {
 }
 
 fn count_pages(bytes: &[u8]) -> Result<usize, Failure> {
-    let meta = PdfMeta::open_with_password(bytes, None).map_err(failure)?.ok_or_else(corrupt)?;
+    let meta = PdfMeta::open_with_password(bytes, None)
+        .map_err(failure)?
+        .ok_or_else(corrupt)?;
     match meta.page_count() {
         0 => Err(corrupt()),
         pages if pages > MAX_PAGES => {
@@ -89,18 +99,25 @@ fn count_pages(bytes: &[u8]) -> Result<usize, Failure> {
 }
 
 fn unknown_encryption() -> Failure {
-    Failure::new(FailureCode::Encrypted, "The PDF is encrypted in a way that cannot be read here.")
+    Failure::new(
+        FailureCode::Encrypted,
+        "The PDF is encrypted in a way that cannot be read here.",
+    )
 }
 
 fn corrupt() -> Failure {
-    Failure::new(FailureCode::Corrupt, "The PDF is damaged or incomplete: its structure could not be read.")
+    Failure::new(
+        FailureCode::Corrupt,
+        "The PDF is damaged or incomplete: its structure could not be read.",
+    )
 }
 
 fn failure(error: PdfError) -> Failure {
     match error {
-        PdfError::Encrypted(reason) if reason.needs_password() => {
-            Failure::new(FailureCode::Encrypted, "The PDF is encrypted: it opens only with a password.")
-        }
+        PdfError::Encrypted(reason) if reason.needs_password() => Failure::new(
+            FailureCode::Encrypted,
+            "The PDF is encrypted: it opens only with a password.",
+        ),
         PdfError::Encrypted(_) => unknown_encryption(),
         _ => corrupt(),
     }
@@ -123,7 +140,10 @@ fn few_words(bytes: &[u8]) -> String {
 
 /// Returns the text as another reader finds it, which knows more fonts.
 fn second_reading(bytes: &[u8]) -> String {
-    let read = Unpdf::new().sequential().with_images(false).parse_bytes(bytes);
+    let read = Unpdf::new()
+        .sequential()
+        .with_images(false)
+        .parse_bytes(bytes);
     read.and_then(|read| read.to_markdown()).unwrap_or_default()
 }
 
@@ -171,10 +191,18 @@ fn with_headings(markdown: &str, bytes: &[u8]) -> String {
 
 /// What is compared of a title: letters and digits, so that numbering dots and blanks do not matter.
 fn letters(title: &str) -> String {
-    title.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    title
+        .chars()
+        .filter(|letter| letter.is_alphanumeric())
+        .flat_map(char::to_lowercase)
+        .collect()
 }
 
 fn unescape(line: &str) -> String {
-    let line = line.replace("\\_", "_").replace("\\*", "*").replace("&lt;", "<").replace("&gt;", ">");
+    let line = line
+        .replace("\\_", "_")
+        .replace("\\*", "*")
+        .replace("&lt;", "<")
+        .replace("&gt;", ">");
     line.replace("&amp;", "&")
 }

@@ -30,12 +30,17 @@ pub(crate) fn simplified(bytes: &[u8]) -> Vec<u8> {
 
 /// Whether a control announces bytes, which belong to it.
 fn is_binary(control: &[u8]) -> bool {
-    control.strip_prefix(b"\\bin").is_some_and(|rest| !rest.first().is_some_and(u8::is_ascii_alphabetic))
+    control
+        .strip_prefix(b"\\bin")
+        .is_some_and(|rest| !rest.first().is_some_and(u8::is_ascii_alphabetic))
 }
 
 /// Returns how long the control at the start is: a symbol, or a word with its number and the bytes it announces.
 fn control_length(control: &[u8]) -> usize {
-    let letters = control[1..].iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+    let letters = control[1..]
+        .iter()
+        .take_while(|byte| byte.is_ascii_alphabetic())
+        .count();
     if letters == 0 {
         return control.len().min(2);
     }
@@ -43,11 +48,18 @@ fn control_length(control: &[u8]) -> usize {
     if !is_binary(&control[..word]) {
         return word;
     }
-    let digits = control[word..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let count = str::from_utf8(&control[word..word + digits]).ok().and_then(|count| count.parse().ok());
+    let digits = control[word..]
+        .iter()
+        .take_while(|byte| byte.is_ascii_digit())
+        .count();
+    let count = str::from_utf8(&control[word..word + digits])
+        .ok()
+        .and_then(|count| count.parse().ok());
     // A blank parts the number from the bytes.
     let blank = usize::from(control.get(word + digits) == Some(&b' '));
-    (word + digits + blank).saturating_add(count.unwrap_or(0_usize)).min(control.len())
+    (word + digits + blank)
+        .saturating_add(count.unwrap_or(0_usize))
+        .min(control.len())
 }
 
 /// Fills in title, author and subject from the information group.
@@ -79,11 +91,17 @@ fn unescaped(part: &str) -> String {
         .strip_prefix('\'')
         .and_then(|hex| Some((u8::from_str_radix(hex.get(..2)?, 16).ok()?, &hex[2..])));
     if let Some((byte, rest)) = byte {
-        return format!("{}{rest}", WINDOWS_1252.decode_without_bom_handling(&[byte]).0);
+        return format!(
+            "{}{rest}",
+            WINDOWS_1252.decode_without_bom_handling(&[byte]).0
+        );
     }
-    let digits =
-        part.strip_prefix('u').map(|rest| &rest[..rest.bytes().take_while(u8::is_ascii_digit).count()]);
-    let letter = digits.and_then(|digits| digits.parse().ok()).and_then(char::from_u32);
+    let digits = part
+        .strip_prefix('u')
+        .map(|rest| &rest[..rest.bytes().take_while(u8::is_ascii_digit).count()]);
+    let letter = digits
+        .and_then(|digits| digits.parse().ok())
+        .and_then(char::from_u32);
     match (letter, digits) {
         (Some(letter), Some(digits)) => {
             let rest: String = part[1 + digits.len()..].chars().skip(1).collect();

@@ -12,7 +12,9 @@ pub(crate) fn sentences(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
     // A line break is a boundary to Unicode, and one byte long like the blank that replaces it.
     let paragraph = text[range.clone()].replace('\n', " ");
     let bounds = paragraph.split_sentence_bound_indices();
-    bounds.map(|(at, part)| range.start + at..range.start + at + part.len()).collect()
+    bounds
+        .map(|(at, part)| range.start + at..range.start + at + part.len())
+        .collect()
 }
 
 /// Cuts `text[range]` into consecutive pieces of at most `limit` characters: after a line, else after a
@@ -26,7 +28,10 @@ pub(crate) fn pieces(text: &str, range: Range<usize>, limit: usize) -> Vec<Range
             pieces.push(start..range.end);
             break;
         };
-        let is_torn = matches!(GraphemeCursor::new(window, rest.len(), true).is_boundary(rest, 0), Ok(false));
+        let is_torn = matches!(
+            GraphemeCursor::new(window, rest.len(), true).is_boundary(rest, 0),
+            Ok(false)
+        );
         let end = start + cut(&rest[..window], is_torn);
         pieces.push(start..end);
         start = end;
@@ -44,12 +49,16 @@ fn cut(window: &str, is_torn: bool) -> usize {
     if let Some(newline) = tail.rfind('\n') {
         return after(newline + 1);
     }
-    let blank = tail.char_indices().rfind(|(_, letter)| letter.is_whitespace());
+    let blank = tail
+        .char_indices()
+        .rfind(|(_, letter)| letter.is_whitespace());
     if let Some((at, letter)) = blank {
         return after(at + letter.len_utf8());
     }
     let last = window.grapheme_indices(true).next_back().map(|(at, _)| at);
-    last.filter(|_| is_torn).filter(|at| *at > earliest).unwrap_or(window.len())
+    last.filter(|_| is_torn)
+        .filter(|at| *at > earliest)
+        .unwrap_or(window.len())
 }
 
 #[cfg(test)]
@@ -57,7 +66,10 @@ mod tests {
     use super::*;
 
     fn parts(text: &str) -> Vec<&str> {
-        sentences(text, 0..text.len()).into_iter().map(|range| &text[range]).collect()
+        sentences(text, 0..text.len())
+            .into_iter()
+            .map(|range| &text[range])
+            .collect()
     }
 
     #[test]
@@ -65,17 +77,26 @@ mod tests {
         assert_eq!(parts("One. Two! Three"), ["One. ", "Two! ", "Three"]);
         assert_eq!(parts("一文。二文！三"), ["一文。", "二文！", "三"]);
         assert_eq!(parts("यह एक है। यह दो है।"), ["यह एक है। ", "यह दो है।"]);
-        assert_eq!(parts("It costs 6.50\neuro now. Yes"), ["It costs 6.50\neuro now. ", "Yes"]);
+        assert_eq!(
+            parts("It costs 6.50\neuro now. Yes"),
+            ["It costs 6.50\neuro now. ", "Yes"]
+        );
     }
 
     #[test]
     fn pieces_end_at_lines_then_blanks_then_anywhere() {
         let cut = |text: &str| {
-            pieces(text, 0..text.len(), 8).into_iter().map(|r| text[r].to_owned()).collect::<Vec<_>>()
+            pieces(text, 0..text.len(), 8)
+                .into_iter()
+                .map(|r| text[r].to_owned())
+                .collect::<Vec<_>>()
         };
         assert_eq!(cut("line one\nline two"), ["line ", "one\n", "line two"]);
         assert_eq!(cut("abcdefghijkl"), ["abcdefgh", "ijkl"]);
         assert_eq!(cut("日本語日本語日本語日"), ["日本語日本語日本", "語日"]);
-        assert_eq!(cut("abcdefg\u{1F1E9}\u{1F1EA}!"), ["abcdefg", "\u{1F1E9}\u{1F1EA}!"]);
+        assert_eq!(
+            cut("abcdefg\u{1F1E9}\u{1F1EA}!"),
+            ["abcdefg", "\u{1F1E9}\u{1F1EA}!"]
+        );
     }
 }

@@ -5,7 +5,9 @@ mod ods;
 use std::borrow::Cow;
 use std::io::Cursor;
 
-use calamine::{Data, ExcelDateTime, OdsError, Reader, Sheets, XlsError, open_workbook_auto_from_rs};
+use calamine::{
+    Data, ExcelDateTime, OdsError, Reader, Sheets, XlsError, open_workbook_auto_from_rs,
+};
 
 use crate::extract::Extracted;
 use crate::failure::{Failure, FailureCode};
@@ -21,7 +23,11 @@ type Workbook<'a> = Sheets<Cursor<&'a [u8]>>;
 type Cell = (u32, u32, String);
 
 pub(crate) fn read(format: Format, bytes: &[u8]) -> Result<Extracted, Failure> {
-    let package = if format == Format::Xls { None } else { Some(package::check(bytes)?) };
+    let package = if format == Format::Xls {
+        None
+    } else {
+        Some(package::check(bytes)?)
+    };
     let readable = match package {
         Some(mut package) if format == Format::Ods => ods::readable(bytes, &mut package)?,
         _ => Cow::Borrowed(bytes),
@@ -44,18 +50,26 @@ pub(crate) fn read(format: Format, bytes: &[u8]) -> Result<Extracted, Failure> {
 }
 
 fn open(format: Format, bytes: &[u8]) -> Result<Workbook<'_>, Failure> {
-    let encrypted =
-        || Failure::new(FailureCode::Encrypted, "The workbook is encrypted: it opens only with a password.");
+    let encrypted = || {
+        Failure::new(
+            FailureCode::Encrypted,
+            "The workbook is encrypted: it opens only with a password.",
+        )
+    };
     let cursor = Cursor::new(bytes);
     match format {
-        Format::Xls => calamine::Xls::new(cursor).map(Sheets::Xls).map_err(|error| match error {
-            XlsError::Password => encrypted(),
-            _ => package::corrupt(),
-        }),
-        Format::Ods => calamine::Ods::new(cursor).map(Sheets::Ods).map_err(|error| match error {
-            OdsError::Password => encrypted(),
-            _ => package::corrupt(),
-        }),
+        Format::Xls => calamine::Xls::new(cursor)
+            .map(Sheets::Xls)
+            .map_err(|error| match error {
+                XlsError::Password => encrypted(),
+                _ => package::corrupt(),
+            }),
+        Format::Ods => calamine::Ods::new(cursor)
+            .map(Sheets::Ods)
+            .map_err(|error| match error {
+                OdsError::Password => encrypted(),
+                _ => package::corrupt(),
+            }),
         _ => open_workbook_auto_from_rs(cursor).map_err(|_| package::corrupt()),
     }
 }
@@ -71,21 +85,37 @@ fn cells(workbook: &mut Workbook, name: &str, room: usize) -> Result<Vec<Cell>, 
         };
         while let Some(cell) = reader.next_cell().map_err(|_| package::corrupt())? {
             let (row, column) = cell.get_position();
-            push(&mut cells, row, column, shown(&Data::from(cell.get_value().clone())), room)?;
+            push(
+                &mut cells,
+                row,
+                column,
+                shown(&Data::from(cell.get_value().clone())),
+                room,
+            )?;
         }
         cells.sort_by_key(|(row, column, _)| (*row, *column));
         return Ok(cells);
     }
-    let range = workbook.worksheet_range(name).map_err(|_| package::corrupt())?;
+    let range = workbook
+        .worksheet_range(name)
+        .map_err(|_| package::corrupt())?;
     for (row, column, value) in range.used_cells() {
-        let (row, column) =
-            (u32::try_from(row).unwrap_or(u32::MAX), u32::try_from(column).unwrap_or(u32::MAX));
+        let (row, column) = (
+            u32::try_from(row).unwrap_or(u32::MAX),
+            u32::try_from(column).unwrap_or(u32::MAX),
+        );
         push(&mut cells, row, column, shown(value), room)?;
     }
     Ok(cells)
 }
 
-fn push(cells: &mut Vec<Cell>, row: u32, column: u32, text: String, room: usize) -> Result<(), Failure> {
+fn push(
+    cells: &mut Vec<Cell>,
+    row: u32,
+    column: u32,
+    text: String,
+    room: usize,
+) -> Result<(), Failure> {
     if text.trim().is_empty() {
         return Ok(());
     }
@@ -144,14 +174,20 @@ fn clock(duration: &str) -> Option<String> {
 fn shown_number(number: f64) -> String {
     let rounded = format!("{number:.14e}").parse().unwrap_or(number);
     let is_usual = rounded == 0.0 || (1e-6..1e15).contains(&f64::abs(rounded));
-    if is_usual { format!("{rounded}") } else { format!("{rounded:e}") }
+    if is_usual {
+        format!("{rounded}")
+    } else {
+        format!("{rounded:e}")
+    }
 }
 
 fn shown_moment(moment: &ExcelDateTime) -> String {
     let number = || shown_number(moment.as_f64());
     if moment.is_duration() {
         let seconds = moment.as_duration().map(|duration| duration.num_seconds());
-        return seconds.map_or_else(number, |s| format!("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60));
+        return seconds.map_or_else(number, |s| {
+            format!("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60)
+        });
     }
     let has_day = moment.as_f64() >= 1.0;
     let has_time = moment.as_f64().fract() != 0.0;
@@ -160,5 +196,7 @@ fn shown_moment(moment: &ExcelDateTime) -> String {
         (true, true) => "%Y-%m-%d %H:%M:%S",
         (false, _) => "%H:%M:%S",
     };
-    moment.as_datetime().map_or_else(number, |time| time.format(pattern).to_string())
+    moment
+        .as_datetime()
+        .map_or_else(number, |time| time.format(pattern).to_string())
 }

@@ -28,7 +28,10 @@ pub struct Source<'a> {
 impl Source<'_> {
     /// The formats that the name and the declared type promise.
     fn hints(&self) -> [Option<Format>; 2] {
-        [self.name.and_then(Format::of_name), self.declared.and_then(Format::of_declared)]
+        [
+            self.name.and_then(Format::of_name),
+            self.declared.and_then(Format::of_declared),
+        ]
     }
 }
 
@@ -46,7 +49,11 @@ pub fn sniff(source: &Source) -> Result<Format, Failure> {
 /// Returns the kind and the media type of a picture or a recording, as its bytes say. Nothing is opened to tell.
 pub fn media(source: &Source) -> Option<(Format, &'static str)> {
     // A text may begin like a picture: `BM`.
-    if is_document(source.bytes) || is_text(source.bytes) { None } else { media_of(source) }
+    if is_document(source.bytes) || is_text(source.bytes) {
+        None
+    } else {
+        media_of(source)
+    }
 }
 
 /// Whether a document is read without any parser: text, markdown, code or data. Nothing is opened to tell.
@@ -74,7 +81,9 @@ pub(crate) fn sniff_text(source: &Source) -> Result<Sniffed, Failure> {
         // Something that should be a PDF and is nothing else is a damaged PDF.
         return match (binary_type(bytes), promised) {
             (None, Some(format)) => Ok(Sniffed::Binary(format)),
-            (found, _) => Err(unsupported(&found.map_or("an unknown binary file".to_owned(), name_of))),
+            (found, _) => Err(unsupported(
+                &found.map_or("an unknown binary file".to_owned(), name_of),
+            )),
         };
     }
     if mail::is_message(bytes, hints.contains(&Some(Format::Email))) {
@@ -88,7 +97,10 @@ pub(crate) fn sniff_text(source: &Source) -> Result<Sniffed, Failure> {
 
 /// Whether the first bytes are those of a format that has a parser.
 fn is_document(bytes: &[u8]) -> bool {
-    is_pdf(bytes) || bytes.starts_with(RTF) || package::is_package(bytes) || compound::is_compound(bytes)
+    is_pdf(bytes)
+        || bytes.starts_with(RTF)
+        || package::is_package(bytes)
+        || compound::is_compound(bytes)
 }
 
 /// Recognizes the formats whose first bytes say enough.
@@ -140,10 +152,14 @@ fn is_pdf(bytes: &[u8]) -> bool {
 /// decide.
 fn media_of(source: &Source) -> Option<(Format, &'static str)> {
     let found = binary_type(source.bytes)?;
-    let is_sound = source.declared.is_some_and(|declared| declared.trim().starts_with("audio/"))
-        || source
-            .name
-            .is_some_and(|name| [".weba", ".mka", ".m4a", ".oga"].iter().any(|end| name.ends_with(end)));
+    let is_sound = source
+        .declared
+        .is_some_and(|declared| declared.trim().starts_with("audio/"))
+        || source.name.is_some_and(|name| {
+            [".weba", ".mka", ".m4a", ".oga"]
+                .iter()
+                .any(|end| name.ends_with(end))
+        });
     match (found.matcher_type(), found.mime_type()) {
         (infer::MatcherType::Image, media_type) => Some((Format::Image, media_type)),
         (infer::MatcherType::Audio, media_type) => Some((Format::Audio, media_type)),
@@ -172,7 +188,9 @@ fn is_text(bytes: &[u8]) -> bool {
     }
     // A stray control character (terminal logs, form data) does not make text a binary.
     let zeros = sample.iter().filter(|byte| **byte == 0).count();
-    binary_type(bytes).is_none() && strange <= 1 + sample.len() / 50 && zeros <= 1 + sample.len() / 500
+    binary_type(bytes).is_none()
+        && strange <= 1 + sample.len() / 50
+        && zeros <= 1 + sample.len() / 500
 }
 
 /// Control characters that no encoding of text uses. Escape is not among them: ISO-2022 and terminals.

@@ -34,13 +34,18 @@ impl Tables {
         }
         if self.rows == 0 {
             // A header has all columns.
-            self.text.push_str(&" |".repeat(width.saturating_sub(cells.len())));
+            self.text
+                .push_str(&" |".repeat(width.saturating_sub(cells.len())));
             self.text.push_str("\n|");
             self.text.push_str(&" --- |".repeat(width.max(cells.len())));
         }
         self.text.push('\n');
         self.rows += 1;
-        if self.text.len() > MAX_TEXT_BYTES { Err(too_much_text()) } else { Ok(()) }
+        if self.text.len() > MAX_TEXT_BYTES {
+            Err(too_much_text())
+        } else {
+            Ok(())
+        }
     }
 
     pub(crate) fn finish(self) -> String {

@@ -17,19 +17,29 @@ fn check(text: &str, chunks: &[Chunk], target: usize) -> Result<(), TestCaseErro
         prop_assert_eq!(chunk.position as usize, index);
         prop_assert_eq!(&chunk.text, &slice(text, chunk.start, chunk.end));
         prop_assert!(!chunk.text.trim().is_empty());
-        prop_assert!(chunk.end - chunk.start <= 2 * target, "{} characters", chunk.end - chunk.start);
+        prop_assert!(
+            chunk.end - chunk.start <= 2 * target,
+            "{} characters",
+            chunk.end - chunk.start
+        );
         prop_assert!(last_start < Some(chunk.start), "starts must grow");
         last_start = Some(chunk.start);
         covered[chunk.start..chunk.end].fill(true);
     }
     for (at, letter) in letters.iter().enumerate() {
-        prop_assert!(covered[at] || letter.is_whitespace(), "character {at} ({letter:?}) is in no chunk");
+        prop_assert!(
+            covered[at] || letter.is_whitespace(),
+            "character {at} ({letter:?}) is in no chunk"
+        );
     }
     Ok(())
 }
 
 fn options(target_chars: usize) -> ChunkOptions {
-    ChunkOptions { target_chars, ..ChunkOptions::default() }
+    ChunkOptions {
+        target_chars,
+        ..ChunkOptions::default()
+    }
 }
 
 /// Text with the structures that the chunker looks at.
@@ -124,8 +134,15 @@ fn code() -> impl Strategy<Value = String> {
 fn chunks_know_the_path_of_headings_above_them() {
     let text = "Intro.\n\n# Guide\n\n## Install\nRun it.\n\n## Use\nOpen it.\n\nTitle\n=====\nEnd.";
     let chunks = chunk(text, Format::Markdown, &options(900));
-    let seen: Vec<(Vec<&str>, &str)> =
-        chunks.iter().map(|c| (c.headings.iter().map(String::as_str).collect(), c.text.as_str())).collect();
+    let seen: Vec<(Vec<&str>, &str)> = chunks
+        .iter()
+        .map(|c| {
+            (
+                c.headings.iter().map(String::as_str).collect(),
+                c.text.as_str(),
+            )
+        })
+        .collect();
     assert_eq!(
         seen,
         [
@@ -152,7 +169,10 @@ fn tables_and_code_are_not_torn_while_they_fit() {
     let text = format!("{prose}\n\n{table}\n{prose}\n\n{code}\n\n{prose}");
     let chunks = chunk(&text, Format::Markdown, &options(110));
     for block in [table.trim(), &code] {
-        assert!(chunks.iter().any(|chunk| chunk.text.contains(block)), "torn: {block}");
+        assert!(
+            chunks.iter().any(|chunk| chunk.text.contains(block)),
+            "torn: {block}"
+        );
     }
 }
 
@@ -160,19 +180,39 @@ fn tables_and_code_are_not_torn_while_they_fit() {
 fn large_tables_are_cut_between_rows() {
     let table = "| some cell | another cell |\n".repeat(40);
     for part in chunk(&table, Format::Markdown, &options(100)) {
-        assert!(part.text.lines().all(|row| row == "| some cell | another cell |"), "{}", part.text);
+        assert!(
+            part.text
+                .lines()
+                .all(|row| row == "| some cell | another cell |"),
+            "{}",
+            part.text
+        );
     }
 }
 
 #[test]
 fn neighbours_in_a_section_share_sentences_but_sections_do_not() {
-    let body: String = (0..30).map(|n| format!("This is sentence number {n:02}. ")).collect();
-    let chunks = chunk(&format!("# A\n{body}\n# B\n{body}"), Format::Markdown, &options(200));
+    let body: String = (0..30)
+        .map(|n| format!("This is sentence number {n:02}. "))
+        .collect();
+    let chunks = chunk(
+        &format!("# A\n{body}\n# B\n{body}"),
+        Format::Markdown,
+        &options(200),
+    );
     let mut shared = 0;
     for pair in chunks.windows(2) {
         if pair[0].headings == pair[1].headings {
-            assert!(pair[1].start < pair[0].end, "no overlap before {}", pair[1].text);
-            assert!(pair[1].text.starts_with("This is sentence"), "{}", pair[1].text);
+            assert!(
+                pair[1].start < pair[0].end,
+                "no overlap before {}",
+                pair[1].text
+            );
+            assert!(
+                pair[1].text.starts_with("This is sentence"),
+                "{}",
+                pair[1].text
+            );
             shared += 1;
         } else {
             assert!(pair[1].start >= pair[0].end);
@@ -183,7 +223,11 @@ fn neighbours_in_a_section_share_sentences_but_sections_do_not() {
 
 #[test]
 fn text_without_blanks_is_cut_at_its_punctuation() {
-    let chunks = chunk(&"灯台守は毎晩らせん階段を上った。".repeat(40), Format::Text, &options(100));
+    let chunks = chunk(
+        &"灯台守は毎晩らせん階段を上った。".repeat(40),
+        Format::Text,
+        &options(100),
+    );
     assert!(chunks.len() > 5);
     assert!(chunks.iter().all(|chunk| chunk.text.ends_with('。')));
 }
@@ -193,48 +237,98 @@ fn a_short_document_is_one_chunk() {
     let text = "First paragraph.\n\nSecond paragraph.";
     let chunks = chunk(text, Format::Text, &ChunkOptions::default());
     assert_eq!(chunks.len(), 1);
-    assert_eq!((chunks[0].text.as_str(), chunks[0].start, chunks[0].end), (text, 0, 35));
+    assert_eq!(
+        (chunks[0].text.as_str(), chunks[0].start, chunks[0].end),
+        (text, 0, 35)
+    );
 }
 
 fn turn(speaker: &str, text: &str) -> Turn {
-    Turn { role: "user".into(), speaker: Some(speaker.into()), text: text.into(), date: None }
+    Turn {
+        role: "user".into(),
+        speaker: Some(speaker.into()),
+        text: text.into(),
+        date: None,
+    }
 }
 
 #[test]
 fn conversation_is_rendered_turn_by_turn() {
-    let mut turns = vec![turn("Ann", "Hi\r\n"), turn("Bob", " \n"), turn("Zoë", "Hello, Ann.")];
-    turns.push(Turn { role: "assistant".into(), speaker: None, text: "Yes?".into(), date: None });
+    let mut turns = vec![
+        turn("Ann", "Hi\r\n"),
+        turn("Bob", " \n"),
+        turn("Zoë", "Hello, Ann."),
+    ];
+    turns.push(Turn {
+        role: "assistant".into(),
+        speaker: None,
+        text: "Yes?".into(),
+        date: None,
+    });
     let (text, spans) = render_conversation(&turns);
     assert_eq!(text, "Ann: Hi\n\nZoë: Hello, Ann.\n\nAssistant: Yes?");
-    let parts: Vec<String> = spans.iter().map(|span| slice(&text, span.start, span.end)).collect();
-    assert_eq!(parts, ["Ann: Hi", "", "Zoë: Hello, Ann.", "Assistant: Yes?"]);
+    let parts: Vec<String> = spans
+        .iter()
+        .map(|span| slice(&text, span.start, span.end))
+        .collect();
+    assert_eq!(
+        parts,
+        ["Ann: Hi", "", "Zoë: Hello, Ann.", "Assistant: Yes?"]
+    );
 }
 
 #[test]
 fn windows_hold_whole_turns_and_share_one() {
     let turns: Vec<Turn> = (0..10).map(|n| turn("Ann", &format!("turn {n}"))).collect();
     let (text, spans) = render_conversation(&turns);
-    let options = ChunkOptions { turns_per_window: 4, overlap_turns: 1, ..ChunkOptions::default() };
+    let options = ChunkOptions {
+        turns_per_window: 4,
+        overlap_turns: 1,
+        ..ChunkOptions::default()
+    };
     let chunks = chunk_conversation(&text, &spans, &options);
-    let ends: Vec<(&str, &str)> =
-        chunks.iter().map(|c| (c.text.lines().next().unwrap(), c.text.lines().last().unwrap())).collect();
+    let ends: Vec<(&str, &str)> = chunks
+        .iter()
+        .map(|c| {
+            (
+                c.text.lines().next().unwrap(),
+                c.text.lines().last().unwrap(),
+            )
+        })
+        .collect();
     assert_eq!(
         ends,
-        [("Ann: turn 0", "Ann: turn 3"), ("Ann: turn 3", "Ann: turn 6"), ("Ann: turn 6", "Ann: turn 9")]
+        [
+            ("Ann: turn 0", "Ann: turn 3"),
+            ("Ann: turn 3", "Ann: turn 6"),
+            ("Ann: turn 6", "Ann: turn 9")
+        ]
     );
 }
 
 #[test]
 fn a_setting_of_any_chunk_size_works() {
     let text: String = (0..3000)
-        .map(|n| format!("This is sentence number {n}.{}", if n % 7 == 0 { "\n\n" } else { " " }))
+        .map(|n| {
+            format!(
+                "This is sentence number {n}.{}",
+                if n % 7 == 0 { "\n\n" } else { " " }
+            )
+        })
         .collect();
     for size in [64, 100, 900, 4000, 16_000] {
         let chunks = chunk(&text, Format::Text, &ChunkOptions::for_chunk_size(size));
         let size = usize::try_from(size).expect("it is positive");
         check(&text, &chunks, size).expect("the promises hold");
-        let mean = chunks.iter().map(|chunk| chunk.end - chunk.start).sum::<usize>() / chunks.len();
-        assert!((size * 6 / 10..size * 13 / 10).contains(&mean), "{mean} for {size}");
+        let mean = chunks
+            .iter()
+            .map(|chunk| chunk.end - chunk.start)
+            .sum::<usize>()
+            / chunks.len();
+        assert!(
+            (size * 6 / 10..size * 13 / 10).contains(&mean),
+            "{mean} for {size}"
+        );
     }
 }
 

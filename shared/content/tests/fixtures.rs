@@ -3,12 +3,18 @@
 use content::{Extracted, Failure, FailureCode, Format, Source, extract, sniff};
 
 fn fixture(name: &str) -> Vec<u8> {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name);
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data")
+        .join(name);
     std::fs::read(path).expect("the fixture exists")
 }
 
 fn read(name: &str) -> Result<Extracted, Failure> {
-    extract(&Source { bytes: &fixture(name), name: Some(name), declared: None })
+    extract(&Source {
+        bytes: &fixture(name),
+        name: Some(name),
+        declared: None,
+    })
 }
 
 fn code(name: &str) -> FailureCode {
@@ -32,14 +38,21 @@ fn pdf_text_comes_in_reading_order_with_headings_and_properties() {
     ];
     let mut rest = pdf.text.as_str();
     for part in parts {
-        let at = rest.find(part).unwrap_or_else(|| panic!("{part:?} is missing in {}", pdf.text));
+        let at = rest
+            .find(part)
+            .unwrap_or_else(|| panic!("{part:?} is missing in {}", pdf.text));
         rest = &rest[at + part.len()..];
     }
 }
 
 #[test]
 fn pdf_with_only_an_owner_password_is_read() {
-    assert!(read("owner-password.pdf").unwrap().text.contains("TP-4471-X"));
+    assert!(
+        read("owner-password.pdf")
+            .unwrap()
+            .text
+            .contains("TP-4471-X")
+    );
 }
 
 #[test]
@@ -57,7 +70,10 @@ fn web_page_keeps_its_readable_part_as_markdown() {
     assert_eq!(page.format, Format::Html);
     assert_eq!(page.title.as_deref(), Some("How tides are predicted"));
     assert_eq!(page.properties["author"], "Mira Osei");
-    assert_eq!(page.properties["ogImage"], "https://harbour.example/tide.png");
+    assert_eq!(
+        page.properties["ogImage"],
+        "https://harbour.example/tide.png"
+    );
     assert_eq!(page.properties["created"], "2024-03-05T08:00:00Z");
     let expected = include_str!("data/page.md");
     assert_eq!(page.text, expected.trim_end());
@@ -66,9 +82,15 @@ fn web_page_keeps_its_readable_part_as_markdown() {
 #[test]
 fn text_in_any_encoding_is_read() {
     for (name, part) in [
-        ("russian-windows-1251.txt", "Маяк на мысе был построен в 1871 году."),
+        (
+            "russian-windows-1251.txt",
+            "Маяк на мысе был построен в 1871 году.",
+        ),
         ("russian-koi8-r.txt", "Смотритель каждую ночь поднимался"),
-        ("japanese-shift-jis.txt", "岬の灯台は一八七一年に建てられました。"),
+        (
+            "japanese-shift-jis.txt",
+            "岬の灯台は一八七一年に建てられました。",
+        ),
         ("japanese-euc-jp.txt", "灯台守は毎晩らせん階段を上り"),
         ("japanese-utf-16be-bom.txt", "冬になると海が凍り"),
         (
@@ -86,19 +108,43 @@ fn text_in_any_encoding_is_read() {
 #[test]
 fn bytes_are_trusted_more_than_name_and_declared_type() {
     let pdf = fixture("two-pages.pdf");
-    let source = Source { bytes: &pdf, name: Some("notes.txt"), declared: Some("text/html") };
+    let source = Source {
+        bytes: &pdf,
+        name: Some("notes.txt"),
+        declared: Some("text/html"),
+    };
     assert_eq!(sniff(&source).unwrap(), Format::Pdf);
     let page = fixture("page.html");
-    let source = Source { bytes: &page, name: Some("paper.pdf"), declared: Some("application/pdf") };
+    let source = Source {
+        bytes: &page,
+        name: Some("paper.pdf"),
+        declared: Some("application/pdf"),
+    };
     assert_eq!(sniff(&source).unwrap(), Format::Html);
 }
 
 #[test]
 fn name_is_trusted_more_than_declared_type() {
-    let formats = |bytes: &[u8], name, declared| sniff(&Source { bytes, name, declared }).unwrap();
-    assert_eq!(formats(b"# Title", Some("a/b.md"), Some("text/html")), Format::Markdown);
-    assert_eq!(formats(b"# comment\n\nx = 1", Some("a.py"), Some("text/markdown")), Format::Code);
-    assert_eq!(formats(b"x <b>y</b>", None, Some("text/html; charset=utf-8")), Format::Html);
+    let formats = |bytes: &[u8], name, declared| {
+        sniff(&Source {
+            bytes,
+            name,
+            declared,
+        })
+        .unwrap()
+    };
+    assert_eq!(
+        formats(b"# Title", Some("a/b.md"), Some("text/html")),
+        Format::Markdown
+    );
+    assert_eq!(
+        formats(b"# comment\n\nx = 1", Some("a.py"), Some("text/markdown")),
+        Format::Code
+    );
+    assert_eq!(
+        formats(b"x <b>y</b>", None, Some("text/html; charset=utf-8")),
+        Format::Html
+    );
     assert_eq!(formats(b"x <b>y</b>", None, Some("webpage")), Format::Html);
     assert_eq!(formats(b"x <b>y</b>", None, None), Format::Text);
 }
@@ -107,8 +153,17 @@ fn name_is_trusted_more_than_declared_type() {
 fn unsupported_binaries_are_named() {
     let elf = [&b"\x7FELF\x02\x01\x01\0"[..], &[0; 64]].concat();
     let zip = [&b"PK\x03\x04\x14\0\0\0\x08\0"[..], &[7; 64]].concat();
-    for (bytes, word) in [(&elf[..], "program"), (&zip[..], "zip"), (&[0, 1, 2, 3], "unknown")] {
-        let failure = sniff(&Source { bytes, name: Some("x.txt"), declared: None }).unwrap_err();
+    for (bytes, word) in [
+        (&elf[..], "program"),
+        (&zip[..], "zip"),
+        (&[0, 1, 2, 3], "unknown"),
+    ] {
+        let failure = sniff(&Source {
+            bytes,
+            name: Some("x.txt"),
+            declared: None,
+        })
+        .unwrap_err();
         assert_eq!(failure.code, FailureCode::UnsupportedType);
         assert!(failure.message.contains(word), "{}", failure.message);
     }
@@ -116,34 +171,75 @@ fn unsupported_binaries_are_named() {
 
 #[test]
 fn garbage_that_claims_to_be_pdf_is_corrupt() {
-    for bytes in [&b"%PDF-1.7\n%\xE2\xE3\xCF\xD3\nnothing here"[..], &[1, 2, 3, 0xFF, 0, 9, 200]] {
-        let source = Source { bytes, name: Some("x.pdf"), declared: None };
+    for bytes in [
+        &b"%PDF-1.7\n%\xE2\xE3\xCF\xD3\nnothing here"[..],
+        &[1, 2, 3, 0xFF, 0, 9, 200],
+    ] {
+        let source = Source {
+            bytes,
+            name: Some("x.pdf"),
+            declared: None,
+        };
         assert_eq!(extract(&source).unwrap_err().code, FailureCode::Corrupt);
     }
 }
 
 #[test]
 fn blank_documents_are_empty() {
-    for bytes in [&b""[..], b" \n\t ", b"\xEF\xBB\xBF", b"<html><body><script>x</script></body></html>"] {
-        let source = Source { bytes, name: None, declared: None };
-        assert_eq!(extract(&source).unwrap_err().code, FailureCode::Empty, "{bytes:?}");
+    for bytes in [
+        &b""[..],
+        b" \n\t ",
+        b"\xEF\xBB\xBF",
+        b"<html><body><script>x</script></body></html>",
+    ] {
+        let source = Source {
+            bytes,
+            name: None,
+            declared: None,
+        };
+        assert_eq!(
+            extract(&source).unwrap_err().code,
+            FailureCode::Empty,
+            "{bytes:?}"
+        );
     }
 }
 
 #[test]
 fn text_that_only_begins_like_a_binary_is_text() {
-    for text in ["BMW builds cars.", "BMÄ", "MZ is a name", "ID3 tags are metadata", "We saw %PDF-1.4 in it"]
-    {
-        for bytes in [text.as_bytes(), &text.chars().map(|c| c as u8).collect::<Vec<_>>()] {
-            assert_eq!(sniff(&Source { bytes, name: None, declared: None }).unwrap(), Format::Text, "{text}");
+    for text in [
+        "BMW builds cars.",
+        "BMÄ",
+        "MZ is a name",
+        "ID3 tags are metadata",
+        "We saw %PDF-1.4 in it",
+    ] {
+        for bytes in [
+            text.as_bytes(),
+            &text.chars().map(|c| c as u8).collect::<Vec<_>>(),
+        ] {
+            assert_eq!(
+                sniff(&Source {
+                    bytes,
+                    name: None,
+                    declared: None
+                })
+                .unwrap(),
+                Format::Text,
+                "{text}"
+            );
         }
     }
 }
 
 fn markdown_of(html: &str) -> String {
-    extract(&Source { bytes: html.as_bytes(), name: None, declared: Some("text/html") })
-        .expect("it is read")
-        .text
+    extract(&Source {
+        bytes: html.as_bytes(),
+        name: None,
+        declared: Some("text/html"),
+    })
+    .expect("it is read")
+    .text
 }
 
 #[test]
@@ -158,14 +254,35 @@ fn html_nested_100_000_deep_is_read() {
 fn html_structure_becomes_markdown() {
     for (html, markdown) in [
         ("<h2>A <a href='#a'>§</a></h2><p>x<br>y</p>", "## A\n\nx\ny"),
-        ("<ol start=3><li><p>x</p><p>y</p></li><li>z</li></ol>", "3. x\n\n   y\n\n4. z"),
+        (
+            "<ol start=3><li><p>x</p><p>y</p></li><li>z</li></ol>",
+            "3. x\n\n   y\n\n4. z",
+        ),
         ("<blockquote><p>a</p><p>b</p></blockquote>", "> a\n>\n> b"),
-        ("<p>1 <b> bold </b>2 <i></i>3 <code>a`b</code></p>", "1 **bold** 2 3 `` a`b ``"),
-        ("<p><a href='javascript:x()'>run</a> <a href=' /a b '>go</a></p>", "run [go](/a%20b)"),
-        ("<p># no heading</p><pre>a\n  ``` b</pre>", "\\# no heading\n\n````\na\n  ``` b\n````"),
-        ("<table><tr><td>a|b<td>c</table>", "| a\\|b | c |\n| --- | --- |"),
-        ("<table><tr><td><h3>layout</h3><p>x</table>", "### layout\n\nx"),
-        ("<p>a<script>x</script><span hidden>y</span> &lt;b&gt;</p>", "a <b>"),
+        (
+            "<p>1 <b> bold </b>2 <i></i>3 <code>a`b</code></p>",
+            "1 **bold** 2 3 `` a`b ``",
+        ),
+        (
+            "<p><a href='javascript:x()'>run</a> <a href=' /a b '>go</a></p>",
+            "run [go](/a%20b)",
+        ),
+        (
+            "<p># no heading</p><pre>a\n  ``` b</pre>",
+            "\\# no heading\n\n````\na\n  ``` b\n````",
+        ),
+        (
+            "<table><tr><td>a|b<td>c</table>",
+            "| a\\|b | c |\n| --- | --- |",
+        ),
+        (
+            "<table><tr><td><h3>layout</h3><p>x</table>",
+            "### layout\n\nx",
+        ),
+        (
+            "<p>a<script>x</script><span hidden>y</span> &lt;b&gt;</p>",
+            "a <b>",
+        ),
         ("<dl><dt>Term</dt><dd>Meaning</dd></dl>", "Term\nMeaning"),
         (
             "<img src='data:x' alt='A map'><img src='https://h.example/i.png' alt='B'>",
@@ -178,8 +295,11 @@ fn html_structure_becomes_markdown() {
 
 #[test]
 fn page_without_main_loses_its_navigation_but_no_paragraph() {
-    let words = "The harbour master keeps a book of all the ships, and it is open to everybody who asks, ";
-    let paragraphs: String = (0..8).map(|n| format!("<p>{words}on day {n}.</p>")).collect();
+    let words =
+        "The harbour master keeps a book of all the ships, and it is open to everybody who asks, ";
+    let paragraphs: String = (0..8)
+        .map(|n| format!("<p>{words}on day {n}.</p>"))
+        .collect();
     let page = format!(
         "<html><head><title>Ships</title></head><body><div class='sidebar'><a href='/'>Start</a></div>\
          <div class='menu' role='navigation'><a href='/b'>Buy now</a></div><div id='text'>{paragraphs}</div>\
@@ -187,8 +307,14 @@ fn page_without_main_loses_its_navigation_but_no_paragraph() {
     );
     let text = markdown_of(&page);
     assert!(text.starts_with("# Ships\n"), "{text}");
-    assert!((0..8).all(|n| text.contains(&format!("on day {n}."))), "{text}");
-    assert!(!text.contains("Buy now") && !text.contains("Imprint") && !text.contains("Start"), "{text}");
+    assert!(
+        (0..8).all(|n| text.contains(&format!("on day {n}."))),
+        "{text}"
+    );
+    assert!(
+        !text.contains("Buy now") && !text.contains("Imprint") && !text.contains("Start"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -5,12 +5,18 @@ mod make;
 use content::{Extracted, FailureCode, Format, Source, extract, media, sniff};
 
 fn read(bytes: &[u8], name: &str) -> Extracted {
-    extract(&Source { bytes, name: Some(name), declared: None })
-        .unwrap_or_else(|failure| panic!("{name}: {failure}"))
+    extract(&Source {
+        bytes,
+        name: Some(name),
+        declared: None,
+    })
+    .unwrap_or_else(|failure| panic!("{name}: {failure}"))
 }
 
 fn fixture(name: &str) -> Vec<u8> {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name);
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data")
+        .join(name);
     std::fs::read(path).expect("the fixture exists")
 }
 
@@ -21,10 +27,17 @@ fn word_document_keeps_headings_tables_and_footnotes() {
     assert_eq!(read.title.as_deref(), Some("Harbour rules"));
     assert_eq!(read.properties["author"], "Mira Osei");
     assert_eq!(read.properties["created"], "2024-03-05T08:00:00Z");
-    for part in
-        ["# Berths", "All ships use_the east quay & pay **now**", "| Berth | Length \\| m |", "| A1 | 40 |"]
-    {
-        assert!(read.text.contains(part), "{part:?} is missing in {}", read.text);
+    for part in [
+        "# Berths",
+        "All ships use_the east quay & pay **now**",
+        "| Berth | Length \\| m |",
+        "| A1 | 40 |",
+    ] {
+        assert!(
+            read.text.contains(part),
+            "{part:?} is missing in {}",
+            read.text
+        );
     }
     assert!(read.text.ends_with("By decree of 1871."), "{}", read.text);
 }
@@ -34,8 +47,17 @@ fn presentation_keeps_slides_and_speaker_notes() {
     let read = read(&make::pptx(), "tides.pptx");
     assert_eq!(read.format, Format::Pptx);
     assert_eq!(read.properties["slideCount"], "1");
-    for part in ["# How tides work", "The moon pulls", "Notes: Show the gauge.", "Then ask."] {
-        assert!(read.text.contains(part), "{part:?} is missing in {}", read.text);
+    for part in [
+        "# How tides work",
+        "The moon pulls",
+        "Notes: Show the gauge.",
+        "Then ask.",
+    ] {
+        assert!(
+            read.text.contains(part),
+            "{part:?} is missing in {}",
+            read.text
+        );
     }
 }
 
@@ -59,7 +81,10 @@ fn workbook_is_a_heading_and_a_table_for_each_sheet() {
 fn each_sheet_of_a_workbook_is_a_table() {
     let row = |text: &str| format!("<row r=\"1\">{}</row>", make::cell("A1", text));
     let read = read(&make::workbook(&row("High"), &row("Low")), "tides.xlsx");
-    assert_eq!(read.text, "# Tide table\n\n| High |\n| --- |\n\n# Empty\n\n| Low |\n| --- |");
+    assert_eq!(
+        read.text,
+        "# Tide table\n\n| High |\n| --- |\n\n# Empty\n\n| Low |\n| --- |"
+    );
 }
 
 #[test]
@@ -69,25 +94,41 @@ fn workbook_with_far_cells_is_as_small_as_its_cells() {
         make::cell("A1", "near"),
         make::cell("XFD1048576", "far")
     );
-    assert!(read(&make::xlsx(&rows), "far.xlsx").text.ends_with("| near | |\n| --- | --- |\n|  | far |"));
+    assert!(
+        read(&make::xlsx(&rows), "far.xlsx")
+            .text
+            .ends_with("| near | |\n| --- | --- |\n|  | far |")
+    );
 }
 
 #[test]
 fn old_workbook_is_read() {
     let read = read(&fixture("old.xls"), "old.xls");
     assert_eq!(read.format, Format::Xls);
-    assert_eq!(read.text, "# Old\n\n| Name | n |\n| --- | --- |\n| Zoë | 3.5 |");
+    assert_eq!(
+        read.text,
+        "# Old\n\n| Name | n |\n| --- | --- |\n| Zoë | 3.5 |"
+    );
 }
 
 #[test]
 fn open_documents_are_read() {
     let text = r#"<text:h text:outline-level="1">Berths</text:h><text:p>East quay.</text:p>"#;
     let read_text = read(&make::open_document("text", text, ""), "rules.odt");
-    assert_eq!((read_text.format, read_text.title.as_deref()), (Format::Odt, Some("Harbour rules")));
-    assert!(read_text.text.contains("# Berths\n\nEast quay."), "{}", read_text.text);
+    assert_eq!(
+        (read_text.format, read_text.title.as_deref()),
+        (Format::Odt, Some("Harbour rules"))
+    );
+    assert!(
+        read_text.text.contains("# Berths\n\nEast quay."),
+        "{}",
+        read_text.text
+    );
 
     let cell = |text: &str| {
-        format!(r#"<table:table-cell office:value-type="string"><text:p>{text}</text:p></table:table-cell>"#)
+        format!(
+            r#"<table:table-cell office:value-type="string"><text:p>{text}</text:p></table:table-cell>"#
+        )
     };
     let sheet = format!(
         r#"<table:table table:name="Fees"><table:table-row>{}{}</table:table-row><table:table-row>{}{}</table:table-row></table:table>"#,
@@ -98,7 +139,10 @@ fn open_documents_are_read() {
     );
     let read_sheet = read(&make::open_document("spreadsheet", &sheet, ""), "fees.ods");
     assert_eq!(read_sheet.format, Format::Ods);
-    assert_eq!(read_sheet.text, "# Fees\n\n| Berth | Fee |\n| --- | --- |\n| A1 | 5 |");
+    assert_eq!(
+        read_sheet.text,
+        "# Fees\n\n| Berth | Fee |\n| --- | --- |\n| A1 | 5 |"
+    );
     assert_eq!(read_sheet.properties["author"], "Mira Osei");
 
     let cells = r#"<table:table table:name="Rates"><table:table-row>
@@ -106,8 +150,14 @@ fn open_documents_are_read() {
         <table:table-cell office:value-type="percentage" office:value="2"/>
         <table:table-cell office:value-type="time" office:time-value="PT288H00M05.5S"><text:p>00:00:05</text:p></table:table-cell>
         <table:table-cell office:value-type="unknown"><text:p>abcd</text:p></table:table-cell></table:table-row></table:table>"#;
-    let rates = read(&make::open_document("spreadsheet", &cells.replace("\n        ", ""), ""), "rates.ods");
-    assert_eq!(rates.text, "# Rates\n\n| 6.17% | 200% | 288:00:05 | abcd |\n| --- | --- | --- | --- |");
+    let rates = read(
+        &make::open_document("spreadsheet", &cells.replace("\n        ", ""), ""),
+        "rates.ods",
+    );
+    assert_eq!(
+        rates.text,
+        "# Rates\n\n| 6.17% | 200% | 288:00:05 | abcd |\n| --- | --- | --- | --- |"
+    );
 
     let slide = r#"<draw:page draw:name="one"><draw:frame presentation:class="title"><draw:text-box><text:p>Tides</text:p></draw:text-box></draw:frame></draw:page>"#;
     let read_slide = read(&make::open_document("presentation", slide, ""), "tides.odp");
@@ -118,15 +168,26 @@ fn open_documents_are_read() {
 #[test]
 fn e_book_is_read_chapter_by_chapter() {
     let book = make::epub(
-        &["<h1>One</h1><p>It was <b>dark</b>.</p>", "<p>Before.</p><h1>Two</h1><p>Light.</p>"],
+        &[
+            "<h1>One</h1><p>It was <b>dark</b>.</p>",
+            "<p>Before.</p><h1>Two</h1><p>Light.</p>",
+        ],
         &[],
     );
     let read = read(&book, "tales.epub");
-    assert_eq!((read.format, read.title.as_deref()), (Format::Epub, Some("Short tales")));
-    assert_eq!((&*read.properties["author"], &*read.properties["language"]), ("Jo Field", "en"));
+    assert_eq!(
+        (read.format, read.title.as_deref()),
+        (Format::Epub, Some("Short tales"))
+    );
+    assert_eq!(
+        (&*read.properties["author"], &*read.properties["language"]),
+        ("Jo Field", "en")
+    );
     let mut rest = read.text.as_str();
     for part in ["# One", "It was **dark**.", "Before.", "# Two", "Light."] {
-        let at = rest.find(part).unwrap_or_else(|| panic!("{part:?} is missing in {}", read.text));
+        let at = rest
+            .find(part)
+            .unwrap_or_else(|| panic!("{part:?} is missing in {}", read.text));
         rest = &rest[at + part.len()..];
     }
 }
@@ -135,7 +196,10 @@ fn e_book_is_read_chapter_by_chapter() {
 fn rich_text_is_read() {
     let rtf = br"{\rtf1\ansi\ansicpg1252{\info{\title Rope \'e0 la carte}{\author Kit}}{\b Knots}\par A knot caf\'e9 \u8211? holds.\par}";
     let read = read(rtf, "rope.txt");
-    assert_eq!((read.format, read.title.as_deref()), (Format::Rtf, Some("Rope à la carte")));
+    assert_eq!(
+        (read.format, read.title.as_deref()),
+        (Format::Rtf, Some("Rope à la carte"))
+    );
     assert_eq!(read.properties["author"], "Kit");
     assert_eq!(read.text, "**Knots**\n\nA knot café – holds.");
 }
@@ -143,7 +207,10 @@ fn rich_text_is_read() {
 #[test]
 fn rich_text_ends_paragraphs_with_a_backslash_and_keeps_footnotes() {
     let rtf = b"{\\rtf1\\ansi {\\listtext\t\\uc0\\u8226 \t}one\\\n{\\listtext\t\\uc0\\u8226 \t}two\\\r\n\\pard Back\\\\\nslash.{\\footnote\\pard By decree.}\\par}";
-    assert_eq!(read(rtf, "list.rtf").text, "- one\n- two\n\nBack\\slash. By decree.");
+    assert_eq!(
+        read(rtf, "list.rtf").text,
+        "- one\n- two\n\nBack\\slash. By decree."
+    );
     let picture = b"{\\rtf1 {\\*\\x\\bin3 \\\n\\}Seen\\\nagain\\";
     assert_eq!(read(picture, "picture.rtf").text, "Seen\n\nagain");
 }
@@ -158,7 +225,10 @@ fn mail_is_headers_as_lines_and_the_text_body() {
         --b\r\nContent-Type: application/pdf\r\nContent-Disposition: attachment; filename=plan.pdf\r\nContent-Transfer-Encoding: base64\r\n\r\nJVBERg==\r\n--b--\r\n";
     for name in ["mail.eml", "unnamed"] {
         let read = read(mail.as_bytes(), name);
-        assert_eq!((read.format, read.title.as_deref()), (Format::Email, Some("Maße")));
+        assert_eq!(
+            (read.format, read.title.as_deref()),
+            (Format::Email, Some("Maße"))
+        );
         assert_eq!(
             read.text,
             "From: Zoë <zoe@harbour.example>\nTo: ann@harbour.example, Bob <bob@harbour.example>\n\
@@ -172,7 +242,11 @@ fn mail_is_headers_as_lines_and_the_text_body() {
 fn mail_without_a_text_body_is_read_from_its_page() {
     let mail = "From: a@b.example\nMessage-ID: <1@b>\nSubject: Hi\nContent-Type: text/html\n\n<h1>Tides</h1><p>High at <b>six</b>.</p>";
     let read = read(mail.as_bytes(), "mail");
-    assert!(read.text.ends_with("# Tides\n\nHigh at **six**."), "{}", read.text);
+    assert!(
+        read.text.ends_with("# Tides\n\nHigh at **six**."),
+        "{}",
+        read.text
+    );
 }
 
 #[test]
@@ -188,7 +262,10 @@ fn notebook_is_prose_code_and_printed_output() {
         {"cell_type":"code","metadata":{},"source":"print('a ``` b')","outputs":[{"output_type":"stream","text":["hello\n"]},
         {"output_type":"execute_result","data":{"text/plain":["42"],"image/png":"iVBO"}}]}],"metadata":{},"nbformat":4,"nbformat_minor":5}"##;
     let read = read(notebook.as_bytes(), "tides.json");
-    assert_eq!((read.format, read.title.as_deref()), (Format::Notebook, Some("Tides_of 2024")));
+    assert_eq!(
+        (read.format, read.title.as_deref()),
+        (Format::Notebook, Some("Tides_of 2024"))
+    );
     assert_eq!(
         read.text,
         "# Tides_of 2024\nSome *text*.\n\n````python\nprint('a ``` b')\n````\n\n```\nhello\n```\n\n```\n42\n```"
@@ -201,11 +278,18 @@ fn old_notebook_is_read_from_its_worksheets() {
         {"cell_type":"heading","level":2,"source":["Tides"]},
         {"cell_type":"code","input":["1+1"],"outputs":[{"output_type":"pyout","text":["2"],"png":"iVBO"}]}]}]}"#;
     let old = read(notebook.as_bytes(), "old.ipynb");
-    assert_eq!((old.format, old.title.as_deref()), (Format::Notebook, Some("Tides")));
+    assert_eq!(
+        (old.format, old.title.as_deref()),
+        (Format::Notebook, Some("Tides"))
+    );
     assert_eq!(old.text, "## Tides\n\n```python\n1+1\n```\n\n```\n2\n```");
     let broken = notebook.replace("worksheets", "sheets");
-    let failure =
-        extract(&Source { bytes: broken.as_bytes(), name: Some("old.ipynb"), declared: None }).unwrap_err();
+    let failure = extract(&Source {
+        bytes: broken.as_bytes(),
+        name: Some("old.ipynb"),
+        declared: None,
+    })
+    .unwrap_err();
     assert_eq!(failure.code, FailureCode::Corrupt);
 }
 
@@ -217,9 +301,15 @@ fn tables_as_text_become_tables() {
         ("Name\tNote\nZoë\t\"a; \"\"b\"\" | c\"\n", "x/ships.tsv"),
     ] {
         let read = read(text.as_bytes(), name);
-        assert_eq!((read.format, read.text), (Format::Csv, format!("# ships\n\n{table}")));
+        assert_eq!(
+            (read.format, read.text),
+            (Format::Csv, format!("# ships\n\n{table}"))
+        );
     }
-    assert_eq!(read(b"1,5;2,5\n3,5;4,5", "n.csv").text, "# n\n\n| 1,5 | 2,5 |\n| --- | --- |\n| 3,5 | 4,5 |");
+    assert_eq!(
+        read(b"1,5;2,5\n3,5;4,5", "n.csv").text,
+        "# n\n\n| 1,5 | 2,5 |\n| --- | --- |\n| 3,5 | 4,5 |"
+    );
     assert_eq!(read(b"one\ntwo", "list.csv").text, "one\ntwo");
 }
 
@@ -242,14 +332,20 @@ fn data_and_code_stay_as_they_are() {
 fn pdf_with_a_predefined_character_map_is_read() {
     let font = "<< /Type /Font /Subtype /Type0 /BaseFont /STSong-Light /Encoding /UniGB-UCS2-H /DescendantFonts [6 0 R] >>";
     let descendant = "<< /Type /Font /Subtype /CIDFontType0 /BaseFont /STSong-Light /CIDSystemInfo << /Registry (Adobe) /Ordering (GB1) /Supplement 4 >> >>";
-    let pdf = make::pdf_page("BT /F1 24 Tf 72 700 Td <706F5854> Tj ET", font, &[descendant]);
+    let pdf = make::pdf_page(
+        "BT /F1 24 Tf 72 700 Td <706F5854> Tj ET",
+        font,
+        &[descendant],
+    );
     assert_eq!(read(&pdf, "lighthouse.pdf").text, "灯塔");
 }
 
 #[test]
 fn every_page_of_a_long_pdf_is_read_in_order() {
     let count = 120;
-    let kids: String = (0..count).map(|page| format!("{} 0 R ", 4 + 2 * page)).collect();
+    let kids: String = (0..count)
+        .map(|page| format!("{} 0 R ", 4 + 2 * page))
+        .collect();
     let mut objects = vec![
         "<< /Type /Catalog /Pages 2 0 R >>".to_owned(),
         format!("<< /Type /Pages /Kids [{kids}] /Count {count} >>"),
@@ -259,13 +355,20 @@ fn every_page_of_a_long_pdf_is_read_in_order() {
         let content = format!("BT /F1 12 Tf 72 700 Td (Page number {page} ends here.) Tj ET");
         let own = objects.len() + 2;
         objects.push(format!("<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents {own} 0 R /Resources << /Font << /F1 3 0 R >> >> >>"));
-        objects.push(format!("<< /Length {} >>\nstream\n{content}\nendstream", content.len()));
+        objects.push(format!(
+            "<< /Length {} >>\nstream\n{content}\nendstream",
+            content.len()
+        ));
     }
     let read = read(&make::pdf(&objects), "long.pdf");
     assert_eq!(read.properties["pageCount"], "120");
-    let places: Vec<Option<usize>> =
-        (0..count).map(|page| read.text.find(&format!("Page number {page} ends"))).collect();
-    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?}");
+    let places: Vec<Option<usize>> = (0..count)
+        .map(|page| read.text.find(&format!("Page number {page} ends")))
+        .collect();
+    assert!(
+        places.iter().all(Option::is_some) && places.is_sorted(),
+        "{places:?}"
+    );
 }
 
 #[test]
@@ -273,16 +376,29 @@ fn wrong_names_and_declared_types_do_not_matter() {
     for (bytes, format) in [
         (make::docx(&make::docx_body()), Format::Docx),
         (make::pptx(), Format::Pptx),
-        (make::xlsx(&format!("<row>{}</row>", make::cell("A1", "x"))), Format::Xlsx),
-        (make::open_document("text", "<text:p>x</text:p>", ""), Format::Odt),
+        (
+            make::xlsx(&format!("<row>{}</row>", make::cell("A1", "x"))),
+            Format::Xlsx,
+        ),
+        (
+            make::open_document("text", "<text:p>x</text:p>", ""),
+            Format::Odt,
+        ),
         (make::epub(&["<p>x</p>"], &[]), Format::Epub),
         (fixture("old.xls"), Format::Xls),
         (fixture("two-pages.pdf"), Format::Pdf),
     ] {
-        for (name, declared) in
-            [("a.txt", "text/html"), ("a.pdf", "application/pdf"), ("a.docx", "image/png"), ("a", "x")]
-        {
-            let source = Source { bytes: &bytes, name: Some(name), declared: Some(declared) };
+        for (name, declared) in [
+            ("a.txt", "text/html"),
+            ("a.pdf", "application/pdf"),
+            ("a.docx", "image/png"),
+            ("a", "x"),
+        ] {
+            let source = Source {
+                bytes: &bytes,
+                name: Some(name),
+                declared: Some(declared),
+            };
             assert_eq!(sniff(&source).unwrap(), format, "{name}");
             assert_eq!(extract(&source).unwrap().format, format, "{name}");
         }
@@ -297,17 +413,50 @@ fn pictures_and_recordings_are_told_apart_and_left_to_others() {
     ]
     .concat();
     let cases: [(&[u8], Option<&str>, Format, &str); 5] = [
-        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", None, Format::Image, "image/png"),
-        (b"\xFF\xD8\xFF\xE0\0\x10JFIF\0\x01", None, Format::Image, "image/jpeg"),
-        (b"ID3\x03\0\0\0\0\0\x0A\0\0", None, Format::Audio, "audio/mpeg"),
+        (
+            b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR",
+            None,
+            Format::Image,
+            "image/png",
+        ),
+        (
+            b"\xFF\xD8\xFF\xE0\0\x10JFIF\0\x01",
+            None,
+            Format::Image,
+            "image/jpeg",
+        ),
+        (
+            b"ID3\x03\0\0\0\0\0\x0A\0\0",
+            None,
+            Format::Audio,
+            "audio/mpeg",
+        ),
         (webm, None, Format::Video, "video/webm"),
-        (webm, Some("audio/webm;codecs=opus"), Format::Audio, "audio/webm"),
+        (
+            webm,
+            Some("audio/webm;codecs=opus"),
+            Format::Audio,
+            "audio/webm",
+        ),
     ];
     for (bytes, declared, format, kind) in cases {
-        let source = Source { bytes, name: Some("x.pdf"), declared };
-        assert_eq!((sniff(&source).unwrap(), media(&source)), (format, Some((format, kind))));
-        assert_eq!(extract(&source).unwrap_err().code, FailureCode::UnsupportedType);
+        let source = Source {
+            bytes,
+            name: Some("x.pdf"),
+            declared,
+        };
+        assert_eq!(
+            (sniff(&source).unwrap(), media(&source)),
+            (format, Some((format, kind)))
+        );
+        assert_eq!(
+            extract(&source).unwrap_err().code,
+            FailureCode::UnsupportedType
+        );
     }
-    let text = Source { bytes: b"BMW builds cars.", ..Source::default() };
+    let text = Source {
+        bytes: b"BMW builds cars.",
+        ..Source::default()
+    };
     assert_eq!((sniff(&text).unwrap(), media(&text)), (Format::Text, None));
 }

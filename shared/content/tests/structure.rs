@@ -5,13 +5,23 @@ use std::collections::HashMap;
 use content::{Chunk, ChunkOptions, Format, chunk};
 
 fn cut(text: &str, format: Format, target: usize) -> Vec<Chunk> {
-    chunk(text, format, &ChunkOptions { target_chars: target, ..ChunkOptions::default() })
+    chunk(
+        text,
+        format,
+        &ChunkOptions {
+            target_chars: target,
+            ..ChunkOptions::default()
+        },
+    )
 }
 
 /// The path above the chunk that holds `part`.
 fn path(chunks: &[Chunk], part: &str) -> String {
     let found = chunks.iter().find(|chunk| chunk.text.contains(part));
-    found.unwrap_or_else(|| panic!("{part:?} is torn")).headings.join(" > ")
+    found
+        .unwrap_or_else(|| panic!("{part:?} is torn"))
+        .headings
+        .join(" > ")
 }
 
 /// Writes a function of a name and lines in some language.
@@ -20,11 +30,15 @@ type Function = dyn Fn(&str, &str) -> String;
 /// Code of a container with three functions, the last of them too long for a chunk.
 fn sample(open: &str, function: &Function, close: &str) -> String {
     let lines = |prefix: &str, count: usize| {
-        (0..count).map(|n| format!("        {prefix}{n}();\n")).collect::<String>()
+        (0..count)
+            .map(|n| format!("        {prefix}{n}();\n"))
+            .collect::<String>()
     };
     let functions = [("alpha", 4), ("beta", 4), ("gamma", 40)];
-    let body: String =
-        functions.iter().map(|(name, count)| function(name, &lines(name, *count)) + "\n").collect();
+    let body: String = functions
+        .iter()
+        .map(|(name, count)| function(name, &lines(name, *count)) + "\n")
+        .collect();
     format!("{open}\n{body}{close}\n")
 }
 
@@ -32,16 +46,25 @@ fn sample(open: &str, function: &Function, close: &str) -> String {
 fn definitions_stay_whole_under_the_signatures_around_them() {
     let braces = |head: &'static str| {
         move |name: &str, lines: &str| {
-            format!("    // About {name}.\n    {head} {name}(\n        a: A,\n    ) {{\n{lines}    }}\n")
+            format!(
+                "    // About {name}.\n    {head} {name}(\n        a: A,\n    ) {{\n{lines}    }}\n"
+            )
         }
     };
     let allman = |name: &str, lines: &str| {
-        format!("    // About {name}.\n    [Route]\n    public void {name}(A a)\n    {{\n{lines}    }}\n")
+        format!(
+            "    // About {name}.\n    [Route]\n    public void {name}(A a)\n    {{\n{lines}    }}\n"
+        )
     };
     let python = |name: &str, lines: &str| {
-        format!("    # About {name}.\n    @cached\n    def {name}(self, a):\n{}", lines.replace(';', ""))
+        format!(
+            "    # About {name}.\n    @cached\n    def {name}(self, a):\n{}",
+            lines.replace(';', "")
+        )
     };
-    let ruby = |name: &str, lines: &str| format!("    # About {name}.\n    def {name}(a)\n{lines}    end\n");
+    let ruby = |name: &str, lines: &str| {
+        format!("    # About {name}.\n    def {name}(a)\n{lines}    end\n")
+    };
     let cases: [(&str, &str, &Function, &str, &str, &str); 9] = [
         (
             "Rust",
@@ -75,8 +98,22 @@ fn definitions_stay_whole_under_the_signatures_around_them() {
             "public class Store",
             "public void gamma(a: A,)",
         ),
-        ("Go", "var store = Store{", &braces("func"), "}", "var store = Store", "func gamma(a: A,)"),
-        ("C++", "namespace store\n{", &allman, "}", "namespace store", "public void gamma(A a)"),
+        (
+            "Go",
+            "var store = Store{",
+            &braces("func"),
+            "}",
+            "var store = Store",
+            "func gamma(a: A,)",
+        ),
+        (
+            "C++",
+            "namespace store\n{",
+            &allman,
+            "}",
+            "namespace store",
+            "public void gamma(A a)",
+        ),
         (
             "C#",
             "public class Store : IStore\n{",
@@ -85,15 +122,32 @@ fn definitions_stay_whole_under_the_signatures_around_them() {
             "public class Store : IStore",
             "public void gamma(A a)",
         ),
-        ("Python", "class Store(Base):", &python, "", "class Store(Base)", "def gamma(self, a)"),
-        ("Ruby", "class Store < Base", &ruby, "end", "class Store < Base", "def gamma(a)"),
+        (
+            "Python",
+            "class Store(Base):",
+            &python,
+            "",
+            "class Store(Base)",
+            "def gamma(self, a)",
+        ),
+        (
+            "Ruby",
+            "class Store < Base",
+            &ruby,
+            "end",
+            "class Store < Base",
+            "def gamma(a)",
+        ),
     ];
     for (language, open, function, close, outer, inner) in cases {
         let text = format!("use a;\nuse b;\n\n{}", sample(open, function, close));
         let chunks = cut(&text, Format::Code, 200);
         assert_eq!(path(&chunks, "use b"), "", "{language}");
         for name in ["alpha", "beta"] {
-            let chunk = chunks.iter().find(|chunk| chunk.text.contains(&format!("About {name}."))).unwrap();
+            let chunk = chunks
+                .iter()
+                .find(|chunk| chunk.text.contains(&format!("About {name}.")))
+                .unwrap();
             assert!(
                 (0..4).all(|n| chunk.text.contains(&format!("{name}{n}()"))),
                 "{language}: {}",
@@ -122,7 +176,10 @@ fn functions_of_c_and_shell_are_found_at_the_top() {
             ),
             "static int run(int a, int b)",
         ),
-        (format!("set -e\n\n# About it.\nrun() {{\n{lines}}}\n"), "run()"),
+        (
+            format!("set -e\n\n# About it.\nrun() {{\n{lines}}}\n"),
+            "run()",
+        ),
     ] {
         assert_eq!(path(&cut(&text, Format::Code, 150), "step20"), signature);
     }
@@ -130,17 +187,31 @@ fn functions_of_c_and_shell_are_found_at_the_top() {
 
 #[test]
 fn branches_are_cut_but_define_nothing() {
-    let lines = |name: &str| (0..30).map(|n| format!("        {name}{n}()\n")).collect::<String>();
-    let text = format!("def run(a):\n    if a:\n{}    else:\n{}", lines("yes"), lines("no"));
+    let lines = |name: &str| {
+        (0..30)
+            .map(|n| format!("        {name}{n}()\n"))
+            .collect::<String>()
+    };
+    let text = format!(
+        "def run(a):\n    if a:\n{}    else:\n{}",
+        lines("yes"),
+        lines("no")
+    );
     assert_eq!(path(&cut(&text, Format::Code, 150), "no20"), "def run(a)");
 }
 
 #[test]
 fn members_of_json_are_not_torn_and_know_their_keys() {
-    let users: Vec<String> = (0..40).map(|n| format!(r#"{{"id": {n}, "name": "a, b}} \" {n}"}}"#)).collect();
+    let users: Vec<String> = (0..40)
+        .map(|n| format!(r#"{{"id": {n}, "name": "a, b}} \" {n}"}}"#))
+        .collect();
     for (open, comma, close) in [
         ("{\"site\": {\"users\": [", ", ", "]}, \"end\": 1}"),
-        ("{\n  \"site\": {\n    \"users\": [\n", ",\n      ", "\n    ]\n  },\n  \"end\": 1\n}"),
+        (
+            "{\n  \"site\": {\n    \"users\": [\n",
+            ",\n      ",
+            "\n    ]\n  },\n  \"end\": 1\n}",
+        ),
     ] {
         let text = format!("{open}{}{close}", users.join(comma));
         let chunks = cut(&text, Format::Data, 120);
@@ -150,17 +221,29 @@ fn members_of_json_are_not_torn_and_know_their_keys() {
         }
     }
     let lines = users.join("\n");
-    assert!(users.iter().all(|user| path(&cut(&lines, Format::Data, 120), user).is_empty()));
+    assert!(
+        users
+            .iter()
+            .all(|user| path(&cut(&lines, Format::Data, 120), user).is_empty())
+    );
 }
 
 #[test]
 fn items_of_yaml_and_toml_are_not_torn_and_know_their_keys() {
-    let items: String = (0..30).map(|n| format!("- name: user {n}\n  mail: u{n}@example.org\n")).collect();
+    let items: String = (0..30)
+        .map(|n| format!("- name: user {n}\n  mail: u{n}@example.org\n"))
+        .collect();
     let text = format!("# About users.\nsite:\n  title: x\nusers:\n{items}last: 1\n");
     let chunks = cut(&text, Format::Data, 120);
     assert!((0..30).all(|n| path(&chunks, &format!("- name: user {n}\n  mail: u{n}@")) == "users"));
-    let entries: String = (0..30).map(|n| format!("key{n} = \"value {n}\"\n")).collect();
-    let chunks = cut(&format!("a = 1\n\n[server.limits]\n{entries}\n[end]\nb = 2\n"), Format::Data, 120);
+    let entries: String = (0..30)
+        .map(|n| format!("key{n} = \"value {n}\"\n"))
+        .collect();
+    let chunks = cut(
+        &format!("a = 1\n\n[server.limits]\n{entries}\n[end]\nb = 2\n"),
+        Format::Data,
+        120,
+    );
     assert!((0..30).all(|n| path(&chunks, &format!("key{n} = \"value {n}\"")) == "server.limits"));
 }
 
@@ -172,15 +255,23 @@ fn later_parts_of_a_table_know_its_header() {
     assert!(chunks.len() > 3);
     assert_eq!(path(&chunks, "| A1 |"), "Berths");
     assert_eq!(path(&chunks, "| A39 |"), "Berths > Berth | Fee");
-    assert!((0..40).all(|n| chunks.iter().any(|chunk| chunk.text.contains(&format!("| A{n} | {n} |")))));
+    assert!((0..40).all(|n| {
+        chunks
+            .iter()
+            .any(|chunk| chunk.text.contains(&format!("| A{n} | {n} |")))
+    }));
 }
 
 #[test]
 fn items_of_a_list_are_not_torn() {
-    let items: Vec<String> = (0..40).map(|n| format!("- Item {n}. It has two sentences.")).collect();
+    let items: Vec<String> = (0..40)
+        .map(|n| format!("- Item {n}. It has two sentences."))
+        .collect();
     let chunks = cut(&items.join("\n"), Format::Markdown, 150);
     assert!(
-        chunks.iter().all(|chunk| chunk.text.starts_with("- Item") && chunk.text.ends_with("sentences."))
+        chunks
+            .iter()
+            .all(|chunk| chunk.text.starts_with("- Item") && chunk.text.ends_with("sentences."))
     );
 }
 
@@ -189,18 +280,26 @@ struct Numbers(u64);
 
 impl Numbers {
     fn next(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(self.0 >> 33).expect("31 bits fit") % limit
     }
 
     fn sentence(&mut self) -> String {
-        let words: Vec<String> = (0..5 + self.next(14)).map(|_| format!("w{}", self.next(5000))).collect();
+        let words: Vec<String> = (0..5 + self.next(14))
+            .map(|_| format!("w{}", self.next(5000)))
+            .collect();
         format!("The {}.", words.join(" "))
     }
 
     fn paragraph(&mut self, sentences: (usize, usize)) -> String {
         let count = sentences.0 + self.next(sentences.1 - sentences.0);
-        (0..count).map(|_| self.sentence()).collect::<Vec<_>>().join(" ")
+        (0..count)
+            .map(|_| self.sentence())
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 }
 
@@ -238,7 +337,11 @@ fn a_changed_paragraph_leaves_the_other_chunks_as_they_were() {
             paragraphs.push(numbers.paragraph(sentences));
         }
         let before = chunk(&paragraphs.join(joint), Format::Text, &options);
-        let mean = before.iter().map(|chunk| chunk.end - chunk.start).sum::<usize>() / before.len();
+        let mean = before
+            .iter()
+            .map(|chunk| chunk.end - chunk.start)
+            .sum::<usize>()
+            / before.len();
         assert!((800..1100).contains(&mean), "chunks of {mean} characters");
         let mut counts: Vec<usize> = (0..60)
             .map(|round| {
@@ -253,6 +356,9 @@ fn a_changed_paragraph_leaves_the_other_chunks_as_they_were() {
             })
             .collect();
         counts.sort_unstable();
-        assert!(counts[54] <= 4 && counts[59] <= 8, "{sentences:?} joined by {joint:?}: {counts:?}");
+        assert!(
+            counts[54] <= 4 && counts[59] <= 8,
+            "{sentences:?} joined by {joint:?}: {counts:?}"
+        );
     }
 }

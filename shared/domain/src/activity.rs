@@ -67,7 +67,13 @@ pub enum RequestType {
 
 impl RequestType {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Add, Self::Search, Self::Update, Self::Delete, Self::Request];
+    pub const ALL: [Self; 5] = [
+        Self::Add,
+        Self::Search,
+        Self::Update,
+        Self::Delete,
+        Self::Request,
+    ];
 
     /// The name on the wire.
     pub const fn as_str(self) -> &'static str {

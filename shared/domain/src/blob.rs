@@ -36,7 +36,9 @@ impl<'de> Deserialize<'de> for BlobRef {
         match text.split_once(':') {
             Some(("inline", path)) => Ok(Self::Inline(path.to_owned())),
             Some(("object", path)) => Ok(Self::Object(path.to_owned())),
-            _ => Err(serde::de::Error::custom("a blob reference starts with inline: or object:")),
+            _ => Err(serde::de::Error::custom(
+                "a blob reference starts with inline: or object:",
+            )),
         }
     }
 }

@@ -13,8 +13,8 @@ pub use grant::{Account, AppRef, Grant, Tokens};
 pub use node::{Filed, Node, NodeState, SkipReason};
 pub use selection::{MAX_SELECTED, Selected, Selection};
 pub use state::{
-    Channel, FeedState, Intent, Leaving, Phase, Queue, QueueEntry, RootState, Run, RunState, SyncState,
-    Trigger, WalkEntry,
+    Channel, FeedState, Intent, Leaving, Phase, Queue, QueueEntry, RootState, Run, RunState,
+    SyncState, Trigger, WalkEntry,
 };
 
 use crate::ids::{ConnectionId, GrantId};
@@ -47,8 +47,14 @@ impl Provider {
     /// Reads a name of the wire; `None` for a provider that is not supported.
     pub fn parse(text: &str) -> Option<Self> {
         // compat: existing clients know the drive by its vendor's name.
-        let text = if text == "google-drive" { "cloud-drive" } else { text };
-        Self::ALL.into_iter().find(|provider| provider.as_str() == text)
+        let text = if text == "google-drive" {
+            "cloud-drive"
+        } else {
+            text
+        };
+        Self::ALL
+            .into_iter()
+            .find(|provider| provider.as_str() == text)
     }
 
     /// How long after a run the next one begins by itself, in seconds.

@@ -100,7 +100,9 @@ impl Container {
     pub fn check_writable(&self) -> Result<()> {
         match &self.merge {
             None => Ok(()),
-            Some(Merging { into: Some(target), .. }) => Err(Error::Conflict(format!(
+            Some(Merging {
+                into: Some(target), ..
+            }) => Err(Error::Conflict(format!(
                 "the container tag {} is being merged into {target}; write there when the merge is completed",
                 self.tag
             ))),
@@ -210,7 +212,10 @@ impl SearchDocument {
             title: document.shown_title().map(str::to_owned),
             metadata: document.metadata.as_object().clone(),
             filepath: document.filepath.clone(),
-            filter_by_metadata: document.filter_by_metadata.as_ref().map(|wanted| wanted.as_object().clone()),
+            filter_by_metadata: document
+                .filter_by_metadata
+                .as_ref()
+                .map(|wanted| wanted.as_object().clone()),
             authorship: document.authorship_of(revision).cloned(),
             created_at: document.created_at.as_millis(),
             updated_at: document.updated_at.as_millis(),
@@ -221,7 +226,14 @@ impl SearchDocument {
     pub fn served(document: &Document) -> Option<Self> {
         let served = document.indexed.as_ref()?;
         let (kind, title) = (served.kind, served.title.clone());
-        Some(Self::of(&Document { kind, title, ..document.clone() }, &served.revision))
+        Some(Self::of(
+            &Document {
+                kind,
+                title,
+                ..document.clone()
+            },
+            &served.revision,
+        ))
     }
 }
 
@@ -243,11 +255,30 @@ mod tests {
             merge: None,
         };
         assert!(container.learns_from(Some("/a")) && container.learns_from(None));
-        container.memory_paths = Some(vec!["/notes".into(), "/diary/2025/".into(), "log.md".into()]);
-        for inside in ["/notes", "/notes/", "/notes/a/b.md", "/diary/2025/x", "/diary/2025", "log.md"] {
+        container.memory_paths = Some(vec![
+            "/notes".into(),
+            "/diary/2025/".into(),
+            "log.md".into(),
+        ]);
+        for inside in [
+            "/notes",
+            "/notes/",
+            "/notes/a/b.md",
+            "/diary/2025/x",
+            "/diary/2025",
+            "log.md",
+        ] {
             assert!(container.learns_from(Some(inside)), "{inside}");
         }
-        for outside in ["/notes-old/a", "/diary/2024/x", "/", "", "notes/a", "log.md.bak", "/a/notes/b"] {
+        for outside in [
+            "/notes-old/a",
+            "/diary/2024/x",
+            "/",
+            "",
+            "notes/a",
+            "log.md.bak",
+            "/a/notes/b",
+        ] {
             assert!(!container.learns_from(Some(outside)), "{outside}");
         }
         assert!(container.learns_from(None), "without a path");

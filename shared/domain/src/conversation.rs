@@ -48,7 +48,8 @@ pub fn to_bytes(turns: &[Turn]) -> Vec<u8> {
 /// # Errors
 /// [`PortError::Corrupt`] when they are not what [`to_bytes`] wrote.
 pub fn from_bytes(bytes: &[u8]) -> Result<Vec<Turn>, PortError> {
-    serde_json::from_slice(bytes).map_err(|_| PortError::Corrupt("the turns of a conversation".into()))
+    serde_json::from_slice(bytes)
+        .map_err(|_| PortError::Corrupt("the turns of a conversation".into()))
 }
 
 /// The conversation after `sent` has arrived: the stored turns, and behind them those that are new. A client may send
@@ -58,18 +59,29 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Vec<Turn>, PortError> {
 /// common beginning of at least two turns (a history that was changed, or is older than the stored one).
 pub fn merge(stored: Vec<Turn>, sent: Vec<Turn>) -> Vec<Turn> {
     let known = known_turns(&stored, &sent);
-    stored.into_iter().chain(sent.into_iter().skip(known)).collect()
+    stored
+        .into_iter()
+        .chain(sent.into_iter().skip(known))
+        .collect()
 }
 
 fn known_turns(stored: &[Turn], sent: &[Turn]) -> usize {
-    let common = stored.iter().zip(sent).take_while(|(old, new)| old.repeats(new)).count();
+    let common = stored
+        .iter()
+        .zip(sent)
+        .take_while(|(old, new)| old.repeats(new))
+        .count();
     if common == stored.len() {
         return common;
     }
     let history = if common >= HISTORY_TURNS { common } else { 0 };
     // A changed history that comes again.
     let is_repeat = history > 0 && overlap(stored, &sent[history..]) == sent.len() - history;
-    if is_repeat { sent.len() } else { history.max(overlap(stored, sent)) }
+    if is_repeat {
+        sent.len()
+    } else {
+        history.max(overlap(stored, sent))
+    }
 }
 
 /// The length of the longest beginning of `sent` that `stored` ends with, in linear time (Knuth, Morris, Pratt 1977).
@@ -109,47 +121,94 @@ mod tests {
     /// Turns of users and assistants in turn, from words.
     fn turns(words: &str) -> Vec<Turn> {
         let turn = |text: &str| {
-            let role = if text.starts_with('a') { "assistant" } else { "user" };
-            Turn { role: role.into(), name: None, text: text.into(), provenance: None, at: None }
+            let role = if text.starts_with('a') {
+                "assistant"
+            } else {
+                "user"
+            };
+            Turn {
+                role: role.into(),
+                name: None,
+                text: text.into(),
+                provenance: None,
+                at: None,
+            }
         };
         words.split_whitespace().map(turn).collect()
     }
 
     fn merged(stored: &str, sent: &str) -> String {
         let merged = merge(turns(stored), turns(sent));
-        merged.iter().map(|turn| turn.text.as_str()).collect::<Vec<_>>().join(" ")
+        merged
+            .iter()
+            .map(|turn| turn.text.as_str())
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 
     #[test]
     fn full_history_and_new_messages_come_to_the_same() {
         assert_eq!(merged("", "u1 a1"), "u1 a1");
-        assert_eq!(merged("u1 a1", "u1 a1 u2 a2"), "u1 a1 u2 a2", "full history");
+        assert_eq!(
+            merged("u1 a1", "u1 a1 u2 a2"),
+            "u1 a1 u2 a2",
+            "full history"
+        );
         assert_eq!(merged("u1 a1", "u2 a2"), "u1 a1 u2 a2", "only what is new");
-        assert_eq!(merged("u1 a1 u2 a2", "u2 a2 u3"), "u1 a1 u2 a2 u3", "the latest part");
+        assert_eq!(
+            merged("u1 a1 u2 a2", "u2 a2 u3"),
+            "u1 a1 u2 a2 u3",
+            "the latest part"
+        );
     }
 
     #[test]
     fn the_same_again_adds_nothing() {
         assert_eq!(merged("u1 a1 u2", "u1 a1 u2"), "u1 a1 u2");
-        assert_eq!(merged("u1 a1 u2", "u2"), "u1 a1 u2", "the retry of a single message");
-        assert_eq!(merged("u1 a1 u2 a2", "u1 a1"), "u1 a1 u2 a2", "an older history that comes late");
+        assert_eq!(
+            merged("u1 a1 u2", "u2"),
+            "u1 a1 u2",
+            "the retry of a single message"
+        );
+        assert_eq!(
+            merged("u1 a1 u2 a2", "u1 a1"),
+            "u1 a1 u2 a2",
+            "an older history that comes late"
+        );
     }
 
     #[test]
     fn nothing_stored_is_dropped() {
-        assert_eq!(merged("u1 a1 u2 a2", "u1 a1 u2b a2b"), "u1 a1 u2 a2 u2b a2b", "a changed history");
-        assert_eq!(merged("hi a1 u2 a2", "hi a3"), "hi a1 u2 a2 hi a3", "a greeting that is said again");
-        assert_eq!(merged("u1 ok a1", "ok"), "u1 ok a1 ok", "a short answer that is given again");
+        assert_eq!(
+            merged("u1 a1 u2 a2", "u1 a1 u2b a2b"),
+            "u1 a1 u2 a2 u2b a2b",
+            "a changed history"
+        );
+        assert_eq!(
+            merged("hi a1 u2 a2", "hi a3"),
+            "hi a1 u2 a2 hi a3",
+            "a greeting that is said again"
+        );
+        assert_eq!(
+            merged("u1 ok a1", "ok"),
+            "u1 ok a1 ok",
+            "a short answer that is given again"
+        );
     }
 
     #[test]
     fn the_time_of_arrival_does_not_make_a_turn_new() {
         let at = |millis, mut turns: Vec<Turn>| {
-            turns.iter_mut().for_each(|turn| turn.at = Some(Timestamp::from_millis(millis)));
+            turns
+                .iter_mut()
+                .for_each(|turn| turn.at = Some(Timestamp::from_millis(millis)));
             turns
         };
         let grown = merge(at(1000, turns("u1 a1")), at(2000, turns("u1 a1 u2")));
-        let times: Vec<_> = grown.iter().map(|turn| turn.at.expect("a time").as_millis()).collect();
+        let times: Vec<_> = grown
+            .iter()
+            .map(|turn| turn.at.expect("a time").as_millis())
+            .collect();
         assert_eq!(times, [1000, 1000, 2000]);
     }
 

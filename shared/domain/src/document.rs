@@ -267,7 +267,9 @@ impl Indexed {
 
     /// Everything that search needs of the revision, and the bytes it came from.
     pub fn blobs(&self) -> impl Iterator<Item = &BlobRef> {
-        [&self.pack, &self.body].into_iter().chain(statements(self.learned.as_ref()))
+        [&self.pack, &self.body]
+            .into_iter()
+            .chain(statements(self.learned.as_ref()))
     }
 }
 
@@ -354,26 +356,44 @@ pub struct Document {
 impl Document {
     /// Its title for people: an item's name there, else what its content says.
     pub fn shown_title(&self) -> Option<&str> {
-        self.origin.as_ref().map(|origin| origin.title.as_str()).or(self.title.as_deref())
+        self.origin
+            .as_ref()
+            .map(|origin| origin.title.as_str())
+            .or(self.title.as_deref())
     }
 
     /// Its kind for people: what an item is there, else what its content is.
     pub fn shown_kind(&self) -> DocumentType {
-        self.origin.as_ref().and_then(|origin| origin.kind).unwrap_or(self.kind)
+        self.origin
+            .as_ref()
+            .and_then(|origin| origin.kind)
+            .unwrap_or(self.kind)
     }
 
     /// How new its content is: when it was sent, then its id, so that any two differ. One that failed and has nothing that
     /// search could serve is behind all that have or may come to have something.
     pub fn newness(&self) -> (bool, Timestamp, DocumentId) {
         let has_content = self.indexed.is_some() || self.status != Status::Failed;
-        (has_content, self.body.sent_at.unwrap_or(self.created_at), self.id.clone())
+        (
+            has_content,
+            self.body.sent_at.unwrap_or(self.created_at),
+            self.id.clone(),
+        )
     }
 
     /// Whose words a processed revision is.
     pub(crate) fn authorship_of(&self, revision: &Revision) -> Option<&Authorship> {
-        let extracted = self.extracted.iter().filter(|found| found.revision == *revision);
-        let indexed = self.indexed.iter().filter(|served| served.revision == *revision);
-        let known = extracted.map(|found| &found.authorship).chain(indexed.map(|served| &served.authorship));
+        let extracted = self
+            .extracted
+            .iter()
+            .filter(|found| found.revision == *revision);
+        let indexed = self
+            .indexed
+            .iter()
+            .filter(|served| served.revision == *revision);
+        let known = extracted
+            .map(|found| &found.authorship)
+            .chain(indexed.map(|served| &served.authorship));
         known.flatten().next()
     }
 

@@ -68,14 +68,23 @@ pub enum Error {
 impl Error {
     /// An [`Error::Invalid`] without a place.
     pub fn invalid(message: impl Into<String>) -> Self {
-        Self::Invalid { message: message.into(), issues: Vec::new() }
+        Self::Invalid {
+            message: message.into(),
+            issues: Vec::new(),
+        }
     }
 
     /// An [`Error::Invalid`] about one field of the request.
     pub fn invalid_field(field: &str, message: impl Into<String>) -> Self {
         let message = message.into();
-        let issue = Issue { path: vec![field.to_owned()], message: message.clone() };
-        Self::Invalid { message: format!("{field}: {message}"), issues: vec![issue] }
+        let issue = Issue {
+            path: vec![field.to_owned()],
+            message: message.clone(),
+        };
+        Self::Invalid {
+            message: format!("{field}: {message}"),
+            issues: vec![issue],
+        }
     }
 
     /// An [`Error::Internal`] that says what was being done.
@@ -129,7 +138,9 @@ impl From<PortError> for Error {
     fn from(error: PortError) -> Self {
         match error {
             PortError::Unavailable(source) => Self::Unavailable(source),
-            PortError::Conflict => Self::Unavailable("a concurrent change won every attempt".into()),
+            PortError::Conflict => {
+                Self::Unavailable("a concurrent change won every attempt".into())
+            }
             PortError::Corrupt(what) => Self::Internal(what.into()),
             PortError::Internal(source) => Self::Internal(source),
         }

@@ -65,8 +65,9 @@ impl Filter {
         let mut conditions = 0;
         match value {
             Value::String(text) => {
-                let inner: Value = serde_json::from_str(text)
-                    .map_err(|error| invalid("filters", &format!("the string is not JSON ({error})")))?;
+                let inner: Value = serde_json::from_str(text).map_err(|error| {
+                    invalid("filters", &format!("the string is not JSON ({error})"))
+                })?;
                 parse_node(&inner, "filters", 1, &mut conditions)
             }
             _ => parse_node(value, "filters", 1, &mut conditions),
@@ -85,7 +86,9 @@ impl Filter {
 
 impl Condition {
     fn matches(&self, metadata: &Metadata) -> bool {
-        let holds = metadata.get(&self.key).is_some_and(|value| self.holds(value));
+        let holds = metadata
+            .get(&self.key)
+            .is_some_and(|value| self.holds(value));
         holds != self.negate
     }
 
@@ -94,18 +97,28 @@ impl Condition {
             Comparison::Equal => scalar(value).is_some_and(|text| self.equal(&text)),
             Comparison::Numeric(operator) => self.compare(operator, value),
             Comparison::ArrayContains => match value {
-                Value::Array(items) => items.iter().filter_map(scalar).any(|item| self.equal(&item)),
+                Value::Array(items) => items
+                    .iter()
+                    .filter_map(scalar)
+                    .any(|item| self.equal(&item)),
                 _ => scalar(value).is_some_and(|text| self.equal(&text)),
             },
             Comparison::StringContains => match value {
-                Value::Array(items) => items.iter().filter_map(Value::as_str).any(|item| self.within(item)),
+                Value::Array(items) => items
+                    .iter()
+                    .filter_map(Value::as_str)
+                    .any(|item| self.within(item)),
                 _ => value.as_str().is_some_and(|text| self.within(text)),
             },
         }
     }
 
     fn equal(&self, text: &str) -> bool {
-        if self.ignore_case { text.to_lowercase() == self.value.to_lowercase() } else { text == self.value }
+        if self.ignore_case {
+            text.to_lowercase() == self.value.to_lowercase()
+        } else {
+            text == self.value
+        }
     }
 
     fn within(&self, text: &str) -> bool {
@@ -150,7 +163,10 @@ fn invalid(path: &str, rule: &str) -> Error {
 
 fn parse_node(value: &Value, path: &str, depth: usize, conditions: &mut usize) -> Result<Filter> {
     let Value::Object(object) = value else {
-        return Err(invalid(path, "a condition {key, value, …} or a group {\"AND\": […]} or {\"OR\": […]}"));
+        return Err(invalid(
+            path,
+            "a condition {key, value, …} or a group {\"AND\": […]} or {\"OR\": […]}",
+        ));
     };
     let group = object.keys().find(|key| *key == "AND" || *key == "OR");
     let Some(name) = group else {
@@ -161,10 +177,16 @@ fn parse_node(value: &Value, path: &str, depth: usize, conditions: &mut usize) -
         return Err(invalid(path, "a group has exactly one property, AND or OR"));
     }
     if depth > MAX_DEPTH {
-        return Err(invalid("filters", &format!("groups nest at most {MAX_DEPTH} levels")));
+        return Err(invalid(
+            "filters",
+            &format!("groups nest at most {MAX_DEPTH} levels"),
+        ));
     }
     let Value::Array(items) = &object[name] else {
-        return Err(invalid(&format!("{path}.{name}"), "an array of conditions or groups"));
+        return Err(invalid(
+            &format!("{path}.{name}"),
+            "an array of conditions or groups",
+        ));
     };
     if items.is_empty() {
         // So that the conditions bound the groups as well.
@@ -175,14 +197,21 @@ fn parse_node(value: &Value, path: &str, depth: usize, conditions: &mut usize) -
         .enumerate()
         .map(|(i, item)| parse_node(item, &format!("{path}.{name}[{i}]"), depth + 1, conditions))
         .collect::<Result<Vec<_>>>()?;
-    Ok(if name == "AND" { Filter::And(parts) } else { Filter::Or(parts) })
+    Ok(if name == "AND" {
+        Filter::And(parts)
+    } else {
+        Filter::Or(parts)
+    })
 }
 
 /// Counts one more condition, or an empty group.
 fn count(conditions: &mut usize) -> Result<()> {
     *conditions += 1;
     if *conditions > MAX_CONDITIONS {
-        return Err(invalid("filters", &format!("at most {MAX_CONDITIONS} conditions")));
+        return Err(invalid(
+            "filters",
+            &format!("at most {MAX_CONDITIONS} conditions"),
+        ));
     }
     Ok(())
 }
@@ -201,8 +230,7 @@ fn parse_condition(object: &Map<String, Value>, path: &str) -> Result<Condition>
             "negate" => negate = flag(given, &place)?,
             "ignoreCase" | "ignore_case" => ignore_case = flag(given, &place)?,
             _ => {
-                let rule =
-                    "unknown; a condition has key, value, filterType, numericOperator, negate, ignoreCase";
+                let rule = "unknown; a condition has key, value, filterType, numericOperator, negate, ignoreCase";
                 return Err(invalid(&place, rule));
             }
         }
@@ -218,11 +246,23 @@ fn parse_condition(object: &Map<String, Value>, path: &str) -> Result<Condition>
             return Err(invalid(&format!("{path}.filterType"), rule));
         }
     };
-    let (key, value) = (key.ok_or_else(|| missing("key"))?, value.ok_or_else(|| missing("value"))?);
+    let (key, value) = (
+        key.ok_or_else(|| missing("key"))?,
+        value.ok_or_else(|| missing("value"))?,
+    );
     if matches!(comparison, Comparison::Numeric(_)) && value.trim().parse::<f64>().is_err() {
-        return Err(invalid(&format!("{path}.value"), "a number, because filterType is numeric"));
+        return Err(invalid(
+            &format!("{path}.value"),
+            "a number, because filterType is numeric",
+        ));
     }
-    Ok(Condition { key, value, comparison, negate, ignore_case })
+    Ok(Condition {
+        key,
+        value,
+        comparison,
+        negate,
+        ignore_case,
+    })
 }
 
 fn text<'a>(value: &'a Value, place: &str) -> Result<&'a str> {

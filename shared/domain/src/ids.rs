@@ -98,9 +98,14 @@ impl OrgId {
     /// [`Error::Invalid`] unless it is 1 to 40 of `[a-z0-9-]`.
     pub fn parse(text: &str) -> Result<Self> {
         let ok = (1..=40).contains(&text.len())
-            && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
+            && text
+                .bytes()
+                .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
         if !ok {
-            return Err(Error::invalid_field("org", "1 to 40 characters of a-z, 0-9 and hyphen"));
+            return Err(Error::invalid_field(
+                "org",
+                "1 to 40 characters of a-z, 0-9 and hyphen",
+            ));
         }
         Ok(Self(text.to_owned()))
     }
@@ -170,8 +175,8 @@ impl DocumentId {
     /// The id of the document with this customId: HMAC-SHA-256 over container and customId, keyed by the organization,
     /// cut to 128 bits. An upsert therefore needs no look-up and cannot race.
     pub fn derived(org: &OrgId, container: &ContainerId, custom_id: &CustomId) -> Self {
-        let mut mac =
-            Hmac::<Sha256>::new_from_slice(org.as_str().as_bytes()).expect("HMAC takes keys of any length");
+        let mut mac = Hmac::<Sha256>::new_from_slice(org.as_str().as_bytes())
+            .expect("HMAC takes keys of any length");
         mac.update(container.as_str().as_bytes());
         mac.update(&[0]);
         mac.update(custom_id.as_str().as_bytes());
@@ -211,7 +216,9 @@ fn digest(parts: &[&str]) -> String {
 impl TopicId {
     /// The topic of a container that these words name.
     pub fn derived(container: &ContainerId, words: &[&str]) -> Self {
-        let parts: Vec<&str> = std::iter::once(container.as_str()).chain(words.iter().copied()).collect();
+        let parts: Vec<&str> = std::iter::once(container.as_str())
+            .chain(words.iter().copied())
+            .collect();
         Self(digest(&parts))
     }
 }
@@ -280,7 +287,10 @@ mod tests {
     fn ids_have_22_characters_and_differ() {
         let ids: std::collections::HashSet<_> = (0..1000).map(|_| DocumentId::random()).collect();
         assert_eq!(ids.len(), 1000);
-        assert!(ids.iter().all(|id| DocumentId::parse(id.as_str()).is_some()));
+        assert!(
+            ids.iter()
+                .all(|id| DocumentId::parse(id.as_str()).is_some())
+        );
     }
 
     #[test]

@@ -79,13 +79,25 @@ impl Envelope {
 
     /// The message that a document's newest revision waits to be processed.
     pub fn to_process(org: &OrgId, document: &Document) -> Self {
-        let job = Job::ProcessV1 { document: document.id.clone(), revision: document.revision.clone() };
-        Self { org: org.clone(), job }
+        let job = Job::ProcessV1 {
+            document: document.id.clone(),
+            revision: document.revision.clone(),
+        };
+        Self {
+            org: org.clone(),
+            job,
+        }
     }
 
     /// The message that moves a task on from where it is.
     pub fn to_move_on(org: &OrgId, task: &Task) -> Self {
-        Self { org: org.clone(), job: Job::TaskV1 { task: task.id.clone(), step: task.step } }
+        Self {
+            org: org.clone(),
+            job: Job::TaskV1 {
+                task: task.id.clone(),
+                step: task.step,
+            },
+        }
     }
 
     /// The message's text.

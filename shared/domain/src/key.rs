@@ -42,8 +42,14 @@ pub enum KeyKind {
 }
 
 /// The endpoints that a scoped key may use, with everything below them. Contract.
-pub const SCOPED_ENDPOINTS: [&str; 6] =
-    ["/v3/documents", "/v3/memories", "/v4/memories", "/v3/search", "/v4/search", "/v4/profile"];
+pub const SCOPED_ENDPOINTS: [&str; 6] = [
+    "/v3/documents",
+    "/v3/memories",
+    "/v4/memories",
+    "/v3/search",
+    "/v4/search",
+    "/v4/profile",
+];
 
 /// A key's record. The secret itself is nowhere in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -128,7 +134,10 @@ impl NewKey {
 }
 
 fn checksum(id: &KeyId, secret: &str) -> String {
-    format!("{:08x}", crc32fast::hash(format!("{id}_{secret}").as_bytes()))
+    format!(
+        "{:08x}",
+        crc32fast::hash(format!("{id}_{secret}").as_bytes())
+    )
 }
 
 impl PresentedKey {
@@ -140,7 +149,10 @@ impl PresentedKey {
         }
         let (secret, sum) = rest.split_at(SECRET_LEN);
         let id = KeyId::parse(id)?;
-        (checksum(&id, secret) == sum).then(|| Self { hash: Sha256::digest(secret.as_bytes()).into(), id })
+        (checksum(&id, secret) == sum).then(|| Self {
+            hash: Sha256::digest(secret.as_bytes()).into(),
+            id,
+        })
     }
 
     /// The public part, to find the record by.
@@ -190,7 +202,14 @@ mod tests {
     fn a_key_opens_its_organization_only() {
         let key = key();
         let presented = PresentedKey::parse(&key.text).unwrap();
-        assert_eq!(presented.verify(Some(&key.record), NOW).unwrap().org().as_str(), "acme");
+        assert_eq!(
+            presented
+                .verify(Some(&key.record), NOW)
+                .unwrap()
+                .org()
+                .as_str(),
+            "acme"
+        );
         let other = self::key();
         assert!(presented.verify(Some(&other.record), NOW).is_err());
         assert!(presented.verify(None, NOW).is_err());
@@ -202,7 +221,11 @@ mod tests {
         let presented = PresentedKey::parse(&key.text).unwrap();
         key.record.expires_at = Some(NOW.plus_seconds(1));
         assert!(presented.verify(Some(&key.record), NOW).is_ok());
-        assert!(presented.verify(Some(&key.record), NOW.plus_seconds(1)).is_err());
+        assert!(
+            presented
+                .verify(Some(&key.record), NOW.plus_seconds(1))
+                .is_err()
+        );
         key.record.expires_at = None;
         key.record.enabled = false;
         assert!(presented.verify(Some(&key.record), NOW).is_err());
@@ -217,9 +240,14 @@ mod tests {
             let wrong = String::from_utf8(wrong).unwrap();
             assert!(PresentedKey::parse(&wrong).is_none(), "{wrong}");
         }
-        for garbage in
-            ["", "local", "rk_", "rk_a_", "sm_1_2", "rk_ä_öööööööööööööööööööööööööööööööööööööööö"]
-        {
+        for garbage in [
+            "",
+            "local",
+            "rk_",
+            "rk_a_",
+            "sm_1_2",
+            "rk_ä_öööööööööööööööööööööööööööööööööööööööö",
+        ] {
             assert!(PresentedKey::parse(garbage).is_none());
         }
     }

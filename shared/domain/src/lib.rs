@@ -35,7 +35,8 @@ mod ctx;
 pub use blob::BlobRef;
 pub use connection::Connection;
 pub use container::{
-    Change, Container, ContainerChange, IndexHead, LogRecord, Merging, Owner, SearchDocument, SegmentRef,
+    Change, Container, ContainerChange, IndexHead, LogRecord, Merging, Owner, SearchDocument,
+    SegmentRef,
 };
 pub use ctx::Ctx;
 pub use document::{
@@ -44,8 +45,8 @@ pub use document::{
 pub use error::{Error, Issue, PortError, Result};
 pub use filter::Filter;
 pub use ids::{
-    ConnectionId, ContainerId, CustomId, DocumentId, GrantId, KeyId, MemoryId, OrgId, Revision, TaskId,
-    TopicId,
+    ConnectionId, ContainerId, CustomId, DocumentId, GrantId, KeyId, MemoryId, OrgId, Revision,
+    TaskId, TopicId,
 };
 pub use job::{Delivery, Envelope, Job, Outcome, Worker};
 pub use memory::{MemoryAction, MemoryKind, Period, Statement, Statements, Topic, Trust};

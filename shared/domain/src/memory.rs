@@ -18,7 +18,9 @@ use crate::time::Timestamp;
 pub const MAX_MEMORY_CHARS: usize = 10_000;
 
 /// What kind of statement a memory is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum MemoryKind {
     /// How something or somebody is.
@@ -37,7 +39,9 @@ pub enum MemoryKind {
 }
 
 /// How far a statement can be relied on, by where it comes from; most trusted first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Trust {
     /// Written as a memory by a client.
@@ -63,7 +67,11 @@ impl Trust {
     /// The one of two that can be relied on less.
     #[must_use]
     pub fn weaker(self, other: Self) -> Self {
-        if (!self.is_own(), self) < (!other.is_own(), other) { other } else { self }
+        if (!self.is_own(), self) < (!other.is_own(), other) {
+            other
+        } else {
+            self
+        }
     }
 
     /// Whether a statement may take the place of one that is trusted as `other`: what others say never replaces what the
@@ -157,7 +165,10 @@ impl Statements {
 
     /// Statements in the present shape.
     pub fn new(statements: Vec<Statement>) -> Self {
-        Self { v: Self::VERSION, statements }
+        Self {
+            v: Self::VERSION,
+            statements,
+        }
     }
 
     /// The blob: JSON under zstd.
@@ -171,10 +182,14 @@ impl Statements {
     /// # Errors
     /// [`PortError::Corrupt`] when it is not one that [`Statements::encode`] wrote.
     pub fn decode(blob: &[u8]) -> Result<Self, PortError> {
-        let corrupt = |error: &dyn std::fmt::Display| PortError::Corrupt(format!("statements: {error}"));
+        let corrupt =
+            |error: &dyn std::fmt::Display| PortError::Corrupt(format!("statements: {error}"));
         let mut json = Vec::new();
         let decoder = zstd::stream::Decoder::new(blob).map_err(|error| corrupt(&error))?;
-        decoder.take(Self::MAX_BYTES).read_to_end(&mut json).map_err(|error| corrupt(&error))?;
+        decoder
+            .take(Self::MAX_BYTES)
+            .read_to_end(&mut json)
+            .map_err(|error| corrupt(&error))?;
         serde_json::from_slice(&json).map_err(|error| corrupt(&error))
     }
 }
@@ -235,28 +250,56 @@ mod tests {
         let golden = r#"{"v":1,"statements":[{"text":"Anna lives in Bonn.","start":0,"end":19,"kind":"fact","confidence":0.5,"trust":"user","said_at":"2025-04-15T00:00:00.000Z","topic":{"subject":"anna","attribute":"residence","value":"bonn"}}]}"#;
         let blob = zstd::bulk::compress(golden.as_bytes(), 3).unwrap();
         let statements = Statements::decode(&blob).unwrap();
-        assert_eq!(statements.statements[0].topic.as_ref().unwrap().value, "bonn");
-        assert_eq!(Statements::decode(&statements.encode()).unwrap(), statements);
+        assert_eq!(
+            statements.statements[0].topic.as_ref().unwrap().value,
+            "bonn"
+        );
+        assert_eq!(
+            Statements::decode(&statements.encode()).unwrap(),
+            statements
+        );
     }
 
     #[test]
     fn every_stored_trust_stays_readable_and_keeps_its_authority() {
-        for (stored, own) in
-            [("client", true), ("user", true), ("assistant", false), ("document", true), ("external", false)]
-        {
+        for (stored, own) in [
+            ("client", true),
+            ("user", true),
+            ("assistant", false),
+            ("document", true),
+            ("external", false),
+        ] {
             let trust: Trust = serde_json::from_value(stored.into()).unwrap();
             assert_eq!(serde_json::to_value(trust).unwrap(), stored);
             assert_eq!(trust.is_own(), own, "{stored}");
-            for other in [Trust::Client, Trust::User, Trust::Assistant, Trust::Document, Trust::External] {
-                assert_eq!(trust.may_replace(other), own || !other.is_own(), "{stored} {other:?}");
+            for other in [
+                Trust::Client,
+                Trust::User,
+                Trust::Assistant,
+                Trust::Document,
+                Trust::External,
+            ] {
+                assert_eq!(
+                    trust.may_replace(other),
+                    own || !other.is_own(),
+                    "{stored} {other:?}"
+                );
             }
         }
     }
 
     #[test]
     fn garbage_is_corrupt_not_a_panic() {
-        for garbage in [&b""[..], b"x", b"{}", &Statements::new(Vec::new()).encode()[..8]] {
-            assert!(matches!(Statements::decode(garbage), Err(PortError::Corrupt(_))));
+        for garbage in [
+            &b""[..],
+            b"x",
+            b"{}",
+            &Statements::new(Vec::new()).encode()[..8],
+        ] {
+            assert!(matches!(
+                Statements::decode(garbage),
+                Err(PortError::Corrupt(_))
+            ));
         }
     }
 }

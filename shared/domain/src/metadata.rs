@@ -29,7 +29,10 @@ impl Metadata {
     /// # Errors
     /// As [`Metadata::parse`], naming the field.
     pub fn parse_field(field: &str, object: Map<String, Value>) -> Result<Self> {
-        let issues: Vec<Issue> = object.iter().filter_map(|(key, value)| fault(field, key, value)).collect();
+        let issues: Vec<Issue> = object
+            .iter()
+            .filter_map(|(key, value)| fault(field, key, value))
+            .collect();
         if let Some(first) = issues.first() {
             let message = format!("{field}.{}: {}", first.path[1], first.message);
             return Err(Error::Invalid { message, issues });
@@ -67,17 +70,28 @@ impl Metadata {
 }
 
 fn fault(field: &str, key: &str, value: &Value) -> Option<Issue> {
-    let issue = |message: &str| Some(Issue { path: vec![field.into(), key.into()], message: message.into() });
+    let issue = |message: &str| {
+        Some(Issue {
+            path: vec![field.into(), key.into()],
+            message: message.into(),
+        })
+    };
     let allowed = |b: u8| b.is_ascii_alphanumeric() || b"_.-".contains(&b);
     if !(1..=64).contains(&key.len()) || !key.bytes().all(allowed) {
-        return issue("a key has 1 to 64 characters of letters, digits, underscore, full stop and hyphen");
+        return issue(
+            "a key has 1 to 64 characters of letters, digits, underscore, full stop and hyphen",
+        );
     }
     let ok = match value {
         Value::String(_) | Value::Number(_) | Value::Bool(_) => true,
         Value::Array(items) => items.iter().all(Value::is_string),
         Value::Null | Value::Object(_) => false,
     };
-    if ok { None } else { issue("a value is a string, a number, a boolean or an array of strings") }
+    if ok {
+        None
+    } else {
+        issue("a value is a string, a number, a boolean or an array of strings")
+    }
 }
 
 #[cfg(test)]

@@ -40,12 +40,17 @@ mod vector {
     use super::{Engine, STANDARD};
     use serde::{Deserialize, Deserializer, Serializer};
 
-    pub(super) fn serialize<S: Serializer>(vector: &[i8], serializer: S) -> Result<S::Ok, S::Error> {
+    pub(super) fn serialize<S: Serializer>(
+        vector: &[i8],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
         let bytes: Vec<u8> = vector.iter().map(|code| code.cast_unsigned()).collect();
         serializer.serialize_str(&STANDARD.encode(bytes))
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<i8>, D::Error> {
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<i8>, D::Error> {
         let text = String::deserialize(deserializer)?;
         let bytes = STANDARD.decode(text).map_err(serde::de::Error::custom)?;
         Ok(bytes.into_iter().map(u8::cast_signed).collect())
@@ -72,7 +77,10 @@ impl Pack {
         let corrupt = |error: &dyn std::fmt::Display| PortError::Corrupt(format!("pack: {error}"));
         let mut json = Vec::new();
         let decoder = zstd::stream::Decoder::new(blob).map_err(|error| corrupt(&error))?;
-        decoder.take(Self::MAX_BYTES as u64 + 1).read_to_end(&mut json).map_err(|error| corrupt(&error))?;
+        decoder
+            .take(Self::MAX_BYTES as u64 + 1)
+            .read_to_end(&mut json)
+            .map_err(|error| corrupt(&error))?;
         if json.len() > Self::MAX_BYTES {
             return Err(corrupt(&"larger than any document"));
         }
@@ -81,14 +89,26 @@ impl Pack {
 
     /// The text of each chunk, in order, in one pass over the canonical text.
     pub fn chunk_texts(&self) -> Vec<&str> {
-        let mut bounds: Vec<usize> = self.chunks.iter().flat_map(|chunk| [chunk.start, chunk.end]).collect();
+        let mut bounds: Vec<usize> = self
+            .chunks
+            .iter()
+            .flat_map(|chunk| [chunk.start, chunk.end])
+            .collect();
         bounds.sort_unstable();
         bounds.dedup();
         let offsets = byte_offsets(&self.text, &bounds);
-        let byte = |at: usize| bounds.binary_search(&at).map_or(self.text.len(), |i| offsets[i]);
+        let byte = |at: usize| {
+            bounds
+                .binary_search(&at)
+                .map_or(self.text.len(), |i| offsets[i])
+        };
         self.chunks
             .iter()
-            .map(|chunk| self.text.get(byte(chunk.start)..byte(chunk.end)).unwrap_or(""))
+            .map(|chunk| {
+                self.text
+                    .get(byte(chunk.start)..byte(chunk.end))
+                    .unwrap_or("")
+            })
             .collect()
     }
 }
@@ -112,10 +132,12 @@ mod tests {
     use super::*;
 
     fn pack() -> Pack {
-        let chunk =
-            |start, end| PackedChunk {
-                start, end, headings: vec!["Größe".into()], vector: vec![-1, 0, 127]
-            };
+        let chunk = |start, end| PackedChunk {
+            start,
+            end,
+            headings: vec!["Größe".into()],
+            vector: vec![-1, 0, 127],
+        };
         Pack {
             v: 1,
             model: "static".into(),
@@ -143,7 +165,8 @@ mod tests {
 
     #[test]
     fn the_stored_shape_of_version_1_stays_readable() {
-        let golden = r#"{"v":1,"model":"m","text":"hi","chunks":[{"start":0,"end":2,"vector":"/wB/"}]}"#;
+        let golden =
+            r#"{"v":1,"model":"m","text":"hi","chunks":[{"start":0,"end":2,"vector":"/wB/"}]}"#;
         let blob = zstd::bulk::compress(golden.as_bytes(), 3).unwrap();
         let pack = Pack::decode(&blob).unwrap();
         assert_eq!(pack.chunks[0].vector, [-1, 0, 127]);

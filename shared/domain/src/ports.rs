@@ -24,8 +24,8 @@ pub use activity::{Activity, HourCounts, Rates};
 pub use blobs::{Arrival, Blobs, Inventory, Shelf, Stored, StoredBlob, UploadForm};
 pub use connections::{Connections, SyncStore, SyncWrite, Tickets};
 pub use connectors::{
-    Access, Changed, Changes, Connector, ConnectorError, ConnectorResult, Connectors, Consent, ConsentError,
-    Fetched, Item, ItemKind, Listing, OAuth, OAuthClient, Permission, View, Watched,
+    Access, Changed, Changes, Connector, ConnectorError, ConnectorResult, Connectors, Consent,
+    ConsentError, Fetched, Item, ItemKind, Listing, OAuth, OAuthClient, Permission, View, Watched,
 };
 pub use containers::Containers;
 pub use documents::{Beginning, Claim, Documents, OVERDUE_AFTER_SECONDS, Overdue};

@@ -29,7 +29,11 @@ impl RateLimit {
     /// Requests within this many milliseconds are remembered as one entry. Up to [`MAX_ENTRIES`] requests each is
     /// remembered by itself, so the limit is exact; above, a request counts for up to this much longer.
     fn step_ms(self) -> i64 {
-        if self.max <= MAX_ENTRIES { 1 } else { (self.window_ms / i64::from(MAX_ENTRIES)).max(1) }
+        if self.max <= MAX_ENTRIES {
+            1
+        } else {
+            (self.window_ms / i64::from(MAX_ENTRIES)).max(1)
+        }
     }
 }
 
@@ -42,7 +46,9 @@ impl RateWindow {
         let step = limit.step_ms();
         self.follow_clock(now, step);
         // Clocks of several machines differ a little: the window's own newest entry is never in the future.
-        let now = now.as_millis().max(self.0.last().map_or(i64::MIN, |(at, _)| *at));
+        let now = now
+            .as_millis()
+            .max(self.0.last().map_or(i64::MIN, |(at, _)| *at));
         // An entry stands for requests up to the end of its step.
         let leaves = |at: i64| at + (step - 1) + limit.window_ms;
         self.0.retain(|(at, _)| leaves(*at) > now);
@@ -95,7 +101,10 @@ mod tests {
 
     #[test]
     fn the_hundred_and_first_of_a_minute_waits_for_the_first_to_leave() {
-        let limit = RateLimit { max: 100, window_ms: 60_000 };
+        let limit = RateLimit {
+            max: 100,
+            window_ms: 60_000,
+        };
         let mut window = RateWindow::default();
         for i in 0..100 {
             window.admit(limit, at(1_000 + i * 10)).unwrap();
@@ -107,16 +116,24 @@ mod tests {
 
     #[test]
     fn many_in_the_same_millisecond_are_all_counted() {
-        let limit = RateLimit { max: 3, window_ms: 1_000 };
+        let limit = RateLimit {
+            max: 3,
+            window_ms: 1_000,
+        };
         let mut window = RateWindow::default();
-        let admitted = (0..10).filter(|_| window.admit(limit, at(5)).is_ok()).count();
+        let admitted = (0..10)
+            .filter(|_| window.admit(limit, at(5)).is_ok())
+            .count();
         assert_eq!(admitted, 3);
     }
 
     #[test]
     fn a_clock_that_is_set_back_keeps_a_limit_shut_for_a_window_at_most() {
         for max in [3, 500] {
-            let limit = RateLimit { max, window_ms: 60_000 };
+            let limit = RateLimit {
+                max,
+                window_ms: 60_000,
+            };
             let mut window = RateWindow::default();
             let hour = 3_600_000;
             for _ in 0..max {
@@ -124,14 +141,20 @@ mod tests {
             }
             let room = window.admit(limit, at(hour)).unwrap_err();
             assert!(room > at(hour) && room <= at(hour + 61_000), "{room:?}");
-            assert!(window.admit(limit, at(hour + 30_000)).is_err(), "what was admitted still counts");
+            assert!(
+                window.admit(limit, at(hour + 30_000)).is_err(),
+                "what was admitted still counts"
+            );
             window.admit(limit, room).unwrap();
         }
     }
 
     #[test]
     fn clocks_that_differ_a_little_are_one_clock() {
-        let limit = RateLimit { max: 1, window_ms: 60_000 };
+        let limit = RateLimit {
+            max: 1,
+            window_ms: 60_000,
+        };
         let mut window = RateWindow::default();
         window.admit(limit, at(100_000)).unwrap();
         assert_eq!(window.admit(limit, at(96_000)), Err(at(160_000)));

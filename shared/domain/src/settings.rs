@@ -76,7 +76,9 @@ impl LogContent {
 
     /// Reads a name of the wire.
     pub fn parse(text: &str) -> Option<Self> {
-        [Self::Full, Self::Redacted, Self::Off].into_iter().find(|content| content.as_str() == text)
+        [Self::Full, Self::Redacted, Self::Off]
+            .into_iter()
+            .find(|content| content.as_str() == text)
     }
 }
 
@@ -103,7 +105,10 @@ impl Settings {
 
     /// The buckets of a container whose own ones are `own`: the organization's, then what the container adds to them.
     pub fn buckets_with(&self, own: &[Bucket]) -> Vec<Bucket> {
-        let mut buckets = self.profile_buckets.clone().unwrap_or_else(|| vec![Bucket::preferences()]);
+        let mut buckets = self
+            .profile_buckets
+            .clone()
+            .unwrap_or_else(|| vec![Bucket::preferences()]);
         for bucket in own {
             if buckets.iter().all(|known| known.key != bucket.key) {
                 buckets.push(bucket.clone());
@@ -115,15 +120,25 @@ impl Settings {
     /// What helps a reader of content to choose what matters, the nearest first: what the container is about, what the
     /// organization filters by, and what its work is about. It is no source of facts.
     pub fn guidance(&self, container: Option<&str>) -> Option<String> {
-        let filter = self.filter_prompt.as_deref().filter(|_| self.should_llm_filter == Some(true));
+        let filter = self
+            .filter_prompt
+            .as_deref()
+            .filter(|_| self.should_llm_filter == Some(true));
         let parts = [container, filter, self.workspace_prompt.as_deref()];
-        let parts: Vec<&str> = parts.into_iter().flatten().filter(|part| !part.trim().is_empty()).collect();
+        let parts: Vec<&str> = parts
+            .into_iter()
+            .flatten()
+            .filter(|part| !part.trim().is_empty())
+            .collect();
         (!parts.is_empty()).then(|| parts.join("\n"))
     }
 
     /// Whether connections may send browsers to an origin, as browsers write it.
     pub fn allows_redirect_to(&self, origin: &str) -> bool {
-        redirects::allows(self.allowed_redirect_urls.as_deref().unwrap_or_default(), origin)
+        redirects::allows(
+            self.allowed_redirect_urls.as_deref().unwrap_or_default(),
+            origin,
+        )
     }
 
     /// The names of the secrets that the vault has for these settings.
@@ -137,13 +152,19 @@ impl Settings {
     pub fn taken_over(mut self, present: &Self) -> Self {
         self.version = present.version;
         for (provider, app) in &mut self.apps {
-            app.secret = present.apps.get(provider).and_then(|present| present.secret.clone());
+            app.secret = present
+                .apps
+                .get(provider)
+                .and_then(|present| present.secret.clone());
             if app.secret.is_none() || app.client_id.is_none() {
                 app.enabled = app.enabled.map(|_| false);
             }
         }
         for (provider, app) in present.apps.iter().filter(|(_, app)| app.secret.is_some()) {
-            self.apps.entry(*provider).or_insert_with(|| OAuthApp { enabled: None, ..app.clone() });
+            self.apps.entry(*provider).or_insert_with(|| OAuthApp {
+                enabled: None,
+                ..app.clone()
+            });
         }
         self
     }
@@ -154,7 +175,10 @@ mod tests {
     use super::*;
 
     fn bucket(key: &str, description: &str) -> Bucket {
-        Bucket { key: key.into(), description: description.into() }
+        Bucket {
+            key: key.into(),
+            description: description.into(),
+        }
     }
 
     fn keys(buckets: &[Bucket]) -> Vec<&str> {
@@ -177,10 +201,23 @@ mod tests {
     #[test]
     fn settings_stored_before_there_were_others_stay_readable() {
         let old: Settings = serde_json::from_str(r#"{"chunk_size":500}"#).unwrap();
-        assert_eq!(old, Settings { chunk_size: Some(500), ..Settings::default() });
+        assert_eq!(
+            old,
+            Settings {
+                chunk_size: Some(500),
+                ..Settings::default()
+            }
+        );
         assert_eq!(old.log_content, LogContent::Redacted);
-        let app = OAuthApp { client_id: Some("i".into()), secret: Some("s".into()), enabled: Some(true) };
-        let settings = Settings { apps: [(Provider::CloudDrive, app)].into(), ..old };
+        let app = OAuthApp {
+            client_id: Some("i".into()),
+            secret: Some("s".into()),
+            enabled: Some(true),
+        };
+        let settings = Settings {
+            apps: [(Provider::CloudDrive, app)].into(),
+            ..old
+        };
         let text = serde_json::to_string(&settings).unwrap();
         assert!(text.contains(r#""cloud-drive""#), "{text}");
         assert_eq!(serde_json::from_str::<Settings>(&text).unwrap(), settings);
@@ -197,10 +234,25 @@ mod tests {
             apps: [(provider, app(Some(secret)))].into(),
             ..Settings::default()
         };
-        let (here, there) = (with(Provider::Notion, "here"), with(Provider::Github, "there"));
+        let (here, there) = (
+            with(Provider::Notion, "here"),
+            with(Provider::Github, "there"),
+        );
         let taken = there.clone().taken_over(&here);
-        assert_eq!(taken.apps[&Provider::Github], OAuthApp { enabled: Some(false), ..app(None) });
-        assert_eq!(taken.apps[&Provider::Notion], OAuthApp { enabled: None, ..app(Some("here")) });
+        assert_eq!(
+            taken.apps[&Provider::Github],
+            OAuthApp {
+                enabled: Some(false),
+                ..app(None)
+            }
+        );
+        assert_eq!(
+            taken.apps[&Provider::Notion],
+            OAuthApp {
+                enabled: None,
+                ..app(Some("here"))
+            }
+        );
         let other = with(Provider::Notion, "there").taken_over(&here);
         assert_eq!(other, here, "the secret is the one that is here");
         assert_eq!(there.clone().taken_over(&there), there);

@@ -40,7 +40,9 @@ impl ContainerTag {
 }
 
 impl<'de> serde::Deserialize<'de> for ContainerTag {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+    fn deserialize<D: serde::Deserializer<'de>>(
+        deserializer: D,
+    ) -> std::result::Result<Self, D::Error> {
         let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
         Self::parse(&text).map_err(serde::de::Error::custom)
     }

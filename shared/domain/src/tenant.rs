@@ -138,7 +138,10 @@ impl Tenant {
             (None, Some([only])) => only.clone(),
             (None, Some(tags)) => {
                 let names: Vec<&str> = tags.iter().map(ContainerTag::as_str).collect();
-                return Err(Error::Forbidden(format!("name the containerTag: one of {}", names.join(", "))));
+                return Err(Error::Forbidden(format!(
+                    "name the containerTag: one of {}",
+                    names.join(", ")
+                )));
             }
             (None, _) => ContainerTag::default_tag(),
         };
@@ -154,6 +157,8 @@ impl Tenant {
         if self.reaches(tag) {
             return Ok(());
         }
-        Err(Error::Forbidden(format!("this key does not reach the container tag {tag}")))
+        Err(Error::Forbidden(format!(
+            "this key does not reach the container tag {tag}"
+        )))
     }
 }

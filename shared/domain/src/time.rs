@@ -66,14 +66,19 @@ impl fmt::Display for Timestamp {
 }
 
 impl<'de> serde::Deserialize<'de> for Timestamp {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+    fn deserialize<D: serde::Deserializer<'de>>(
+        deserializer: D,
+    ) -> std::result::Result<Self, D::Error> {
         let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
         Self::parse("time", &text).map_err(serde::de::Error::custom)
     }
 }
 
 impl serde::Serialize for Timestamp {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    fn serialize<S: serde::Serializer>(
+        &self,
+        serializer: S,
+    ) -> std::result::Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
 }
@@ -84,26 +89,43 @@ mod tests {
 
     #[test]
     fn prints_iso_8601_with_milliseconds() {
-        assert_eq!(Timestamp::from_millis(1_744_709_400_000).to_string(), "2025-04-15T09:30:00.000Z");
-        assert_eq!(Timestamp::from_millis(1_744_709_400_120).to_string(), "2025-04-15T09:30:00.120Z");
+        assert_eq!(
+            Timestamp::from_millis(1_744_709_400_000).to_string(),
+            "2025-04-15T09:30:00.000Z"
+        );
+        assert_eq!(
+            Timestamp::from_millis(1_744_709_400_120).to_string(),
+            "2025-04-15T09:30:00.120Z"
+        );
     }
 
     #[test]
     fn waiting_is_rounded_up_and_never_negative() {
-        let until = |ms: i64| Timestamp::from_millis(1_000).seconds_until(Timestamp::from_millis(1_000 + ms));
+        let until = |ms: i64| {
+            Timestamp::from_millis(1_000).seconds_until(Timestamp::from_millis(1_000 + ms))
+        };
         assert_eq!([-5_000, 0, 1, 1_000, 1_001].map(until), [0, 0, 1, 1, 2]);
     }
 
     #[test]
     fn a_day_reads_in_words() {
-        assert_eq!(Timestamp::from_millis(1_744_709_400_000).long_date(), "Tuesday, 15 April 2025");
+        assert_eq!(
+            Timestamp::from_millis(1_744_709_400_000).long_date(),
+            "Tuesday, 15 April 2025"
+        );
     }
 
     #[test]
     fn parses_dates_and_timestamps_and_nothing_else() {
         let time = |text| Timestamp::parse("documentDate", text);
-        assert_eq!(time("2025-04-15").unwrap().to_string(), "2025-04-15T00:00:00.000Z");
-        assert_eq!(time("2025-04-15T11:30:00+02:00").unwrap().to_string(), "2025-04-15T09:30:00.000Z");
+        assert_eq!(
+            time("2025-04-15").unwrap().to_string(),
+            "2025-04-15T00:00:00.000Z"
+        );
+        assert_eq!(
+            time("2025-04-15T11:30:00+02:00").unwrap().to_string(),
+            "2025-04-15T09:30:00.000Z"
+        );
         for bad in ["", "yesterday", "2025-13-01", "2025-04-15T09:30:00"] {
             assert!(time(bad).is_err(), "{bad}");
         }

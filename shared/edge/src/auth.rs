@@ -100,14 +100,17 @@ impl Demand for ReadOrganization {
 
 impl Demand for Admin {
     fn check(tenant: &Tenant) -> Result<()> {
-        let lack =
-            "this endpoint takes an administrator's key: a full one that may write, without a list of tags";
+        let lack = "this endpoint takes an administrator's key: a full one that may write, without a list of tags";
         demand(tenant.may_administer(), lack)
     }
 }
 
 fn demand(has: bool, lack: &str) -> Result<()> {
-    if has { Ok(()) } else { Err(Error::Forbidden(lack.to_owned())) }
+    if has {
+        Ok(())
+    } else {
+        Err(Error::Forbidden(lack.to_owned()))
+    }
 }
 
 /// The authenticated tenant, whose key has what `D` demands.
@@ -137,7 +140,11 @@ where
         let app = App::from_ref(state);
         let from_loopback = parts.extensions.get::<LoopbackPeer>().is_some();
         let credential = credential(&parts.headers);
-        let tenant = match app.authenticator.authenticate(credential, from_loopback).await {
+        let tenant = match app
+            .authenticator
+            .authenticate(credential, from_loopback)
+            .await
+        {
             Ok(tenant) => tenant,
             Err(error) if credential.is_some() => return Err(slowed(&app, parts, error).into()),
             Err(error) => return Err(error.into()),
@@ -145,10 +152,20 @@ where
         // A request that is refused from here on is one of the organization, and in its log.
         note_tenant(&app, &tenant).await;
         if let Some((key, rate)) = tenant.key_use().and_then(|key| Some((&key.id, key.rate?))) {
-            admit(&app.ctx, &tenant, &format!("key#{key}"), rate, &request_id()).await?;
+            admit(
+                &app.ctx,
+                &tenant,
+                &format!("key#{key}"),
+                rate,
+                &request_id(),
+            )
+            .await?;
         }
         D::check(&tenant)?;
-        Ok(Self { tenant, demand: PhantomData })
+        Ok(Self {
+            tenant,
+            demand: PhantomData,
+        })
     }
 }
 
@@ -170,11 +187,19 @@ fn slowed(app: &App, parts: &Parts, error: Error) -> Error {
 
 /// The key in `Authorization: Bearer` or, as the command-line client sends it, in `x-api-key`.
 fn credential(headers: &HeaderMap) -> Option<&str> {
-    let bearer = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok()).and_then(|text| {
-        let (scheme, key) = text.split_once(' ')?;
-        scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())
-    });
-    bearer.or_else(|| headers.get("x-api-key").and_then(|value| value.to_str().ok()).map(str::trim))
+    let bearer = headers
+        .get(AUTHORIZATION)
+        .and_then(|value| value.to_str().ok())
+        .and_then(|text| {
+            let (scheme, key) = text.split_once(' ')?;
+            scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())
+        });
+    bearer.or_else(|| {
+        headers
+            .get("x-api-key")
+            .and_then(|value| value.to_str().ok())
+            .map(str::trim)
+    })
 }
 
 #[cfg(test)]
@@ -188,8 +213,14 @@ mod tests {
             headers.insert(name, value.parse().unwrap());
             credential(&headers).map(str::to_owned)
         };
-        assert_eq!(headers("authorization", "Bearer abc").as_deref(), Some("abc"));
-        assert_eq!(headers("authorization", "bearer  abc ").as_deref(), Some("abc"));
+        assert_eq!(
+            headers("authorization", "Bearer abc").as_deref(),
+            Some("abc")
+        );
+        assert_eq!(
+            headers("authorization", "bearer  abc ").as_deref(),
+            Some("abc")
+        );
         assert_eq!(headers("x-api-key", "abc").as_deref(), Some("abc"));
         assert_eq!(headers("authorization", "Basic abc"), None);
         assert_eq!(headers("authorization", "abc"), None);

@@ -57,16 +57,20 @@ impl IntoResponse for ApiError {
         if matches!(self.0, Error::Unavailable(_) | Error::Internal(_)) {
             error!(request.id = %request_id, error = %chain(&self.0), "request {request_id} failed");
         }
-        let mut body = json!({"error": self.0.to_string(), "type": self.0.kind(), "requestId": request_id});
+        let mut body =
+            json!({"error": self.0.to_string(), "type": self.0.kind(), "requestId": request_id});
         if let Error::Invalid { issues, .. } = &self.0
             && !issues.is_empty()
         {
-            let issue = |issue: &domain::Issue| json!({"path": issue.path, "message": issue.message});
+            let issue =
+                |issue: &domain::Issue| json!({"path": issue.path, "message": issue.message});
             body["issues"] = issues.iter().map(issue).collect();
         }
         let mut response = (status, axum::response::Json(body)).into_response();
         let mut header = |name: &'static str, value: &'static str| {
-            response.headers_mut().insert(name, HeaderValue::from_static(value));
+            response
+                .headers_mut()
+                .insert(name, HeaderValue::from_static(value));
         };
         match status {
             // compat: both official clients retry 409 and every 5xx unless they are told not to.
@@ -75,8 +79,14 @@ impl IntoResponse for ApiError {
             StatusCode::UNAUTHORIZED => header("www-authenticate", "Bearer"),
             _ => {}
         }
-        if let Error::RateLimited { retry_after_seconds, .. } = self.0 {
-            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(retry_after_seconds));
+        if let Error::RateLimited {
+            retry_after_seconds,
+            ..
+        } = self.0
+        {
+            response
+                .headers_mut()
+                .insert(RETRY_AFTER, HeaderValue::from(retry_after_seconds));
         }
         response
     }

@@ -56,16 +56,20 @@ impl<A: DeserializeOwned, B: DeserializeOwned, S: Send + Sync> FromRequest<S> fo
 }
 
 async fn read<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, Error> {
-    Bytes::from_request(request, state).await.map_err(|rejection| {
-        let too_large = rejection.into_response().status() == http::StatusCode::PAYLOAD_TOO_LARGE;
-        if too_large {
-            Error::TooLarge(
-                "the body has more bytes than this route takes; send less at a time, or a file".into(),
-            )
-        } else {
-            Error::invalid("the body ended early, or came too slowly")
-        }
-    })
+    Bytes::from_request(request, state)
+        .await
+        .map_err(|rejection| {
+            let too_large =
+                rejection.into_response().status() == http::StatusCode::PAYLOAD_TOO_LARGE;
+            if too_large {
+                Error::TooLarge(
+                    "the body has more bytes than this route takes; send less at a time, or a file"
+                        .into(),
+                )
+            } else {
+                Error::invalid("the body ended early, or came too slowly")
+            }
+        })
 }
 
 /// The JSON object that a body is.
@@ -74,12 +78,22 @@ fn parse(bytes: &[u8]) -> Result<Value, Error> {
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let value = Value::deserialize(&mut deserializer)
         .map_err(|error| Error::invalid(format!("the body is not valid JSON: {error}")))?;
-    deserializer.end().map_err(|_| Error::invalid("the body goes on after the JSON value"))?;
-    if value.is_object() { Ok(value) } else { Err(Error::invalid("the body is not a JSON object")) }
+    deserializer
+        .end()
+        .map_err(|_| Error::invalid("the body goes on after the JSON value"))?;
+    if value.is_object() {
+        Ok(value)
+    } else {
+        Err(Error::invalid("the body is not a JSON object"))
+    }
 }
 
 fn names(object: &Value) -> impl Iterator<Item = &str> {
-    object.as_object().into_iter().flatten().map(|(name, _)| name.as_str())
+    object
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(name, _)| name.as_str())
 }
 
 /// Reads a JSON value that is part of a request. Where it has a scope of its own, that is checked as in a whole body.
@@ -108,8 +122,14 @@ fn fields<'de, T: Deserialize<'de>>(
             Segment::Enum { variant } => variant.clone(),
             Segment::Unknown => "?".to_owned(),
         };
-        let issue = Issue { path: error.path().iter().map(place).collect(), message: message.clone() };
-        Error::Invalid { message: format!("{path}: {message}"), issues: vec![issue] }
+        let issue = Issue {
+            path: error.path().iter().map(place).collect(),
+            message: message.clone(),
+        };
+        Error::Invalid {
+            message: format!("{path}: {message}"),
+            issues: vec![issue],
+        }
     })
 }
 
@@ -128,7 +148,8 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Path<T>
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         let path = axum::extract::Path::<T>::from_request_parts(parts, state).await;
-        path.map(|path| Self(path.0)).map_err(|_| ApiError(Error::invalid("the path cannot be read")))
+        path.map(|path| Self(path.0))
+            .map_err(|_| ApiError(Error::invalid("the path cannot be read")))
     }
 }
 
@@ -148,14 +169,18 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Query<T
             let text = rejection.body_text();
             // What stands before the first colon says only that it is the query string.
             let why = text.split_once(": ").map_or(text.as_str(), |(_, why)| why);
-            ApiError(Error::invalid(format!("the query string is not as expected: {why}")))
+            ApiError(Error::invalid(format!(
+                "the query string is not as expected: {why}"
+            )))
         })
     }
 }
 
 /// The parameters of a query string, as they were sent.
 pub(crate) fn pairs(uri: &Uri) -> Vec<(String, String)> {
-    axum::extract::Query::try_from_uri(uri).map(|query| query.0).unwrap_or_default()
+    axum::extract::Query::try_from_uri(uri)
+        .map(|query| query.0)
+        .unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -170,7 +195,12 @@ mod tests {
 
     #[test]
     fn wrong_types_name_their_place() {
-        let message = |text: &str| parse(text.as_bytes()).and_then(fields::<Shape>).unwrap_err().to_string();
+        let message = |text: &str| {
+            parse(text.as_bytes())
+                .and_then(fields::<Shape>)
+                .unwrap_err()
+                .to_string()
+        };
         assert!(
             message(r#"{"outer":[1,"x"]}"#).starts_with("outer[1]: invalid type"),
             "{}",

@@ -23,7 +23,12 @@ pub struct Pagination {
 impl Pagination {
     /// The pagination of a page.
     pub fn new(page: usize, limit: usize, total: usize) -> Self {
-        Self { current_page: page, limit, total_items: total, total_pages: total.div_ceil(limit.max(1)) }
+        Self {
+            current_page: page,
+            limit,
+            total_items: total,
+            total_pages: total.div_ceil(limit.max(1)),
+        }
     }
 }
 
@@ -90,7 +95,9 @@ pub fn flexible_bool<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool,
 ///
 /// # Errors
 /// The deserializer's, for anything else.
-pub fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<T, D::Error> {
+pub fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<T, D::Error> {
     T::deserialize(ByName(deserializer))
 }
 
@@ -135,7 +142,10 @@ pub const MAX_ENTRIES: usize = 100;
 /// [`Error::Invalid`] about `field`.
 pub fn bounded<T>(field: &str, list: &[T], most: usize) -> Result<()> {
     if list.len() > most {
-        return Err(Error::invalid_field(field, format!("at most {most} entries, not {}", list.len())));
+        return Err(Error::invalid_field(
+            field,
+            format!("at most {most} entries, not {}", list.len()),
+        ));
     }
     Ok(())
 }
@@ -147,7 +157,10 @@ pub fn bounded<T>(field: &str, list: &[T], most: usize) -> Result<()> {
 pub fn scope(one: Option<&str>, many: Option<&[String]>) -> Result<Scope> {
     bounded("containerTags", many.unwrap_or_default(), MAX_ENTRIES)?;
     let mut tags = Vec::new();
-    for text in one.into_iter().chain(many.into_iter().flatten().map(String::as_str)) {
+    for text in one
+        .into_iter()
+        .chain(many.into_iter().flatten().map(String::as_str))
+    {
         let tag = ContainerTag::parse(text)?;
         if !tags.contains(&tag) {
             tags.push(tag);
@@ -163,7 +176,10 @@ pub fn scope(one: Option<&str>, many: Option<&[String]>) -> Result<Scope> {
 pub fn tag_of(one: Option<&str>, many: Option<&[String]>) -> Result<Option<ContainerTag>> {
     let mut tags = scope(one, many)?.tags;
     if tags.len() > 1 {
-        return Err(Error::invalid_field("containerTags", "a document goes to one container; send one tag"));
+        return Err(Error::invalid_field(
+            "containerTags",
+            "a document goes to one container; send one tag",
+        ));
     }
     Ok(tags.pop())
 }
@@ -215,10 +231,26 @@ mod tests {
     #[test]
     fn an_object_is_not_a_list_of_its_values() {
         let read = |value: Value| serde_json::from_value::<Outer>(value);
-        assert_eq!(read(json!({"one": {"a": 1}})).unwrap(), Outer { one: Inner { a: 1 }, two: None });
-        assert_eq!(read(json!({"one": {"a": 1}, "two": null})).unwrap().two, None);
-        assert_eq!(read(json!({"one": {"a": 1}, "two": {"a": 2}})).unwrap().two, Some(Inner { a: 2 }));
-        for bad in [json!({"one": [1]}), json!({"one": {"a": 1}, "two": [2]}), json!({"one": null})] {
+        assert_eq!(
+            read(json!({"one": {"a": 1}})).unwrap(),
+            Outer {
+                one: Inner { a: 1 },
+                two: None
+            }
+        );
+        assert_eq!(
+            read(json!({"one": {"a": 1}, "two": null})).unwrap().two,
+            None
+        );
+        assert_eq!(
+            read(json!({"one": {"a": 1}, "two": {"a": 2}})).unwrap().two,
+            Some(Inner { a: 2 })
+        );
+        for bad in [
+            json!({"one": [1]}),
+            json!({"one": {"a": 1}, "two": [2]}),
+            json!({"one": null}),
+        ] {
             assert!(read(bad.clone()).is_err(), "{bad}");
         }
     }

@@ -22,7 +22,10 @@ const POSTS: [(&str, RequestType); 22] = [
     ("/v4/profile", RequestType::Search),
     ("/v3/settings/reset", RequestType::Update),
     ("/v3/container-tags/merge", RequestType::Update),
-    ("/v3/container-tags/{tag}/inferred/{memoryId}/review", RequestType::Update),
+    (
+        "/v3/container-tags/{tag}/inferred/{memoryId}/review",
+        RequestType::Update,
+    ),
     ("/v3/connections/{id}/configure", RequestType::Update),
     ("/v4/memories/forget-matching", RequestType::Delete),
     ("/v3/connections/{id}/import", RequestType::Add),

@@ -14,8 +14,8 @@ mod secret;
 mod wrong_keys;
 
 pub use auth::{
-    Admin, Anyone, Auth, ClientAddress, Demand, LoopbackPeer, Read, ReadContent, ReadOrganization, Write,
-    WriteContent,
+    Admin, Anyone, Auth, ClientAddress, Demand, LoopbackPeer, Read, ReadContent, ReadOrganization,
+    Write, WriteContent,
 };
 pub use error::{ApiError, ApiResult};
 pub use extract::{Json, JsonParts, Path, Query, parse_fields};

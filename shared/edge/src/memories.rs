@@ -105,9 +105,22 @@ struct Source {
 
 impl MemoryEntry {
     /// The memory as it is at `now` in the ledger of the container `space`.
-    pub fn new(ledger: &Ledger, memory: &Memory, space: &ContainerId, org: &OrgId, now: Timestamp) -> Self {
-        let older = ledger.history(memory).into_iter().rev().filter(|other| other.version < memory.version);
-        let relations = memory.relations.iter().map(|(id, relation)| (id.clone(), relation.as_str()));
+    pub fn new(
+        ledger: &Ledger,
+        memory: &Memory,
+        space: &ContainerId,
+        org: &OrgId,
+        now: Timestamp,
+    ) -> Self {
+        let older = ledger
+            .history(memory)
+            .into_iter()
+            .rev()
+            .filter(|other| other.version < memory.version);
+        let relations = memory
+            .relations
+            .iter()
+            .map(|(id, relation)| (id.clone(), relation.as_str()));
         Self {
             version: MemoryVersion::new(memory, now),
             space_id: space.clone(),
@@ -119,12 +132,21 @@ impl MemoryEntry {
                 event_date: event_dates(memory),
             },
             memory_relations: relations.collect(),
-            history: older.map(|version| MemoryVersion::new(version, now)).collect(),
-            document_ids: ledger.documents_of(memory).iter().map(|document| document.id.clone()).collect(),
+            history: older
+                .map(|version| MemoryVersion::new(version, now))
+                .collect(),
+            document_ids: ledger
+                .documents_of(memory)
+                .iter()
+                .map(|document| document.id.clone())
+                .collect(),
             kind: memory.kind,
             confidence: memory.confidence,
             speaker: memory.speaker.clone(),
-            event_date: memory.event.map(|event| EventDate { start: event.from, end: event.to }),
+            event_date: memory.event.map(|event| EventDate {
+                start: event.from,
+                end: event.to,
+            }),
             sources: sources(memory),
             contradicts: memory.contradicts.clone(),
             review_status: review_status(memory),
@@ -143,13 +165,20 @@ pub fn review_status(memory: &Memory) -> Option<&'static str> {
 
 /// Why it is forgotten or, before that, will be.
 fn reason(memory: &Memory) -> Option<String> {
-    let forgotten = memory.forgotten.as_ref().and_then(|forgotten| forgotten.reason.as_ref());
+    let forgotten = memory
+        .forgotten
+        .as_ref()
+        .and_then(|forgotten| forgotten.reason.as_ref());
     forgotten.or(memory.forget_reason.as_ref()).cloned()
 }
 
 /// The first and the last moment, or the only one.
 fn event_dates(memory: &Memory) -> Vec<Timestamp> {
-    let mut dates: Vec<Timestamp> = memory.event.iter().flat_map(|event| [event.from, event.to]).collect();
+    let mut dates: Vec<Timestamp> = memory
+        .event
+        .iter()
+        .flat_map(|event| [event.from, event.to])
+        .collect();
     dates.dedup();
     dates
 }

@@ -56,7 +56,9 @@ impl Fields {
     /// # Errors
     /// [`Error::Invalid`] that names the right field.
     pub(crate) fn check<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Result<()> {
-        names.into_iter().try_for_each(|name| check_name(name, &self.0))
+        names
+            .into_iter()
+            .try_for_each(|name| check_name(name, &self.0))
     }
 
     /// As [`Fields::check`], for the query string of a request whose fields these are in its body.
@@ -67,7 +69,10 @@ impl Fields {
         for (name, _) in pairs(uri) {
             if looks_like_scope(&name) {
                 let right = right_name(&name, &self.0);
-                return Err(unknown(&name, right.map(|right| format!("send `{right}` in the body"))));
+                return Err(unknown(
+                    &name,
+                    right.map(|right| format!("send `{right}` in the body")),
+                ));
             }
         }
         Ok(())
@@ -97,14 +102,23 @@ pub fn check_name(name: &str, taken: &[&str]) -> Result<()> {
     if taken.contains(&name) || !looks_like_scope(name) {
         return Ok(());
     }
-    Err(unknown(name, right_name(name, taken).map(|right| format!("did you mean `{right}`?"))))
+    Err(unknown(
+        name,
+        right_name(name, taken).map(|right| format!("did you mean `{right}`?")),
+    ))
 }
 
 fn unknown(name: &str, advice: Option<String>) -> Error {
     let advice = advice.unwrap_or_else(|| "this request takes no container tag".to_owned());
     let message = format!("unknown field `{name}`: {advice}");
-    let issue = Issue { path: vec![name.to_owned()], message: message.clone() };
-    Error::Invalid { message, issues: vec![issue] }
+    let issue = Issue {
+        path: vec![name.to_owned()],
+        message: message.clone(),
+    };
+    Error::Invalid {
+        message,
+        issues: vec![issue],
+    }
 }
 
 /// The scope that was meant: of both, the one in the same number.
@@ -129,7 +143,9 @@ fn looks_like_scope(name: &str) -> bool {
     let letters = name.chars().filter(|letter| letter.is_alphanumeric());
     let plain: String = letters.flat_map(char::to_lowercase).collect();
     OTHER_WORDS.contains(&plain.as_str())
-        || SCOPES.iter().any(|scope| edits(&plain, &scope.to_lowercase()) <= MOST_EDITS)
+        || SCOPES
+            .iter()
+            .any(|scope| edits(&plain, &scope.to_lowercase()) <= MOST_EDITS)
 }
 
 /// How many letters have to be inserted, deleted or replaced to make one text of the other.
@@ -191,17 +207,21 @@ mod tests {
     fn the_fields_of_a_type_are_those_that_it_reads() {
         let fields = Fields::of::<Both>();
         assert!(
-            ["containerTag", "containerTags", "other", "second"].iter().all(|name| fields.0.contains(name))
+            ["containerTag", "containerTags", "other", "second"]
+                .iter()
+                .all(|name| fields.0.contains(name))
         );
         assert!(
-            fields.have_scope() && !Fields::of::<serde_json::Map<String, serde_json::Value>>().have_scope()
+            fields.have_scope()
+                && !Fields::of::<serde_json::Map<String, serde_json::Value>>().have_scope()
         );
     }
 
     #[test]
     fn a_misspelled_scope_is_refused_with_the_right_name() {
-        let refusal =
-            |name: &str, taken: &[&str]| check_name(name, taken).err().map(|error| error.to_string());
+        let refusal = |name: &str, taken: &[&str]| {
+            check_name(name, taken).err().map(|error| error.to_string())
+        };
         let both = SCOPES;
         for (name, right) in [
             ("container_tag", "containerTag"),
@@ -221,19 +241,35 @@ mod tests {
             assert_eq!(refusal(name, &both).as_deref(), Some(expected.as_str()));
         }
         assert!(
-            refusal("containerTag", &["containerTags"]).unwrap().ends_with("did you mean `containerTags`?")
+            refusal("containerTag", &["containerTags"])
+                .unwrap()
+                .ends_with("did you mean `containerTags`?")
         );
         assert!(
-            refusal("containerTags", &["containerTag"]).unwrap().ends_with("did you mean `containerTag`?")
+            refusal("containerTags", &["containerTag"])
+                .unwrap()
+                .ends_with("did you mean `containerTag`?")
         );
-        assert!(refusal("containerTag", &[]).unwrap().ends_with("this request takes no container tag"));
+        assert!(
+            refusal("containerTag", &[])
+                .unwrap()
+                .ends_with("this request takes no container tag")
+        );
     }
 
     #[test]
     fn every_other_unknown_field_stays_unknown_and_ignored() {
-        for name in
-            ["tags", "tag", "content", "targetContainerTag", "namespace", "userId", "context", "ä", ""]
-        {
+        for name in [
+            "tags",
+            "tag",
+            "content",
+            "targetContainerTag",
+            "namespace",
+            "userId",
+            "context",
+            "ä",
+            "",
+        ] {
             assert!(check_name(name, &SCOPES).is_ok(), "{name}");
         }
         assert!(check_name(&"containerTag".repeat(1000), &SCOPES).is_ok());

@@ -38,7 +38,9 @@ tokio::task_local! {
 
 /// The id of the request being answered; empty outside one.
 pub fn request_id() -> String {
-    CURRENT.try_with(|noted| noted.id.clone()).unwrap_or_default()
+    CURRENT
+        .try_with(|noted| noted.id.clone())
+        .unwrap_or_default()
 }
 
 /// What is noted of the request being answered.
@@ -79,7 +81,9 @@ pub fn note_body(body: &Value) {
 
 /// Notes the kind of error that the answer is.
 pub(crate) fn note_error(kind: &'static str) {
-    CURRENT.try_with(|noted| noted.lock().error = Some(kind)).ok();
+    CURRENT
+        .try_with(|noted| noted.lock().error = Some(kind))
+        .ok();
 }
 
 impl Noted {
@@ -108,7 +112,10 @@ impl Recorder {
                 if modes.len() >= MAX_KNOWN {
                     modes.clear();
                 }
-                modes.insert(tenant.org().clone(), (settings.log_content, now.plus_seconds(FRESH_SECONDS)));
+                modes.insert(
+                    tenant.org().clone(),
+                    (settings.log_content, now.plus_seconds(FRESH_SECONDS)),
+                );
                 settings.log_content
             }
             // Where nobody knows what may be kept, nothing is.
@@ -138,9 +145,15 @@ impl Asked {
     /// Takes note of a request that has just come.
     pub(crate) fn new(ctx: &Ctx, request: &Request) -> Self {
         let id = Revision::random().as_str().to_owned();
-        let route = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
+        let route = request
+            .extensions()
+            .get::<MatchedPath>()
+            .map(|path| path.as_str().to_owned());
         Self {
-            noted: Arc::new(Noted { id: id.clone(), notes: Mutex::default() }),
+            noted: Arc::new(Noted {
+                id: id.clone(),
+                notes: Mutex::default(),
+            }),
             id,
             method: request.method().clone(),
             route: route.unwrap_or_else(|| "unknown".into()),
@@ -199,7 +212,12 @@ impl Asked {
             input: self.input(body, mode),
             output,
         };
-        if let Err(error) = app.ctx.activity.record(&tenant, &record, app.ctx.clock.now()).await {
+        if let Err(error) = app
+            .ctx
+            .activity
+            .record(&tenant, &record, app.ctx.clock.now())
+            .await
+        {
             warn!(request.id = %self.id, error = %chain(&error), "the request {} is missing in the log", self.id);
         }
         response
@@ -209,13 +227,21 @@ impl Asked {
     fn input(&self, body: Option<Value>, mode: LogContent) -> Option<Value> {
         let mut input = Map::new();
         let mut put = |name: &str, part: Map<String, Value>| {
-            let part = Some(part).filter(|part| !part.is_empty()).map(Value::Object);
+            let part = Some(part)
+                .filter(|part| !part.is_empty())
+                .map(Value::Object);
             if let Some(part) = part.and_then(|part| redacted(&part, mode, false)) {
                 input.insert(name.to_owned(), part);
             }
         };
         put("path", path_parameters(&self.route, self.uri.path()));
-        put("query", pairs(&self.uri).into_iter().map(|(name, value)| (name, value.into())).collect());
+        put(
+            "query",
+            pairs(&self.uri)
+                .into_iter()
+                .map(|(name, value)| (name, value.into()))
+                .collect(),
+        );
         input.extend(body.map(|body| ("body".to_owned(), body)));
         (!input.is_empty()).then_some(Value::Object(input))
     }
@@ -233,23 +259,30 @@ fn kept(chosen: LogContent, containers: usize, is_refusal: bool) -> LogContent {
 
 /// The segments of a path that stand where its route has names.
 fn path_parameters(route: &str, path: &str) -> Map<String, Value> {
-    let named = route.split('/').zip(path.split('/')).filter_map(|(name, segment)| {
-        let name = name.strip_prefix('{')?.strip_suffix('}')?;
-        // What is written in another way could hold anything.
-        let value = if segment.contains('%') {
-            format!("[{} characters]", segment.len())
-        } else {
-            segment.to_owned()
-        };
-        Some((name.to_owned(), value.into()))
-    });
+    let named = route
+        .split('/')
+        .zip(path.split('/'))
+        .filter_map(|(name, segment)| {
+            let name = name.strip_prefix('{')?.strip_suffix('}')?;
+            // What is written in another way could hold anything.
+            let value = if segment.contains('%') {
+                format!("[{} characters]", segment.len())
+            } else {
+                segment.to_owned()
+            };
+            Some((name.to_owned(), value.into()))
+        });
     named.collect()
 }
 
 /// The answer, and what is kept of it.
 async fn outline(response: Response, mode: LogContent) -> (Response, Option<Value>) {
     let bytes = response.body().size_hint().exact();
-    let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let kind = response
+        .headers()
+        .get(CONTENT_TYPE)
+        .and_then(|kind| kind.to_str().ok())
+        .unwrap_or_default();
     if mode == LogContent::Off || bytes == Some(0) {
         return (response, None);
     }
@@ -262,7 +295,9 @@ async fn outline(response: Response, mode: LogContent) -> (Response, Option<Valu
         // It is in memory and not larger than it says; there is nothing to be read of it that could fail.
         return (Response::from_parts(parts, Body::empty()), None);
     };
-    let output = serde_json::from_slice(&bytes).ok().and_then(|value: Value| redacted(&value, mode, refusal));
+    let output = serde_json::from_slice(&bytes)
+        .ok()
+        .and_then(|value: Value| redacted(&value, mode, refusal));
     (Response::from_parts(parts, Body::from(bytes)), output)
 }
 
@@ -275,8 +310,14 @@ mod tests {
         let told = |route, path| Value::Object(path_parameters(route, path));
         let review = "/v3/container-tags/{tag}/inferred/{memoryId}/review";
         let wanted = json!({"tag": "box", "memoryId": "m1"});
-        assert_eq!(told(review, "/v3/container-tags/box/inferred/m1/review"), wanted);
-        assert_eq!(told("/v3/documents/{id}", "/v3/documents/a%40b.c"), json!({"id": "[7 characters]"}));
+        assert_eq!(
+            told(review, "/v3/container-tags/box/inferred/m1/review"),
+            wanted
+        );
+        assert_eq!(
+            told("/v3/documents/{id}", "/v3/documents/a%40b.c"),
+            json!({"id": "[7 characters]"})
+        );
         assert_eq!(told("/v3/documents", "/v3/documents"), json!({}));
     }
 
@@ -285,9 +326,17 @@ mod tests {
         let small = json!({"id": "a", "content": "words"});
         let large = json!({"content": "x".repeat(70_000)});
         for (body, mode, wanted) in [
-            (&small, LogContent::Redacted, Some(json!({"id": "a", "content": "[5 characters]"}))),
+            (
+                &small,
+                LogContent::Redacted,
+                Some(json!({"id": "a", "content": "[5 characters]"})),
+            ),
             (&small, LogContent::Off, None),
-            (&large, LogContent::Full, Some(json!({"bytes": large.to_string().len()}))),
+            (
+                &large,
+                LogContent::Full,
+                Some(json!({"bytes": large.to_string().len()})),
+            ),
         ] {
             let response = axum::response::IntoResponse::into_response(crate::Json(body));
             let (response, kept) = outline(response, mode).await;

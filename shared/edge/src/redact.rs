@@ -100,10 +100,30 @@ const FOREIGN: [&str; 7] = [
 
 /// How much is kept, from much to little; the first that fits is taken.
 const SIZES: [Size; 4] = [
-    Size { depth: 6, items: 10, keys: 30, chars: MAX_CHARS },
-    Size { depth: 5, items: 3, keys: 16, chars: 80 },
-    Size { depth: 3, items: 1, keys: 10, chars: 48 },
-    Size { depth: 2, items: 1, keys: 7, chars: 32 },
+    Size {
+        depth: 6,
+        items: 10,
+        keys: 30,
+        chars: MAX_CHARS,
+    },
+    Size {
+        depth: 5,
+        items: 3,
+        keys: 16,
+        chars: 80,
+    },
+    Size {
+        depth: 3,
+        items: 1,
+        keys: 10,
+        chars: 48,
+    },
+    Size {
+        depth: 2,
+        items: 1,
+        keys: 7,
+        chars: 32,
+    },
 ];
 
 #[derive(Debug, Clone, Copy)]
@@ -132,9 +152,18 @@ pub(crate) fn redacted(value: &Value, mode: LogContent, refusal: bool) -> Option
     if mode == LogContent::Off {
         return None;
     }
-    let max = if mode == LogContent::Full { MAX_BYTES } else { MAX_REDACTED_BYTES };
+    let max = if mode == LogContent::Full {
+        MAX_BYTES
+    } else {
+        MAX_REDACTED_BYTES
+    };
     for size in SIZES {
-        let walk = Walk { mode, refusal, size, left: Cell::new(max) };
+        let walk = Walk {
+            mode,
+            refusal,
+            size,
+            left: Cell::new(max),
+        };
         let kept = walk.value(value, Field::Other, 0);
         // Without room left the walk was broken off.
         if walk.left.get() > 0 && json_bytes(&kept) <= max {
@@ -166,11 +195,17 @@ impl Walk {
                 self.left.set(self.left.get().saturating_sub(text.len()));
                 text.into()
             }
-            Value::Array(items) if depth >= self.size.depth => format!("[{} items]", items.len()).into(),
-            Value::Object(fields) if depth >= self.size.depth => format!("[{} fields]", fields.len()).into(),
+            Value::Array(items) if depth >= self.size.depth => {
+                format!("[{} items]", items.len()).into()
+            }
+            Value::Object(fields) if depth >= self.size.depth => {
+                format!("[{} fields]", fields.len()).into()
+            }
             Value::Array(items) => {
                 let kept = items.iter().take(self.size.items);
-                let mut kept: Vec<Value> = kept.map(|item| self.value(item, field, depth + 1)).collect();
+                let mut kept: Vec<Value> = kept
+                    .map(|item| self.value(item, field, depth + 1))
+                    .collect();
                 if items.len() > kept.len() {
                     kept.push(format!("[{} more]", items.len() - kept.len()).into());
                 }
@@ -192,7 +227,10 @@ impl Walk {
             kept.insert(shown_name(name), value);
         }
         if fields.len() > self.size.keys {
-            kept.insert("…".into(), format!("[{} more]", fields.len() - self.size.keys).into());
+            kept.insert(
+                "…".into(),
+                format!("[{} more]", fields.len() - self.size.keys).into(),
+            );
         }
         kept.into()
     }
@@ -227,17 +265,25 @@ impl Walk {
 
 /// The name of a field, which callers choose in metadata.
 fn shown_name(name: &str) -> String {
-    let is_plain =
-        name.len() <= MAX_NAME && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.-".contains(&b));
-    if is_plain { cleaned(name, MAX_NAME) } else { format!("[{} characters]", name.chars().count()) }
+    let is_plain = name.len() <= MAX_NAME
+        && name
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"_.-".contains(&b));
+    if is_plain {
+        cleaned(name, MAX_NAME)
+    } else {
+        format!("[{} characters]", name.chars().count())
+    }
 }
 
 /// A sentence without what it quotes of the request.
 fn unquoted(text: &str) -> String {
     let mut text = text.to_owned();
-    for (opening, closing) in
-        [("\"", "\""), ("unknown variant `", "`, expected"), ("unknown field `", "`, expected")]
-    {
+    for (opening, closing) in [
+        ("\"", "\""),
+        ("unknown variant `", "`, expected"),
+        ("unknown field `", "`, expected"),
+    ] {
         if let Some(start) = text.find(opening).map(|at| at + opening.len())
             && let Some(end) = text[start..].rfind(closing)
         {

@@ -33,7 +33,12 @@ pub struct App {
 impl App {
     /// The state of the routers of one process.
     pub fn new(ctx: Ctx, authenticator: Authenticator) -> Self {
-        Self { ctx, authenticator, recorder: Recorder::default(), wrong_keys: WrongKeys::default() }
+        Self {
+            ctx,
+            authenticator,
+            recorder: Recorder::default(),
+            wrong_keys: WrongKeys::default(),
+        }
     }
 }
 
@@ -68,10 +73,13 @@ async fn observe(State(app): State<App>, request: Request, next: Next) -> Respon
     let response = asked.answer(next.run(request)).await;
     let micros = asked.micros();
     let mut response = asked.record(&app, response, micros).await;
-    let Asked { id, method, route, .. } = &asked;
+    let Asked {
+        id, method, route, ..
+    } = &asked;
     let (status, duration_ms) = (response.status().as_u16(), micros as f64 / 1000.0);
     // What is not supported is a matter of the caller's.
-    if response.status().is_server_error() && response.status() != http::StatusCode::NOT_IMPLEMENTED {
+    if response.status().is_server_error() && response.status() != http::StatusCode::NOT_IMPLEMENTED
+    {
         error!(request.id = %id, %method, route, status, duration_ms, "{method} {route} answered {status}");
     } else {
         info!(request.id = %id, %method, route, status, duration_ms, "{method} {route} answered {status}");

@@ -18,7 +18,11 @@ const LONGEST_ID: usize = 29;
 
 /// Whether a field of this name holds a credential.
 pub(crate) fn names_secret(name: &str) -> bool {
-    let plain: String = name.chars().filter(|c| c.is_alphanumeric()).collect::<String>().to_lowercase();
+    let plain: String = name
+        .chars()
+        .filter(|c| c.is_alphanumeric())
+        .collect::<String>()
+        .to_lowercase();
     // `token` counts where it is the whole or the end: `tokens` and `tokenCount` are numbers of something.
     plain.ends_with("token")
         || plain == "sig"
@@ -102,14 +106,18 @@ impl Before {
 fn is_scheme(word: &str) -> bool {
     const SCHEMES: [&str; 5] = ["bearer", "basic", "token", "apikey", "digest"];
     let end = word.rsplit(SIGNS).next().unwrap_or_default();
-    SCHEMES.iter().any(|scheme| end.eq_ignore_ascii_case(scheme))
+    SCHEMES
+        .iter()
+        .any(|scheme| end.eq_ignore_ascii_case(scheme))
 }
 
 fn shown(word: &str, before: Before) -> &str {
     let is_sign = word.chars().all(|c| ":=>".contains(c));
     let named = match before {
         Before::Assigned => !is_sign && !is_scheme(word),
-        Before::Scheme => word.len() >= 8 && (word.len() >= 16 || word.bytes().any(|b| b.is_ascii_digit())),
+        Before::Scheme => {
+            word.len() >= 8 && (word.len() >= 16 || word.bytes().any(|b| b.is_ascii_digit()))
+        }
         Before::Name | Before::Nothing => false,
     };
     if named || is_secret(word) {
@@ -133,8 +141,12 @@ fn is_secret(word: &str) -> bool {
     has_password(word)
         || word.split(['&', '?', ';', '#']).any(assigns_secret)
         || has_known_prefix(word)
-        || word.split(['&', '?', ';', '#', ':', '@', '%', '=']).any(looks_random)
-        || word.split(['/', '=', '&', '?']).any(|part| is_bot_token(part) || is_dotted_token(part))
+        || word
+            .split(['&', '?', ';', '#', ':', '@', '%', '='])
+            .any(looks_random)
+        || word
+            .split(['/', '=', '&', '?'])
+            .any(|part| is_bot_token(part) || is_dotted_token(part))
 }
 
 /// `scheme://user:password@host`.
@@ -143,7 +155,9 @@ fn has_password(word: &str) -> bool {
         return false;
     };
     let authority = rest.split('/').next().unwrap_or_default();
-    authority.rsplit_once('@').is_some_and(|(user, _)| !user.is_empty())
+    authority
+        .rsplit_once('@')
+        .is_some_and(|(user, _)| !user.is_empty())
 }
 
 /// `name=value` or `name:value` where the name is that of a credential.
@@ -156,51 +170,64 @@ fn assigns_secret(part: &str) -> bool {
 
 /// Whether a key of a well-known service begins at the start of the word or behind any sign in it.
 fn has_known_prefix(word: &str) -> bool {
-    let begins =
-        |text: &str| PREFIXES.iter().any(|(prefix, least)| text.len() >= *least && text.starts_with(prefix));
-    begins(word) || word.match_indices(SIGNS).any(|(at, sign)| begins(&word[at + sign.len()..]))
+    let begins = |text: &str| {
+        PREFIXES
+            .iter()
+            .any(|(prefix, least)| text.len() >= *least && text.starts_with(prefix))
+    };
+    begins(word)
+        || word
+            .match_indices(SIGNS)
+            .any(|(at, sign)| begins(&word[at + sign.len()..]))
 }
 
 /// Whether it is long and has letters and digits all mixed up, or many digits of hexadecimal.
 fn looks_random(part: &str) -> bool {
     let run = |c: char| !(c.is_ascii_alphanumeric() || "+/_-".contains(c));
-    part.split(run).filter(|run| run.len() > LONGEST_ID && !is_uuid(run)).any(|run| {
-        let hex = run.bytes().filter(u8::is_ascii_hexdigit).count();
-        let class = |byte: u8| match byte {
-            b'a'..=b'z' => 0,
-            b'A'..=b'Z' => 1,
-            b'0'..=b'9' => 2,
-            _ => 3,
-        };
-        let is_change = |pair: &&[u8]| {
-            let (one, two) = (class(pair[0]), class(pair[1]));
-            one != two && one.max(two) < 3
-        };
-        let changes = run.as_bytes().windows(2).filter(is_change).count();
-        let digits = run.bytes().filter(u8::is_ascii_digit).count();
-        digits > 0 && (hex == run.len() || changes * 100 >= run.len() * 35)
-    })
+    part.split(run)
+        .filter(|run| run.len() > LONGEST_ID && !is_uuid(run))
+        .any(|run| {
+            let hex = run.bytes().filter(u8::is_ascii_hexdigit).count();
+            let class = |byte: u8| match byte {
+                b'a'..=b'z' => 0,
+                b'A'..=b'Z' => 1,
+                b'0'..=b'9' => 2,
+                _ => 3,
+            };
+            let is_change = |pair: &&[u8]| {
+                let (one, two) = (class(pair[0]), class(pair[1]));
+                one != two && one.max(two) < 3
+            };
+            let changes = run.as_bytes().windows(2).filter(is_change).count();
+            let digits = run.bytes().filter(u8::is_ascii_digit).count();
+            digits > 0 && (hex == run.len() || changes * 100 >= run.len() * 35)
+        })
 }
 
 /// The customary form of an id that many systems make.
 fn is_uuid(text: &str) -> bool {
     let parts: Vec<&str> = text.split('-').collect();
     parts.iter().map(|part| part.len()).eq([8, 4, 4, 4, 12])
-        && text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
 }
 
 /// `123456789:AAH…`, as bots have.
 fn is_bot_token(part: &str) -> bool {
-    part.trim_start_matches(|c: char| c.is_ascii_alphabetic()).split_once(':').is_some_and(|(id, rest)| {
-        id.len() >= 8 && id.bytes().all(|byte| byte.is_ascii_digit()) && rest.len() >= 30
-    })
+    part.trim_start_matches(|c: char| c.is_ascii_alphabetic())
+        .split_once(':')
+        .is_some_and(|(id, rest)| {
+            id.len() >= 8 && id.bytes().all(|byte| byte.is_ascii_digit()) && rest.len() >= 30
+        })
 }
 
 /// Three parts of base64 with dots between them.
 fn is_dotted_token(part: &str) -> bool {
     let is_sign = |c: char| !c.is_ascii_alphanumeric() && !"_-".contains(c);
     let runs: Vec<&str> = part.split(is_sign).collect();
-    runs.windows(3).any(|runs| runs[0].len() >= 17 && runs[1].len() >= 6 && runs[2].len() >= 25)
+    runs.windows(3)
+        .any(|runs| runs[0].len() >= 17 && runs[1].len() >= 6 && runs[2].len() >= 25)
 }
 
 fn is_email(word: &str) -> bool {

@@ -35,7 +35,10 @@ impl WrongKeys {
                 known.clear();
             }
         }
-        let fresh = Window { end: now.plus_seconds(WINDOW_SECONDS), failures: 0 };
+        let fresh = Window {
+            end: now.plus_seconds(WINDOW_SECONDS),
+            failures: 0,
+        };
         let window = known.entry(client).or_insert(fresh);
         if window.end <= now {
             *window = fresh;
@@ -70,7 +73,11 @@ mod tests {
             assert_eq!(keys.note(one, at(0)), None);
         }
         assert_eq!(keys.note(one, at(10)), Some(50));
-        assert_eq!(keys.note(other, at(10)), None, "another client is not meant");
+        assert_eq!(
+            keys.note(other, at(10)),
+            None,
+            "another client is not meant"
+        );
         assert_eq!(keys.note(one, at(60)), None, "a new minute");
     }
 

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_sdk_dynamodb::types::{
-    AttributeDefinition, AttributeValue, BillingMode, KeySchemaElement, KeyType, ScalarAttributeType,
+    AttributeDefinition, AttributeValue, BillingMode, KeySchemaElement, KeyType,
+    ScalarAttributeType,
 };
 use aws_sdk_s3::config::{Credentials, SharedCredentialsProvider};
 use embedded::{ACCESS_KEY, REGION, SECRET_KEY, Services, Transport};
@@ -63,58 +64,106 @@ async fn main() -> anyhow::Result<()> {
 
 async fn dynamodb(config: &SdkConfig) -> anyhow::Result<()> {
     let client = aws_sdk_dynamodb::Client::new(config);
-    let attribute =
-        AttributeDefinition::builder().attribute_name("pk").attribute_type(ScalarAttributeType::S);
+    let attribute = AttributeDefinition::builder()
+        .attribute_name("pk")
+        .attribute_type(ScalarAttributeType::S);
     client
         .create_table()
         .table_name("records")
         .attribute_definitions(attribute.build()?)
-        .key_schema(KeySchemaElement::builder().attribute_name("pk").key_type(KeyType::Hash).build()?)
+        .key_schema(
+            KeySchemaElement::builder()
+                .attribute_name("pk")
+                .key_type(KeyType::Hash)
+                .build()?,
+        )
         .billing_mode(BillingMode::PayPerRequest)
         .send()
         .await?;
     let key = |index: usize| AttributeValue::S(format!("item-{index}"));
     let text = || AttributeValue::S("x".repeat(800));
-    let put =
-        |index| client.put_item().table_name("records").item("pk", key(index)).item("text", text()).send();
+    let put = |index| {
+        client
+            .put_item()
+            .table_name("records")
+            .item("pk", key(index))
+            .item("text", text())
+            .send()
+    };
     Figures::of(|index| async move { put(index).await.map(drop) })
         .await
         .print("DynamoDB PutItem 800 bytes")?;
-    let get = |index| client.get_item().table_name("records").key("pk", key(index)).send();
+    let get = |index| {
+        client
+            .get_item()
+            .table_name("records")
+            .key("pk", key(index))
+            .send()
+    };
     Figures::of(|index| async move { get(index).await.map(drop) })
         .await
         .print("DynamoDB GetItem 800 bytes")?;
     let update = |index| {
-        let update =
-            client.update_item().table_name("records").key("pk", key(index)).update_expression("ADD n :n");
-        update.expression_attribute_values(":n", AttributeValue::N("1".to_owned())).send()
+        let update = client
+            .update_item()
+            .table_name("records")
+            .key("pk", key(index))
+            .update_expression("ADD n :n");
+        update
+            .expression_attribute_values(":n", AttributeValue::N("1".to_owned()))
+            .send()
     };
-    Figures::of(|index| async move { update(index).await.map(drop) }).await.print("DynamoDB UpdateItem")
+    Figures::of(|index| async move { update(index).await.map(drop) })
+        .await
+        .print("DynamoDB UpdateItem")
 }
 
 async fn sqs(config: &SdkConfig) -> anyhow::Result<()> {
     let client = &aws_sdk_sqs::Client::new(config);
-    let url = client.create_queue().queue_name("work").send().await?.queue_url.unwrap_or_default();
+    let url = client
+        .create_queue()
+        .queue_name("work")
+        .send()
+        .await?
+        .queue_url
+        .unwrap_or_default();
     let url = &url;
     let empty = || client.receive_message().queue_url(url).send();
     Figures::of(|_| async move { empty().await.map(drop) })
         .await
         .print("SQS ReceiveMessage, nothing there")?;
     let send = |index: usize| {
-        let send = client.send_message().queue_url(url).message_body("{\"document\": \"a\"}");
-        send.message_group_id(format!("tenant-{}", index % 7)).send()
+        let send = client
+            .send_message()
+            .queue_url(url)
+            .message_body("{\"document\": \"a\"}");
+        send.message_group_id(format!("tenant-{}", index % 7))
+            .send()
     };
-    Figures::of(|index| async move { send(index).await.map(drop) }).await.print("SQS SendMessage")?;
+    Figures::of(|index| async move { send(index).await.map(drop) })
+        .await
+        .print("SQS SendMessage")?;
     let mut taken = Vec::with_capacity(CALLS);
     let mut deleted = Vec::with_capacity(CALLS);
     for _ in 0..CALLS {
         let start = Instant::now();
-        let message =
-            client.receive_message().queue_url(url).send().await?.messages.unwrap_or_default().remove(0);
+        let message = client
+            .receive_message()
+            .queue_url(url)
+            .send()
+            .await?
+            .messages
+            .unwrap_or_default()
+            .remove(0);
         taken.push(start.elapsed());
         let start = Instant::now();
         let handle = message.receipt_handle.unwrap_or_default();
-        client.delete_message().queue_url(url).receipt_handle(handle).send().await?;
+        client
+            .delete_message()
+            .queue_url(url)
+            .receipt_handle(handle)
+            .send()
+            .await?;
         deleted.push(start.elapsed());
     }
     taken.sort();
@@ -124,17 +173,38 @@ async fn sqs(config: &SdkConfig) -> anyhow::Result<()> {
 }
 
 async fn s3(config: &SdkConfig) -> anyhow::Result<()> {
-    let config = aws_sdk_s3::config::Builder::from(config).force_path_style(true).build();
+    let config = aws_sdk_s3::config::Builder::from(config)
+        .force_path_style(true)
+        .build();
     let client = &aws_sdk_s3::Client::from_conf(config);
     client.create_bucket().bucket("documents").send().await?;
     let put = |index: usize| {
-        let put = client.put_object().bucket("documents").key(format!("object-{index}"));
+        let put = client
+            .put_object()
+            .bucket("documents")
+            .key(format!("object-{index}"));
         put.body(vec![7; 4096].into()).send()
     };
-    Figures::of(|index| async move { put(index).await.map(drop) }).await.print("S3 PutObject 4 KiB")?;
-    let get = |index: usize| client.get_object().bucket("documents").key(format!("object-{index}")).send();
+    Figures::of(|index| async move { put(index).await.map(drop) })
+        .await
+        .print("S3 PutObject 4 KiB")?;
+    let get = |index: usize| {
+        client
+            .get_object()
+            .bucket("documents")
+            .key(format!("object-{index}"))
+            .send()
+    };
     let read = |index| async move { get(index).await.ok()?.body.collect().await.ok().map(drop) };
     Figures::of(read).await.print("S3 GetObject 4 KiB")?;
-    let list = || client.list_objects_v2().bucket("documents").max_keys(100).send();
-    Figures::of(|_| async move { list().await.map(drop) }).await.print("S3 ListObjectsV2, 100 of 1000")
+    let list = || {
+        client
+            .list_objects_v2()
+            .bucket("documents")
+            .max_keys(100)
+            .send()
+    };
+    Figures::of(|_| async move { list().await.map(drop) })
+        .await
+        .print("S3 ListObjectsV2, 100 of 1000")
 }

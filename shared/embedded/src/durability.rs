@@ -47,7 +47,11 @@ pub enum Durability {
 impl Durability {
     /// How the bytes of S3 and their index are kept: never relaxed.
     pub(crate) fn of_bytes(self) -> Self {
-        if self == Self::Relaxed { Self::Full } else { self }
+        if self == Self::Relaxed {
+            Self::Full
+        } else {
+            self
+        }
     }
 
     /// Whether anything is synced at all.

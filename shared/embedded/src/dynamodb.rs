@@ -48,7 +48,11 @@ impl DynamoDb {
         // Leaving its bulk-loading mode sets NORMAL, and the log makes one sync for all.
         database.disable_bulk_loading()?;
         let log = Arc::new(Log::open(&file, durability)?);
-        Ok(Self { database, log, folder })
+        Ok(Self {
+            database,
+            log,
+            folder,
+        })
     }
 
     /// Answers one request, with all that it wrote or saw on the disk.
@@ -57,7 +61,10 @@ impl DynamoDb {
         match self.log.answer().await {
             Ok(()) => answer,
             Err(error) => {
-                tracing::error!(operation, "embedded DynamoDB failed in {operation}: {error:#}");
+                tracing::error!(
+                    operation,
+                    "embedded DynamoDB failed in {operation}: {error:#}"
+                );
                 let error = DynoxideError::InternalServerError(format!("{error:#}"));
                 wire::json(StatusCode::INTERNAL_SERVER_ERROR, error.to_json())
             }
@@ -67,7 +74,11 @@ impl DynamoDb {
     /// Synchronous: all calls of a process take turns on one connection.
     fn run(&self, operation: &str, body: &[u8]) -> Response<Bytes> {
         // Not in the middle of another's start, which takes away what is half made.
-        let _lock = if operation == "CreateTable" { self.folder.lock().ok() } else { None };
+        let _lock = if operation == "CreateTable" {
+            self.folder.lock().ok()
+        } else {
+            None
+        };
         let outcome = if SHORT.contains(&operation) {
             dispatch(&self.database, operation, body)
         } else {
@@ -76,7 +87,8 @@ impl DynamoDb {
         match outcome {
             Ok(answer) => wire::json(StatusCode::OK, answer),
             Err(error) => {
-                let status = StatusCode::from_u16(error.status_code()).unwrap_or(StatusCode::BAD_REQUEST);
+                let status =
+                    StatusCode::from_u16(error.status_code()).unwrap_or(StatusCode::BAD_REQUEST);
                 if status.is_server_error() {
                     tracing::error!(operation, %error, "embedded DynamoDB failed in {operation}: {error}");
                 }
@@ -87,7 +99,9 @@ impl DynamoDb {
 
     /// Deletes the items whose time to live is over, in all tables; answers how many.
     pub(crate) fn sweep_expired(&self) -> anyhow::Result<usize> {
-        self.database.sweep_ttl().context("cannot sweep expired items")
+        self.database
+            .sweep_ttl()
+            .context("cannot sweep expired items")
     }
 }
 
@@ -129,14 +143,18 @@ fn dispatch(db: &Database, operation: &str, body: &[u8]) -> dynoxide::Result<Vec
 }
 
 /// Reads the request, runs the engine's method, writes the answer.
-fn run<Q, A>(body: &[u8], method: impl FnOnce(Q) -> dynoxide::Result<A>) -> dynoxide::Result<Vec<u8>>
+fn run<Q, A>(
+    body: &[u8],
+    method: impl FnOnce(Q) -> dynoxide::Result<A>,
+) -> dynoxide::Result<Vec<u8>>
 where
     Q: DeserializeOwned,
     A: Serialize,
 {
     let request = serde_json::from_slice(body).map_err(|error| refused(&error.to_string()))?;
     let answer = method(request)?;
-    serde_json::to_vec(&answer).map_err(|error| DynoxideError::InternalServerError(error.to_string()))
+    serde_json::to_vec(&answer)
+        .map_err(|error| DynoxideError::InternalServerError(error.to_string()))
 }
 
 /// The error of a request that could not be read: without the engine's internal marker and without the position

@@ -23,7 +23,8 @@ pub(crate) fn empty_logs(folder: &Path) -> anyhow::Result<bool> {
         let connection =
             Connection::open(&file).with_context(|| format!("cannot open {}", file.display()))?;
         connection.busy_timeout(WAIT)?;
-        let busy: i64 = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+        let busy: i64 =
+            connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
         all &= busy == 0;
     }
     Ok(all)

@@ -25,7 +25,11 @@ pub(crate) const SIGNING_KEY: &str = "signing.key";
 /// Where the bytes of S3 lie.
 const BLOBS: &str = "s3/blobs";
 /// Each database, and its table that has a row as soon as anything can be stored.
-const DATABASES: [(&str, &str); 3] = [(DYNAMODB, "_tables"), (SQS, "queues"), (S3_INDEX, "buckets")];
+const DATABASES: [(&str, &str); 3] = [
+    (DYNAMODB, "_tables"),
+    (SQS, "queues"),
+    (S3_INDEX, "buckets"),
+];
 const MANIFEST: &str = "MANIFEST";
 /// What a new `MANIFEST` or key is called until it is whole.
 const UNFINISHED: &str = ".new";
@@ -49,14 +53,21 @@ pub(crate) struct Locked<'a> {
 
 /// Returns the time of the last write to the databases of the folder at `path`; `None` without databases.
 pub fn last_write(path: &Path) -> Option<SystemTime> {
-    let files = DATABASES.iter().flat_map(|(name, _)| [path.join(name), path.join(format!("{name}-wal"))]);
-    files.filter_map(|file| fs::metadata(file).ok()?.modified().ok()).max()
+    let files = DATABASES
+        .iter()
+        .flat_map(|(name, _)| [path.join(name), path.join(format!("{name}-wal"))]);
+    files
+        .filter_map(|file| fs::metadata(file).ok()?.modified().ok())
+        .max()
 }
 
 impl Folder {
     /// The folder at `path`, which is created when it is missing and made private when it is not.
     pub(crate) fn open(path: &Path, durability: Durability) -> anyhow::Result<Self> {
-        let folder = Self { path: path.to_owned(), durability };
+        let folder = Self {
+            path: path.to_owned(),
+            durability,
+        };
         for inner in ["", BLOBS] {
             let inner = path.join(inner);
             create_private(&inner).with_context(|| format!("cannot create {}", inner.display()))?;
@@ -83,11 +94,18 @@ impl Folder {
     pub(crate) fn lock(&self) -> io::Result<Locked<'_>> {
         let lock = File::open(&self.path)?;
         lock.lock()?;
-        Ok(Locked { folder: self, _lock: lock })
+        Ok(Locked {
+            folder: self,
+            _lock: lock,
+        })
     }
 
     fn sync(&self, path: &Path) -> io::Result<()> {
-        if self.durability.syncs() { sync_folder(path) } else { Ok(()) }
+        if self.durability.syncs() {
+            sync_folder(path)
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -103,9 +121,13 @@ impl Locked<'_> {
         make_private(path).with_context(|| format!("cannot read {}", path.display()))?;
         self.check()?;
         for (name, _) in DATABASES {
-            match private_options().create_new(true).open(self.folder.file(name)) {
+            match private_options()
+                .create_new(true)
+                .open(self.folder.file(name))
+            {
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                    return Err(error).with_context(|| format!("cannot create {name} in {}", path.display()));
+                    return Err(error)
+                        .with_context(|| format!("cannot create {name} in {}", path.display()));
                 }
                 _ => {}
             }
@@ -121,7 +143,9 @@ impl Locked<'_> {
             self.folder.sync(&self.folder.s3())?;
             self.folder.sync(path)?;
             // The folder above may belong to somebody else, who then made this one.
-            self.folder.sync(fs::canonicalize(path)?.parent().unwrap_or(path)).ok();
+            self.folder
+                .sync(fs::canonicalize(path)?.parent().unwrap_or(path))
+                .ok();
             self.record()
         };
         sync().with_context(|| format!("cannot write to {}", path.display()))
@@ -152,8 +176,11 @@ impl Locked<'_> {
         let recorded = self.recorded()?;
         let is_lost = |name: &str| -> anyhow::Result<bool> {
             let is_database = DATABASES.iter().any(|(database, _)| *database == name);
-            let had =
-                if recorded.is_empty() { is_database && self.holds_data()? } else { recorded.contains(name) };
+            let had = if recorded.is_empty() {
+                is_database && self.holds_data()?
+            } else {
+                recorded.contains(name)
+            };
             Ok(had && is_missing(&self.folder.file(name))?)
         };
         for name in [DYNAMODB, SQS, S3_INDEX, KMS_KEY, SIGNING_KEY] {
@@ -166,7 +193,11 @@ impl Locked<'_> {
 
     fn loss(&self, name: &str) -> String {
         let file = self.folder.file(name);
-        let how = if file.exists() { "is empty" } else { "is missing" };
+        let how = if file.exists() {
+            "is empty"
+        } else {
+            "is missing"
+        };
         format!(
             "{} {how}, while other data of this folder is there. Restore the whole folder from a backup, or move the \
              folder away to start with an empty one",
@@ -231,7 +262,12 @@ impl Locked<'_> {
 /// Puts on the disk which files a folder has. Some network file systems do so by themselves and know no such call.
 pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
     match File::open(path)?.sync_all() {
-        Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported
+            ) =>
+        {
             Ok(())
         }
         synced => synced,
@@ -272,7 +308,8 @@ fn has_row(database: &Path, table: &str) -> bool {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let open = Connection::open_with_flags(database, flags);
     let sql = format!("SELECT EXISTS (SELECT 1 FROM {table})");
-    open.and_then(|connection| connection.query_row(&sql, [], |row| row.get(0))).unwrap_or(false)
+    open.and_then(|connection| connection.query_row(&sql, [], |row| row.get(0)))
+        .unwrap_or(false)
 }
 
 /// Takes the folder and what it has away from other users, if they may still enter it: the folder itself last, so that what
@@ -285,7 +322,9 @@ fn make_private(path: &Path) -> io::Result<()> {
         return Ok(());
     }
     let is_ours = |name: &str| {
-        let database = DATABASES.iter().any(|(database, _)| name.starts_with(database));
+        let database = DATABASES
+            .iter()
+            .any(|(database, _)| name.starts_with(database));
         database || [KMS_KEY, SIGNING_KEY, MANIFEST, "s3"].contains(&name)
     };
     let mut all = vec![path.to_owned()];

@@ -19,10 +19,12 @@ pub(crate) fn remove(file: &Path) -> anyhow::Result<()> {
         return Ok(());
     }
     for table in half_made(&connection)? {
-        tracing::warn!(table, "the table {table} was left half made and is created again");
+        tracing::warn!(
+            table,
+            "the table {table} was left half made and is created again"
+        );
         let change = sqlite::write(&mut connection)?;
-        let sql =
-            "SELECT name FROM sqlite_schema WHERE type = 'table' AND (name = ?1 OR substr(name, 1, ?2) = ?3)";
+        let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND (name = ?1 OR substr(name, 1, ?2) = ?3)";
         let prefix = format!("{table}::");
         let length = i64::try_from(prefix.chars().count())?;
         let parts: Vec<String> = change
@@ -64,8 +66,15 @@ fn half_made(connection: &Connection) -> anyhow::Result<Vec<String>> {
 fn names(definitions: Option<&str>) -> anyhow::Result<Vec<String>> {
     let definitions: Value =
         serde_json::from_str(definitions.unwrap_or("[]")).context("an index cannot be read")?;
-    let indexes = definitions.as_array().map(Vec::as_slice).unwrap_or_default();
-    Ok(indexes.iter().filter_map(|index| index["IndexName"].as_str()).map(str::to_owned).collect())
+    let indexes = definitions
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    Ok(indexes
+        .iter()
+        .filter_map(|index| index["IndexName"].as_str())
+        .map(str::to_owned)
+        .collect())
 }
 
 fn exists(connection: &Connection, table: &str) -> rusqlite::Result<bool> {

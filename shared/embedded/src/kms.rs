@@ -75,14 +75,20 @@ impl Kms {
         let outcome = match operation {
             "Encrypt" => parse(body).and_then(|request| self.encrypt(&request)),
             "Decrypt" => parse(body).and_then(|request| self.decrypt(&request)),
-            _ => Err(("UnsupportedOperationException", format!("The embedded KMS has no {operation}"))),
+            _ => Err((
+                "UnsupportedOperationException",
+                format!("The embedded KMS has no {operation}"),
+            )),
         };
         let (status, answer) = match outcome {
             Ok(answer) => (StatusCode::OK, answer),
             Err((code, message)) => {
                 let internal = code == "KMSInternalException";
-                let status =
-                    if internal { StatusCode::INTERNAL_SERVER_ERROR } else { StatusCode::BAD_REQUEST };
+                let status = if internal {
+                    StatusCode::INTERNAL_SERVER_ERROR
+                } else {
+                    StatusCode::BAD_REQUEST
+                };
                 (status, json!({"__type": code, "message": message}))
             }
         };
@@ -96,15 +102,22 @@ impl Kms {
         check_algorithm(request.encryption_algorithm.as_deref())?;
         let plaintext = decode(&request.plaintext)?;
         if !(1..=MAX_PLAINTEXT).contains(&plaintext.len()) {
-            return Err(invalid(format!("Plaintext must have 1 to {MAX_PLAINTEXT} bytes")));
+            return Err(invalid(format!(
+                "Plaintext must have 1 to {MAX_PLAINTEXT} bytes"
+            )));
         }
         let nonce: [u8; NONCE_LEN] = rand::random();
         let context = associated(&request.encryption_context);
-        let payload = Payload { msg: &plaintext, aad: &context };
+        let payload = Payload {
+            msg: &plaintext,
+            aad: &context,
+        };
         let sealed = self.cipher()?.encrypt(&nonce.into(), payload);
         let sealed = sealed.map_err(|_| internal("cannot encrypt"))?;
         let blob = [&[LAYOUT], nonce.as_slice(), &sealed].concat();
-        Ok(json!({"CiphertextBlob": BASE64.encode(blob), "KeyId": KEY_ARN, "EncryptionAlgorithm": ALGORITHM}))
+        Ok(
+            json!({"CiphertextBlob": BASE64.encode(blob), "KeyId": KEY_ARN, "EncryptionAlgorithm": ALGORITHM}),
+        )
     }
 
     fn decrypt(&self, request: &Decrypt) -> Result<Value, Refusal> {
@@ -115,9 +128,17 @@ impl Kms {
         let rest = blob.strip_prefix(&[LAYOUT]).ok_or_else(refused)?;
         let (nonce, sealed) = rest.split_first_chunk::<NONCE_LEN>().ok_or_else(refused)?;
         let context = associated(&request.encryption_context);
-        let payload = Payload { msg: sealed, aad: &context };
-        let plaintext = self.cipher()?.decrypt(&(*nonce).into(), payload).map_err(|_| refused())?;
-        Ok(json!({"Plaintext": BASE64.encode(plaintext), "KeyId": KEY_ARN, "EncryptionAlgorithm": ALGORITHM}))
+        let payload = Payload {
+            msg: sealed,
+            aad: &context,
+        };
+        let plaintext = self
+            .cipher()?
+            .decrypt(&(*nonce).into(), payload)
+            .map_err(|_| refused())?;
+        Ok(
+            json!({"Plaintext": BASE64.encode(plaintext), "KeyId": KEY_ARN, "EncryptionAlgorithm": ALGORITHM}),
+        )
     }
 
     fn cipher(&self) -> Result<Aes256Gcm, Refusal> {
@@ -135,7 +156,9 @@ fn parse<Q: DeserializeOwned>(body: &[u8]) -> Result<Q, Refusal> {
 }
 
 fn decode(base64: &str) -> Result<Vec<u8>, Refusal> {
-    BASE64.decode(base64).map_err(|_| invalid("A blob is not base64".into()))
+    BASE64
+        .decode(base64)
+        .map_err(|_| invalid("A blob is not base64".into()))
 }
 
 fn check_key(id: &str) -> Result<(), Refusal> {
@@ -148,7 +171,10 @@ fn check_key(id: &str) -> Result<(), Refusal> {
 fn check_algorithm(name: Option<&str>) -> Result<(), Refusal> {
     match name {
         None | Some(ALGORITHM) => Ok(()),
-        Some(other) => Err(("InvalidKeyUsageException", format!("{KEY_ARN} does not support {other}"))),
+        Some(other) => Err((
+            "InvalidKeyUsageException",
+            format!("{KEY_ARN} does not support {other}"),
+        )),
     }
 }
 
@@ -175,7 +201,10 @@ fn associated(context: &BTreeMap<String, String>) -> Vec<u8> {
 fn key_in(folder: &Folder) -> std::io::Result<[u8; KEY_LEN]> {
     let key = match fs::read(folder.file(KMS_KEY)) {
         Ok(key) if !key.is_empty() => key,
-        _ => folder.lock()?.key(KMS_KEY, || rand::random::<[u8; KEY_LEN]>().to_vec())?,
+        _ => folder
+            .lock()?
+            .key(KMS_KEY, || rand::random::<[u8; KEY_LEN]>().to_vec())?,
     };
-    key.try_into().map_err(|_| std::io::Error::other("a key has 32 bytes"))
+    key.try_into()
+        .map_err(|_| std::io::Error::other("a key has 32 bytes"))
 }

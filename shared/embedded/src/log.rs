@@ -40,34 +40,58 @@ impl Log {
     pub(crate) fn open(database: &Path, durability: Durability) -> anyhow::Result<Self> {
         let relaxed = durability == Durability::Relaxed;
         if !durability.syncs() {
-            return Ok(Self { syncer: None, thread: None, relaxed });
+            return Ok(Self {
+                syncer: None,
+                thread: None,
+                relaxed,
+            });
         }
         let syncer = Arc::new(Syncer::open(database)?);
         let working = Arc::clone(&syncer);
-        let thread = std::thread::Builder::new().name("sync".to_owned()).spawn(move || working.run())?;
-        Ok(Self { syncer: Some(syncer), thread: Some(thread), relaxed })
+        let thread = std::thread::Builder::new()
+            .name("sync".to_owned())
+            .spawn(move || working.run())?;
+        Ok(Self {
+            syncer: Some(syncer),
+            thread: Some(thread),
+            relaxed,
+        })
     }
 
     /// Before an answer leaves: waits until everything committed so far is on the disk, or if the log is relaxed, sees to
     /// it that it will be.
     pub(crate) async fn answer(&self) -> anyhow::Result<()> {
-        let Some(syncer) = &self.syncer else { return Ok(()) };
+        let Some(syncer) = &self.syncer else {
+            return Ok(());
+        };
         if self.relaxed {
             return syncer.remember();
         }
-        let Some(sync) = syncer.order()? else { return Ok(()) };
+        let Some(sync) = syncer.order()? else {
+            return Ok(());
+        };
         let mut finished = syncer.finished.subscribe();
-        finished.wait_for(|finished| *finished >= sync).await.context("the sync thread has ended")?;
+        finished
+            .wait_for(|finished| *finished >= sync)
+            .await
+            .context("the sync thread has ended")?;
         syncer.outcome()
     }
 
     /// Waits, on this thread, until everything committed so far is on the disk, relaxed or not.
     pub(crate) fn settle(&self) -> anyhow::Result<()> {
-        let Some(syncer) = &self.syncer else { return Ok(()) };
-        let Some(sync) = syncer.order()? else { return Ok(()) };
+        let Some(syncer) = &self.syncer else {
+            return Ok(());
+        };
+        let Some(sync) = syncer.order()? else {
+            return Ok(());
+        };
         let mut state = syncer.state();
         while state.finished < sync {
-            state = syncer.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = syncer
+                .changed
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
         }
         drop(state);
         syncer.outcome()
@@ -75,7 +99,9 @@ impl Log {
 
     /// Whether syncs work. When one has failed, what it was to sync may be lost, and nothing may build on it.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
-        self.syncer.as_ref().map_or(Ok(()), |syncer| syncer.outcome())
+        self.syncer
+            .as_ref()
+            .map_or(Ok(()), |syncer| syncer.outcome())
     }
 
     /// Waits until everything answered so far is on the disk: nothing to do unless the log is relaxed.
@@ -225,7 +251,10 @@ impl Syncer {
                     let waited = self.changed.wait_timeout(state, due - now);
                     waited.unwrap_or_else(PoisonError::into_inner).0
                 }
-                None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+                None => self
+                    .changed
+                    .wait(state)
+                    .unwrap_or_else(PoisonError::into_inner),
             };
         }
     }
@@ -241,10 +270,13 @@ impl State {
 
     /// Whether the version is on the disk. Versions count upwards and start again at zero one day.
     fn has(&self, version: u32) -> bool {
-        self.durable.is_some_and(|durable| durable.wrapping_sub(version) < u32::MAX / 2)
+        self.durable
+            .is_some_and(|durable| durable.wrapping_sub(version) < u32::MAX / 2)
     }
 }
 
 fn version(watch: &Connection) -> rusqlite::Result<u32> {
-    watch.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))
+    watch
+        .prepare_cached("PRAGMA data_version")?
+        .query_row([], |row| row.get(0))
 }

@@ -64,7 +64,11 @@ pub struct Meter {
 impl Meter {
     /// A meter in front of a transport; it counts nothing until [`Meter::start`].
     pub fn new(inner: Transport) -> Self {
-        Self { inner, count: Arc::default(), on: Arc::default() }
+        Self {
+            inner,
+            count: Arc::default(),
+            on: Arc::default(),
+        }
     }
 
     /// Begins to count. Counting asks DynamoDB for consumed capacity, which costs time: not while times are taken.
@@ -86,7 +90,10 @@ impl Meter {
     fn add_dynamodb(&self, operation: &str, answer: &[u8]) {
         let answer: Value = serde_json::from_slice(answer).unwrap_or_default();
         let units = match &answer["ConsumedCapacity"] {
-            Value::Array(tables) => tables.iter().filter_map(|table| table["CapacityUnits"].as_f64()).sum(),
+            Value::Array(tables) => tables
+                .iter()
+                .filter_map(|table| table["CapacityUnits"].as_f64())
+                .sum(),
             one => one["CapacityUnits"].as_f64().unwrap_or_default(),
         };
         let mut count = self.lock();
@@ -99,7 +106,11 @@ impl Meter {
 }
 
 impl HttpClient for Meter {
-    fn http_connector(&self, _: &HttpConnectorSettings, _: &RuntimeComponents) -> SharedHttpConnector {
+    fn http_connector(
+        &self,
+        _: &HttpConnectorSettings,
+        _: &RuntimeComponents,
+    ) -> SharedHttpConnector {
         SharedHttpConnector::new(self.clone())
     }
 }
@@ -111,11 +122,19 @@ impl HttpConnector for Meter {
         }
         let this = self.clone();
         HttpConnectorFuture::new(async move {
-            let user = |error: aws_smithy_runtime_api::http::HttpError| ConnectorError::user(error.into());
+            let user =
+                |error: aws_smithy_runtime_api::http::HttpError| ConnectorError::user(error.into());
             let request = request.try_into_http1x().map_err(user)?;
             let (parts, body) = request.into_parts();
-            let mut body = body.collect().await.map_err(ConnectorError::user)?.to_bytes();
-            let target = parts.headers.get("x-amz-target").and_then(|value| value.to_str().ok());
+            let mut body = body
+                .collect()
+                .await
+                .map_err(ConnectorError::user)?
+                .to_bytes();
+            let target = parts
+                .headers
+                .get("x-amz-target")
+                .and_then(|value| value.to_str().ok());
             let target = target.unwrap_or_default().to_owned();
             let operation = target.strip_prefix("DynamoDB_20120810.").map(str::to_owned);
             this.lock().requests += 1;
@@ -138,14 +157,22 @@ impl HttpConnector for Meter {
                 // The body has grown. Of S3's requests the length is signed.
                 request.headers_mut().remove(http::header::CONTENT_LENGTH);
             }
-            let response = this.inner.call(HttpRequest::try_from(request).map_err(user)?).await?;
+            let response = this
+                .inner
+                .call(HttpRequest::try_from(request).map_err(user)?)
+                .await?;
             let response = response.try_into_http1x().map_err(user)?;
             let (parts, body) = response.into_parts();
-            let body = body.collect().await.map_err(ConnectorError::user)?.to_bytes();
+            let body = body
+                .collect()
+                .await
+                .map_err(ConnectorError::user)?
+                .to_bytes();
             if let Some(operation) = operation {
                 this.add_dynamodb(&operation, &body);
             }
-            HttpResponse::try_from(http::Response::from_parts(parts, SdkBody::from(body))).map_err(user)
+            HttpResponse::try_from(http::Response::from_parts(parts, SdkBody::from(body)))
+                .map_err(user)
         })
     }
 }

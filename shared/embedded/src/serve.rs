@@ -25,7 +25,11 @@ pub async fn serve(services: Services, listener: TcpListener, shutdown: impl Fut
 async fn answer(services: Services, request: Request<RequestBody>) -> Response<Full<Bytes>> {
     let (parts, body) = request.into_parts();
     let response = match Limited::new(body, MAX_BODY).collect().await {
-        Ok(body) => services.call(Request::from_parts(parts, body.to_bytes())).await,
+        Ok(body) => {
+            services
+                .call(Request::from_parts(parts, body.to_bytes()))
+                .await
+        }
         Err(error) => {
             let mut refused = Response::new(Bytes::from(error.to_string()));
             *refused.status_mut() = StatusCode::PAYLOAD_TOO_LARGE;

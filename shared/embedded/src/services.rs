@@ -67,14 +67,33 @@ impl Services {
         let folder = Folder::open(folder, durability)?;
         let locked = folder.lock().context("cannot lock the folder")?;
         locked.prepare()?;
-        let sqs = Arc::new(Sqs::open(&folder.file(folder::SQS), durability, clock.clone())?);
+        let sqs = Arc::new(Sqs::open(
+            &folder.file(folder::SQS),
+            durability,
+            clock.clone(),
+        )?);
         let key = SigningKey::open(&locked)?;
         let dynamodb = DynamoDb::open(folder.clone(), durability)?;
-        let s3 = S3::open(&folder, durability, clock, Arc::clone(&sqs), Arc::clone(&dynamodb.log), key)?;
+        let s3 = S3::open(
+            &folder,
+            durability,
+            clock,
+            Arc::clone(&sqs),
+            Arc::clone(&dynamodb.log),
+            key,
+        )?;
         locked.complete()?;
         drop(locked);
-        let inner = Inner { dynamodb, s3, sqs, kms: Kms::new(folder.clone()), folder };
-        Ok(Self { inner: Arc::new(inner) })
+        let inner = Inner {
+            dynamodb,
+            s3,
+            sqs,
+            kms: Kms::new(folder.clone()),
+            folder,
+        };
+        Ok(Self {
+            inner: Arc::new(inner),
+        })
     }
 
     /// Answers one request of an AWS client. The header `x-amz-target` tells DynamoDB, SQS and KMS apart; what has
@@ -84,7 +103,10 @@ impl Services {
             return self.inner.s3.call(request).await;
         };
         let target = String::from_utf8_lossy(target.as_bytes()).into_owned();
-        if let Some(operation) = dynamodb::TARGETS.iter().find_map(|prefix| target.strip_prefix(prefix)) {
+        if let Some(operation) = dynamodb::TARGETS
+            .iter()
+            .find_map(|prefix| target.strip_prefix(prefix))
+        {
             return self.inner.dynamodb.call(operation, request.body()).await;
         }
         if let Some(operation) = target.strip_prefix(sqs::TARGET) {

@@ -35,7 +35,8 @@ pub(crate) struct SigningKey {
 impl SigningKey {
     /// Reads the secret in the folder, which is created when there never was one.
     pub(crate) fn open(folder: &Locked<'_>) -> anyhow::Result<Self> {
-        let secret = secret_in(folder).with_context(|| format!("cannot use {}", folder::SIGNING_KEY))?;
+        let secret =
+            secret_in(folder).with_context(|| format!("cannot use {}", folder::SIGNING_KEY))?;
         let identity = Credentials::new(SIGNING_KEY, &secret, None, None, "embedded").into();
         Ok(Self { secret, identity })
     }
@@ -60,16 +61,27 @@ impl SigningKey {
         settings.uri_path_normalization_mode = UriPathNormalizationMode::Disabled;
         settings.signature_location = SignatureLocation::QueryParams;
         settings.expires_in = Some(Duration::from_secs(seconds.into()));
-        let builder = v4::SigningParams::builder().identity(&self.identity).region(REGION).name("s3");
-        let params = builder.time(system_time(signed_at)).settings(settings).build();
+        let builder = v4::SigningParams::builder()
+            .identity(&self.identity)
+            .region(REGION)
+            .name("s3");
+        let params = builder
+            .time(system_time(signed_at))
+            .settings(settings)
+            .build();
         let params = params.map_err(S3Error::internal_error)?.into();
         let address = format!("http://{host}{path}?{rest}");
         let headers = [("host", host)].into_iter();
         let request = SignableRequest::new(method, address, headers, SignableBody::UnsignedPayload);
-        let expected = request.and_then(|request| sign(request, &params)).map_err(|_| unsigned())?;
+        let expected = request
+            .and_then(|request| sign(request, &params))
+            .map_err(|_| unsigned())?;
         let expected = expected.output().params();
-        let given = |name: &str, value: &str| signature.get(name).is_some_and(|given| same(given, value));
-        if signature.len() != expected.len() || !expected.iter().all(|(name, value)| given(name, value)) {
+        let given =
+            |name: &str, value: &str| signature.get(name).is_some_and(|given| same(given, value));
+        if signature.len() != expected.len()
+            || !expected.iter().all(|(name, value)| given(name, value))
+        {
             return Err(s3_error!(
                 SignatureDoesNotMatch,
                 "The address is not signed with the key of this server"
@@ -86,7 +98,10 @@ impl SigningKey {
         let field = |name: &str| form.get(name).map(String::as_str).ok_or_else(unsigned);
         let date = field("x-amz-date")?;
         let signed_at = signing_time(date, now)?;
-        let credential = format!("{SIGNING_KEY}/{}/{REGION}/s3/aws4_request", date.get(..8).unwrap_or(date));
+        let credential = format!(
+            "{SIGNING_KEY}/{}/{REGION}/s3/aws4_request",
+            date.get(..8).unwrap_or(date)
+        );
         let key = v4::generate_signing_key(&self.secret, system_time(signed_at), REGION, "s3");
         let signature = v4::calculate_signature(key, field("policy")?.as_bytes());
         let good = field("x-amz-algorithm")? == "AWS4-HMAC-SHA256"
@@ -95,7 +110,10 @@ impl SigningKey {
         if good {
             Ok(())
         } else {
-            Err(s3_error!(SignatureDoesNotMatch, "The form is not signed with the key of this server"))
+            Err(s3_error!(
+                SignatureDoesNotMatch,
+                "The form is not signed with the key of this server"
+            ))
         }
     }
 }
@@ -132,7 +150,11 @@ fn signing_time(text: &str, now: i64) -> S3Result<i64> {
     let time = jiff::civil::DateTime::strptime("%Y%m%dT%H%M%SZ", text);
     let time = time.and_then(|time| jiff::tz::TimeZone::UTC.to_timestamp(time));
     let time = time.map_err(|_| unsigned())?.as_millisecond();
-    if (0..=now.saturating_add(MAX_AHEAD_MS)).contains(&time) { Ok(time) } else { Err(unsigned()) }
+    if (0..=now.saturating_add(MAX_AHEAD_MS)).contains(&time) {
+        Ok(time)
+    } else {
+        Err(unsigned())
+    }
 }
 
 fn system_time(ms: i64) -> SystemTime {

@@ -14,12 +14,15 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 /// WAL with `synchronous=NORMAL`: a commit is handed to the operating system and survives the death of the process. What
 /// takes it to the disk is [`crate::log::Log`].
 pub(crate) fn open(file: &Path, schema: &str) -> anyhow::Result<Connection> {
-    let connection = Connection::open(file).with_context(|| format!("cannot open {}", file.display()))?;
+    let connection =
+        Connection::open(file).with_context(|| format!("cannot open {}", file.display()))?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     connection.set_prepared_statement_cache_capacity(64);
-    connection.execute_batch(schema).with_context(|| format!("cannot prepare {}", file.display()))?;
+    connection
+        .execute_batch(schema)
+        .with_context(|| format!("cannot prepare {}", file.display()))?;
     Ok(connection)
 }
 
@@ -36,14 +39,20 @@ mod tests {
     /// Several processes may open one folder, which SQLite before 3.51.3 can answer with a corrupt database.
     #[test]
     fn sqlite_is_free_of_the_bug_with_several_writers() {
-        assert!(rusqlite::version_number() >= 3_051_003, "{}", rusqlite::version());
+        assert!(
+            rusqlite::version_number() >= 3_051_003,
+            "{}",
+            rusqlite::version()
+        );
     }
 
     /// The embedded DynamoDB opens its own connection, so the default has to be compiled in.
     #[test]
     fn every_connection_overwrites_what_it_deletes() {
         let connection = Connection::open_in_memory().unwrap();
-        let secure: i64 = connection.query_row("PRAGMA secure_delete", [], |row| row.get(0)).unwrap();
+        let secure: i64 = connection
+            .query_row("PRAGMA secure_delete", [], |row| row.get(0))
+            .unwrap();
         assert_eq!(secure, 1);
     }
 }

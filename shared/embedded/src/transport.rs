@@ -28,7 +28,11 @@ impl Transport {
 }
 
 impl HttpClient for Transport {
-    fn http_connector(&self, _: &HttpConnectorSettings, _: &RuntimeComponents) -> SharedHttpConnector {
+    fn http_connector(
+        &self,
+        _: &HttpConnectorSettings,
+        _: &RuntimeComponents,
+    ) -> SharedHttpConnector {
         SharedHttpConnector::new(self.clone())
     }
 }
@@ -37,10 +41,16 @@ impl HttpConnector for Transport {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
         let services = self.services.clone();
         HttpConnectorFuture::new(async move {
-            let request = request.try_into_http1x().map_err(|error| ConnectorError::user(error.into()))?;
+            let request = request
+                .try_into_http1x()
+                .map_err(|error| ConnectorError::user(error.into()))?;
             let (parts, body) = request.into_parts();
             // Usually in memory already; a stream when it comes from a file or ends in a checksum.
-            let body = body.collect().await.map_err(ConnectorError::user)?.to_bytes();
+            let body = body
+                .collect()
+                .await
+                .map_err(ConnectorError::user)?
+                .to_bytes();
             let response = services.call(http::Request::from_parts(parts, body)).await;
             HttpResponse::try_from(response.map(SdkBody::from))
                 .map_err(|error| ConnectorError::user(error.into()))

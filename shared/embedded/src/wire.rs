@@ -23,7 +23,14 @@ pub(crate) fn random_id() -> String {
     bits = (bits & !(0xf << 76)) | (4 << 76);
     bits = (bits & !(0b11 << 62)) | (0b10 << 62);
     let hex = format!("{bits:032x}");
-    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
+    [
+        &hex[..8],
+        &hex[8..12],
+        &hex[12..16],
+        &hex[16..20],
+        &hex[20..],
+    ]
+    .join("-")
 }
 
 /// Lower-case hexadecimal digits of `bytes`.

@@ -10,7 +10,10 @@ use fake_drive::{Config, FakeDrive};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let mut config = Config { now: Some(Arc::new(now)), ..Config::default() };
+    let mut config = Config {
+        now: Some(Arc::new(now)),
+        ..Config::default()
+    };
     let mut demo = false;
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
@@ -32,8 +35,13 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-#[expect(clippy::disallowed_methods, reason = "a drive that people look at has their time")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a drive that people look at has their time"
+)]
 fn now() -> i64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let since = SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

@@ -42,7 +42,10 @@ impl Admin {
 
     /// Registers another app.
     pub fn add_client(&self, id: &str, secret: &str, redirects: &[&str]) {
-        let redirects = redirects.iter().map(|redirect| (*redirect).to_owned()).collect();
+        let redirects = redirects
+            .iter()
+            .map(|redirect| (*redirect).to_owned())
+            .collect();
         self.with(|state| state.oauth.add_app(id, secret, redirects));
     }
 
@@ -54,7 +57,11 @@ impl Admin {
     /// The account of an email address, made if there is none.
     pub fn account(&self, email: &str) -> Account {
         let root = self.with(|state| state.world.account(email).root);
-        Account { admin: self.clone(), email: email.to_owned(), root }
+        Account {
+            admin: self.clone(),
+            email: email.to_owned(),
+            root,
+        }
     }
 
     /// Makes a shared drive with these members; its id is also that of its root folder.
@@ -114,7 +121,12 @@ impl Admin {
     ///
     /// # Errors
     /// As [`Self::add`].
-    pub fn add_sheet(&self, parent: &str, name: &str, tables: Vec<Table>) -> Result<String, Refused> {
+    pub fn add_sheet(
+        &self,
+        parent: &str,
+        name: &str,
+        tables: Vec<Table>,
+    ) -> Result<String, Refused> {
         self.add(parent, name, Body::Sheet(tables))
     }
 
@@ -122,7 +134,12 @@ impl Admin {
     ///
     /// # Errors
     /// As [`Self::add`].
-    pub fn add_slides(&self, parent: &str, name: &str, slides: Vec<Slide>) -> Result<String, Refused> {
+    pub fn add_slides(
+        &self,
+        parent: &str,
+        name: &str,
+        slides: Vec<Slide>,
+    ) -> Result<String, Refused> {
         self.add(parent, name, Body::Slides(slides))
     }
 
@@ -137,7 +154,14 @@ impl Admin {
         media_type: &str,
         bytes: impl Into<Bytes>,
     ) -> Result<String, Refused> {
-        self.add(parent, name, Body::Bytes { media_type: media_type.to_owned(), bytes: bytes.into() })
+        self.add(
+            parent,
+            name,
+            Body::Bytes {
+                media_type: media_type.to_owned(),
+                bytes: bytes.into(),
+            },
+        )
     }
 
     /// Makes a shortcut.

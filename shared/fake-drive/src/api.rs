@@ -31,8 +31,10 @@ use crate::world::{Item, Viewer};
 
 const PREFIX: &str = "/drive/v3/";
 /// Scopes that allow to read everything.
-const READING: [&str; 2] =
-    ["https://www.googleapis.com/auth/drive.readonly", "https://www.googleapis.com/auth/drive"];
+const READING: [&str; 2] = [
+    "https://www.googleapis.com/auth/drive.readonly",
+    "https://www.googleapis.com/auth/drive",
+];
 
 /// A call that has been checked, and what it works on.
 struct Cx<'a> {
@@ -49,8 +51,16 @@ struct Cx<'a> {
 impl Cx<'_> {
     /// The entries that a page may have.
     fn page_size(&self, default: usize) -> usize {
-        let asked = self.call.param("pageSize").and_then(|size| size.parse().ok()).unwrap_or(default);
-        self.state.world.quirks.page_cap.map_or(asked, |cap| asked.min(cap.max(1)))
+        let asked = self
+            .call
+            .param("pageSize")
+            .and_then(|size| size.parse().ok())
+            .unwrap_or(default);
+        self.state
+            .world
+            .quirks
+            .page_cap
+            .map_or(asked, |cap| asked.min(cap.max(1)))
     }
 
     /// Whether the caller says that it knows shared drives.
@@ -61,17 +71,22 @@ impl Cx<'_> {
     /// Whether the caller also wants what lies in shared drives.
     fn wants_drives(&self) -> bool {
         self.knows_drives()
-            && (self.call.flag("includeItemsFromAllDrives") || self.call.flag("includeTeamDriveItems"))
+            && (self.call.flag("includeItemsFromAllDrives")
+                || self.call.flag("includeTeamDriveItems"))
     }
 
     fn drive_param(&self) -> Option<&str> {
-        self.call.param("driveId").or_else(|| self.call.param("teamDriveId"))
+        self.call
+            .param("driveId")
+            .or_else(|| self.call.param("teamDriveId"))
     }
 
     /// The item that the path names, if the viewer sees it.
     fn item(&self, any_drive: bool) -> Result<&Item, Failure> {
         let world = &self.state.world;
-        let item = world.items.get(matching::folder(world, &self.viewer, &self.id));
+        let item = world
+            .items
+            .get(matching::folder(world, &self.viewer, &self.id));
         let seen = item.filter(|item| world.sees(&self.viewer, &item.id));
         let reachable = seen.filter(|item| item.drive.is_none() || any_drive);
         reachable.ok_or_else(|| Failure::no_file(&self.id))
@@ -93,13 +108,22 @@ pub(crate) fn is_api(path: &str) -> bool {
 /// Answers a call of the API.
 pub(crate) fn answer(state: &mut State, call: &Call, twist: Option<&Effect>) -> (Reply, Note) {
     let path = call.path.strip_prefix(PREFIX).unwrap_or_default();
-    let mut on_path = METHODS.iter().filter_map(|method| Some((method, method.matches(path)?)));
+    let mut on_path = METHODS
+        .iter()
+        .filter_map(|method| Some((method, method.matches(path)?)));
     let Some((method, id)) = on_path.find(|(method, _)| method.verb == call.method) else {
         return (Failure::no_method(&call.path).reply(), Note::default());
     };
-    let units = if call.param("alt") == Some("media") { 200 } else { method.units };
+    let units = if call.param("alt") == Some("media") {
+        200
+    } else {
+        method.units
+    };
     let done = checked(state, call, method, id, units, twist);
-    let note = Note { call: Some(method.name.to_owned()), units: if done.is_ok() { units } else { 0 } };
+    let note = Note {
+        call: Some(method.name.to_owned()),
+        units: if done.is_ok() { units } else { 0 },
+    };
     (done.unwrap_or_else(|failure| failure.reply()), note)
 }
 
@@ -113,9 +137,18 @@ fn checked(
 ) -> Result<Reply, Failure> {
     let now = state.world.clock.now();
     let token = call.bearer().ok_or_else(Failure::unauthorized)?;
-    let access = state.oauth.access(token, now).ok_or_else(Failure::unauthorized)?.clone();
-    let reads = READING.iter().any(|scope| access.scopes.iter().any(|given| given == scope));
-    let files_only = access.scopes.iter().any(|scope| scope.ends_with("/auth/drive.file"));
+    let access = state
+        .oauth
+        .access(token, now)
+        .ok_or_else(Failure::unauthorized)?
+        .clone();
+    let reads = READING
+        .iter()
+        .any(|scope| access.scopes.iter().any(|given| given == scope));
+    let files_only = access
+        .scopes
+        .iter()
+        .any(|scope| scope.ends_with("/auth/drive.file"));
     if !(reads || files_only && method.name == "about.get") {
         return Err(Failure::scopes());
     }
@@ -123,8 +156,19 @@ fn checked(
     if !state.spend(&access.email, units) {
         return Err(Failure::user_rate_limit());
     }
-    let viewer = Viewer { email: access.email, keys: resource_keys(call) };
-    let mut cx = Cx { state, call, viewer, client: access.client, mask, id: id.to_owned(), twist };
+    let viewer = Viewer {
+        email: access.email,
+        keys: resource_keys(call),
+    };
+    let mut cx = Cx {
+        state,
+        call,
+        viewer,
+        client: access.client,
+        mask,
+        id: id.to_owned(),
+        twist,
+    };
     run(&mut cx, method)
 }
 
@@ -150,18 +194,38 @@ fn run(cx: &mut Cx<'_>, method: &Method) -> Result<Reply, Failure> {
 
 /// The header with keys of links: `id/key`, separated by commas.
 fn resource_keys(call: &Call) -> HashMap<String, String> {
-    let header = call.header("x-goog-drive-resource-keys").unwrap_or_default();
-    let pairs = header.split(',').filter_map(|pair| pair.trim().split_once('/'));
-    pairs.map(|(id, key)| (id.to_owned(), key.to_owned())).collect()
+    let header = call
+        .header("x-goog-drive-resource-keys")
+        .unwrap_or_default();
+    let pairs = header
+        .split(',')
+        .filter_map(|pair| pair.trim().split_once('/'));
+    pairs
+        .map(|(id, key)| (id.to_owned(), key.to_owned()))
+        .collect()
 }
 
 fn about(cx: &Cx<'_>) -> Value {
-    let user = cx.state.world.accounts.get(&cx.viewer.email).map(|account| render::user(account, &cx.viewer));
+    let user = cx
+        .state
+        .world
+        .accounts
+        .get(&cx.viewer.email)
+        .map(|account| render::user(account, &cx.viewer));
     let forms = |body: &crate::world::Body| json!(crate::content::forms(body));
     let exports: BTreeMap<&str, Value> = [
-        (crate::world::DOC, forms(&crate::world::Body::Doc(String::new()))),
-        (crate::world::SHEET, forms(&crate::world::Body::Sheet(Vec::new()))),
-        (crate::world::SLIDES, forms(&crate::world::Body::Slides(Vec::new()))),
+        (
+            crate::world::DOC,
+            forms(&crate::world::Body::Doc(String::new())),
+        ),
+        (
+            crate::world::SHEET,
+            forms(&crate::world::Body::Sheet(Vec::new())),
+        ),
+        (
+            crate::world::SLIDES,
+            forms(&crate::world::Body::Slides(Vec::new())),
+        ),
     ]
     .into();
     json!({

@@ -63,15 +63,27 @@ impl Channel {
             jiff::Timestamp::from_millisecond(self.expires).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
         let mut headers = vec![
             ("X-Goog-Channel-ID", self.id.clone()),
-            ("X-Goog-Channel-Expiration", expiration.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()),
+            (
+                "X-Goog-Channel-Expiration",
+                expiration.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string(),
+            ),
             ("X-Goog-Resource-ID", resource_of(&self.feed)),
             ("X-Goog-Resource-URI", self.resource_uri.clone()),
             ("X-Goog-Resource-State", state.to_owned()),
             ("X-Goog-Message-Number", self.sent.to_string()),
         ];
-        headers.extend(self.token.iter().map(|token| ("X-Goog-Channel-Token", token.clone())));
+        headers.extend(
+            self.token
+                .iter()
+                .map(|token| ("X-Goog-Channel-Token", token.clone())),
+        );
         let (address, channel) = (self.address.clone(), self.id.clone());
-        Notification { address, headers, channel, number: self.sent }
+        Notification {
+            address,
+            headers,
+            channel,
+            number: self.sent,
+        }
     }
 }
 
@@ -84,7 +96,11 @@ impl State {
         }
         let now = self.world.clock.now();
         self.channels.retain(|channel| channel.expires > now);
-        for channel in self.channels.iter_mut().filter(|channel| news.contains(&channel.feed)) {
+        for channel in self
+            .channels
+            .iter_mut()
+            .filter(|channel| news.contains(&channel.feed))
+        {
             let _closing = self.outbox.send(channel.notification("change"));
         }
     }
@@ -92,7 +108,9 @@ impl State {
 
 /// Whether an address may be watched from: https, or plain where it is on this machine.
 pub(crate) fn is_allowed(address: &str) -> bool {
-    let Ok(url) = Url::parse(address) else { return false };
+    let Ok(url) = Url::parse(address) else {
+        return false;
+    };
     url.scheme() == "https" || (url.scheme() == "http" && is_loopback(&url))
 }
 
@@ -116,12 +134,22 @@ pub(crate) async fn deliver(notification: &Notification) -> Delivery {
 }
 
 async fn post(notification: &Notification) -> Option<u16> {
-    let url =
-        Url::parse(&notification.address).ok().filter(|url| url.scheme() == "http" && is_loopback(url))?;
+    let url = Url::parse(&notification.address)
+        .ok()
+        .filter(|url| url.scheme() == "http" && is_loopback(url))?;
     let host = url.host_str()?.trim_matches(['[', ']']);
-    let ip: IpAddr = if host == "localhost" { [127, 0, 0, 1].into() } else { host.parse().ok()? };
-    let mut stream = TcpStream::connect((ip, url.port_or_known_default()?)).await.ok()?;
-    let target = url.query().map_or_else(|| url.path().to_owned(), |query| format!("{}?{query}", url.path()));
+    let ip: IpAddr = if host == "localhost" {
+        [127, 0, 0, 1].into()
+    } else {
+        host.parse().ok()?
+    };
+    let mut stream = TcpStream::connect((ip, url.port_or_known_default()?))
+        .await
+        .ok()?;
+    let target = url.query().map_or_else(
+        || url.path().to_owned(),
+        |query| format!("{}?{query}", url.path()),
+    );
     let mut request = format!(
         "POST {target} HTTP/1.1\r\nHost: {}\r\nContent-Length: 0\r\nConnection: close\r\n",
         &url[url::Position::BeforeHost..url::Position::AfterPort]

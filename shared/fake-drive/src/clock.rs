@@ -18,7 +18,10 @@ pub(crate) struct Clock {
 impl Clock {
     pub(crate) fn new(source: Option<Now>) -> Self {
         let turned = if source.is_some() { 0 } else { BEGIN };
-        Self { source, turned: AtomicI64::new(turned) }
+        Self {
+            source,
+            turned: AtomicI64::new(turned),
+        }
     }
 
     pub(crate) fn now(&self) -> i64 {
@@ -47,7 +50,9 @@ pub(crate) fn http_date(millis: i64) -> String {
 
 /// A time as callers write it: with an offset, or without one in UTC, or only the day.
 pub(crate) fn parse_stamp(text: &str) -> Option<i64> {
-    let zoned = text.parse::<jiff::Timestamp>().or_else(|_| format!("{text}Z").parse());
+    let zoned = text
+        .parse::<jiff::Timestamp>()
+        .or_else(|_| format!("{text}Z").parse());
     let time = zoned.or_else(|_| format!("{text}T00:00:00Z").parse::<jiff::Timestamp>());
     time.ok().map(jiff::Timestamp::as_millisecond)
 }
@@ -70,7 +75,10 @@ mod tests {
             assert_eq!(parse_stamp(text), millis, "{text}");
         }
         assert_eq!(stamp(1_767_225_600_007), "2026-01-01T00:00:00.007Z");
-        assert_eq!(http_date(1_767_225_600_007), "Thu, 01 Jan 2026 00:00:00 GMT");
+        assert_eq!(
+            http_date(1_767_225_600_007),
+            "Thu, 01 Jan 2026 00:00:00 GMT"
+        );
     }
 
     #[test]

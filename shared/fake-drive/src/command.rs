@@ -15,57 +15,180 @@ use crate::world::{Body, Refused, Restrictions, Slide, Table};
 /// Something to do to the drive, such as `{"do": "rename", "id": "1…", "name": "Plan B"}`. What a command gives is in
 /// the answer: `{"id": …}` of what it made, or what was asked for.
 #[derive(Debug, Deserialize)]
-#[serde(tag = "do", rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
-#[allow(missing_docs, reason = "the names are those of the methods of the handle")]
+#[serde(
+    tag = "do",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase",
+    deny_unknown_fields
+)]
+#[allow(
+    missing_docs,
+    reason = "the names are those of the methods of the handle"
+)]
 pub enum Command {
     Demo {},
-    Account { email: String },
-    AddDrive { name: String, members: Vec<String> },
-    Join { drive: String, email: String },
-    Leave { drive: String, email: String },
-    RenameDrive { drive: String, name: String },
-    AddFolder { parent: String, name: String },
-    AddDoc { parent: String, name: String, markdown: String },
-    AddSheet { parent: String, name: String, tables: Vec<Table> },
-    AddSlides { parent: String, name: String, slides: Vec<Slide> },
-    AddText { parent: String, name: String, text: String },
-    AddFile { parent: String, name: String, media_type: String, base64: String },
-    AddShortcut { parent: String, name: String, target: String },
-    EditDoc { id: String, markdown: String },
-    EditSheet { id: String, tables: Vec<Table> },
-    EditSlides { id: String, slides: Vec<Slide> },
-    EditFile { id: String, media_type: String, base64: String },
-    Rename { id: String, name: String },
-    Move { id: String, parent: String },
-    Trash { id: String },
-    Untrash { id: String },
-    Remove { id: String },
-    Share { id: String, email: String },
-    Unshare { id: String, email: String },
-    ShareByLink { id: String, key: String },
-    Withhold { id: String, email: String },
-    GiveBack { id: String, email: String },
-    Restrict { id: String, restrictions: Restrictions },
-    Date { id: String, modified: i64 },
-    View { id: String, email: String },
-    Plan { fault: Fault },
+    Account {
+        email: String,
+    },
+    AddDrive {
+        name: String,
+        members: Vec<String>,
+    },
+    Join {
+        drive: String,
+        email: String,
+    },
+    Leave {
+        drive: String,
+        email: String,
+    },
+    RenameDrive {
+        drive: String,
+        name: String,
+    },
+    AddFolder {
+        parent: String,
+        name: String,
+    },
+    AddDoc {
+        parent: String,
+        name: String,
+        markdown: String,
+    },
+    AddSheet {
+        parent: String,
+        name: String,
+        tables: Vec<Table>,
+    },
+    AddSlides {
+        parent: String,
+        name: String,
+        slides: Vec<Slide>,
+    },
+    AddText {
+        parent: String,
+        name: String,
+        text: String,
+    },
+    AddFile {
+        parent: String,
+        name: String,
+        media_type: String,
+        base64: String,
+    },
+    AddShortcut {
+        parent: String,
+        name: String,
+        target: String,
+    },
+    EditDoc {
+        id: String,
+        markdown: String,
+    },
+    EditSheet {
+        id: String,
+        tables: Vec<Table>,
+    },
+    EditSlides {
+        id: String,
+        slides: Vec<Slide>,
+    },
+    EditFile {
+        id: String,
+        media_type: String,
+        base64: String,
+    },
+    Rename {
+        id: String,
+        name: String,
+    },
+    Move {
+        id: String,
+        parent: String,
+    },
+    Trash {
+        id: String,
+    },
+    Untrash {
+        id: String,
+    },
+    Remove {
+        id: String,
+    },
+    Share {
+        id: String,
+        email: String,
+    },
+    Unshare {
+        id: String,
+        email: String,
+    },
+    ShareByLink {
+        id: String,
+        key: String,
+    },
+    Withhold {
+        id: String,
+        email: String,
+    },
+    GiveBack {
+        id: String,
+        email: String,
+    },
+    Restrict {
+        id: String,
+        restrictions: Restrictions,
+    },
+    Date {
+        id: String,
+        modified: i64,
+    },
+    View {
+        id: String,
+        email: String,
+    },
+    Plan {
+        fault: Fault,
+    },
     ClearPlans {},
-    PlanConsent { consent: Consent },
-    AlwaysConsent { consent: Option<Consent> },
-    WithoutRefreshToken { times: u32 },
-    Revoke { email: String },
+    PlanConsent {
+        consent: Consent,
+    },
+    AlwaysConsent {
+        consent: Option<Consent>,
+    },
+    WithoutRefreshToken {
+        times: u32,
+    },
+    Revoke {
+        email: String,
+    },
     ExpireAccessTokens {},
-    Quirks { quirks: Quirks },
-    AdvanceSeconds { seconds: i64 },
-    AccessToken { email: String },
-    AddClient { id: String, secret: String, redirects: Vec<String> },
-    RemoveClient { id: String },
+    Quirks {
+        quirks: Quirks,
+    },
+    AdvanceSeconds {
+        seconds: i64,
+    },
+    AccessToken {
+        email: String,
+    },
+    AddClient {
+        id: String,
+        secret: String,
+        redirects: Vec<String>,
+    },
+    RemoveClient {
+        id: String,
+    },
     QuotaUnits {},
     Requests {},
     ClearRequests {},
     Deliveries {},
     Channels {},
-    Named { name: String },
+    Named {
+        name: String,
+    },
 }
 
 type Given = Result<Value, Refused>;
@@ -109,18 +232,43 @@ impl Admin {
         use Command as C;
         match command {
             C::AddFolder { parent, name } => made(self.add_folder(&parent, &name)),
-            C::AddDoc { parent, name, markdown } => made(self.add_doc(&parent, &name, &markdown)),
-            C::AddSheet { parent, name, tables } => made(self.add_sheet(&parent, &name, tables)),
-            C::AddSlides { parent, name, slides } => made(self.add_slides(&parent, &name, slides)),
-            C::AddText { parent, name, text } => made(self.add_file(&parent, &name, "text/plain", text)),
-            C::AddFile { parent, name, media_type, base64 } => {
-                made(self.add_file(&parent, &name, &media_type, bytes(&base64)?))
+            C::AddDoc {
+                parent,
+                name,
+                markdown,
+            } => made(self.add_doc(&parent, &name, &markdown)),
+            C::AddSheet {
+                parent,
+                name,
+                tables,
+            } => made(self.add_sheet(&parent, &name, tables)),
+            C::AddSlides {
+                parent,
+                name,
+                slides,
+            } => made(self.add_slides(&parent, &name, slides)),
+            C::AddText { parent, name, text } => {
+                made(self.add_file(&parent, &name, "text/plain", text))
             }
-            C::AddShortcut { parent, name, target } => made(self.add_shortcut(&parent, &name, &target)),
+            C::AddFile {
+                parent,
+                name,
+                media_type,
+                base64,
+            } => made(self.add_file(&parent, &name, &media_type, bytes(&base64)?)),
+            C::AddShortcut {
+                parent,
+                name,
+                target,
+            } => made(self.add_shortcut(&parent, &name, &target)),
             C::EditDoc { id, markdown } => done(self.edit(&id, Body::Doc(markdown))),
             C::EditSheet { id, tables } => done(self.edit(&id, Body::Sheet(tables))),
             C::EditSlides { id, slides } => done(self.edit(&id, Body::Slides(slides))),
-            C::EditFile { id, media_type, base64 } => {
+            C::EditFile {
+                id,
+                media_type,
+                base64,
+            } => {
                 let bytes = bytes(&base64)?;
                 done(self.edit(&id, Body::Bytes { media_type, bytes }))
             }
@@ -141,7 +289,11 @@ impl Admin {
             C::ExpireAccessTokens {} => self.expire_access_tokens(),
             C::Quirks { quirks } => self.set_quirks(|old| *old = quirks),
             C::AdvanceSeconds { seconds } => self.advance_seconds(seconds),
-            C::AddClient { id, secret, redirects } => {
+            C::AddClient {
+                id,
+                secret,
+                redirects,
+            } => {
                 let redirects: Vec<_> = redirects.iter().map(String::as_str).collect();
                 self.add_client(&id, &secret, &redirects);
             }
@@ -168,5 +320,8 @@ fn made(result: Result<String, Refused>) -> Given {
 }
 
 fn bytes(base64: &str) -> Result<Bytes, Refused> {
-    STANDARD.decode(base64).map(Bytes::from).map_err(|error| Refused(error.to_string()))
+    STANDARD
+        .decode(base64)
+        .map(Bytes::from)
+        .map_err(|error| Refused(error.to_string()))
 }

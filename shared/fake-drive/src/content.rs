@@ -45,8 +45,14 @@ pub(crate) fn export(body: &Body, form: &str) -> Option<Bytes> {
 /// The text of markdown, without its pictures.
 fn without_marks(markdown: &str) -> String {
     let mut text = String::new();
-    for line in markdown.lines().filter(|line| !line.trim_start().starts_with("![")) {
-        let line = line.trim_start_matches('#').trim_start_matches("- ").trim_start();
+    for line in markdown
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("!["))
+    {
+        let line = line
+            .trim_start_matches('#')
+            .trim_start_matches("- ")
+            .trim_start();
         text.push_str(&line.replace("**", "").replace('`', ""));
         text.push('\n');
     }
@@ -54,13 +60,17 @@ fn without_marks(markdown: &str) -> String {
 }
 
 fn outline(slides: &[Slide]) -> String {
-    let text = slides.iter().map(|slide| format!("{}\n{}\n", slide.title, slide.lines.join("\n")));
+    let text = slides
+        .iter()
+        .map(|slide| format!("{}\n{}\n", slide.title, slide.lines.join("\n")));
     text.collect::<Vec<_>>().join("\n")
 }
 
 /// The first table alone, as the drive exports text.
 fn first(tables: &[Table], separator: char) -> Bytes {
-    let rows = tables.first().map_or(&[][..], |table| table.rows.as_slice());
+    let rows = tables
+        .first()
+        .map_or(&[][..], |table| table.rows.as_slice());
     let line = |row: &Vec<String>| {
         let cells = row.iter().map(|cell| quote(cell, separator));
         cells.collect::<Vec<_>>().join(&separator.to_string())
@@ -85,13 +95,21 @@ mod tests {
     use super::*;
 
     fn tables() -> Body {
-        let row = |cells: &[&str]| cells.iter().map(|cell| (*cell).to_owned()).collect::<Vec<_>>();
+        let row = |cells: &[&str]| {
+            cells
+                .iter()
+                .map(|cell| (*cell).to_owned())
+                .collect::<Vec<_>>()
+        };
         Body::Sheet(vec![
             Table {
                 name: "Plants & pots".to_owned(),
                 rows: vec![row(&["Plant", "Count"]), row(&["Fern, tall", "7"])],
             },
-            Table { name: "Notes".to_owned(), rows: vec![row(&["<dry>"])] },
+            Table {
+                name: "Notes".to_owned(),
+                rows: vec![row(&["<dry>"])],
+            },
         ])
     }
 
@@ -122,9 +140,10 @@ mod tests {
         };
         let bytes = export(&Body::Slides(vec![slide]), PPTX).unwrap();
         let mut archive = zip::ZipArchive::new(Cursor::new(bytes)).unwrap();
-        for (part, text) in
-            [("ppt/slides/slide1.xml", "Why &amp; how"), ("ppt/notesSlides/notesSlide1.xml", "Say it")]
-        {
+        for (part, text) in [
+            ("ppt/slides/slide1.xml", "Why &amp; how"),
+            ("ppt/notesSlides/notesSlide1.xml", "Say it"),
+        ] {
             let xml = std::io::read_to_string(archive.by_name(part).unwrap()).unwrap();
             assert!(xml.contains(text), "{part}: {xml}");
         }
@@ -132,12 +151,19 @@ mod tests {
 
     #[test]
     fn text_forms() {
-        let doc = Body::Doc("# Trip\n\n![map](data:image/png;base64,AAAA)\n- **boots**\n".to_owned());
+        let doc =
+            Body::Doc("# Trip\n\n![map](data:image/png;base64,AAAA)\n- **boots**\n".to_owned());
         let text = |body: &Body, form: &str| {
             export(body, form).map(|bytes| String::from_utf8(bytes.to_vec()).unwrap())
         };
-        assert_eq!(text(&doc, PLAIN).as_deref(), Some("\u{feff}Trip\n\nboots\n"));
-        assert_eq!(text(&tables(), CSV).as_deref(), Some("Plant,Count\r\n\"Fern, tall\",7"));
+        assert_eq!(
+            text(&doc, PLAIN).as_deref(),
+            Some("\u{feff}Trip\n\nboots\n")
+        );
+        assert_eq!(
+            text(&tables(), CSV).as_deref(),
+            Some("Plant,Count\r\n\"Fern, tall\",7")
+        );
         assert_eq!(text(&doc, CSV), None);
         assert_eq!(text(&Body::Folder, PLAIN), None);
         for body in [doc, tables()] {

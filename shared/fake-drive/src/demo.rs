@@ -39,17 +39,32 @@ pub(crate) fn fill(admin: &Admin) -> Result<Demo, Refused> {
     private(admin, &root, &folder)?;
     shared(admin)?;
     let drive = workshop(admin)?;
-    Ok(Demo { account: MIRA.to_owned(), colleague: TOMAS.to_owned(), drive, folder })
+    Ok(Demo {
+        account: MIRA.to_owned(),
+        colleague: TOMAS.to_owned(),
+        drive,
+        folder,
+    })
 }
 
 fn table(name: &str, rows: &[&[&str]]) -> Table {
-    let rows = rows.iter().map(|row| row.iter().map(|cell| (*cell).to_owned()).collect()).collect();
-    Table { name: name.to_owned(), rows }
+    let rows = rows
+        .iter()
+        .map(|row| row.iter().map(|cell| (*cell).to_owned()).collect())
+        .collect();
+    Table {
+        name: name.to_owned(),
+        rows,
+    }
 }
 
 fn slide(title: &str, lines: &[&str], notes: &str) -> Slide {
     let lines = lines.iter().map(|line| (*line).to_owned()).collect();
-    Slide { title: title.to_owned(), lines, notes: notes.to_owned() }
+    Slide {
+        title: title.to_owned(),
+        lines,
+        notes: notes.to_owned(),
+    }
 }
 
 /// What the shop works with.
@@ -69,7 +84,10 @@ fn shop(admin: &Admin, root: &str) -> Result<String, Refused> {
         vec![
             slide(
                 "The season in short",
-                &["1,310 rental days", "Cargo bicycles were booked out in July"],
+                &[
+                    "1,310 rental days",
+                    "Cargo bicycles were booked out in July",
+                ],
                 "Thank the weekend team here.",
             ),
             slide(
@@ -120,7 +138,12 @@ fn suppliers(admin: &Admin, shop: &str) -> Result<(), Refused> {
     let suppliers = admin.add_folder(shop, "Suppliers")?;
     let prices = "Gannet price list, spring\n\nCargo bicycle G2: 2,890 euros net\nChild seat: 145 euros net\n\
                   Rain cover: 88 euros net\nDelivery takes five weeks from the order.";
-    admin.add_file(&suppliers, "Gannet price list.pdf", "application/pdf", content::pdf(prices))?;
+    admin.add_file(
+        &suppliers,
+        "Gannet price list.pdf",
+        "application/pdf",
+        content::pdf(prices),
+    )?;
     admin.add_file(
         &suppliers,
         "contacts.csv",
@@ -151,8 +174,11 @@ fn private(admin: &Admin, root: &str, shop: &str) -> Result<(), Refused> {
         "Rye bread: 500 g rye, 400 g water, 12 g salt. Bake 55 minutes.\n",
     )?;
     admin.add_shortcut(&home, "Work", shop)?;
-    let draft =
-        admin.add_doc(&home, "Letter to the landlord (draft)", "The gutter above the door leaks again.\n")?;
+    let draft = admin.add_doc(
+        &home,
+        "Letter to the landlord (draft)",
+        "The gutter above the door leaks again.\n",
+    )?;
     admin.trash(&draft)?;
     admin.add_file(
         root,
@@ -206,7 +232,14 @@ fn workshop(admin: &Admin) -> Result<String, Refused> {
     admin.add_sheet(
         &drive,
         "Tool inventory",
-        vec![table("Tools", &[&["Tool", "Shelf"], &["Truing stand", "B2"], &["Torque wrench", "A1"]])],
+        vec![table(
+            "Tools",
+            &[
+                &["Tool", "Shelf"],
+                &["Truing stand", "B2"],
+                &["Torque wrench", "A1"],
+            ],
+        )],
     )?;
     Ok(drive)
 }

@@ -8,7 +8,11 @@ use crate::wire::{Call, Reply};
 
 /// What happens instead of, or to, an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[serde(
+    tag = "kind",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
 pub enum Effect {
     /// This answer is given.
     Answer {
@@ -98,13 +102,27 @@ impl Fault {
 
     /// The API's error of a reason for the next request whose path begins so.
     pub fn reason(path: &str, status: u16, reason: &str) -> Self {
-        Self::on(path, Effect::Reason { status, reason: reason.to_owned() })
+        Self::on(
+            path,
+            Effect::Reason {
+                status,
+                reason: reason.to_owned(),
+            },
+        )
     }
 
     /// An error page for people where a machine asked.
     pub fn html(path: &str, status: u16) -> Self {
-        let body = format!("<!DOCTYPE html><title>Error {status}</title><p>Come back in half a minute.");
-        Self::on(path, Effect::Answer { status, media_type: "text/html; charset=UTF-8".to_owned(), body })
+        let body =
+            format!("<!DOCTYPE html><title>Error {status}</title><p>Come back in half a minute.");
+        Self::on(
+            path,
+            Effect::Answer {
+                status,
+                media_type: "text/html; charset=UTF-8".to_owned(),
+                body,
+            },
+        )
     }
 
     /// The token endpoint's error, with an `error_subtype` if one is given.
@@ -114,25 +132,41 @@ impl Fault {
             body["error_subtype"] = json!(subtype);
         }
         let media_type = "application/json; charset=utf-8".to_owned();
-        Self::on(path, Effect::Answer { status, media_type, body: body.to_string() })
+        Self::on(
+            path,
+            Effect::Answer {
+                status,
+                media_type,
+                body: body.to_string(),
+            },
+        )
     }
 
     /// Only for a method.
     #[must_use]
     pub fn method(self, method: &str) -> Self {
-        Self { method: Some(method.to_owned()), ..self }
+        Self {
+            method: Some(method.to_owned()),
+            ..self
+        }
     }
 
     /// Only where the query has this `name=value`.
     #[must_use]
     pub fn query(self, pair: &str) -> Self {
-        Self { query: Some(pair.to_owned()), ..self }
+        Self {
+            query: Some(pair.to_owned()),
+            ..self
+        }
     }
 
     /// Only for an account.
     #[must_use]
     pub fn account(self, email: &str) -> Self {
-        Self { account: Some(email.to_owned()), ..self }
+        Self {
+            account: Some(email.to_owned()),
+            ..self
+        }
     }
 
     /// Lets some requests pass before.
@@ -150,7 +184,10 @@ impl Fault {
     /// Says in how many seconds to come back.
     #[must_use]
     pub fn retry_after(self, seconds: u64) -> Self {
-        Self { retry_after: Some(seconds), ..self }
+        Self {
+            retry_after: Some(seconds),
+            ..self
+        }
     }
 
     fn hits(&self, call: &Call, account: Option<&str>) -> bool {
@@ -160,15 +197,26 @@ impl Fault {
         };
         let query = self.query.as_deref().and_then(|pair| pair.split_once('='));
         path && self.times > 0
-            && self.method.as_ref().is_none_or(|method| *method == call.method)
-            && self.account.as_deref().is_none_or(|email| Some(email) == account)
-            && (self.query.is_none() || query.is_some_and(|(name, value)| call.param(name) == Some(value)))
+            && self
+                .method
+                .as_ref()
+                .is_none_or(|method| *method == call.method)
+            && self
+                .account
+                .as_deref()
+                .is_none_or(|email| Some(email) == account)
+            && (self.query.is_none()
+                || query.is_some_and(|(name, value)| call.param(name) == Some(value)))
     }
 
     /// The answer in place of the right one, if this is that kind of fault.
     pub(crate) fn reply(&self) -> Option<Reply> {
         let reply = match &self.effect {
-            Effect::Answer { status, media_type, body } => Reply::new(*status, media_type, body.clone()),
+            Effect::Answer {
+                status,
+                media_type,
+                body,
+            } => Reply::new(*status, media_type, body.clone()),
             Effect::Reason { status, reason } => Failure::of_reason(*status, reason).reply(),
             _ => return None,
         };
@@ -205,7 +253,10 @@ mod tests {
         Call {
             method: method.to_owned(),
             path: path.to_owned(),
-            query: query.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+            query: query
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect(),
             headers: HeaderMap::new(),
             body: Bytes::new(),
             base: String::new(),
@@ -214,7 +265,13 @@ mod tests {
 
     #[test]
     fn the_nth_request_that_matches_is_hit() {
-        let mut faults = vec![Fault::html("/a", 502).method("GET").query("alt=media").after(1).times(2)];
+        let mut faults = vec![
+            Fault::html("/a", 502)
+                .method("GET")
+                .query("alt=media")
+                .after(1)
+                .times(2),
+        ];
         let media = [("alt", "media")];
         let hits: Vec<_> = [
             call("GET", "/a/1", &media),
@@ -234,7 +291,11 @@ mod tests {
 
     #[test]
     fn a_whole_path_and_an_account_can_be_meant() {
-        let mut faults = vec![Fault::reason("/files$", 403, "rateLimitExceeded").account("ada@x").times(9)];
+        let mut faults = vec![
+            Fault::reason("/files$", 403, "rateLimitExceeded")
+                .account("ada@x")
+                .times(9),
+        ];
         assert!(strike(&mut faults, &call("GET", "/files/1", &[]), Some("ada@x")).is_none());
         assert!(strike(&mut faults, &call("GET", "/files", &[]), None).is_none());
         assert!(strike(&mut faults, &call("GET", "/files", &[]), Some("ada@x")).is_some());

@@ -102,7 +102,13 @@ pub(crate) struct OAuth {
 
 impl OAuth {
     pub(crate) fn add_app(&mut self, id: &str, secret: &str, redirects: Vec<String>) {
-        self.apps.insert(id.to_owned(), App { secret: secret.to_owned(), redirects });
+        self.apps.insert(
+            id.to_owned(),
+            App {
+                secret: secret.to_owned(),
+                redirects,
+            },
+        );
     }
 
     pub(crate) fn remove_app(&mut self, id: &str) {
@@ -121,25 +127,54 @@ impl OAuth {
         token
     }
 
-    fn grant_refresh(&mut self, random: &mut Random, access: &Access, expires: Option<i64>) -> String {
-        let of_pair = |refresh: &Refresh| refresh.email == access.email && refresh.client == access.client;
-        if self.refresh.values().filter(|refresh| of_pair(refresh)).count() >= REFRESH_TOKENS {
+    fn grant_refresh(
+        &mut self,
+        random: &mut Random,
+        access: &Access,
+        expires: Option<i64>,
+    ) -> String {
+        let of_pair =
+            |refresh: &Refresh| refresh.email == access.email && refresh.client == access.client;
+        if self
+            .refresh
+            .values()
+            .filter(|refresh| of_pair(refresh))
+            .count()
+            >= REFRESH_TOKENS
+        {
             let pairs = self.refresh.iter().filter(|(_, refresh)| of_pair(refresh));
-            let oldest = pairs.min_by_key(|(_, refresh)| refresh.number).map(|(token, _)| token.clone());
+            let oldest = pairs
+                .min_by_key(|(_, refresh)| refresh.number)
+                .map(|(token, _)| token.clone());
             oldest.map(|token| self.refresh.remove(&token));
         }
         self.numbers += 1;
         let token = format!("1//0{}", random.name(50));
-        let (email, client, scopes) = (access.email.clone(), access.client.clone(), access.scopes.clone());
-        self.refresh.insert(token.clone(), Refresh { email, client, scopes, expires, number: self.numbers });
+        let (email, client, scopes) = (
+            access.email.clone(),
+            access.client.clone(),
+            access.scopes.clone(),
+        );
+        self.refresh.insert(
+            token.clone(),
+            Refresh {
+                email,
+                client,
+                scopes,
+                expires,
+                number: self.numbers,
+            },
+        );
         token
     }
 
     /// Ends everything that an account has permitted an app, or all apps.
     pub(crate) fn end(&mut self, email: &str, client: Option<&str>) {
         let ended = |of: &str, by: &str| of == email && client.is_none_or(|client| client == by);
-        self.access.retain(|_, access| !ended(&access.email, &access.client));
-        self.refresh.retain(|_, refresh| !ended(&refresh.email, &refresh.client));
+        self.access
+            .retain(|_, access| !ended(&access.email, &access.client));
+        self.refresh
+            .retain(|_, refresh| !ended(&refresh.email, &refresh.client));
         self.known.retain(|(of, by)| !ended(of, by));
     }
 
@@ -151,7 +186,12 @@ impl OAuth {
 
 impl Access {
     pub(crate) fn new(email: &str, client: &str, scopes: Vec<String>, expires: i64) -> Self {
-        Self { email: email.to_owned(), client: client.to_owned(), scopes, expires }
+        Self {
+            email: email.to_owned(),
+            client: client.to_owned(),
+            scopes,
+            expires,
+        }
     }
 }
 
@@ -164,7 +204,9 @@ impl App {
 }
 
 fn is_loopback(address: &str) -> bool {
-    let url = Url::parse(address).ok().filter(|url| url.scheme() == "http" && url.fragment().is_none());
+    let url = Url::parse(address)
+        .ok()
+        .filter(|url| url.scheme() == "http" && url.fragment().is_none());
     url.is_some_and(|url| matches!(url.host_str(), Some("localhost" | "127.0.0.1" | "[::1]")))
 }
 

@@ -21,14 +21,20 @@ impl Random {
 
     /// A name of `length` characters that needs no escaping in an address.
     pub(crate) fn name(&mut self, length: usize) -> String {
-        const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-        (0..length).map(|_| char::from(ALPHABET[(self.next() >> 58) as usize])).collect()
+        const ALPHABET: &[u8; 64] =
+            b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+        (0..length)
+            .map(|_| char::from(ALPHABET[(self.next() >> 58) as usize]))
+            .collect()
     }
 
     /// A number of `length` digits that does not begin with 0.
     pub(crate) fn digits(&mut self, length: usize) -> String {
-        let digit =
-            |random: &mut Self, from: u64| char::from(b'0' + (from + random.next() % (10 - from)) as u8);
-        (0..length).map(|at| digit(self, u64::from(at == 0))).collect()
+        let digit = |random: &mut Self, from: u64| {
+            char::from(b'0' + (from + random.next() % (10 - from)) as u8)
+        };
+        (0..length)
+            .map(|at| digit(self, u64::from(at == 0)))
+            .collect()
     }
 }

@@ -56,7 +56,9 @@ async fn handle(admin: &Admin, request: Request) -> Response<Body> {
     let call = Call {
         method: parts.method.to_string(),
         path: parts.uri.path().to_owned(),
-        query: url::form_urlencoded::parse(query.as_bytes()).into_owned().collect(),
+        query: url::form_urlencoded::parse(query.as_bytes())
+            .into_owned()
+            .collect(),
         headers: parts.headers,
         body,
         base: admin.url().to_owned(),
@@ -73,7 +75,9 @@ async fn handle(admin: &Admin, request: Request) -> Response<Body> {
 /// Answers and writes down what was asked.
 fn answer(state: &mut State, call: &Call) -> (Reply, Option<Fault>) {
     let now = state.world.clock.now();
-    let account = call.bearer().and_then(|token| state.oauth.access(token, now));
+    let account = call
+        .bearer()
+        .and_then(|token| state.oauth.access(token, now));
     let account = account.map(|access| access.email.clone());
     let fault = strike(&mut state.faults, call, account.as_deref());
     let (reply, note) = match fault.as_ref().and_then(Fault::reply) {
@@ -102,17 +106,30 @@ fn route(state: &mut State, call: &Call, twist: Option<&Effect>) -> (Reply, Note
     }
     let reply = oauth::answer(state, call).or_else(|| api::direct(state, call));
     (
-        reply.unwrap_or_else(|| Reply::html(404, "<title>Not found</title><p>There is nothing here.")),
+        reply.unwrap_or_else(|| {
+            Reply::html(404, "<title>Not found</title><p>There is nothing here.")
+        }),
         Note::default(),
     )
 }
 
 /// The query without what is secret.
 fn public(query: &[(String, String)]) -> BTreeMap<String, String> {
-    const SECRET: [&str; 7] =
-        ["access_token", "oauth_token", "key", "token", "state", "nonce", "code_challenge"];
+    const SECRET: [&str; 7] = [
+        "access_token",
+        "oauth_token",
+        "key",
+        "token",
+        "state",
+        "nonce",
+        "code_challenge",
+    ];
     let pair = |(name, value): &(String, String)| {
-        let shown = if SECRET.contains(&name.as_str()) { "***" } else { value.as_str() };
+        let shown = if SECRET.contains(&name.as_str()) {
+            "***"
+        } else {
+            value.as_str()
+        };
         (name.clone(), shown.to_owned())
     };
     query.iter().map(pair).collect()
@@ -138,9 +155,10 @@ async fn send(reply: Reply, fault: Option<Fault>) -> Response<Body> {
             tokio::time::sleep(Duration::from_millis(millis)).await;
             reply.into_response(Body::from(bytes))
         }
-        Some(Effect::Trickle { bytes: piece, millis }) => {
-            reply.into_response(Body::from_stream(trickle(bytes, piece, millis)))
-        }
+        Some(Effect::Trickle {
+            bytes: piece,
+            millis,
+        }) => reply.into_response(Body::from_stream(trickle(bytes, piece, millis))),
         Some(Effect::Truncated { bytes: count }) => {
             let whole = bytes.len().to_string();
             let begin = bytes.slice(..count.min(bytes.len()));
@@ -150,13 +168,19 @@ async fn send(reply: Reply, fault: Option<Fault>) -> Response<Body> {
                 Err(io::Error::other("broken off as planned"))
             });
             let body = stream::iter([Ok(begin)]).chain(broken);
-            reply.with("content-length", whole).into_response(Body::from_stream(body))
+            reply
+                .with("content-length", whole)
+                .into_response(Body::from_stream(body))
         }
         _ => reply.into_response(Body::from(bytes)),
     }
 }
 
-fn trickle(bytes: Bytes, piece: usize, millis: u64) -> impl futures::Stream<Item = io::Result<Bytes>> + Send {
+fn trickle(
+    bytes: Bytes,
+    piece: usize,
+    millis: u64,
+) -> impl futures::Stream<Item = io::Result<Bytes>> + Send {
     stream::unfold(bytes, move |mut rest| async move {
         if rest.is_empty() {
             return None;

@@ -29,7 +29,10 @@ struct Rig {
 /// An HTTP client that follows nothing.
 fn client() -> Client {
     let _installed_before = rustls::crypto::ring::default_provider().install_default();
-    Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap()
+    Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .build()
+        .unwrap()
 }
 
 impl Rig {
@@ -38,24 +41,47 @@ impl Rig {
     }
 
     async fn with(quirks: Quirks) -> Self {
-        let drive = FakeDrive::start_with(Config { quirks, ..Config::default() }).await.unwrap();
+        let drive = FakeDrive::start_with(Config {
+            quirks,
+            ..Config::default()
+        })
+        .await
+        .unwrap();
         let ada = drive.account(ADA);
         let (root, token) = (ada.root().to_owned(), ada.access_token());
-        Self { drive, http: client(), root, token }
+        Self {
+            drive,
+            http: client(),
+            root,
+            token,
+        }
     }
 
     fn request(&self, method: Method, path: &str) -> RequestBuilder {
-        self.http.request(method, format!("{}/drive/v3/{path}", self.drive.url())).bearer_auth(&self.token)
+        self.http
+            .request(method, format!("{}/drive/v3/{path}", self.drive.url()))
+            .bearer_auth(&self.token)
     }
 
     async fn get(&self, path: &str) -> (u16, Value) {
         let response = self.request(Method::GET, path).send().await.unwrap();
-        (response.status().as_u16(), response.json().await.unwrap_or(Value::Null))
+        (
+            response.status().as_u16(),
+            response.json().await.unwrap_or(Value::Null),
+        )
     }
 
     async fn post(&self, path: &str, body: &Value) -> (u16, Value) {
-        let response = self.request(Method::POST, path).json(body).send().await.unwrap();
-        (response.status().as_u16(), response.json().await.unwrap_or(Value::Null))
+        let response = self
+            .request(Method::POST, path)
+            .json(body)
+            .send()
+            .await
+            .unwrap();
+        (
+            response.status().as_u16(),
+            response.json().await.unwrap_or(Value::Null),
+        )
     }
 
     /// The answer to a call that succeeds.
@@ -79,13 +105,19 @@ impl Rig {
             let path = format!("files?fields=nextPageToken,files(name)&{query}{next}");
             let page = self.ok(&path).await;
             names.extend(strings(&page["files"], "name"));
-            let Some(token) = page["nextPageToken"].as_str() else { return names };
+            let Some(token) = page["nextPageToken"].as_str() else {
+                return names;
+            };
             next = format!("&pageToken={token}");
         }
     }
 
     async fn start(&self, query: &str) -> String {
-        let answer = self.ok(&format!("changes/startPageToken?supportsAllDrives=true&{query}")).await;
+        let answer = self
+            .ok(&format!(
+                "changes/startPageToken?supportsAllDrives=true&{query}"
+            ))
+            .await;
         answer["startPageToken"].as_str().unwrap().to_owned()
     }
 
@@ -93,17 +125,26 @@ impl Rig {
     async fn changes(&self, token: &str, query: &str) -> (Vec<Value>, String) {
         let (mut entries, mut token) = (Vec::new(), token.to_owned());
         loop {
-            let page = self.ok(&format!("changes?{DRIVES}&pageToken={token}&fields=*&{query}")).await;
+            let page = self
+                .ok(&format!(
+                    "changes?{DRIVES}&pageToken={token}&fields=*&{query}"
+                ))
+                .await;
             entries.extend(page["changes"].as_array().cloned().unwrap());
             if let Some(head) = page["newStartPageToken"].as_str() {
                 return (entries, head.to_owned());
             }
-            page["nextPageToken"].as_str().unwrap().clone_into(&mut token);
+            page["nextPageToken"]
+                .as_str()
+                .unwrap()
+                .clone_into(&mut token);
         }
     }
 
     fn doc(&self, parent: &str, name: &str) -> String {
-        self.drive.add_doc(parent, name, &format!("# {name}\n")).unwrap()
+        self.drive
+            .add_doc(parent, name, &format!("# {name}\n"))
+            .unwrap()
     }
 
     fn folder(&self, parent: &str, name: &str) -> String {
@@ -112,11 +153,18 @@ impl Rig {
 }
 
 fn strings(list: &Value, field: &str) -> Vec<String> {
-    list.as_array().unwrap().iter().map(|entry| entry[field].as_str().unwrap().to_owned()).collect()
+    list.as_array()
+        .unwrap()
+        .iter()
+        .map(|entry| entry[field].as_str().unwrap().to_owned())
+        .collect()
 }
 
 fn reason(body: &Value) -> String {
-    body["error"]["errors"][0]["reason"].as_str().unwrap_or_default().to_owned()
+    body["error"]["errors"][0]["reason"]
+        .as_str()
+        .unwrap_or_default()
+        .to_owned()
 }
 
 #[tokio::test]
@@ -134,7 +182,10 @@ async fn requests_are_held_against_the_description() {
         ("files?includeItemsFromAllDrives=true", (400, "invalid")),
         ("files?pageToken=abc", (400, "invalid")),
         ("files/root?acknowledgeAbuse=yes", (400, "invalid")),
-        ("files/root/export?mimeType=text/plain&supportsAllDrives=true", (400, "badRequest")),
+        (
+            "files/root/export?mimeType=text/plain&supportsAllDrives=true",
+            (400, "badRequest"),
+        ),
         ("files/root/export", (400, "required")),
         ("files/nothing", (404, "notFound")),
         ("about", (400, "required")),
@@ -177,7 +228,10 @@ async fn answers_are_dated_by_the_drive() {
 async fn about_says_who_it_is() {
     let rig = Rig::new().await;
     let about = rig.ok("about?fields=user(emailAddress,displayName)").await;
-    assert_eq!(about, json!({ "user": { "emailAddress": ADA, "displayName": "Ada" } }));
+    assert_eq!(
+        about,
+        json!({ "user": { "emailAddress": ADA, "displayName": "Ada" } })
+    );
 }
 
 #[tokio::test]
@@ -186,13 +240,25 @@ async fn commands_do_the_same_over_http() {
     let url = format!("{}/admin", rig.drive.url());
     let run = async |command: Value| {
         let response = rig.http.post(&url).json(&command).send().await.unwrap();
-        (response.status().as_u16(), response.json::<Value>().await.unwrap())
+        (
+            response.status().as_u16(),
+            response.json::<Value>().await.unwrap(),
+        )
     };
-    let (_, made) = run(json!({ "do": "addDoc", "parent": rig.root, "name": "A", "markdown": "# A" })).await;
+    let (_, made) =
+        run(json!({ "do": "addDoc", "parent": rig.root, "name": "A", "markdown": "# A" })).await;
     let id = made["id"].as_str().unwrap();
-    assert_eq!(run(json!({ "do": "rename", "id": id, "name": "B" })).await, (200, json!({})));
+    assert_eq!(
+        run(json!({ "do": "rename", "id": id, "name": "B" })).await,
+        (200, json!({}))
+    );
     assert_eq!(rig.names("").await, ["B"]);
-    assert_eq!(run(json!({ "do": "rename", "id": "none", "name": "B" })).await.0, 400);
+    assert_eq!(
+        run(json!({ "do": "rename", "id": "none", "name": "B" }))
+            .await
+            .0,
+        400
+    );
     assert_eq!(run(json!({ "do": "fly" })).await.0, 400);
     let fault = json!({ "path": "/drive", "effect": { "kind": "reason", "status": 429, "reason": "rateLimitExceeded" } });
     assert_eq!(run(json!({ "do": "plan", "fault": fault })).await.0, 200);

@@ -21,7 +21,10 @@ pub(crate) struct Call {
 
 impl Call {
     pub(crate) fn param(&self, name: &str) -> Option<&str> {
-        self.query.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+        self.query
+            .iter()
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value.as_str())
     }
 
     pub(crate) fn flag(&self, name: &str) -> bool {
@@ -33,7 +36,9 @@ impl Call {
     }
 
     pub(crate) fn bearer(&self) -> Option<&str> {
-        let header = self.header("authorization").and_then(|value| value.strip_prefix("Bearer "));
+        let header = self
+            .header("authorization")
+            .and_then(|value| value.strip_prefix("Bearer "));
         header.or_else(|| self.param("access_token"))
     }
 
@@ -47,7 +52,9 @@ impl Call {
 
     /// The fields of a form.
     pub(crate) fn form(&self) -> Vec<(String, String)> {
-        url::form_urlencoded::parse(&self.body).into_owned().collect()
+        url::form_urlencoded::parse(&self.body)
+            .into_owned()
+            .collect()
     }
 }
 
@@ -69,7 +76,11 @@ pub(crate) struct Reply {
 
 impl Reply {
     pub(crate) fn new(status: u16, media_type: &str, body: impl Into<Bytes>) -> Self {
-        Self { status, headers: vec![("content-type", media_type.to_owned())], body: body.into() }
+        Self {
+            status,
+            headers: vec![("content-type", media_type.to_owned())],
+            body: body.into(),
+        }
     }
 
     pub(crate) fn json(status: u16, value: &Value) -> Self {
@@ -77,16 +88,24 @@ impl Reply {
     }
 
     pub(crate) fn html(status: u16, body: &str) -> Self {
-        let page = format!("<!DOCTYPE html>\n<html lang=\"en\"><meta charset=\"utf-8\">{body}</html>\n");
+        let page =
+            format!("<!DOCTYPE html>\n<html lang=\"en\"><meta charset=\"utf-8\">{body}</html>\n");
         Self::new(status, "text/html; charset=UTF-8", page)
     }
 
     pub(crate) fn empty(status: u16) -> Self {
-        Self { status, ..Self::default() }
+        Self {
+            status,
+            ..Self::default()
+        }
     }
 
     pub(crate) fn redirect(to: String) -> Self {
-        Self { status: 302, headers: vec![("location", to)], ..Self::default() }
+        Self {
+            status: 302,
+            headers: vec![("location", to)],
+            ..Self::default()
+        }
     }
 
     pub(crate) fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
@@ -99,11 +118,16 @@ impl Reply {
         for (name, value) in self.headers {
             response = response.header(name, value);
         }
-        response.body(body).unwrap_or_else(|_| Response::new(Body::empty()))
+        response
+            .body(body)
+            .unwrap_or_else(|_| Response::new(Body::empty()))
     }
 }
 
 /// Text as it may stand in HTML.
 pub(crate) fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
 }

@@ -129,7 +129,9 @@ impl World {
 
     /// The item and all folders above it, from below.
     pub(crate) fn line<'a>(&'a self, id: &str) -> impl Iterator<Item = &'a Item> {
-        std::iter::successors(self.items.get(id), |item| self.items.get(item.parent.as_deref()?))
+        std::iter::successors(self.items.get(id), |item| {
+            self.items.get(item.parent.as_deref()?)
+        })
     }
 
     /// The item and everything in it, from above.
@@ -146,7 +148,9 @@ impl World {
     }
 
     pub(crate) fn is_member(&self, email: &str, drive: &str) -> bool {
-        self.drives.get(drive).is_some_and(|drive| drive.members.contains(email))
+        self.drives
+            .get(drive)
+            .is_some_and(|drive| drive.members.contains(email))
     }
 
     /// Whether the viewer may read the item: it, or something above it, is theirs or shared with them, and nothing on
@@ -165,8 +169,14 @@ impl World {
     fn grants(&self, viewer: &Viewer, item: &Item) -> bool {
         item.owner.as_ref() == Some(&viewer.email)
             || item.shared.contains_key(&viewer.email)
-            || item.drive.as_ref().is_some_and(|drive| self.is_member(&viewer.email, drive))
-            || item.link_key.as_ref().is_some_and(|key| viewer.keys.get(&item.id) == Some(key))
+            || item
+                .drive
+                .as_ref()
+                .is_some_and(|drive| self.is_member(&viewer.email, drive))
+            || item
+                .link_key
+                .as_ref()
+                .is_some_and(|key| viewer.keys.get(&item.id) == Some(key))
     }
 
     pub(crate) fn is_trashed(&self, id: &str) -> bool {
@@ -189,18 +199,37 @@ impl World {
     fn feeds_of(&self, id: &str) -> BTreeSet<Feed> {
         let drive = self.items.get(id).and_then(|item| item.drive.clone());
         let viewers = self.accounts.keys().filter(|email| {
-            let member = drive.as_ref().is_some_and(|drive| self.is_member(email, drive));
-            !member && self.sees(&Viewer { email: (*email).clone(), keys: HashMap::new() }, id)
+            let member = drive
+                .as_ref()
+                .is_some_and(|drive| self.is_member(email, drive));
+            !member
+                && self.sees(
+                    &Viewer {
+                        email: (*email).clone(),
+                        keys: HashMap::new(),
+                    },
+                    id,
+                )
         });
-        viewers.cloned().map(Feed::User).chain(drive.clone().map(Feed::Drive)).collect()
+        viewers
+            .cloned()
+            .map(Feed::User)
+            .chain(drive.clone().map(Feed::Drive))
+            .collect()
     }
 }
 
 fn display_name(email: &str) -> String {
-    let words = email.split('@').next().unwrap_or_default().split(['.', '-', '_']);
+    let words = email
+        .split('@')
+        .next()
+        .unwrap_or_default()
+        .split(['.', '-', '_']);
     let capital = |word: &str| {
         let mut letters = word.chars();
-        letters.next().map(|first| first.to_uppercase().chain(letters).collect::<String>())
+        letters
+            .next()
+            .map(|first| first.to_uppercase().chain(letters).collect::<String>())
     };
     words.filter_map(capital).collect::<Vec<_>>().join(" ")
 }

@@ -48,7 +48,14 @@ struct Entry<V> {
 impl<V: View> Cache<V> {
     /// A cache that keeps about `max_bytes` of views.
     pub fn new(max_bytes: usize) -> Self {
-        Self { slots: Mutex::new(Slots { by_container: HashMap::new(), clock: 0, look_at: None }), max_bytes }
+        Self {
+            slots: Mutex::new(Slots {
+                by_container: HashMap::new(),
+                clock: 0,
+                look_at: None,
+            }),
+            max_bytes,
+        }
     }
 
     /// The container's view, with everything that was committed before this call.
@@ -66,15 +73,20 @@ impl<V: View> Cache<V> {
         let slot = self.slot(tenant, &key);
         // One reader follows the log, the others of this container wait for it and find the work done.
         let mut warm = slot.lock().await;
-        if let Some(loaded) =
-            warm.as_ref().filter(|loaded| loaded.seq >= head.seq && fits(loaded, head.generation))
+        if let Some(loaded) = warm
+            .as_ref()
+            .filter(|loaded| loaded.seq >= head.seq && fits(loaded, head.generation))
         {
             return Ok(loaded.view.clone());
         }
         let known = warm.take();
-        let known = known.filter(|known| known.seq >= head.through() && fits(known, head.generation));
+        let known =
+            known.filter(|known| known.seq >= head.through() && fits(known, head.generation));
         let next = match known {
-            Some(mut known) => known.follow(ctx, tenant, id, head.seq).await?.then_some(known),
+            Some(mut known) => known
+                .follow(ctx, tenant, id, head.seq)
+                .await?
+                .then_some(known),
             None => None,
         };
         let mut next = match next {
@@ -122,7 +134,10 @@ impl<V: View> Cache<V> {
         slots.look_at = Some(next);
         slots.clock += 1;
         let clock = slots.clock;
-        let (key, entry) = slots.by_container.iter_mut().min_by_key(|(_, entry)| entry.seen)?;
+        let (key, entry) = slots
+            .by_container
+            .iter_mut()
+            .min_by_key(|(_, entry)| entry.seen)?;
         entry.seen = clock;
         Some((key.clone(), entry.tenant.clone()))
     }
@@ -158,7 +173,10 @@ impl<V: View> Cache<V> {
             let Some(oldest) = oldest.map(|(oldest, _)| oldest.clone()) else {
                 return;
             };
-            total -= slots.by_container.remove(&oldest).map_or(0, |entry| entry.bytes);
+            total -= slots
+                .by_container
+                .remove(&oldest)
+                .map_or(0, |entry| entry.bytes);
         }
     }
 

@@ -8,8 +8,8 @@ use domain::BlobRef;
 use domain::container::LogEntry;
 use domain::ports::{PortResult, Stored};
 use domain::{
-    ContainerId, Ctx, Document as Record, DocumentId, LogRecord, Pack, PortError, SearchDocument, SegmentRef,
-    Tenant,
+    ContainerId, Ctx, Document as Record, DocumentId, LogRecord, Pack, PortError, SearchDocument,
+    SegmentRef, Tenant,
 };
 use retrieval::{ChunkInput, ContainerIndex, DIMENSIONS, Document, Segment, Vector};
 use tracing::debug;
@@ -24,7 +24,8 @@ const PACKS_AT_ONCE: usize = 100;
 /// # Errors
 /// [`PortError::Corrupt`] when the attributes are not what this crate stored.
 pub fn attributes(bytes: &[u8]) -> PortResult<SearchDocument> {
-    serde_json::from_slice(bytes).map_err(|_| PortError::Corrupt("attributes of an indexed document".into()))
+    serde_json::from_slice(bytes)
+        .map_err(|_| PortError::Corrupt("attributes of an indexed document".into()))
 }
 
 /// The chunks of a container.
@@ -50,7 +51,10 @@ impl View for Chunks {
         tenant: &Tenant,
         segments: &[SegmentRef],
     ) -> PortResult<bool> {
-        let blobs: Vec<BlobRef> = segments.iter().map(|segment| segment.blob.clone()).collect();
+        let blobs: Vec<BlobRef> = segments
+            .iter()
+            .map(|segment| segment.blob.clone())
+            .collect();
         let mut whole = true;
         for (segment, stored) in segments.iter().zip(ctx.blobs.read(tenant, &blobs).await?) {
             let Some(opened) = stored.bytes().and_then(|bytes| Segment::open(bytes).ok()) else {
@@ -64,15 +68,29 @@ impl View for Chunks {
         Ok(whole)
     }
 
-    async fn recover(&mut self, ctx: &Ctx, tenant: &Tenant, documents: &[Record]) -> PortResult<()> {
+    async fn recover(
+        &mut self,
+        ctx: &Ctx,
+        tenant: &Tenant,
+        documents: &[Record],
+    ) -> PortResult<()> {
         let shown: Vec<(&BlobRef, SearchDocument)> = documents
             .iter()
             .filter_map(|document| {
-                Some((&document.indexed.as_ref()?.pack, SearchDocument::served(document)?))
+                Some((
+                    &document.indexed.as_ref()?.pack,
+                    SearchDocument::served(document)?,
+                ))
             })
             .collect();
-        let served: HashSet<&str> = shown.iter().map(|(_, document)| document.id.as_str()).collect();
-        let held = self.index.documents().map(|document| document.id.to_owned());
+        let served: HashSet<&str> = shown
+            .iter()
+            .map(|(_, document)| document.id.as_str())
+            .collect();
+        let held = self
+            .index
+            .documents()
+            .map(|document| document.id.to_owned());
         let gone: Vec<String> = held.filter(|id| !served.contains(id.as_str())).collect();
         for id in gone {
             self.index.remove(&id);
@@ -114,7 +132,8 @@ impl Chunks {
     /// Whether the document is held as it is to be shown.
     fn holds(&self, document: &SearchDocument) -> bool {
         let held = self.index.document(document.id.as_str());
-        held.and_then(|held| attributes(held.attributes).ok()).is_some_and(|held| held == *document)
+        held.and_then(|held| attributes(held.attributes).ok())
+            .is_some_and(|held| held == *document)
     }
 
     async fn put_all(
@@ -162,7 +181,10 @@ pub(crate) fn last_of_each(records: &[LogRecord]) -> Vec<&LogEntry> {
 /// A document as the engine takes it. Its title counts as the outermost heading.
 fn to_index(document: &SearchDocument, pack: &Pack) -> Document {
     let chunk = |(position, (chunk, text)): (usize, (&domain::PackedChunk, &str))| {
-        let title = document.title.iter().filter(|title| chunk.headings.first() != Some(title));
+        let title = document
+            .title
+            .iter()
+            .filter(|title| chunk.headings.first() != Some(title));
         let headings: Vec<&str> = title.chain(&chunk.headings).map(String::as_str).collect();
         let mut vector = [0i8; DIMENSIONS];
         let known = chunk.vector.len().min(DIMENSIONS);
@@ -178,7 +200,15 @@ fn to_index(document: &SearchDocument, pack: &Pack) -> Document {
     };
     Document {
         id: document.id.as_str().to_owned(),
-        attributes: serde_json::to_vec(document).expect("our own types have string keys").into(),
-        chunks: pack.chunks.iter().zip(pack.chunk_texts()).enumerate().map(chunk).collect(),
+        attributes: serde_json::to_vec(document)
+            .expect("our own types have string keys")
+            .into(),
+        chunks: pack
+            .chunks
+            .iter()
+            .zip(pack.chunk_texts())
+            .enumerate()
+            .map(chunk)
+            .collect(),
     }
 }

@@ -40,8 +40,22 @@ pub async fn compact(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult
         return Ok(());
     }
     let mut levels = loaded.view.segments.clone();
-    let sealed = loaded.view.index.seal_tail().map_err(|error| engine(&error))?;
-    levels.push(store(ctx, tenant, id, sealed, memories.view.seal_tail(), loaded.seq).await?);
+    let sealed = loaded
+        .view
+        .index
+        .seal_tail()
+        .map_err(|error| engine(&error))?;
+    levels.push(
+        store(
+            ctx,
+            tenant,
+            id,
+            sealed,
+            memories.view.seal_tail(),
+            loaded.seq,
+        )
+        .await?,
+    );
     let mut replaced: Vec<BlobRef> = Vec::new();
     while let [.., older, newer] = levels.as_slice()
         && weight(&levels, levels.len() - 2) < LEVEL_FACTOR * weight(&levels, levels.len() - 1)
@@ -51,17 +65,32 @@ pub async fn compact(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult
         let merged = merge(&pair, oldest).map_err(|error| engine(&error))?;
         let memories = merge_memories(ctx, tenant, &older.0, &newer.0, oldest).await?;
         let merged = store(ctx, tenant, id, merged, memories, newer.0.through).await?;
-        replaced.extend(levels.drain(levels.len() - 2..).flat_map(|(segment, _)| segment.into_blobs()));
+        replaced.extend(
+            levels
+                .drain(levels.len() - 2..)
+                .flat_map(|(segment, _)| segment.into_blobs()),
+        );
         levels.push(merged);
     }
     let segments: Vec<SegmentRef> = levels.iter().map(|(segment, _)| segment.clone()).collect();
     let present = live_memories(memories.view.ledger(), ctx.clock.now());
-    let published = ctx.index.publish(tenant, id, generation, &segments, present).await?;
-    let stored: Vec<SegmentRef> = loaded.view.segments.iter().map(|(segment, _)| segment.clone()).collect();
+    let published = ctx
+        .index
+        .publish(tenant, id, generation, &segments, present)
+        .await?;
+    let stored: Vec<SegmentRef> = loaded
+        .view
+        .segments
+        .iter()
+        .map(|(segment, _)| segment.clone())
+        .collect();
     discard(ctx, tenant, id, published, &segments, stored, replaced).await?;
     if published {
         ctx.index.trim(tenant, id, covered).await?;
-        let (count, chunks) = (segments.len(), segments.iter().map(|segment| segment.chunks).sum::<u64>());
+        let (count, chunks) = (
+            segments.len(),
+            segments.iter().map(|segment| segment.chunks).sum::<u64>(),
+        );
         info!(container.id = %id, segments = count, chunks, "folded the log of {id} into {count} segments");
     }
     Ok(())
@@ -116,12 +145,23 @@ async fn replace_all(
         return Ok(());
     }
     let (generation, old) = (old.generation, old.segments.clone());
-    let file = chunks.view.index.compact().map_err(|error| engine(&error))?;
+    let file = chunks
+        .view
+        .index
+        .compact()
+        .map_err(|error| engine(&error))?;
     let (segment, _) = store(ctx, tenant, id, file, memories.view.seal_all(), chunks.seq).await?;
     let segments = [segment];
     let present = live_memories(memories.view.ledger(), ctx.clock.now());
-    let published = ctx.index.publish(tenant, id, generation, &segments, present).await?;
-    let replaced: Vec<BlobRef> = old.iter().cloned().flat_map(SegmentRef::into_blobs).collect();
+    let published = ctx
+        .index
+        .publish(tenant, id, generation, &segments, present)
+        .await?;
+    let replaced: Vec<BlobRef> = old
+        .iter()
+        .cloned()
+        .flat_map(SegmentRef::into_blobs)
+        .collect();
     discard(ctx, tenant, id, published, &segments, old, replaced).await?;
     if published {
         ctx.index.trim(tenant, id, chunks.seq).await?;
@@ -147,13 +187,23 @@ async fn discard(
     } else {
         // Our own list may have been published all the same, its answer lost and its segments kept by a later one.
         let present = ctx.index.head(tenant, id).await?.segments;
-        let known: Vec<BlobRef> = old.into_iter().chain(present).flat_map(SegmentRef::into_blobs).collect();
-        let new = segments.iter().cloned().flat_map(SegmentRef::into_blobs).chain(replaced);
+        let known: Vec<BlobRef> = old
+            .into_iter()
+            .chain(present)
+            .flat_map(SegmentRef::into_blobs)
+            .collect();
+        let new = segments
+            .iter()
+            .cloned()
+            .flat_map(SegmentRef::into_blobs)
+            .chain(replaced);
         new.filter(|blob| !known.contains(blob)).collect()
     };
     if !unused.is_empty() {
         // No message: the sweeper finds the record in a minute, when no reader can still be about to open these.
-        ctx.index.record_purge(tenant, id, &unused, ctx.clock.now()).await?;
+        ctx.index
+            .record_purge(tenant, id, &unused, ctx.clock.now())
+            .await?;
     }
     Ok(())
 }
@@ -188,8 +238,8 @@ async fn meet(
             return Ok(true);
         }
         let (one, other) = (chunks.seq, memories.seq);
-        let followed =
-            chunks.follow(ctx, tenant, id, other).await? && memories.follow(ctx, tenant, id, one).await?;
+        let followed = chunks.follow(ctx, tenant, id, other).await?
+            && memories.follow(ctx, tenant, id, one).await?;
         if !followed {
             return Ok(false);
         }
@@ -199,7 +249,9 @@ async fn meet(
 
 /// How large a level is: its chunks, and the records it covers, because those about memories have no chunks.
 fn weight(levels: &[(SegmentRef, Arc<Segment>)], place: usize) -> u64 {
-    let before = place.checked_sub(1).map_or(0, |before| levels[before].0.through);
+    let before = place
+        .checked_sub(1)
+        .map_or(0, |before| levels[before].0.through);
     levels[place].0.chunks + (levels[place].0.through - before)
 }
 
@@ -224,7 +276,17 @@ async fn store(
     let actions = store_memories(ctx, tenant, &format!("{path}-actions"), actions).await?;
     let blob = ctx.blobs.put(tenant, &path, bytes).await?;
     let chunks = segment.len_chunks() as u64;
-    Ok((SegmentRef { blob, through, chunks, bytes: size, memories, actions }, segment))
+    Ok((
+        SegmentRef {
+            blob,
+            through,
+            chunks,
+            bytes: size,
+            memories,
+            actions,
+        },
+        segment,
+    ))
 }
 
 async fn store_memories(
@@ -234,7 +296,9 @@ async fn store_memories(
     file: Option<MemoryFile>,
 ) -> PortResult<Option<BlobRef>> {
     match file {
-        Some(file) => Ok(Some(ctx.blobs.put(tenant, path, file.encode().into()).await?)),
+        Some(file) => Ok(Some(
+            ctx.blobs.put(tenant, path, file.encode().into()).await?,
+        )),
         None => Ok(None),
     }
 }
@@ -247,11 +311,14 @@ async fn merge_memories(
     newer: &SegmentRef,
     oldest: bool,
 ) -> PortResult<Option<MemoryFile>> {
-    let blobs: Vec<BlobRef> =
-        [older, newer].into_iter().filter_map(|segment| segment.memories.clone()).collect();
+    let blobs: Vec<BlobRef> = [older, newer]
+        .into_iter()
+        .filter_map(|segment| segment.memories.clone())
+        .collect();
     let mut merged: Option<MemoryFile> = None;
     for bytes in ctx.blobs.get(tenant, &blobs).await? {
-        let bytes = bytes.ok_or_else(|| PortError::Unavailable("a segment is being replaced".into()))?;
+        let bytes =
+            bytes.ok_or_else(|| PortError::Unavailable("a segment is being replaced".into()))?;
         let file = MemoryFile::decode(&bytes)?;
         merged = Some(MemoryFile::merge(merged.unwrap_or_default(), file, oldest));
     }

@@ -22,7 +22,9 @@ pub async fn count_memories(
     let mut memories = 0;
     for id in &container.ids {
         let head = ctx.index.head(tenant, id).await?;
-        let is_small = head.documents.is_none_or(|documents| documents <= exact_up_to);
+        let is_small = head
+            .documents
+            .is_none_or(|documents| documents <= exact_up_to);
         memories += match head.memories {
             Some(counted) if !is_small => counted,
             _ => live_memories(cache.open(ctx, tenant, id).await?.ledger(), ctx.clock.now()),
@@ -33,5 +35,8 @@ pub async fn count_memories(
 
 /// The memories that are the latest of their topic, and neither forgotten nor expired.
 pub(crate) fn live_memories(ledger: &Ledger, now: Timestamp) -> u64 {
-    ledger.memories().filter(|memory| memory.is_live(now)).count() as u64
+    ledger
+        .memories()
+        .filter(|memory| memory.is_live(now))
+        .count() as u64
 }

@@ -63,7 +63,11 @@ impl MemoryIndex for ContainerIndex {
             return;
         }
         // Only its speed is lost when it cannot be sealed.
-        if let Some(segment) = self.compact().ok().and_then(|file| Segment::open(file.into()).ok()) {
+        if let Some(segment) = self
+            .compact()
+            .ok()
+            .and_then(|file| Segment::open(file.into()).ok())
+        {
             *self = Self::new();
             self.push_segment(Arc::new(segment));
         }
@@ -92,7 +96,12 @@ struct Inner<I> {
 
 impl<I: MemoryIndex> Inner<I> {
     fn new(ledger: Ledger) -> Self {
-        Self { ledger, index: I::default(), tail: Tail::default(), unreadable: Vec::new() }
+        Self {
+            ledger,
+            index: I::default(),
+            tail: Tail::default(),
+            unreadable: Vec::new(),
+        }
     }
 }
 
@@ -121,19 +130,27 @@ impl<I: MemoryIndex> Memories<I> {
         let ledger = self.inner.ledger.as_of(recorded, said);
         let mut inner = Inner::new(ledger);
         inner.index_all();
-        Self { inner: Arc::new(inner) }
+        Self {
+            inner: Arc::new(inner),
+        }
     }
 
     /// What came after the segments, as a file to go with the next one; none when nothing did.
     pub(crate) fn seal_tail(&self) -> Option<MemoryFile> {
         let inner = &self.inner;
-        let mut file =
-            MemoryFile { v: MemoryFile::VERSION, actions: inner.tail.actions.clone(), ..Default::default() };
+        let mut file = MemoryFile {
+            v: MemoryFile::VERSION,
+            actions: inner.tail.actions.clone(),
+            ..Default::default()
+        };
         for (id, states) in &inner.tail.documents {
             match inner.ledger.told(id).filter(|_| *states) {
                 Some(told) => {
                     let (document, statements) = (told.document.clone(), told.statements.clone());
-                    file.told.push(FiledDocument { document, statements });
+                    file.told.push(FiledDocument {
+                        document,
+                        statements,
+                    });
                 }
                 None => file.gone.push(id.clone()),
             }
@@ -150,24 +167,41 @@ impl<I: MemoryIndex> Memories<I> {
         };
         let mut told: Vec<FiledDocument> = ledger.all_told().map(filed).collect();
         told.sort_by(|a, b| a.document.id.cmp(&b.document.id));
-        let file = MemoryFile { v: MemoryFile::VERSION, told, gone: Vec::new(), actions: ledger.actions() };
+        let file = MemoryFile {
+            v: MemoryFile::VERSION,
+            told,
+            gone: Vec::new(),
+            actions: ledger.actions(),
+        };
         (!file.is_empty()).then_some(file)
     }
 }
 
 /// What callers did to memories, by the second copy of a file that cannot be read.
-async fn read_actions(ctx: &Ctx, tenant: &Tenant, segment: &SegmentRef) -> PortResult<Option<MemoryFile>> {
+async fn read_actions(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    segment: &SegmentRef,
+) -> PortResult<Option<MemoryFile>> {
     let Some(copy) = &segment.actions else {
         return Ok(None);
     };
-    let stored = ctx.blobs.read(tenant, std::slice::from_ref(copy)).await?.pop();
-    Ok(stored.and_then(Stored::bytes).and_then(|bytes| MemoryFile::decode(&bytes).ok()))
+    let stored = ctx
+        .blobs
+        .read(tenant, std::slice::from_ref(copy))
+        .await?
+        .pop();
+    Ok(stored
+        .and_then(Stored::bytes)
+        .and_then(|bytes| MemoryFile::decode(&bytes).ok()))
 }
 
 #[async_trait]
 impl<I: MemoryIndex> View for Memories<I> {
     fn empty(container: &ContainerId) -> Self {
-        Self { inner: Arc::new(Inner::new(Ledger::new(container.clone()))) }
+        Self {
+            inner: Arc::new(Inner::new(Ledger::new(container.clone()))),
+        }
     }
 
     async fn read_segments(
@@ -176,12 +210,20 @@ impl<I: MemoryIndex> View for Memories<I> {
         tenant: &Tenant,
         segments: &[SegmentRef],
     ) -> PortResult<bool> {
-        let told: Vec<&SegmentRef> = segments.iter().filter(|segment| segment.memories.is_some()).collect();
-        let blobs: Vec<BlobRef> = told.iter().filter_map(|segment| segment.memories.clone()).collect();
+        let told: Vec<&SegmentRef> = segments
+            .iter()
+            .filter(|segment| segment.memories.is_some())
+            .collect();
+        let blobs: Vec<BlobRef> = told
+            .iter()
+            .filter_map(|segment| segment.memories.clone())
+            .collect();
         let inner = Arc::make_mut(&mut self.inner);
         let mut whole = true;
         for (segment, stored) in told.iter().zip(ctx.blobs.read(tenant, &blobs).await?) {
-            let file = stored.bytes().and_then(|bytes| MemoryFile::decode(&bytes).ok());
+            let file = stored
+                .bytes()
+                .and_then(|bytes| MemoryFile::decode(&bytes).ok());
             whole &= file.is_some();
             let file = match file {
                 Some(file) => Some(file),
@@ -199,24 +241,42 @@ impl<I: MemoryIndex> View for Memories<I> {
         Ok(whole)
     }
 
-    async fn recover(&mut self, ctx: &Ctx, tenant: &Tenant, documents: &[Record]) -> PortResult<()> {
+    async fn recover(
+        &mut self,
+        ctx: &Ctx,
+        tenant: &Tenant,
+        documents: &[Record],
+    ) -> PortResult<()> {
         let shown: Vec<(&BlobRef, SearchDocument)> = documents
             .iter()
             .filter_map(|document| {
-                Some((document.indexed.as_ref()?.statements()?, SearchDocument::served(document)?))
+                Some((
+                    document.indexed.as_ref()?.statements()?,
+                    SearchDocument::served(document)?,
+                ))
             })
             .collect();
         let inner = Arc::make_mut(&mut self.inner);
-        let stating: HashSet<&DocumentId> = shown.iter().map(|(_, document)| &document.id).collect();
+        let stating: HashSet<&DocumentId> =
+            shown.iter().map(|(_, document)| &document.id).collect();
         let held = inner.ledger.all_told().map(|told| told.document.id.clone());
         let gone: Vec<DocumentId> = held.filter(|id| !stating.contains(id)).collect();
         gone.iter().for_each(|id| inner.ledger.retract(id));
 
         let is_held = |document: &SearchDocument| {
-            inner.ledger.told(&document.id).is_some_and(|told| told.document == *document)
+            inner
+                .ledger
+                .told(&document.id)
+                .is_some_and(|told| told.document == *document)
         };
-        let missing: Vec<_> = shown.iter().filter(|(_, document)| !is_held(document)).collect();
-        let missing: Vec<_> = missing.into_iter().map(|(blob, document)| (*blob, document)).collect();
+        let missing: Vec<_> = shown
+            .iter()
+            .filter(|(_, document)| !is_held(document))
+            .collect();
+        let missing: Vec<_> = missing
+            .into_iter()
+            .map(|(blob, document)| (*blob, document))
+            .collect();
         inner.tell_all(ctx, tenant, &missing).await?;
         inner.ledger.settle();
         inner.index_all();
@@ -228,9 +288,11 @@ impl<I: MemoryIndex> View for Memories<I> {
         let mut puts: Vec<(&BlobRef, &SearchDocument)> = Vec::new();
         for entry in last_of_each(records) {
             match entry {
-                LogEntry::Put { statements: Some(statements), document, .. } => {
-                    puts.push((statements, document))
-                }
+                LogEntry::Put {
+                    statements: Some(statements),
+                    document,
+                    ..
+                } => puts.push((statements, document)),
                 LogEntry::Put { document, .. } => inner.retract(&document.id),
                 LogEntry::Remove { id } => inner.retract(id),
                 LogEntry::Act { .. } => {}
@@ -268,7 +330,10 @@ impl<I: MemoryIndex> Inner<I> {
         puts: &[(&BlobRef, &SearchDocument)],
     ) -> PortResult<()> {
         for batch in puts.chunks(BLOBS_AT_ONCE) {
-            let blobs: Vec<BlobRef> = batch.iter().map(|(statements, _)| (*statements).clone()).collect();
+            let blobs: Vec<BlobRef> = batch
+                .iter()
+                .map(|(statements, _)| (*statements).clone())
+                .collect();
             for ((_, document), stored) in batch.iter().zip(ctx.blobs.read(tenant, &blobs).await?) {
                 self.tell(document, stored);
             }
@@ -277,14 +342,20 @@ impl<I: MemoryIndex> Inner<I> {
     }
 
     fn tell(&mut self, document: &SearchDocument, statements: Stored) {
-        let Some(statements) = statements.bytes().and_then(|bytes| Statements::decode(&bytes).ok()) else {
+        let Some(statements) = statements
+            .bytes()
+            .and_then(|bytes| Statements::decode(&bytes).ok())
+        else {
             // Either they are damaged, or purged after a later record, which is on its way, replaced or removed them.
             debug!(document.id = %document.id, "the statements of {} cannot be read", document.id);
             self.retract(&document.id);
             self.unreadable.push(document.id.clone());
             return;
         };
-        self.ledger.tell(Told { document: document.clone(), statements: statements.statements });
+        self.ledger.tell(Told {
+            document: document.clone(),
+            statements: statements.statements,
+        });
         self.tail.documents.insert(document.id.clone(), true);
     }
 
@@ -318,8 +389,15 @@ impl<I: MemoryIndex> Inner<I> {
 /// A memory as the engine takes it. The day on which it was said, or of which it tells, can be asked for, and what it
 /// answers in other words than its own.
 fn to_index(memory: &Memory) -> Document {
-    let day = memory.event.map_or(memory.said_at, |event| event.from).long_date();
-    let asked = memory.answers.as_ref().map(question_words).unwrap_or_default();
+    let day = memory
+        .event
+        .map_or(memory.said_at, |event| event.from)
+        .long_date();
+    let asked = memory
+        .answers
+        .as_ref()
+        .map(question_words)
+        .unwrap_or_default();
     let chunk = ChunkInput {
         text: memory.text.clone(),
         headings: format!("{day}\n{asked}").trim_end().to_owned(),
@@ -328,5 +406,9 @@ fn to_index(memory: &Memory) -> Document {
         start: 0,
         end: u32::try_from(memory.text.chars().count()).unwrap_or(u32::MAX),
     };
-    Document { id: memory.id.to_string(), attributes: Bytes::new(), chunks: vec![chunk] }
+    Document {
+        id: memory.id.to_string(),
+        attributes: Bytes::new(),
+        chunks: vec![chunk],
+    }
 }

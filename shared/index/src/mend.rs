@@ -16,7 +16,12 @@ use crate::view::{Loaded, View, served_documents};
 ///
 /// # Errors
 /// Those of the ports; it may be done again.
-pub async fn mend(ctx: &Ctx, tenant: &Tenant, id: &ContainerId, suspects: &[DocumentId]) -> Result<()> {
+pub async fn mend(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    id: &ContainerId,
+    suspects: &[DocumentId],
+) -> Result<()> {
     let head = ctx.index.head(tenant, id).await?;
     let holds_removed = head.removed.is_some();
     let mut chunks = Loaded::<Chunks>::read(ctx, tenant, id, head.clone()).await?;
@@ -71,19 +76,41 @@ pub async fn verify(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult<
     let documents = served_documents(ctx, tenant, id).await?;
     let expected: BTreeSet<DocumentId> = documents
         .iter()
-        .filter(|document| document.indexed.as_ref().is_some_and(|served| served.chunks > 0))
+        .filter(|document| {
+            document
+                .indexed
+                .as_ref()
+                .is_some_and(|served| served.chunks > 0)
+        })
         .map(|document| document.id.clone())
         .collect();
     let known: BTreeSet<DocumentId> = documents.into_iter().map(|document| document.id).collect();
-    let told = memories.view.ledger().all_told().map(|told| told.document.id.clone());
-    let held = chunks.view.index.documents().filter_map(|held| DocumentId::parse(held.id));
+    let told = memories
+        .view
+        .ledger()
+        .all_told()
+        .map(|told| told.document.id.clone());
+    let held = chunks
+        .view
+        .index
+        .documents()
+        .filter_map(|held| DocumentId::parse(held.id));
     let held: BTreeSet<DocumentId> = held.collect();
-    let foreign = held.iter().cloned().chain(told).filter(|document| !known.contains(document)).collect();
-    let missing = expected.into_iter().filter(|document| !held.contains(document));
+    let foreign = held
+        .iter()
+        .cloned()
+        .chain(told)
+        .filter(|document| !known.contains(document))
+        .collect();
+    let missing = expected
+        .into_iter()
+        .filter(|document| !held.contains(document));
     Ok(Verdict {
         chunks_unreadable: chunks.recovered,
         memories_unreadable: memories.recovered,
-        missing: missing.filter(|document| !unreadable.contains(document)).collect(),
+        missing: missing
+            .filter(|document| !unreadable.contains(document))
+            .collect(),
         foreign,
     })
 }

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use domain::ports::PortResult;
-use domain::{ContainerId, Ctx, Document, DocumentId, IndexHead, LogRecord, PortError, SegmentRef, Tenant};
+use domain::{
+    ContainerId, Ctx, Document, DocumentId, IndexHead, LogRecord, PortError, SegmentRef, Tenant,
+};
 use tracing::warn;
 
 /// How often the log is asked for a record that the head already counts, and the pause that grows in between.
@@ -32,7 +34,12 @@ pub trait View: Clone + Send + Sync {
 
     /// Brings a view of which segments are missing to what the documents say: these are all that search serves. What
     /// segments hold of others goes, and what is missing is read from the documents' own blobs.
-    async fn recover(&mut self, ctx: &Ctx, tenant: &Tenant, documents: &[Document]) -> PortResult<()>;
+    async fn recover(
+        &mut self,
+        ctx: &Ctx,
+        tenant: &Tenant,
+        documents: &[Document],
+    ) -> PortResult<()>;
 
     /// Adds records of the log, in their order. A document whose blobs cannot be read is left out and remembered.
     async fn fold(&mut self, ctx: &Ctx, tenant: &Tenant, records: &[LogRecord]) -> PortResult<()>;
@@ -75,8 +82,16 @@ impl<V: View> Loaded<V> {
             // Between the read of the head and the reads below, compaction may have deleted a segment (a minute after
             // it was replaced) or trimmed the log; then the new head shows the way.
             let (seq, generation) = (head.through(), head.generation);
-            let mut loaded = Self { seq, generation, recovered: false, view: V::empty(id) };
-            let whole = loaded.view.read_segments(ctx, tenant, &head.segments).await?;
+            let mut loaded = Self {
+                seq,
+                generation,
+                recovered: false,
+                view: V::empty(id),
+            };
+            let whole = loaded
+                .view
+                .read_segments(ctx, tenant, &head.segments)
+                .await?;
             if whole && loaded.follow(ctx, tenant, id, head.seq).await? {
                 return Ok(loaded);
             }
@@ -90,7 +105,9 @@ impl<V: View> Loaded<V> {
             }
             head = now;
         }
-        Err(PortError::Unavailable("the index kept changing while it was read".into()))
+        Err(PortError::Unavailable(
+            "the index kept changing while it was read".into(),
+        ))
     }
 
     /// Reads a container from the records of its documents, whatever its segments hold of them. What callers did to
@@ -105,13 +122,23 @@ impl<V: View> Loaded<V> {
         head: &IndexHead,
     ) -> PortResult<Self> {
         let (seq, generation) = (head.through(), head.generation);
-        let mut loaded = Self { seq, generation, recovered: true, view: V::empty(id) };
-        loaded.view.read_segments(ctx, tenant, &head.segments).await?;
+        let mut loaded = Self {
+            seq,
+            generation,
+            recovered: true,
+            view: V::empty(id),
+        };
+        loaded
+            .view
+            .read_segments(ctx, tenant, &head.segments)
+            .await?;
         loaded.recover(ctx, tenant, id).await?;
         if loaded.follow(ctx, tenant, id, head.seq).await? {
             return Ok(loaded);
         }
-        Err(PortError::Unavailable("the index kept changing while it was read".into()))
+        Err(PortError::Unavailable(
+            "the index kept changing while it was read".into(),
+        ))
     }
 
     /// Brings the view up without the segments that cannot be read: first to what the records of the documents say, then
@@ -121,7 +148,9 @@ impl<V: View> Loaded<V> {
         self.view.recover(ctx, tenant, &documents).await?;
         let records = ctx.index.log(tenant, id, 0).await?;
         self.view.fold(ctx, tenant, &records).await?;
-        self.seq = records.last().map_or(self.seq, |last| last.seq.max(self.seq));
+        self.seq = records
+            .last()
+            .map_or(self.seq, |last| last.seq.max(self.seq));
         self.recovered = true;
         Ok(())
     }
@@ -143,8 +172,10 @@ impl<V: View> Loaded<V> {
                 tokio::time::sleep(LOG_PAUSE * attempt).await;
             }
             let records = ctx.index.log(tenant, id, self.seq).await?;
-            let contiguous =
-                records.iter().zip(self.seq + 1..).all(|(record, expected)| record.seq == expected);
+            let contiguous = records
+                .iter()
+                .zip(self.seq + 1..)
+                .all(|(record, expected)| record.seq == expected);
             if !contiguous {
                 return Ok(false);
             }
@@ -167,7 +198,12 @@ pub(crate) async fn served_documents(
     let ids: Vec<DocumentId> = listed.into_iter().map(|document| document.id).collect();
     let mut served = Vec::with_capacity(ids.len());
     for batch in ids.chunks(RECORDS_AT_ONCE) {
-        let found = ctx.documents.get(tenant, batch).await?.into_iter().flatten();
+        let found = ctx
+            .documents
+            .get(tenant, batch)
+            .await?
+            .into_iter()
+            .flatten();
         served.extend(found.filter(|document| document.container == *id && document.is_served()));
     }
     Ok(served)

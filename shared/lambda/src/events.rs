@@ -14,13 +14,22 @@ pub fn deliveries(event: Value) -> Result<(Vec<String>, Vec<Delivery>), serde_js
         let queue = message.event_source_arn.unwrap_or_default();
         let name = queue.rsplit(':').next().unwrap_or_default();
         let dead = name.trim_end_matches(".fifo").ends_with("-dead");
-        (message.message_id.unwrap_or_default(), Delivery { body: message.body.unwrap_or_default(), dead })
+        (
+            message.message_id.unwrap_or_default(),
+            Delivery {
+                body: message.body.unwrap_or_default(),
+                dead,
+            },
+        )
     };
     Ok(event.records.into_iter().map(read).unzip())
 }
 
 /// Names the messages that are to come again; SQS deletes the others.
 pub fn batch_response(ids: &[String], outcomes: &[Outcome]) -> Value {
-    let failed = ids.iter().zip(outcomes).filter(|(_, outcome)| **outcome == Outcome::Retry);
+    let failed = ids
+        .iter()
+        .zip(outcomes)
+        .filter(|(_, outcome)| **outcome == Outcome::Retry);
     json!({"batchItemFailures": failed.map(|(id, _)| json!({"itemIdentifier": id})).collect::<Vec<_>>()})
 }

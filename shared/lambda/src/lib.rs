@@ -28,7 +28,9 @@ pub fn http(router: impl FnOnce(App) -> Router) -> Result<()> {
         let authenticator = Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
         let app = App::new(ctx, authenticator);
         let service = stage::service(edge::finish(router(app.clone()), &app));
-        lambda_http::run(service).await.map_err(|error| anyhow!(error))
+        lambda_http::run(service)
+            .await
+            .map_err(|error| anyhow!(error))
     })
 }
 
@@ -41,9 +43,13 @@ pub fn queue<W: Worker>(worker: impl FnOnce(Ctx) -> W) -> Result<()> {
         let worker = worker(connect().await?);
         let worker = &worker;
         let handler = service_fn(|event: LambdaEvent<Value>| async move {
-            handle_batch(worker, event.payload).await.map_err(lambda_runtime::Error::from)
+            handle_batch(worker, event.payload)
+                .await
+                .map_err(lambda_runtime::Error::from)
         });
-        lambda_runtime::run(handler).await.map_err(|error| anyhow!(error))
+        lambda_runtime::run(handler)
+            .await
+            .map_err(|error| anyhow!(error))
     })
 }
 
@@ -63,12 +69,18 @@ where
         let (worker, ctx, scheduled) = (&worker, &ctx, &scheduled);
         let handler = service_fn(|event: LambdaEvent<Value>| async move {
             if event.payload.get("Records").is_some() {
-                return handle_batch(worker, event.payload).await.map_err(lambda_runtime::Error::from);
+                return handle_batch(worker, event.payload)
+                    .await
+                    .map_err(lambda_runtime::Error::from);
             }
-            scheduled(ctx.clone()).await.map_err(lambda_runtime::Error::from)?;
+            scheduled(ctx.clone())
+                .await
+                .map_err(lambda_runtime::Error::from)?;
             Ok(Value::Null)
         });
-        lambda_runtime::run(handler).await.map_err(|error| anyhow!(error))
+        lambda_runtime::run(handler)
+            .await
+            .map_err(|error| anyhow!(error))
     })
 }
 
@@ -85,8 +97,16 @@ pub async fn handle_batch(worker: &impl Worker, event: Value) -> Result<Value, s
 fn start(run: impl Future<Output = Result<()>>) -> Result<()> {
     let filter = variable("RECOLLECT_LOG").unwrap_or_else(|| "info".into());
     let filter = tracing_subscriber::EnvFilter::try_new(filter)?;
-    tracing_subscriber::fmt().json().with_env_filter(filter).with_ansi(false).without_time().init();
-    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(run)
+    tracing_subscriber::fmt()
+        .json()
+        .with_env_filter(filter)
+        .with_ansi(false)
+        .without_time()
+        .init();
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?
+        .block_on(run)
 }
 
 async fn connect() -> Result<Ctx> {

@@ -34,6 +34,11 @@ fn without_stage(request: &Request) -> Option<Uri> {
     if is_rest && request.raw_http_path().starts_with(&format!("/{stage}/")) {
         return None;
     }
-    let rest = request.uri().path_and_query()?.as_str().strip_prefix('/')?.strip_prefix(stage)?;
+    let rest = request
+        .uri()
+        .path_and_query()?
+        .as_str()
+        .strip_prefix('/')?
+        .strip_prefix(stage)?;
     rest.starts_with('/').then(|| rest.parse().ok())?
 }

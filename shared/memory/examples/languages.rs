@@ -19,8 +19,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let show = arguments.next().is_some();
     let read = |name: &str| lines(&Path::new(&folder).join(name));
     let (english, labels) = (read("dataset.jsonl")?, read("labels.jsonl")?);
-    println!("{:<8} {:>7} {:>10} {:>7} {:>10}", "language", "labels", "statements", "recall", "precision");
-    for (name, file) in [("German", "dataset.de.jsonl"), ("Chinese", "dataset.zh.jsonl")] {
+    println!(
+        "{:<8} {:>7} {:>10} {:>7} {:>10}",
+        "language", "labels", "statements", "recall", "precision"
+    );
+    for (name, file) in [
+        ("German", "dataset.de.jsonl"),
+        ("Chinese", "dataset.zh.jsonl"),
+    ] {
         let mut tally = Tally::default();
         for ((original, translated), label) in english.iter().zip(read(file)?).zip(&labels) {
             tally.add(&text(original), &text(&translated), &contents(label), show);
@@ -39,15 +45,24 @@ fn speed(name: &str, rows: &[Value]) {
     let start = std::time::Instant::now();
     let mut found = 0;
     for _ in 0..rounds {
-        found += notes.iter().map(|note| statements(note).len()).sum::<usize>();
+        found += notes
+            .iter()
+            .map(|note| statements(note).len())
+            .sum::<usize>();
     }
     let rate = (bytes * rounds) as f64 / 1e6 / start.elapsed().as_secs_f64();
-    println!("{name:<8} {rate:.1} MB/s ({} statements a round)", found / rounds);
+    println!(
+        "{name:<8} {rate:.1} MB/s ({} statements a round)",
+        found / rounds
+    );
 }
 
 fn lines(path: &Path) -> Result<Vec<Value>, Box<dyn std::error::Error>> {
     let text = std::fs::read_to_string(path)?;
-    Ok(text.lines().map(serde_json::from_str).collect::<Result<_, _>>()?)
+    Ok(text
+        .lines()
+        .map(serde_json::from_str)
+        .collect::<Result<_, _>>()?)
 }
 
 fn text(row: &Value) -> String {
@@ -56,7 +71,10 @@ fn text(row: &Value) -> String {
 
 fn contents(row: &Value) -> Vec<String> {
     let memories = row["memories"].as_array().cloned().unwrap_or_default();
-    memories.iter().filter_map(|memory| memory["content"].as_str().map(str::to_owned)).collect()
+    memories
+        .iter()
+        .filter_map(|memory| memory["content"].as_str().map(str::to_owned))
+        .collect()
 }
 
 #[derive(Default)]
@@ -71,8 +89,9 @@ impl Tally {
     fn add(&mut self, english: &str, translated: &str, labels: &[String], show: bool) {
         let (originals, sentences) = (spans(english), spans(translated));
         let chars = english.chars().collect::<Vec<_>>();
-        let originals =
-            originals.iter().map(|(from, to)| words(&chars[*from..*to].iter().collect::<String>()));
+        let originals = originals
+            .iter()
+            .map(|(from, to)| words(&chars[*from..*to].iter().collect::<String>()));
         let originals = originals.collect::<Vec<_>>();
         let found = statements(translated);
         let mut wanted = BTreeSet::new();
@@ -80,15 +99,22 @@ impl Tally {
             let label = words(label);
             let shared = |index: &usize| originals[*index].intersection(&label).count();
             // Of equals the first counts.
-            let Some(best) = (0..originals.len()).rev().max_by_key(shared) else { continue };
+            let Some(best) = (0..originals.len()).rev().max_by_key(shared) else {
+                continue;
+            };
             let best = best.min(sentences.len().saturating_sub(1));
             self.labels += 1;
-            self.recalled +=
-                usize::from(found.iter().any(|(from, to, _)| meets((*from, *to), sentences[best])));
+            self.recalled += usize::from(
+                found
+                    .iter()
+                    .any(|(from, to, _)| meets((*from, *to), sentences[best])),
+            );
             wanted.insert(best);
         }
         for (from, to, text) in &found {
-            let precise = wanted.iter().any(|index| meets((*from, *to), sentences[*index]));
+            let precise = wanted
+                .iter()
+                .any(|index| meets((*from, *to), sentences[*index]));
             self.statements += 1;
             self.precise += usize::from(precise);
             if show && !precise {
@@ -97,7 +123,11 @@ impl Tally {
         }
         let chars = translated.chars().collect::<Vec<_>>();
         for (from, to) in wanted.iter().map(|index| sentences[*index]) {
-            if show && !found.iter().any(|(start, end, _)| meets((*start, *end), (from, to))) {
+            if show
+                && !found
+                    .iter()
+                    .any(|(start, end, _)| meets((*start, *end), (from, to)))
+            {
                 println!("  missed {}", chars[from..to].iter().collect::<String>());
             }
         }
@@ -121,8 +151,18 @@ fn meets(one: (usize, usize), other: (usize, usize)) -> bool {
 
 fn statements(text: &str) -> Vec<(usize, usize, String)> {
     let said_at = Timestamp::from_millis(1_744_675_200_000);
-    let passage = Passage { text, start: 0, role: Role::Author, speaker: None, quoted: None, said_at };
-    let source = Source { passages: vec![passage], trust: Trust::Document };
+    let passage = Passage {
+        text,
+        start: 0,
+        role: Role::Author,
+        speaker: None,
+        quoted: None,
+        said_at,
+    };
+    let source = Source {
+        passages: vec![passage],
+        trust: Trust::Document,
+    };
     extract(&source)
         .into_iter()
         .map(|one| (one.start, one.end, format!("{:?} {}", one.kind, one.text)))
@@ -153,11 +193,13 @@ fn spans(text: &str) -> Vec<(usize, usize)> {
 }
 
 fn words(text: &str) -> HashSet<String> {
-    const SMALL: [&str; 14] =
-        ["the", "a", "an", "of", "to", "and", "in", "is", "for", "on", "it", "at", "by", "will"];
+    const SMALL: [&str; 14] = [
+        "the", "a", "an", "of", "to", "and", "in", "is", "for", "on", "it", "at", "by", "will",
+    ];
     let lower = text.to_lowercase();
-    let words =
-        lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty() && !SMALL.contains(word));
+    let words = lower
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty() && !SMALL.contains(word));
     // Beginnings stand for stems.
     words.map(|word| word.chars().take(5).collect()).collect()
 }

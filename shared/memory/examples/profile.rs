@@ -12,9 +12,19 @@ use memory::{Ledger, Outline, Sorter, Told, profile};
 
 const RUNS: usize = 101;
 const STATEMENTS_PER_DOCUMENT: usize = 10;
-const NOUNS: [&str; 10] =
-    ["ferry", "soup", "hospital", "sister", "project", "hotel", "violin", "garden", "meeting", "flight"];
-const VERBS: [&str; 7] = ["painted", "missed", "described", "remembered", "planned", "found", "lost"];
+const NOUNS: [&str; 10] = [
+    "ferry", "soup", "hospital", "sister", "project", "hotel", "violin", "garden", "meeting",
+    "flight",
+];
+const VERBS: [&str; 7] = [
+    "painted",
+    "missed",
+    "described",
+    "remembered",
+    "planned",
+    "found",
+    "lost",
+];
 
 fn statement(number: usize) -> Statement {
     let (verb, noun) = (VERBS[number % VERBS.len()], NOUNS[number / 7 % NOUNS.len()]);
@@ -61,16 +71,23 @@ fn ledger(size: usize) -> Ledger {
             created_at: 0,
             updated_at: 0,
         };
-        let statements = (first..size.min(first + STATEMENTS_PER_DOCUMENT)).map(statement).collect();
-        ledger.tell(Told { document, statements });
+        let statements = (first..size.min(first + STATEMENTS_PER_DOCUMENT))
+            .map(statement)
+            .collect();
+        ledger.tell(Told {
+            document,
+            statements,
+        });
     }
     ledger.settle();
     ledger
 }
 
 fn sorter() -> Sorter {
-    let bucket =
-        |(key, description): (&str, &str)| Bucket { key: key.into(), description: description.into() };
+    let bucket = |(key, description): (&str, &str)| Bucket {
+        key: key.into(),
+        description: description.into(),
+    };
     Sorter::new(
         [
             ("health", "Illnesses, allergies, medication and doctors."),
@@ -85,14 +102,24 @@ fn sorter() -> Sorter {
 }
 
 fn main() {
-    let sizes: Vec<usize> = std::env::args().skip(1).filter_map(|size| size.parse().ok()).collect();
-    let sizes = if sizes.is_empty() { vec![100, 1_000, 10_000, 100_000] } else { sizes };
+    let sizes: Vec<usize> = std::env::args()
+        .skip(1)
+        .filter_map(|size| size.parse().ok())
+        .collect();
+    let sizes = if sizes.is_empty() {
+        vec![100, 1_000, 10_000, 100_000]
+    } else {
+        sizes
+    };
     println!("memories | p50 | p99 | with 5 buckets, first | p50");
     for size in sizes {
         let ledger = ledger(size);
         let plain = Outline::new(Timestamp::from_millis(i64::MAX / 2));
         let sorter = sorter();
-        let sorted = Outline { sorter: Some(&sorter), ..plain };
+        let sorted = Outline {
+            sorter: Some(&sorter),
+            ..plain
+        };
         let time = |outline: &Outline<'_>| {
             let begun = Instant::now();
             std::hint::black_box(profile(&[&ledger], outline));

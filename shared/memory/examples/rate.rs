@@ -67,14 +67,26 @@ const CHATS: [(&str, &str); 6] = [
 type Talk = Vec<(String, String)>;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    println!("{:<28} {:>8} {:>16} {:>8}", "text", "kB", "statements/kB", "MB/s");
+    println!(
+        "{:<28} {:>8} {:>16} {:>8}",
+        "text", "kB", "statements/kB", "MB/s"
+    );
     for (name, chat) in CHATS {
-        measure(name, &[chat.lines().map(|turn| ("Ana".to_owned(), turn.to_owned())).collect()]);
+        measure(
+            name,
+            &[chat
+                .lines()
+                .map(|turn| ("Ana".to_owned(), turn.to_owned()))
+                .collect()],
+        );
     }
     for folder in std::env::args().skip(1) {
         for path in files(Path::new(&folder))? {
             let talks = talks(&path)?;
-            measure(&path.file_name().unwrap_or_default().to_string_lossy(), &talks);
+            measure(
+                &path.file_name().unwrap_or_default().to_string_lossy(),
+                &talks,
+            );
         }
     }
     Ok(())
@@ -82,8 +94,9 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// The files of a folder that are texts, by name.
 fn files(folder: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
-    let mut files: Vec<_> =
-        std::fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<_, std::io::Error>>()?;
+    let mut files: Vec<_> = std::fs::read_dir(folder)?
+        .map(|entry| Ok(entry?.path()))
+        .collect::<Result<_, std::io::Error>>()?;
     files.retain(|path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         name == "conversations.json" || name.starts_with("dataset.") || is_language(&name)
@@ -94,7 +107,8 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
 
 /// Whether a file is named by a language, as `ru.txt`.
 fn is_language(name: &str) -> bool {
-    name.strip_suffix(".txt").is_some_and(|language| language.len() == 2)
+    name.strip_suffix(".txt")
+        .is_some_and(|language| language.len() == 2)
 }
 
 fn talks(path: &Path) -> Result<Vec<Talk>, Box<dyn Error>> {
@@ -106,8 +120,14 @@ fn talks(path: &Path) -> Result<Vec<Talk>, Box<dyn Error>> {
             samples.iter().flat_map(sessions).collect()
         }
         Some("jsonl") => {
-            let rows: Vec<Value> = text.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
-            rows.iter().filter_map(|row| row["text"].as_str()).map(alone).collect()
+            let rows: Vec<Value> = text
+                .lines()
+                .map(serde_json::from_str)
+                .collect::<Result<_, _>>()?;
+            rows.iter()
+                .filter_map(|row| row["text"].as_str())
+                .map(alone)
+                .collect()
         }
         _ => text.split("\n\n").map(alone).collect(),
     })
@@ -115,9 +135,17 @@ fn talks(path: &Path) -> Result<Vec<Talk>, Box<dyn Error>> {
 
 /// The sessions of a conversation.
 fn sessions(sample: &Value) -> Vec<Talk> {
-    let said = |turn: &Value| Some((turn["speaker"].as_str()?.to_owned(), turn["text"].as_str()?.to_owned()));
+    let said = |turn: &Value| {
+        Some((
+            turn["speaker"].as_str()?.to_owned(),
+            turn["text"].as_str()?.to_owned(),
+        ))
+    };
     let session = |number: u8| sample["conversation"][format!("session_{number}")].as_array();
-    (1..100).filter_map(session).map(|turns| turns.iter().filter_map(said).collect()).collect()
+    (1..100)
+        .filter_map(session)
+        .map(|turns| turns.iter().filter_map(said).collect())
+        .collect()
 }
 
 /// Reads the talks until they are [`BYTES`], and prints how long that took.
@@ -127,21 +155,37 @@ fn measure(name: &str, talks: &[Talk]) {
     let begun = Instant::now();
     let mut found = 0;
     for _ in 0..rounds {
-        found += talks.iter().map(|talk| extract(&source(talk)).len()).sum::<usize>();
+        found += talks
+            .iter()
+            .map(|talk| extract(&source(talk)).len())
+            .sum::<usize>();
     }
     let read = (bytes * rounds) as f64;
     let rate = read / 1e6 / begun.elapsed().as_secs_f64();
-    println!("{name:<28} {:>8.1} {:>16.2} {rate:>8.2}", bytes as f64 / 1e3, found as f64 * 1e3 / read);
+    println!(
+        "{name:<28} {:>8.1} {:>16.2} {rate:>8.2}",
+        bytes as f64 / 1e3,
+        found as f64 * 1e3 / read
+    );
 }
 
 fn source(talk: &Talk) -> Source<'_> {
     let said_at = Timestamp::from_millis(1_744_675_200_000);
     let mut start = 0;
     let passages = talk.iter().map(|(speaker, text)| {
-        let passage =
-            Passage { text, start, role: Role::User, speaker: Some(speaker), quoted: None, said_at };
+        let passage = Passage {
+            text,
+            start,
+            role: Role::User,
+            speaker: Some(speaker),
+            quoted: None,
+            said_at,
+        };
         start += text.chars().count() + 1;
         passage
     });
-    Source { passages: passages.collect(), trust: Trust::User }
+    Source {
+        passages: passages.collect(),
+        trust: Trust::User,
+    }
 }

@@ -23,7 +23,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     if text.is_empty() {
         std::io::stdin().read_to_string(&mut text)?;
     }
-    for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+    for (number, line) in text
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| !line.trim().is_empty())
+    {
         if line.starts_with('{') {
             case(number + 1, &serde_json::from_str(line)?)?;
         } else {
@@ -35,9 +39,17 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// One line of a table.
 fn case(number: usize, case: &Value) -> Result<(), Box<dyn Error>> {
-    println!("== {number} {} new {} old {} keep {}", case["q"], case["new"], case["old"], case["keep"]);
+    println!(
+        "== {number} {} new {} old {} keep {}",
+        case["q"], case["new"], case["old"], case["keep"]
+    );
     for one in case["talks"].as_array().ok_or("talks")? {
-        let parts: Vec<&str> = one.as_array().ok_or("a talk")?.iter().filter_map(Value::as_str).collect();
+        let parts: Vec<&str> = one
+            .as_array()
+            .ok_or("a talk")?
+            .iter()
+            .filter_map(Value::as_str)
+            .collect();
         let (day, turns) = parts.split_first().ok_or("a day")?;
         talk(day, turns)?;
     }
@@ -57,10 +69,23 @@ fn talk(day: &str, turns: &[&str]) -> Result<(), Box<dyn Error>> {
             "d" => (Role::Author, None),
             name => (Role::User, Some(name)),
         };
-        passages.push(Passage { text, start, role, speaker, quoted: None, said_at });
+        passages.push(Passage {
+            text,
+            start,
+            role,
+            speaker,
+            quoted: None,
+            said_at,
+        });
         start += text.chars().count() + 1;
     }
-    for statement in extract(&Source { passages, trust: Trust::User }.divided()) {
+    for statement in extract(
+        &Source {
+            passages,
+            trust: Trust::User,
+        }
+        .divided(),
+    ) {
         println!("{}", shown(&statement));
     }
     Ok(())
@@ -69,8 +94,16 @@ fn talk(day: &str, turns: &[&str]) -> Result<(), Box<dyn Error>> {
 fn shown(statement: &Statement) -> String {
     let topic = statement.topic.as_ref().map_or("-".to_owned(), |topic| {
         let not = if topic.negated { "not " } else { "" };
-        format!("{} | {} | {not}{}", topic.subject, topic.attribute, topic.value)
+        format!(
+            "{} | {} | {not}{}",
+            topic.subject, topic.attribute, topic.value
+        )
     });
-    let event = statement.event.map_or(String::new(), |event| format!(" @ {} .. {}", event.from, event.to));
-    format!("    {}\n        {:?} [{topic}]{event}", statement.text, statement.kind)
+    let event = statement.event.map_or(String::new(), |event| {
+        format!(" @ {} .. {}", event.from, event.to)
+    });
+    format!(
+        "    {}\n        {:?} [{topic}]{event}",
+        statement.text, statement.kind
+    )
 }

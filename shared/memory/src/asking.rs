@@ -4,31 +4,64 @@ use domain::Topic;
 
 /// Attributes, and words of questions about them in the languages that are read. Sorted by attribute.
 const ASKED: &[(&str, &str)] = &[
-    ("address", "live lives street house wohne adresse vivo dirección adresse indirizzo адрес 地址 住所"),
-    ("age", "old years alt edad años âge ans idade anos età anni возраст лет 几岁 多大 歳 나이"),
+    (
+        "address",
+        "live lives street house wohne adresse vivo dirección adresse indirizzo адрес 地址 住所",
+    ),
+    (
+        "age",
+        "old years alt edad años âge ans idade anos età anni возраст лет 几岁 多大 歳 나이",
+    ),
     (
         "birthday",
         "born birth geburtstag cumpleaños anniversaire aniversário compleanno рождения 生日 誕生日 생일",
     ),
-    ("brother", "sibling siblings family bruder hermano frère irmão fratello брат 哥哥 弟弟 兄弟"),
+    (
+        "brother",
+        "sibling siblings family bruder hermano frère irmão fratello брат 哥哥 弟弟 兄弟",
+    ),
     ("cat", "pet pets animal katze gato chat gatto кошка 猫"),
-    ("daughter", "child children kid kids family tochter hija fille filha figlia дочь 女儿 娘"),
-    ("deadline", "due date when finish frist fecha échéance prazo scadenza срок 截止"),
-    ("diet", "eat eats food vegetarian vegan meat essen comer manger mangiare 吃 食べ"),
-    ("dog", "pet pets animal hund perro chien cachorro cane собака 狗 犬"),
+    (
+        "daughter",
+        "child children kid kids family tochter hija fille filha figlia дочь 女儿 娘",
+    ),
+    (
+        "deadline",
+        "due date when finish frist fecha échéance prazo scadenza срок 截止",
+    ),
+    (
+        "diet",
+        "eat eats food vegetarian vegan meat essen comer manger mangiare 吃 食べ",
+    ),
+    (
+        "dog",
+        "pet pets animal hund perro chien cachorro cane собака 狗 犬",
+    ),
     ("email", "mail address write"),
     (
         "employer",
         "work works working job company firm arbeite arbeitet firma trabajo trabaja travaille trabalho lavoro работаю работает 工作 公司 会社 働 회사",
     ),
-    ("father", "dad parent parents family vater padre père pai отец 爸爸 父"),
-    ("husband", "spouse married partner family mann marido mari marito муж 丈夫 夫"),
+    (
+        "father",
+        "dad parent parents family vater padre père pai отец 爸爸 父",
+    ),
+    (
+        "husband",
+        "spouse married partner family mann marido mari marito муж 丈夫 夫",
+    ),
     (
         "job",
         "work works profession occupation role position living beruf arbeite trabajo travail profissão lavoro работа 职业 工作 仕事 職業 직업",
     ),
-    ("mother", "mom mum parent parents family mutter madre mère mãe мать 妈妈 母"),
-    ("name", "called heiße heißt nombre llamo nom appelle nome chiamo chamo имя зовут 名字 叫 名前 이름 नाम"),
+    (
+        "mother",
+        "mom mum parent parents family mutter madre mère mãe мать 妈妈 母",
+    ),
+    (
+        "name",
+        "called heiße heißt nombre llamo nom appelle nome chiamo chamo имя зовут 名字 叫 名前 이름 नाम",
+    ),
     ("name to use", "called nickname nennen"),
     ("origin", "born grew hometown nationality country herkunft"),
     ("partner", "girlfriend boyfriend together family"),
@@ -36,23 +69,41 @@ const ASKED: &[(&str, &str)] = &[
         "phone",
         "number telephone mobile call telefon teléfono téléphone telefone telefono телефон 电话 電話 전화",
     ),
-    ("price", "cost costs much pay preis precio prix preço prezzo цена 价格 値段"),
-    ("relationship status", "married single divorced engaged partner together family"),
+    (
+        "price",
+        "cost costs much pay preis precio prix preço prezzo цена 价格 値段",
+    ),
+    (
+        "relationship status",
+        "married single divorced engaged partner together family",
+    ),
     (
         "residence",
         "live lives living home house based reside city town where wohne wohnt wohnort vivo vive vives habite habites moro mora abito abita vivi живу живёт живешь 住 住在 住んで 居住 살아 रहता",
     ),
-    ("sister", "sibling siblings family schwester hermana sœur irmã sorella сестра 姐姐 妹妹 姉"),
-    ("son", "child children kid kids family sohn hijo fils filho figlio сын 儿子 息子"),
+    (
+        "sister",
+        "sibling siblings family schwester hermana sœur irmã sorella сестра 姐姐 妹妹 姉",
+    ),
+    (
+        "son",
+        "child children kid kids family sohn hijo fils filho figlio сын 儿子 息子",
+    ),
     ("spouse", "wife husband married partner family"),
-    ("wife", "spouse married partner family frau esposa femme moglie жена 妻子 妻"),
+    (
+        "wife",
+        "spouse married partner family frau esposa femme moglie жена 妻子 妻",
+    ),
 ];
 
 /// Beginnings of attributes that go on with what they are about. Sorted.
 const ASKED_BY_BEGINNING: &[(&str, &str)] = &[
     ("allergy", "allergic allergies food"),
     ("favourite", "favorite best like likes prefer"),
-    ("likes", "like love enjoy prefer dislike dislikes hate favourite favorite"),
+    (
+        "likes",
+        "like love enjoy prefer dislike dislikes hate favourite favorite",
+    ),
     ("plans", "plan going trip when"),
     ("prefers", "prefer preference rather like"),
     ("uses", "use using tool"),
@@ -69,7 +120,9 @@ pub fn question_words(topic: &Topic) -> String {
         let found = ASKED_BY_BEGINNING.binary_search_by_key(&first, |(beginning, _)| beginning);
         found.ok().map(|place| ASKED_BY_BEGINNING[place].1)
     });
-    format!("{} {}", topic.attribute, words.unwrap_or_default()).trim_end().to_owned()
+    format!("{} {}", topic.attribute, words.unwrap_or_default())
+        .trim_end()
+        .to_owned()
 }
 
 #[cfg(test)]
@@ -77,7 +130,12 @@ mod tests {
     use super::*;
 
     fn topic(attribute: &str, negated: bool) -> Topic {
-        Topic { subject: "user".into(), attribute: attribute.into(), value: "x".into(), negated }
+        Topic {
+            subject: "user".into(),
+            attribute: attribute.into(),
+            value: "x".into(),
+            negated,
+        }
     }
 
     #[test]
@@ -86,7 +144,10 @@ mod tests {
         assert!(ASKED_BY_BEGINNING.is_sorted_by_key(|(beginning, _)| beginning));
         assert!(question_words(&topic("residence", false)).contains(" live "));
         assert!(question_words(&topic("likes espresso", false)).contains("enjoy"));
-        assert_eq!(question_words(&topic("wifi password", false)), "wifi password");
+        assert_eq!(
+            question_words(&topic("wifi password", false)),
+            "wifi password"
+        );
         assert_eq!(question_words(&topic("residence", true)), "");
     }
 }

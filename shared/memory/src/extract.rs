@@ -77,9 +77,16 @@ impl<'a> Source<'a> {
         }
         let is_own = |passage: &Passage<'_>| matches!(passage.role, Role::User | Role::Author);
         let divide = |passage: Passage<'a>| {
-            if is_own(&passage) { quoted::divide(&passage) } else { vec![passage] }
+            if is_own(&passage) {
+                quoted::divide(&passage)
+            } else {
+                vec![passage]
+            }
         };
-        Self { passages: self.passages.into_iter().flat_map(divide).collect(), ..self }
+        Self {
+            passages: self.passages.into_iter().flat_map(divide).collect(),
+            ..self
+        }
     }
 
     /// What the statements of a passage may do.
@@ -115,13 +122,19 @@ pub fn person(sender: &str) -> Option<&str> {
 pub fn extract(source: &Source<'_>) -> Vec<Statement> {
     let talk = Talk::of(source);
     let mut statements = Vec::new();
-    for passage in source.passages.iter().filter(|passage| passage.role != Role::Other) {
+    for passage in source
+        .passages
+        .iter()
+        .filter(|passage| passage.role != Role::Other)
+    {
         let (trust, before) = (source.trust_of(passage), statements.len());
         read(passage, talk.scene(passage, trust), &mut statements);
         let mut found = statements.split_off(before);
         found.retain(may_be_stated);
         let attribution = passage.quoted.map(Quoted::attribution);
-        found.iter_mut().for_each(|statement| statement.attribution.clone_from(&attribution));
+        found
+            .iter_mut()
+            .for_each(|statement| statement.attribution.clone_from(&attribution));
         statements.extend(found);
     }
     let mut repeated = repeated(&statements).into_iter();
@@ -154,7 +167,8 @@ fn may_be_stated(statement: &Statement) -> bool {
         ORDERS.iter().any(|order| text.starts_with(order)) || addresses_a_model(&statement.text)
     };
     statement.trust.is_own()
-        || statement.kind != MemoryKind::Instruction && (statement.trust != Trust::External || !is_order())
+        || statement.kind != MemoryKind::Instruction
+            && (statement.trust != Trust::External || !is_order())
 }
 
 /// Which statements are said again: the first stays, unless another answer came between; then the last one holds.
@@ -164,7 +178,10 @@ fn repeated(statements: &[Statement]) -> Vec<bool> {
     let mut latest = HashMap::new();
     for (at, statement) in statements.iter().enumerate() {
         let text = statement.text.to_lowercase();
-        let topic = statement.topic.as_ref().map(|topic| (&topic.subject, &topic.attribute));
+        let topic = statement
+            .topic
+            .as_ref()
+            .map(|topic| (&topic.subject, &topic.attribute));
         let before = topic.and_then(|topic| latest.insert(topic, text.clone()));
         match seen.entry((text, &statement.speaker)) {
             Entry::Vacant(entry) => {
@@ -191,7 +208,10 @@ fn read(passage: &Passage<'_>, scene: Scene<'_>, out: &mut Vec<Statement>) {
     }
     let mut reader = Reader::new(passage, scene);
     for sentence in &sentences {
-        if !matches!(sentence.block, Block::Heading | Block::Code | Block::Table | Block::Quote) {
+        if !matches!(
+            sentence.block,
+            Block::Heading | Block::Code | Block::Table | Block::Quote
+        ) {
             reader.sentence(sentence);
         }
     }
@@ -208,11 +228,24 @@ struct Talk<'a> {
 
 impl<'a> Talk<'a> {
     fn of(source: &Source<'a>) -> Self {
-        let users = source.passages.iter().filter(|passage| passage.role == Role::User);
+        let users = source
+            .passages
+            .iter()
+            .filter(|passage| passage.role == Role::User);
         let names: HashSet<_> = users.map(|passage| passage.speaker).collect();
-        let assistant = source.passages.iter().any(|passage| passage.role == Role::Assistant);
-        let user = if names.len() == 1 { names.iter().next().copied().flatten() } else { None };
-        Self { user, people: names.len() > 1 && !assistant }
+        let assistant = source
+            .passages
+            .iter()
+            .any(|passage| passage.role == Role::Assistant);
+        let user = if names.len() == 1 {
+            names.iter().next().copied().flatten()
+        } else {
+            None
+        };
+        Self {
+            user,
+            people: names.len() > 1 && !assistant,
+        }
     }
 
     fn scene<'p>(&self, passage: &Passage<'p>, trust: Trust) -> Scene<'p>
@@ -225,9 +258,23 @@ impl<'a> Talk<'a> {
             _ => "User",
         };
         let speaker = passage.speaker.unwrap_or(unnamed);
-        let key = if speaker == "The author" { "author" } else { speaker };
-        let user = if trust == Trust::External { "The author" } else { "User" };
+        let key = if speaker == "The author" {
+            "author"
+        } else {
+            speaker
+        };
+        let user = if trust == Trust::External {
+            "The author"
+        } else {
+            "User"
+        };
         let listener = (passage.role == Role::Assistant).then(|| self.user.unwrap_or(user));
-        Scene { speaker, key, listener, chat: self.people, trust }
+        Scene {
+            speaker,
+            key,
+            listener,
+            chat: self.people,
+            trust,
+        }
     }
 }

@@ -16,8 +16,8 @@ use std::sync::Arc;
 
 use domain::memory::Review;
 use domain::{
-    ContainerId, DocumentId, Filter, MemoryAction, MemoryId, Metadata, SearchDocument, Statement, Timestamp,
-    Topic, TopicId,
+    ContainerId, DocumentId, Filter, MemoryAction, MemoryId, Metadata, SearchDocument, Statement,
+    Timestamp, Topic, TopicId,
 };
 
 pub use memory::{Forgotten, Memory, Relation, Support};
@@ -79,7 +79,11 @@ struct Acts {
 impl Acts {
     /// The last decision, unless it was undone.
     fn review(&self) -> Option<Review> {
-        let last = self.reviews.iter().max_by_key(|(at, _)| *at).map(|(_, review)| *review);
+        let last = self
+            .reviews
+            .iter()
+            .max_by_key(|(at, _)| *at)
+            .map(|(_, review)| *review);
         last.filter(|review| *review != Review::Undo)
     }
 }
@@ -120,13 +124,19 @@ impl Ledger {
             claims.stated.insert((id.clone(), place));
             if let Some(answers) = &statement.topic {
                 claims.topic = Some(answers.clone());
-                self.subjects.entry(answers.subject.clone()).or_default().insert(topic.clone());
+                self.subjects
+                    .entry(answers.subject.clone())
+                    .or_default()
+                    .insert(topic.clone());
                 if derive::is_kin(answers) {
                     self.kin.insert(topic.clone());
                 }
             } else {
                 let group = extend::group(&statement.text);
-                self.groups.entry(group.clone()).or_default().insert(topic.clone());
+                self.groups
+                    .entry(group.clone())
+                    .or_default()
+                    .insert(topic.clone());
                 claims.group = Some(group);
             }
             self.dirty.insert(topic);
@@ -151,7 +161,11 @@ impl Ledger {
     /// Takes in what a caller did. Doing it again changes nothing.
     pub fn act(&mut self, action: &MemoryAction) {
         match action {
-            MemoryAction::Update { memory, topic, version } => {
+            MemoryAction::Update {
+                memory,
+                topic,
+                version,
+            } => {
                 let claims = self.topics.entry(topic.clone()).or_default();
                 let edit = (memory.clone(), version.as_ref().clone());
                 if !claims.edits.contains(&edit) {
@@ -195,14 +209,17 @@ impl Ledger {
         let dirty = std::mem::take(&mut self.dirty);
         let mut groups = BTreeSet::new();
         for topic in &dirty {
-            let Some(mut claims) = self.topics.remove(topic) else { continue };
+            let Some(mut claims) = self.topics.remove(topic) else {
+                continue;
+            };
             for id in claims.memories.drain(..) {
                 before.extend(self.memories.remove(&id).map(|memory| (id, memory)));
             }
             groups.extend(claims.group.clone());
             let made = chain::fold(topic, &claims, &self.told, &self.acts);
             claims.memories = made.iter().map(|memory| memory.id.clone()).collect();
-            self.memories.extend(made.into_iter().map(|memory| (memory.id.clone(), memory)));
+            self.memories
+                .extend(made.into_iter().map(|memory| (memory.id.clone(), memory)));
             if !claims.stated.is_empty() || !claims.edits.is_empty() {
                 self.topics.insert(topic.clone(), claims);
             } else {
@@ -218,11 +235,17 @@ impl Ledger {
 
     /// Takes a topic about which nothing is stated any more out of the indexes.
     fn drop_topic(&mut self, topic: &TopicId, claims: &Claims) {
-        if let Some(group) = claims.group.as_ref().and_then(|group| self.groups.get_mut(group)) {
+        if let Some(group) = claims
+            .group
+            .as_ref()
+            .and_then(|group| self.groups.get_mut(group))
+        {
             group.remove(topic);
         }
-        if let Some(subject) =
-            claims.topic.as_ref().and_then(|answers| self.subjects.get_mut(&answers.subject))
+        if let Some(subject) = claims
+            .topic
+            .as_ref()
+            .and_then(|answers| self.subjects.get_mut(&answers.subject))
         {
             subject.remove(topic);
         }
@@ -239,10 +262,19 @@ impl Ledger {
                 Some(_) => false,
             };
         }
-        let fresh =
-            dirty.iter().filter_map(|topic| self.topics.get(topic)).flat_map(|claims| &claims.memories);
-        changed.written.extend(fresh.filter(|id| !before.contains_key(id)).cloned());
-        changed.written.extend(self.conclusions.iter().filter(|id| !before.contains_key(id)).cloned());
+        let fresh = dirty
+            .iter()
+            .filter_map(|topic| self.topics.get(topic))
+            .flat_map(|claims| &claims.memories);
+        changed
+            .written
+            .extend(fresh.filter(|id| !before.contains_key(id)).cloned());
+        changed.written.extend(
+            self.conclusions
+                .iter()
+                .filter(|id| !before.contains_key(id))
+                .cloned(),
+        );
         changed
     }
 
@@ -252,23 +284,36 @@ impl Ledger {
         for (topic, claims) in &self.topics {
             actions.extend(claims.edits.iter().map(|(memory, version)| {
                 let (memory, version) = (memory.clone(), Box::new(version.clone()));
-                let update = MemoryAction::Update { memory, topic: topic.clone(), version };
+                let update = MemoryAction::Update {
+                    memory,
+                    topic: topic.clone(),
+                    version,
+                };
                 (time_of(&update), topic.as_str(), update)
             }));
         }
         for (memory, acts) in &self.acts {
-            let forgotten = acts.forgotten.iter().map(|(at, reason)| MemoryAction::Forget {
-                memory: memory.clone(),
-                reason: reason.clone(),
-                at: *at,
-            });
-            let reviews = acts.reviews.iter().map(|(at, review)| MemoryAction::Review {
-                memory: memory.clone(),
-                review: *review,
-                at: *at,
-            });
-            actions
-                .extend(forgotten.chain(reviews).map(|action| (time_of(&action), memory.as_str(), action)));
+            let forgotten = acts
+                .forgotten
+                .iter()
+                .map(|(at, reason)| MemoryAction::Forget {
+                    memory: memory.clone(),
+                    reason: reason.clone(),
+                    at: *at,
+                });
+            let reviews = acts
+                .reviews
+                .iter()
+                .map(|(at, review)| MemoryAction::Review {
+                    memory: memory.clone(),
+                    review: *review,
+                    at: *at,
+                });
+            actions.extend(
+                forgotten
+                    .chain(reviews)
+                    .map(|action| (time_of(&action), memory.as_str(), action)),
+            );
         }
         // Stable: what happened to one memory at one time keeps its order.
         actions.sort_by(|(at, name, _), (other_at, other, _)| (at, name).cmp(&(other_at, other)));
@@ -289,8 +334,10 @@ impl Ledger {
     pub fn history(&self, memory: &Memory) -> Vec<&Memory> {
         let claims = self.topics.get(&memory.topic);
         let ids = claims.into_iter().flat_map(|claims| &claims.memories);
-        let mut line: Vec<&Memory> =
-            ids.filter_map(|id| self.memories.get(id)).filter(|other| other.root == memory.root).collect();
+        let mut line: Vec<&Memory> = ids
+            .filter_map(|id| self.memories.get(id))
+            .filter(|other| other.root == memory.root)
+            .collect();
         line.sort_by_key(|memory| memory.version);
         line.split_off(line.len().saturating_sub(MOST_VERSIONS))
     }
@@ -309,11 +356,19 @@ impl Ledger {
     pub fn of_document(&self, document: &DocumentId) -> Vec<&Memory> {
         let mut found: Vec<&Memory> = Vec::new();
         let mut seen = HashSet::new();
-        for statement in self.told.get(document).iter().flat_map(|told| &told.statements) {
+        for statement in self
+            .told
+            .get(document)
+            .iter()
+            .flat_map(|told| &told.statements)
+        {
             let claims = self.topics.get(&topic_of(&self.container, statement));
             let ids = claims.into_iter().flat_map(|claims| &claims.memories);
             let supported = ids.filter_map(|id| self.memories.get(id)).find(|memory| {
-                memory.sources.iter().any(|s| s.document == *document && s.start == statement.start)
+                memory
+                    .sources
+                    .iter()
+                    .any(|s| s.document == *document && s.start == statement.start)
             });
             found.extend(supported.filter(|memory| seen.insert(&memory.id)));
         }
@@ -323,17 +378,28 @@ impl Ledger {
     /// The ledger as it would be if nothing had been recorded after `recorded` and nothing been said after `said`.
     pub fn as_of(&self, recorded: Timestamp, said: Timestamp) -> Self {
         let mut past = Self::new(self.container.clone());
-        for told in self.told.values().filter(|told| told.document.created_at <= recorded.as_millis()) {
+        for told in self
+            .told
+            .values()
+            .filter(|told| told.document.created_at <= recorded.as_millis())
+        {
             let mut told = told.as_ref().clone();
-            told.statements.retain(|statement| statement.said_at <= said);
+            told.statements
+                .retain(|statement| statement.said_at <= said);
             past.tell(told);
         }
         for (topic, claims) in &self.topics {
-            for (memory, version) in
-                claims.edits.iter().filter(|(_, edit)| edit.said_at <= recorded.min(said))
+            for (memory, version) in claims
+                .edits
+                .iter()
+                .filter(|(_, edit)| edit.said_at <= recorded.min(said))
             {
                 let version = Box::new(version.clone());
-                past.act(&MemoryAction::Update { memory: memory.clone(), topic: topic.clone(), version });
+                past.act(&MemoryAction::Update {
+                    memory: memory.clone(),
+                    topic: topic.clone(),
+                    version,
+                });
             }
         }
         for (memory, acts) in &self.acts {
@@ -349,8 +415,13 @@ impl Ledger {
     /// The documents that a memory comes from, each once, in the order of its sources.
     pub fn documents_of<'a>(&'a self, memory: &'a Memory) -> Vec<&'a SearchDocument> {
         let mut seen = HashSet::new();
-        let told = memory.sources.iter().filter_map(|source| self.told.get(&source.document));
-        told.map(|told| &told.document).filter(|document| seen.insert(&document.id)).collect()
+        let told = memory
+            .sources
+            .iter()
+            .filter_map(|source| self.told.get(&source.document));
+        told.map(|told| &told.document)
+            .filter(|document| seen.insert(&document.id))
+            .collect()
     }
 
     /// Whether the memory's own metadata, or that of one of its documents, satisfies a filter.
@@ -359,14 +430,25 @@ impl Ledger {
             filter.matches(&Metadata::from_stored(metadata.clone()))
         };
         matches(&memory.metadata)
-            || self.documents_of(memory).iter().any(|document| matches(&document.metadata))
+            || self
+                .documents_of(memory)
+                .iter()
+                .any(|document| matches(&document.metadata))
     }
 
     /// About how many bytes it holds.
     pub fn bytes(&self) -> usize {
         let text = |statement: &Statement| 500 + statement.text.len();
-        let told = self.told.values().map(|told| 500 + told.statements.iter().map(text).sum::<usize>());
-        told.sum::<usize>() + self.memories.values().map(|memory| 800 + memory.text.len()).sum::<usize>()
+        let told = self
+            .told
+            .values()
+            .map(|told| 500 + told.statements.iter().map(text).sum::<usize>());
+        told.sum::<usize>()
+            + self
+                .memories
+                .values()
+                .map(|memory| 800 + memory.text.len())
+                .sum::<usize>()
     }
 }
 
@@ -374,7 +456,10 @@ impl Ledger {
 pub fn topic_of(container: &ContainerId, statement: &Statement) -> TopicId {
     match &statement.topic {
         Some(topic) => TopicId::derived(container, &["answer", &topic.subject, &topic.attribute]),
-        None => TopicId::derived(container, &["statement", &essence(&statement.text).join(" ")]),
+        None => TopicId::derived(
+            container,
+            &["statement", &essence(&statement.text).join(" ")],
+        ),
     }
 }
 

@@ -39,7 +39,13 @@ pub struct Outline<'a> {
 impl Outline<'_> {
     /// An outline without topics, in the usual size.
     pub fn new(now: Timestamp) -> Self {
-        Self { now, filter: None, sorter: None, static_tokens: STATIC_TOKENS, dynamic_tokens: DYNAMIC_TOKENS }
+        Self {
+            now,
+            filter: None,
+            sorter: None,
+            static_tokens: STATIC_TOKENS,
+            dynamic_tokens: DYNAMIC_TOKENS,
+        }
     }
 }
 
@@ -59,22 +65,37 @@ pub fn profile(ledgers: &[&Ledger], outline: &Outline<'_>) -> Profile {
     let live = live(ledgers, outline);
     let (mut lasting, mut passing): (Vec<&Memory>, Vec<&Memory>) =
         live.iter().partition(|memory| is_lasting(memory));
-    lasting
-        .sort_by(|a, b| rank(a).cmp(&rank(b)).then(b.confidence.total_cmp(&a.confidence)).then(newest(a, b)));
+    lasting.sort_by(|a, b| {
+        rank(a)
+            .cmp(&rank(b))
+            .then(b.confidence.total_cmp(&a.confidence))
+            .then(newest(a, b))
+    });
     // What nobody has said comes after what somebody has.
     let order = |a: &&Memory, b: &&Memory| a.is_inference.cmp(&b.is_inference).then(newest(a, b));
-    keep_first(&mut passing, |a, b| is_standing(b).cmp(&is_standing(a)).then(order(a, b)));
+    keep_first(&mut passing, |a, b| {
+        is_standing(b).cmp(&is_standing(a)).then(order(a, b))
+    });
     passing.sort_by(order);
-    let buckets = outline.sorter.map(|sorter| sort(live, sorter, outline.dynamic_tokens));
+    let buckets = outline
+        .sorter
+        .map(|sorter| sort(live, sorter, outline.dynamic_tokens));
     Profile {
-        statics: budget::fit(&lasting, |memory| memory.text.clone(), outline.static_tokens),
+        statics: budget::fit(
+            &lasting,
+            |memory| memory.text.clone(),
+            outline.static_tokens,
+        ),
         dynamic: budget::fit(&passing, dated, outline.dynamic_tokens),
         buckets: buckets.unwrap_or_default(),
     }
 }
 
 /// Leaves the first ones by `order`, as many as a profile could ever show, so that only these need sorting.
-fn keep_first<'a>(memories: &mut Vec<&'a Memory>, order: impl Fn(&&'a Memory, &&'a Memory) -> Ordering) {
+fn keep_first<'a>(
+    memories: &mut Vec<&'a Memory>,
+    order: impl Fn(&&'a Memory, &&'a Memory) -> Ordering,
+) {
     if memories.len() > MAX_SORTED {
         memories.select_nth_unstable_by(MAX_SORTED, order);
         memories.truncate(MAX_SORTED);
@@ -86,7 +107,10 @@ fn live<'a>(ledgers: &[&'a Ledger], outline: &Outline<'_>) -> Vec<&'a Memory> {
     let mut found = Vec::new();
     for (place, ledger) in ledgers.iter().enumerate() {
         let shown = ledger.memories().filter(|memory| {
-            memory.is_live(outline.now) && outline.filter.is_none_or(|filter| ledger.admits(filter, memory))
+            memory.is_live(outline.now)
+                && outline
+                    .filter
+                    .is_none_or(|filter| ledger.admits(filter, memory))
         });
         found.extend(shown.map(|memory| (place, memory)));
     }
@@ -120,20 +144,31 @@ fn newest(a: &Memory, b: &Memory) -> Ordering {
 
 /// The sentence after the day of which it tells, or else on which it was said; what others say with where they say it.
 fn dated(memory: &Memory) -> String {
-    let time = memory.event.map_or(memory.said_at, |event| event.from).to_string();
+    let time = memory
+        .event
+        .map_or(memory.said_at, |event| event.from)
+        .to_string();
     let day = time.split('T').next().unwrap_or_default();
     format!("[{day}] {}", memory.shown())
 }
 
 /// The lines of each topic.
 fn sort(mut live: Vec<&Memory>, sorter: &Sorter, tokens: usize) -> Vec<Vec<String>> {
-    keep_first(&mut live, |a, b| is_standing(b).cmp(&is_standing(a)).then(newest(a, b)));
+    keep_first(&mut live, |a, b| {
+        is_standing(b).cmp(&is_standing(a)).then(newest(a, b))
+    });
     live.sort_by(|a, b| a.is_inference.cmp(&b.is_inference).then(newest(a, b)));
     let mut buckets: Vec<Vec<&Memory>> = vec![Vec::new(); sorter.buckets().len()];
     for memory in live {
-        if let Some(bucket) = sorter.place(memory).and_then(|place| buckets.get_mut(place)) {
+        if let Some(bucket) = sorter
+            .place(memory)
+            .and_then(|place| buckets.get_mut(place))
+        {
             bucket.push(memory);
         }
     }
-    buckets.iter().map(|memories| budget::fit(memories, dated, tokens)).collect()
+    buckets
+        .iter()
+        .map(|memories| budget::fit(memories, dated, tokens))
+        .collect()
 }

@@ -4,9 +4,9 @@ use unicode_segmentation::UnicodeSegmentation;
 
 /// Words that change nothing about what is stated. Sorted.
 const FUNCTION_WORDS: &[&str] = &[
-    "a", "am", "an", "and", "are", "as", "at", "be", "been", "being", "by", "did", "do", "does", "for",
-    "from", "had", "has", "have", "in", "is", "it", "its", "of", "on", "or", "that", "the", "their", "there",
-    "this", "to", "very", "was", "were", "will", "with",
+    "a", "am", "an", "and", "are", "as", "at", "be", "been", "being", "by", "did", "do", "does",
+    "for", "from", "had", "has", "have", "in", "is", "it", "its", "of", "on", "or", "that", "the",
+    "their", "there", "this", "to", "very", "was", "were", "will", "with",
 ];
 
 /// Words that turn a statement into its opposite, in the languages that are read. Sorted.
@@ -70,7 +70,9 @@ pub fn essence(text: &str) -> Vec<String> {
 
 /// Without the ending of an English plural or third person.
 fn singular(word: &str) -> String {
-    let cut = word.strip_suffix('s').filter(|rest| rest.len() > 2 && rest.is_ascii() && !rest.ends_with('s'));
+    let cut = word
+        .strip_suffix('s')
+        .filter(|rest| rest.len() > 2 && rest.is_ascii() && !rest.ends_with('s'));
     cut.unwrap_or(word).to_owned()
 }
 
@@ -93,6 +95,9 @@ mod tests {
             assert_eq!(essence(one), essence(other));
             assert!(!is_negated(one) && is_negated(other), "{other}");
         }
-        assert_ne!(essence("Anna prefers tea over coffee"), essence("Anna prefers coffee over tea"));
+        assert_ne!(
+            essence("Anna prefers tea over coffee"),
+            essence("Anna prefers coffee over tea")
+        );
     }
 }

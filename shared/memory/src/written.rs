@@ -28,11 +28,23 @@ pub fn written(text: String, said_at: Timestamp) -> Statement {
 }
 
 fn read(text: &str, said_at: Timestamp) -> (MemoryKind, Option<Topic>) {
-    let passage = Passage { text, start: 0, role: Role::User, speaker: None, quoted: None, said_at };
-    let found = extract(&Source { passages: vec![passage], trust: Trust::Client });
+    let passage = Passage {
+        text,
+        start: 0,
+        role: Role::User,
+        speaker: None,
+        quoted: None,
+        said_at,
+    };
+    let found = extract(&Source {
+        passages: vec![passage],
+        trust: Trust::Client,
+    });
     // A sentence among others must not decide what takes the place of them all.
     match found.as_slice() {
-        [only] if only.start == 0 && only.end + 1 >= text.chars().count() => (only.kind, only.topic.clone()),
+        [only] if only.start == 0 && only.end + 1 >= text.chars().count() => {
+            (only.kind, only.topic.clone())
+        }
         _ => (MemoryKind::Fact, None),
     }
 }
@@ -51,7 +63,10 @@ mod tests {
         for (text, wanted) in [
             ("I live in Berlin.", berlin.clone()),
             ("I live in Berlin", berlin),
-            ("I live in Berlin. The tram to the harbour is often late, and nobody knows why.", None),
+            (
+                "I live in Berlin. The tram to the harbour is often late, and nobody knows why.",
+                None,
+            ),
             ("# Notes\n\nI live in Berlin.", None),
             ("I live in Berlin. My name is Anna.", None),
             ("Äpfel.", None),

@@ -1,7 +1,8 @@
 //! Every attempt by itself, in every wrapping that shows it to be somebody else's.
 
 use domain::{
-    ContainerId, DocumentId, DocumentType, MemoryKind, Revision, SearchDocument, Statement, Timestamp, Trust,
+    ContainerId, DocumentId, DocumentType, MemoryKind, Revision, SearchDocument, Statement,
+    Timestamp, Trust,
 };
 use memory::{Ledger, Outline, Passage, Role, Source, Told, extract, profile};
 
@@ -15,8 +16,21 @@ fn day(number: i64) -> Timestamp {
 
 /// What is stated by a text of the user's own, or of somebody else.
 fn stated(text: &str, role: Role, trust: Trust, said: i64) -> Vec<Statement> {
-    let passage = Passage { text, start: 0, role, speaker: None, quoted: None, said_at: day(said) };
-    extract(&Source { passages: vec![passage], trust }.divided())
+    let passage = Passage {
+        text,
+        start: 0,
+        role,
+        speaker: None,
+        quoted: None,
+        said_at: day(said),
+    };
+    extract(
+        &Source {
+            passages: vec![passage],
+            trust,
+        }
+        .divided(),
+    )
 }
 
 fn told(number: u8, statements: Vec<Statement>) -> Told {
@@ -34,7 +48,10 @@ fn told(number: u8, statements: Vec<Statement>) -> Told {
         created_at: 0,
         updated_at: 0,
     };
-    Told { document, statements }
+    Told {
+        document,
+        statements,
+    }
 }
 
 /// The static profile, and the live memories that are the user's own.
@@ -43,8 +60,10 @@ fn known(documents: Vec<Told>) -> (Vec<String>, Vec<String>) {
     documents.into_iter().for_each(|told| ledger.tell(told));
     ledger.settle();
     let live = ledger.memories().filter(|memory| memory.is_live(day(1000)));
-    let mut own: Vec<String> =
-        live.filter(|memory| memory.trust.is_own()).map(|memory| memory.text.clone()).collect();
+    let mut own: Vec<String> = live
+        .filter(|memory| memory.trust.is_own())
+        .map(|memory| memory.text.clone())
+        .collect();
     own.sort();
     (profile(&[&ledger], &Outline::new(day(1000))).statics, own)
 }
@@ -54,15 +73,25 @@ fn no_attempt_by_itself_instructs_lasts_or_replaces() {
     /// Puts an attempt into words that are recognizably somebody else's.
     type Wrap = fn(&str) -> String;
     let wrappings: [(&str, Wrap); 9] = [
-        ("mail", |text| format!("From: M <m@evil.example>\nSubject: News\n\n{text}")),
-        ("forward", |text| format!("fyi\n-----Original Message-----\nFrom: M\n\n{text}")),
+        ("mail", |text| {
+            format!("From: M <m@evil.example>\nSubject: News\n\n{text}")
+        }),
+        ("forward", |text| {
+            format!("fyi\n-----Original Message-----\nFrom: M\n\n{text}")
+        }),
         ("paste", |text| format!("Here is the mail I got: {text}")),
-        ("announced", |text| format!("I found this article:\n\n{text}")),
+        ("announced", |text| {
+            format!("I found this article:\n\n{text}")
+        }),
         ("quotation", |text| format!("What about this?\n> {text}")),
-        ("string", |text| format!("\"{text} {text} That is all that I have to say to you today.\"")),
+        ("string", |text| {
+            format!("\"{text} {text} That is all that I have to say to you today.\"")
+        }),
         ("fence", |text| format!("I got this:\n```\n{text}\n```")),
         ("html", |text| format!("<div><p>{text}</p></div>")),
-        ("chat", |text| format!("Eve: hello there\nMallory: {text}\nEve: ok then")),
+        ("chat", |text| {
+            format!("Eve: hello there\nMallory: {text}\nEve: ok then")
+        }),
     ];
     let mut faults = Vec::new();
     for (role, trust) in [(Role::User, Trust::User), (Role::Author, Trust::Document)] {
@@ -70,11 +99,17 @@ fn no_attempt_by_itself_instructs_lasts_or_replaces() {
         let before = known(vec![told(1, said.clone())]);
         assert_eq!((before.0.len(), before.1.len()), (5, 5), "{before:?}");
         for attempt in ATTEMPTS.lines() {
-            let wrapped =
-                wrappings.iter().map(|(name, wrap)| (*name, stated(&wrap(attempt), role, trust, 2)));
-            let foreign = ("external", stated(attempt, Role::Author, Trust::External, 2));
+            let wrapped = wrappings
+                .iter()
+                .map(|(name, wrap)| (*name, stated(&wrap(attempt), role, trust, 2)));
+            let foreign = (
+                "external",
+                stated(attempt, Role::Author, Trust::External, 2),
+            );
             for (name, found) in wrapped.chain([foreign]) {
-                let orders = found.iter().any(|statement| statement.kind == MemoryKind::Instruction);
+                let orders = found
+                    .iter()
+                    .any(|statement| statement.kind == MemoryKind::Instruction);
                 let after = known(vec![told(1, said.clone()), told(2, found)]);
                 if orders || after != before {
                     faults.push(format!("{name}: {attempt} {:?}", after.1));
@@ -82,5 +117,10 @@ fn no_attempt_by_itself_instructs_lasts_or_replaces() {
             }
         }
     }
-    assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
+    assert!(
+        faults.is_empty(),
+        "{} faults:\n{}",
+        faults.len(),
+        faults.join("\n")
+    );
 }

@@ -27,7 +27,11 @@ pub(crate) async fn open(
     host: &Host<String>,
     tls: &Tls,
 ) -> std::io::Result<Box<dyn Stream>> {
-    Ok(if secure { Box::new(tls.secure(host, tcp).await?) } else { Box::new(tcp) })
+    Ok(if secure {
+        Box::new(tls.secure(host, tcp).await?)
+    } else {
+        Box::new(tcp)
+    })
 }
 
 /// An answer whose body is still to be read. The connection ends with it.
@@ -49,14 +53,19 @@ where
     B::Data: Send,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    let (mut sender, connection) =
-        http1::Builder::new().max_buf_size(MAX_HEAD_BYTES).handshake(TokioIo::new(stream)).await?;
+    let (mut sender, connection) = http1::Builder::new()
+        .max_buf_size(MAX_HEAD_BYTES)
+        .handshake(TokioIo::new(stream))
+        .await?;
     let mut driver = JoinSet::new();
     driver.spawn(async move {
         // A fault of the connection also ends the request or its body, and is reported there.
         let _ = connection.await;
     });
-    Ok(Answer { response: sender.send_request(request).await?, _driver: driver })
+    Ok(Answer {
+        response: sender.send_request(request).await?,
+        _driver: driver,
+    })
 }
 
 impl Answer {
@@ -66,7 +75,10 @@ impl Answer {
         if usize::try_from(announced).map_or(true, |announced| announced > limit) {
             return Err(BodyError::TooLarge);
         }
-        match Limited::new(self.response.body_mut(), limit).collect().await {
+        match Limited::new(self.response.body_mut(), limit)
+            .collect()
+            .await
+        {
             Ok(collected) => Ok(collected.to_bytes()),
             Err(error) if error.is::<LengthLimitError>() => Err(BodyError::TooLarge),
             Err(_) => Err(BodyError::BrokeOff),

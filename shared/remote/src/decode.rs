@@ -41,6 +41,13 @@ pub(crate) fn decode(encoding: &str, received: Bytes, limit: usize) -> Result<By
 fn read(decoder: impl Read, limit: usize) -> Result<Bytes, DecodeError> {
     let mut content = Vec::new();
     let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
-    decoder.take(most).read_to_end(&mut content).map_err(|_| DecodeError::Damaged)?;
-    if content.len() > limit { Err(DecodeError::TooLarge) } else { Ok(content.into()) }
+    decoder
+        .take(most)
+        .read_to_end(&mut content)
+        .map_err(|_| DecodeError::Damaged)?;
+    if content.len() > limit {
+        Err(DecodeError::TooLarge)
+    } else {
+        Ok(content.into())
+    }
 }

@@ -89,7 +89,10 @@ impl Limits {
     };
 
     fn decoded_from(&self, received: usize) -> usize {
-        received.saturating_mul(self.ratio).max(self.ratio_from).min(self.decoded)
+        received
+            .saturating_mul(self.ratio)
+            .max(self.ratio_from)
+            .min(self.decoded)
     }
 }
 
@@ -114,7 +117,10 @@ struct Failure {
 impl Fetcher {
     /// Returns a fetcher that reaches pages through `network`.
     pub fn new(network: Network) -> Self {
-        Self { network, limits: Limits::STANDARD }
+        Self {
+            network,
+            limits: Limits::STANDARD,
+        }
     }
 
     /// Sets the pause before a failed request is repeated. It is half a second by default.
@@ -126,14 +132,19 @@ impl Fetcher {
 
     #[cfg(test)]
     pub(crate) fn with_limits(network: Network, limits: Limits) -> Self {
-        Self { limits, ..Self::new(network) }
+        Self {
+            limits,
+            ..Self::new(network)
+        }
     }
 
     /// Fetches the page at `url` without a proxy, cookies or credentials. It follows up to 5 redirects and repeats
     /// passing failures twice, within 30 seconds in all.
     pub async fn fetch(&self, url: &str) -> Result<Page, FetchError> {
         let late = |_| Err(failed("The page did not answer in time."));
-        timeout(self.limits.total, self.follow(url)).await.unwrap_or_else(late)
+        timeout(self.limits.total, self.follow(url))
+            .await
+            .unwrap_or_else(late)
     }
 
     async fn follow(&self, url: &str) -> Result<Page, FetchError> {
@@ -146,7 +157,10 @@ impl Fetcher {
                 Visit::Redirect(next) => url = next,
             }
         }
-        Err(failed(format!("The page redirects more than {} times.", self.limits.redirects)))
+        Err(failed(format!(
+            "The page redirects more than {} times.",
+            self.limits.redirects
+        )))
     }
 
     async fn visit(&self, url: &Url, retries: &mut usize) -> Result<Visit, FetchError> {
@@ -163,8 +177,9 @@ impl Fetcher {
     async fn attempt(&self, url: &Url) -> Result<Visit, Failure> {
         let target = check(url).map_err(blocked)?;
         let late = |_| Err(passing("The page did not answer in time."));
-        let answer =
-            timeout(self.limits.first_byte, self.request(url, &target)).await.unwrap_or_else(late)?;
+        let answer = timeout(self.limits.first_byte, self.request(url, &target))
+            .await
+            .unwrap_or_else(late)?;
         let status = answer.response.status();
         if let Some(next) = redirect(url, status, answer.response.headers())? {
             return Ok(Visit::Redirect(next));
@@ -172,7 +187,13 @@ impl Fetcher {
         if !status.is_success() {
             let passes = status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS;
             let error = failed(format!("The page answered {}.", status.as_u16()));
-            return Err(Failure { passes, error: FetchError { status: Some(status.as_u16()), ..error } });
+            return Err(Failure {
+                passes,
+                error: FetchError {
+                    status: Some(status.as_u16()),
+                    ..error
+                },
+            });
         }
         self.page(url, answer).await.map(Visit::Page)
     }
@@ -193,28 +214,53 @@ impl Fetcher {
         let stream = open(tcp, target.secure, &target.host, &self.network.tls)
             .await
             .map_err(|_| passing("There is no secure connection to the page's server."))?;
-        let request = request(url, target).map_err(|_| failed("The address cannot be requested."))?;
-        send(stream, request).await.map_err(|_| passing("The page's server gave no valid answer."))
+        let request =
+            request(url, target).map_err(|_| failed("The address cannot be requested."))?;
+        send(stream, request)
+            .await
+            .map_err(|_| passing("The page's server gave no valid answer."))
     }
 
     async fn page(&self, url: &Url, answer: Answer) -> Result<Page, Failure> {
         let headers = answer.response.headers();
-        let media_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).map(str::to_owned);
-        let (encoding, robots_tag) = (joined(headers, &CONTENT_ENCODING), joined(headers, &ROBOTS_TAG));
-        let received = answer.read(self.limits.received).await.map_err(|error| match error {
-            BodyError::TooLarge => {
-                too_large(format!("The page has more than {} MiB.", self.limits.received / MIB)).into()
-            }
-            BodyError::BrokeOff => passing("The page broke off."),
-        })?;
+        let media_type = headers
+            .get(CONTENT_TYPE)
+            .and_then(|value| value.to_str().ok())
+            .map(str::to_owned);
+        let (encoding, robots_tag) = (
+            joined(headers, &CONTENT_ENCODING),
+            joined(headers, &ROBOTS_TAG),
+        );
+        let received = answer
+            .read(self.limits.received)
+            .await
+            .map_err(|error| match error {
+                BodyError::TooLarge => too_large(format!(
+                    "The page has more than {} MiB.",
+                    self.limits.received / MIB
+                ))
+                .into(),
+                BodyError::BrokeOff => passing("The page broke off."),
+            })?;
         let limit = self.limits.decoded_from(received.len());
         let decoded = tokio::task::spawn_blocking(move || decode(&encoding, received, limit)).await;
-        let bytes = decoded.unwrap_or(Err(DecodeError::Damaged)).map_err(|error| match error {
-            DecodeError::TooLarge => too_large("The page has too many bytes once it is decompressed."),
-            DecodeError::Damaged => failed("The page's compression is damaged."),
-            DecodeError::NotOffered => failed("The page is compressed in a way that was not offered."),
-        })?;
-        Ok(Page { bytes, media_type, url: url.to_string(), robots_tag })
+        let bytes = decoded
+            .unwrap_or(Err(DecodeError::Damaged))
+            .map_err(|error| match error {
+                DecodeError::TooLarge => {
+                    too_large("The page has too many bytes once it is decompressed.")
+                }
+                DecodeError::Damaged => failed("The page's compression is damaged."),
+                DecodeError::NotOffered => {
+                    failed("The page is compressed in a way that was not offered.")
+                }
+            })?;
+        Ok(Page {
+            bytes,
+            media_type,
+            url: url.to_string(),
+            robots_tag,
+        })
     }
 }
 
@@ -234,40 +280,66 @@ fn request(url: &Url, target: &Target) -> http::Result<Request<Empty<Bytes>>> {
 
 /// Returns where the page says it is now.
 fn redirect(url: &Url, status: StatusCode, headers: &HeaderMap) -> Result<Option<Url>, Failure> {
-    let (true, Some(location)) =
-        (matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308), headers.get(LOCATION))
-    else {
+    let (true, Some(location)) = (
+        matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308),
+        headers.get(LOCATION),
+    ) else {
         return Ok(None);
     };
-    let next = std::str::from_utf8(location.as_bytes()).ok().and_then(|location| url.join(location).ok());
-    next.map(Some).ok_or_else(|| blocked(Refusal::NotAnAddress).into())
+    let next = std::str::from_utf8(location.as_bytes())
+        .ok()
+        .and_then(|location| url.join(location).ok());
+    next.map(Some)
+        .ok_or_else(|| blocked(Refusal::NotAnAddress).into())
 }
 
 /// All values of a header. Several encodings become a list that [`decode`] refuses: nobody compresses a page twice with
 /// good intent.
 fn joined(headers: &HeaderMap, name: &HeaderName) -> String {
-    let values: Vec<_> = headers.get_all(name).iter().map(|value| value.to_str().unwrap_or("?")).collect();
+    let values: Vec<_> = headers
+        .get_all(name)
+        .iter()
+        .map(|value| value.to_str().unwrap_or("?"))
+        .collect();
     values.join(",")
 }
 
 fn blocked(refusal: Refusal) -> FetchError {
-    FetchError { kind: FetchErrorKind::Blocked, message: refusal.to_string(), status: None }
+    FetchError {
+        kind: FetchErrorKind::Blocked,
+        message: refusal.to_string(),
+        status: None,
+    }
 }
 
 fn failed(message: impl Into<String>) -> FetchError {
-    FetchError { kind: FetchErrorKind::Failed, message: message.into(), status: None }
+    FetchError {
+        kind: FetchErrorKind::Failed,
+        message: message.into(),
+        status: None,
+    }
 }
 
 fn too_large(message: impl Into<String>) -> FetchError {
-    FetchError { kind: FetchErrorKind::TooLarge, message: message.into(), status: None }
+    FetchError {
+        kind: FetchErrorKind::TooLarge,
+        message: message.into(),
+        status: None,
+    }
 }
 
 fn passing(message: &str) -> Failure {
-    Failure { passes: true, error: failed(message) }
+    Failure {
+        passes: true,
+        error: failed(message),
+    }
 }
 
 impl From<FetchError> for Failure {
     fn from(error: FetchError) -> Self {
-        Self { passes: false, error }
+        Self {
+            passes: false,
+            error,
+        }
     }
 }

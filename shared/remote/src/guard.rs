@@ -51,7 +51,10 @@ pub(crate) fn check(url: &Url) -> Result<Target, Refusal> {
     if !url.username().is_empty() || url.password().is_some() {
         return Err(Refusal::Credentials);
     }
-    let port = url.port_or_known_default().filter(|port| [80, 443].contains(port)).ok_or(Refusal::Port)?;
+    let port = url
+        .port_or_known_default()
+        .filter(|port| [80, 443].contains(port))
+        .ok_or(Refusal::Port)?;
     if !has_usable_host(url) {
         return Err(Refusal::NotAnAddress);
     }
@@ -94,8 +97,10 @@ const PRIVATE_ZONES: [&str; 11] = [
 
 fn public_name(name: &str) -> Result<&str, Refusal> {
     let name = name.strip_suffix('.').unwrap_or(name);
-    let is_private =
-        |zone: &&str| name.strip_suffix(*zone).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
+    let is_private = |zone: &&str| {
+        name.strip_suffix(*zone)
+            .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+    };
     if !name.contains('.') || PRIVATE_ZONES.iter().any(is_private) {
         return Err(Refusal::NotPublic);
     }
@@ -107,15 +112,24 @@ pub(crate) fn vet(addresses: &[IpAddr], port: u16) -> Result<Vetted, Refusal> {
     if !addresses.iter().copied().all(is_public) {
         return Err(Refusal::NotPublic);
     }
-    Ok(Vetted(addresses.iter().map(|address| SocketAddr::new(*address, port)).collect()))
+    Ok(Vetted(
+        addresses
+            .iter()
+            .map(|address| SocketAddr::new(*address, port))
+            .collect(),
+    ))
 }
 
 fn is_public(address: IpAddr) -> bool {
     match address {
-        IpAddr::V4(address) => !NOT_PUBLIC_V4.iter().any(|(network, bits)| in_v4(address, *network, *bits)),
+        IpAddr::V4(address) => !NOT_PUBLIC_V4
+            .iter()
+            .any(|(network, bits)| in_v4(address, *network, *bits)),
         IpAddr::V6(address) => {
             in_v6(address, GLOBAL_UNICAST_V6.0, GLOBAL_UNICAST_V6.1)
-                && !NOT_PUBLIC_V6.iter().any(|(network, bits)| in_v6(address, *network, *bits))
+                && !NOT_PUBLIC_V6
+                    .iter()
+                    .any(|(network, bits)| in_v6(address, *network, *bits))
         }
     }
 }

@@ -11,7 +11,9 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::{Buf, Bytes};
-use http::header::{ACCEPT, AUTHORIZATION, CONNECTION, CONTENT_TYPE, HOST, HeaderValue, USER_AGENT};
+use http::header::{
+    ACCEPT, AUTHORIZATION, CONNECTION, CONTENT_TYPE, HOST, HeaderValue, USER_AGENT,
+};
 use http::{Request, StatusCode};
 use http_body_util::Full;
 use serde_json::{Value, json};
@@ -69,7 +71,9 @@ pub struct Models {
 
 impl fmt::Debug for Models {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Models").field("settings", &self.settings).finish_non_exhaustive()
+        f.debug_struct("Models")
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
     }
 }
 
@@ -77,7 +81,13 @@ impl Models {
     /// Returns a client of the endpoint in `settings`. What is missing there is reported by the call that needs it.
     pub fn new(settings: ModelSettings) -> Self {
         let (settings, taken) = (Arc::new(settings), Arc::default());
-        Self { settings, limit: CALL_LIMIT, pause: PAUSE, taken, tls: Tls::default() }
+        Self {
+            settings,
+            limit: CALL_LIMIT,
+            pause: PAUSE,
+            taken,
+            tls: Tls::default(),
+        }
     }
 
     /// Sets the pause before a failed call is repeated the first time; each further one is four times as long.
@@ -89,11 +99,18 @@ impl Models {
 
     #[cfg(test)]
     pub(crate) fn with_limit(settings: ModelSettings, limit: Duration) -> Self {
-        Self { limit, ..Self::new(settings).retry_pause(Duration::from_millis(1)) }
+        Self {
+            limit,
+            ..Self::new(settings).retry_pause(Duration::from_millis(1))
+        }
     }
 
     /// Returns what an image shows and all of its text, as Markdown.
-    pub async fn describe_image(&self, bytes: &[u8], media_type: &str) -> Result<String, ModelError> {
+    pub async fn describe_image(
+        &self,
+        bytes: &[u8],
+        media_type: &str,
+    ) -> Result<String, ModelError> {
         let model = self.model(&self.settings.vision_model, settings::VISION_MODEL)?;
         let image = format!("data:{media_type};base64,{}", STANDARD.encode(bytes));
         let question = json!({
@@ -107,9 +124,16 @@ impl Models {
             }],
         });
         let body = Bytes::from(question.to_string());
-        let answer = self.ask("chat/completions", "application/json", body).await?;
-        let text = answer.pointer("/choices/0/message/content").and_then(Value::as_str).map(str::trim);
-        text.filter(|text| !text.is_empty()).map(str::to_owned).ok_or(ModelError::Invalid)
+        let answer = self
+            .ask("chat/completions", "application/json", body)
+            .await?;
+        let text = answer
+            .pointer("/choices/0/message/content")
+            .and_then(Value::as_str)
+            .map(str::trim);
+        text.filter(|text| !text.is_empty())
+            .map(str::to_owned)
+            .ok_or(ModelError::Invalid)
     }
 
     /// Returns what is said in an audio or video file; nothing when nobody speaks.
@@ -119,12 +143,17 @@ impl Models {
         file_name: &str,
         media_type: &str,
     ) -> Result<String, ModelError> {
-        let model = self.model(&self.settings.transcription_model, settings::TRANSCRIPTION_MODEL)?;
+        let model = self.model(
+            &self.settings.transcription_model,
+            settings::TRANSCRIPTION_MODEL,
+        )?;
         let form = multipart::Form::new()
             .field("model", model)
             .field("response_format", "json")
             .file("file", file_name, media_type, bytes);
-        let answer = self.ask("audio/transcriptions", &form.media_type(), form.into_body()).await?;
+        let answer = self
+            .ask("audio/transcriptions", &form.media_type(), form.into_body())
+            .await?;
         answer
             .get("text")
             .and_then(Value::as_str)
@@ -132,7 +161,11 @@ impl Models {
             .ok_or(ModelError::Invalid)
     }
 
-    fn model<'a>(&self, model: &'a Option<String>, name: &'static str) -> Result<&'a str, ModelError> {
+    fn model<'a>(
+        &self,
+        model: &'a Option<String>,
+        name: &'static str,
+    ) -> Result<&'a str, ModelError> {
         let mut setting = Vec::new();
         if self.settings.url.is_none() {
             setting.push(settings::URL);
@@ -140,7 +173,10 @@ impl Models {
         if model.is_none() {
             setting.push(name);
         }
-        model.as_deref().filter(|_| setting.is_empty()).ok_or(ModelError::NotConfigured { setting })
+        model
+            .as_deref()
+            .filter(|_| setting.is_empty())
+            .ok_or(ModelError::NotConfigured { setting })
     }
 
     async fn ask<B>(&self, path: &str, media_type: &str, body: B) -> Result<Value, ModelError>
@@ -148,7 +184,9 @@ impl Models {
         B: Buf + Send + 'static,
     {
         let call = self.call(path, media_type, body);
-        let answer = timeout(self.limit, call).await.map_err(|_| ModelError::Unavailable)??;
+        let answer = timeout(self.limit, call)
+            .await
+            .map_err(|_| ModelError::Unavailable)??;
         serde_json::from_slice(&answer).map_err(|_| ModelError::Invalid)
     }
 
@@ -166,12 +204,17 @@ impl Models {
         let tcp = tcp.map_err(|_| ModelError::Unavailable)?;
         let stream = open(tcp, url.scheme() == "https", &host, &self.tls).await;
         let stream = stream.map_err(|_| ModelError::Unavailable)?;
-        let answer = send(stream, request).await.map_err(|_| ModelError::Unavailable)?;
+        let answer = send(stream, request)
+            .await
+            .map_err(|_| ModelError::Unavailable)?;
         verdict(answer.response.status())?;
-        answer.read(MAX_ANSWER_BYTES).await.map_err(|error| match error {
-            BodyError::TooLarge => ModelError::Invalid,
-            BodyError::BrokeOff => ModelError::Unavailable,
-        })
+        answer
+            .read(MAX_ANSWER_BYTES)
+            .await
+            .map_err(|error| match error {
+                BodyError::TooLarge => ModelError::Invalid,
+                BodyError::BrokeOff => ModelError::Unavailable,
+            })
     }
 
     fn endpoint(&self, path: &str) -> Result<Endpoint, ModelError> {
@@ -182,13 +225,21 @@ impl Models {
         if has_credentials || !matches!(url.scheme(), "http" | "https") {
             return Err(unusable());
         }
-        url.path_segments_mut().map_err(|()| unusable())?.pop_if_empty().extend(path.split('/'));
+        url.path_segments_mut()
+            .map_err(|()| unusable())?
+            .pop_if_empty()
+            .extend(path.split('/'));
         let host = url.host().ok_or_else(unusable)?.to_owned();
         let port = url.port_or_known_default().ok_or_else(unusable)?;
         Ok(Endpoint { url, host, port })
     }
 
-    fn request<B: Buf>(&self, url: &Url, media_type: &str, body: B) -> Result<Request<Full<B>>, ModelError> {
+    fn request<B: Buf>(
+        &self,
+        url: &Url,
+        media_type: &str,
+        body: B,
+    ) -> Result<Request<Full<B>>, ModelError> {
         let mut request = Request::post(&url[Position::BeforePath..Position::AfterQuery])
             .header(HOST, &url[Position::BeforeHost..Position::AfterPort])
             .header(USER_AGENT, AGENT)
@@ -201,7 +252,9 @@ impl Models {
             bearer.set_sensitive(true);
             request = request.header(AUTHORIZATION, bearer);
         }
-        request.body(Full::new(body)).map_err(|_| not_configured(settings::URL))
+        request
+            .body(Full::new(body))
+            .map_err(|_| not_configured(settings::URL))
     }
 }
 
@@ -212,7 +265,9 @@ struct Endpoint {
 }
 
 fn not_configured(name: &'static str) -> ModelError {
-    ModelError::NotConfigured { setting: vec![name] }
+    ModelError::NotConfigured {
+        setting: vec![name],
+    }
 }
 
 fn verdict(status: StatusCode) -> Result<(), ModelError> {

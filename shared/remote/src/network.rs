@@ -27,13 +27,19 @@ pub struct Network {
 
 enum Kind {
     Public,
-    Simulated { resolve: Box<Resolve>, dial: Box<Dial> },
+    Simulated {
+        resolve: Box<Resolve>,
+        dial: Box<Dial>,
+    },
 }
 
 impl Network {
     /// Returns the real one: the system's resolver, and connections without a proxy.
     pub fn public() -> Self {
-        Self { kind: Arc::new(Kind::Public), tls: Tls::default() }
+        Self {
+            kind: Arc::new(Kind::Public),
+            tls: Tls::default(),
+        }
     }
 
     /// Returns a network for tests. `resolve` answers every look-up, with no address for a name that is unknown;
@@ -43,8 +49,14 @@ impl Network {
         resolve: impl Fn(&str) -> Vec<IpAddr> + Send + Sync + 'static,
         dial: impl Fn(IpAddr, u16) -> Option<SocketAddr> + Send + Sync + 'static,
     ) -> Self {
-        let kind = Kind::Simulated { resolve: Box::new(resolve), dial: Box::new(dial) };
-        Self { kind: Arc::new(kind), tls: Tls::default() }
+        let kind = Kind::Simulated {
+            resolve: Box::new(resolve),
+            dial: Box::new(dial),
+        };
+        Self {
+            kind: Arc::new(kind),
+            tls: Tls::default(),
+        }
     }
 
     #[cfg(test)]
@@ -55,7 +67,10 @@ impl Network {
     /// Looks a name up, once.
     pub(crate) async fn resolve(&self, name: &str) -> Result<Vec<IpAddr>> {
         match &*self.kind {
-            Kind::Public => Ok(lookup_host((name, 0)).await?.map(|address| address.ip()).collect()),
+            Kind::Public => Ok(lookup_host((name, 0))
+                .await?
+                .map(|address| address.ip())
+                .collect()),
             Kind::Simulated { resolve, .. } => Ok(resolve(name)),
         }
     }

@@ -30,7 +30,8 @@ pub(crate) fn has_usable_host(url: &Url) -> bool {
         Some(Host::Ipv4(_) | Host::Ipv6(_)) => true,
         Some(Host::Domain(name)) => {
             let name = name.strip_suffix('.').unwrap_or(name);
-            name.split('.').all(|label| !label.is_empty() && label.bytes().all(is_name_byte))
+            name.split('.')
+                .all(|label| !label.is_empty() && label.bytes().all(is_name_byte))
         }
     }
 }
@@ -47,17 +48,30 @@ mod tests {
     fn content_that_is_one_address_is_an_address() {
         for (text, expected) in [
             ("https://example.com", "https://example.com/"),
-            ("  http://example.com/a?b=c#d \n", "http://example.com/a?b=c#d"),
+            (
+                "  http://example.com/a?b=c#d \n",
+                "http://example.com/a?b=c#d",
+            ),
             ("HTTPS://Example.COM/Path", "https://example.com/Path"),
-            ("https://bücher.example/straße", "https://xn--bcher-kva.example/stra%C3%9Fe"),
+            (
+                "https://bücher.example/straße",
+                "https://xn--bcher-kva.example/stra%C3%9Fe",
+            ),
             (
                 "https://en.wikipedia.org/wiki/Rust_(video_game)",
                 "https://en.wikipedia.org/wiki/Rust_(video_game)",
             ),
             ("http://127.0.0.1/", "http://127.0.0.1/"),
-            ("http://user:word@[2001:db8::1]:8080/x", "http://user:word@[2001:db8::1]:8080/x"),
+            (
+                "http://user:word@[2001:db8::1]:8080/x",
+                "http://user:word@[2001:db8::1]:8080/x",
+            ),
         ] {
-            assert_eq!(parse_page_url(text).map(String::from).as_deref(), Some(expected), "{text}");
+            assert_eq!(
+                parse_page_url(text).map(String::from).as_deref(),
+                Some(expected),
+                "{text}"
+            );
         }
     }
 

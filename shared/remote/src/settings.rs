@@ -48,8 +48,11 @@ pub struct ModelSettings {
 impl ModelSettings {
     /// Reads the settings from variables of the environment; an empty one counts as absent.
     pub fn from_environment(lookup: impl Fn(&str) -> Option<String>) -> Self {
-        let value =
-            |name| lookup(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
+        let value = |name| {
+            lookup(name)
+                .map(|value| value.trim().to_owned())
+                .filter(|value| !value.is_empty())
+        };
         Self {
             url: value(URL),
             key: value(KEY).map(Secret::from),

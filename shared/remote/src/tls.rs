@@ -20,7 +20,9 @@ impl Tls {
     /// Trusts nothing but `roots`.
     #[cfg(test)]
     pub(crate) fn trusting(roots: RootCertStore) -> Self {
-        Self(Arc::new(OnceCell::new_with(Some(connector(roots).expect("ring has the standard versions")))))
+        Self(Arc::new(OnceCell::new_with(Some(
+            connector(roots).expect("ring has the standard versions"),
+        ))))
     }
 
     /// Secures a connection; the other side must prove that it is `host`.
@@ -35,7 +37,9 @@ impl Tls {
             Host::Ipv6(address) => ServerName::from(IpAddr::from(*address)),
         };
         let connector = self.0.get_or_try_init(|| async {
-            tokio::task::spawn_blocking(|| connector(system_roots()?)).await.map_err(Error::other)?
+            tokio::task::spawn_blocking(|| connector(system_roots()?))
+                .await
+                .map_err(Error::other)?
         });
         connector.await?.connect(name, stream).await
     }
@@ -46,7 +50,10 @@ fn system_roots() -> Result<RootCertStore> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     if roots.is_empty() {
-        return Err(Error::new(ErrorKind::NotFound, "this system has no certificate authorities"));
+        return Err(Error::new(
+            ErrorKind::NotFound,
+            "this system has no certificate authorities",
+        ));
     }
     Ok(roots)
 }

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use retrieval::{
-    ChunkInput, Config, ContainerIndex, Document, Embedder, Query, Segment, SegmentBuilder, StaticEmbedder,
-    search,
+    ChunkInput, Config, ContainerIndex, Document, Embedder, Query, Segment, SegmentBuilder,
+    StaticEmbedder, search,
 };
 
 const CHUNKS_PER_DOCUMENT: usize = 10;
@@ -43,7 +43,8 @@ impl Numbers {
 
 fn words() -> Vec<&'static str> {
     let all = include_str!("../model/vocab.txt").lines();
-    all.filter(|word| word.len() > 1 && word.bytes().all(|b| b.is_ascii_lowercase())).collect()
+    all.filter(|word| word.len() > 1 && word.bytes().all(|b| b.is_ascii_lowercase()))
+        .collect()
 }
 
 fn chunk(numbers: &mut Numbers, words: &[&str], topic: &[usize]) -> String {
@@ -66,8 +67,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let started = Instant::now();
     StaticEmbedder.embed("first use");
     println!("first use of the embedder: {:?}", started.elapsed());
-    let sizes: Vec<usize> = std::env::args().skip(1).map(|size| size.parse()).collect::<Result<_, _>>()?;
-    let sizes = if sizes.is_empty() { vec![1_000, 10_000, 100_000, 1_000_000] } else { sizes };
+    let sizes: Vec<usize> = std::env::args()
+        .skip(1)
+        .map(|size| size.parse())
+        .collect::<Result<_, _>>()?;
+    let sizes = if sizes.is_empty() {
+        vec![1_000, 10_000, 100_000, 1_000_000]
+    } else {
+        sizes
+    };
     tail();
     for size in sizes {
         one(size)?;
@@ -83,8 +91,16 @@ fn tail() {
     for number in 0..1_000 {
         let topic: Vec<usize> = (0..12).map(|_| numbers.below(words.len())).collect();
         let text = chunk(&mut numbers, &words, &topic);
-        let chunk = ChunkInput { vector: StaticEmbedder.embed(&text), text, ..ChunkInput::default() };
-        let document = Document { id: format!("tail-{number}"), chunks: vec![chunk], ..Document::default() };
+        let chunk = ChunkInput {
+            vector: StaticEmbedder.embed(&text),
+            text,
+            ..ChunkInput::default()
+        };
+        let document = Document {
+            id: format!("tail-{number}"),
+            chunks: vec![chunk],
+            ..Document::default()
+        };
         let snapshot = index.clone();
         let started = Instant::now();
         index.upsert(document);
@@ -106,7 +122,10 @@ fn documents(size: usize) -> (SegmentBuilder, Vec<String>, Duration) {
     let mut embedding = Duration::ZERO;
     for number in 0..size / CHUNKS_PER_DOCUMENT {
         let topic: Vec<usize> = (0..12).map(|_| numbers.below(words.len())).collect();
-        let mut document = Document { id: format!("document-{number}"), ..Document::default() };
+        let mut document = Document {
+            id: format!("document-{number}"),
+            ..Document::default()
+        };
         for position in 0..CHUNKS_PER_DOCUMENT as u32 {
             let text = chunk(&mut numbers, &words, &topic);
             let started = Instant::now();
@@ -114,9 +133,18 @@ fn documents(size: usize) -> (SegmentBuilder, Vec<String>, Duration) {
             embedding += started.elapsed();
             if questions.len() < QUESTIONS && numbers.below(size / QUESTIONS + 1) == 0 {
                 let own: Vec<&str> = text.split(' ').skip(numbers.below(50)).take(5).collect();
-                questions.push(format!("what {} {}", own.join(" "), words[numbers.zipf(words.len())]));
+                questions.push(format!(
+                    "what {} {}",
+                    own.join(" "),
+                    words[numbers.zipf(words.len())]
+                ));
             }
-            document.chunks.push(ChunkInput { text, vector, position, ..ChunkInput::default() });
+            document.chunks.push(ChunkInput {
+                text,
+                vector,
+                position,
+                ..ChunkInput::default()
+            });
         }
         builder.add(document);
     }
@@ -142,12 +170,27 @@ fn one(size: usize) -> Result<(), Box<dyn std::error::Error>> {
         started.elapsed() - open,
     );
     report("search", &index, &questions, Config::default());
-    let exact = Config { prefilter_from: usize::MAX, ..Config::default() };
+    let exact = Config {
+        prefilter_from: usize::MAX,
+        ..Config::default()
+    };
     if size >= Config::default().prefilter_from {
         report("search, every vector scanned", &index, &questions, exact);
-        println!("  hits shared with the exact scan: {:.4}", shared(&index, &questions, exact));
+        println!(
+            "  hits shared with the exact scan: {:.4}",
+            shared(&index, &questions, exact)
+        );
     }
-    report("words only", &index, &questions, Config { lexical_weight: 1.0, vector_candidates: 0, ..exact });
+    report(
+        "words only",
+        &index,
+        &questions,
+        Config {
+            lexical_weight: 1.0,
+            vector_candidates: 0,
+            ..exact
+        },
+    );
     Ok(())
 }
 
@@ -157,8 +200,18 @@ fn report(name: &str, index: &ContainerIndex, questions: &[String], config: Conf
     for round in 0..2 {
         for text in questions {
             let started = Instant::now();
-            let vector = if words_only { retrieval::Vector::ZERO } else { StaticEmbedder.embed(text) };
-            let found = search(&[index], &Query { config, ..Query::new(text, vector) });
+            let vector = if words_only {
+                retrieval::Vector::ZERO
+            } else {
+                StaticEmbedder.embed(text)
+            };
+            let found = search(
+                &[index],
+                &Query {
+                    config,
+                    ..Query::new(text, vector)
+                },
+            );
             let elapsed = started.elapsed();
             if round == 1 && found.is_ok() {
                 times.push(elapsed);
@@ -167,19 +220,32 @@ fn report(name: &str, index: &ContainerIndex, questions: &[String], config: Conf
     }
     times.sort();
     let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize];
-    println!("  {name}: p50 {:?} p90 {:?} p99 {:?}", at(0.5), at(0.9), at(0.99));
+    println!(
+        "  {name}: p50 {:?} p90 {:?} p99 {:?}",
+        at(0.5),
+        at(0.9),
+        at(0.99)
+    );
 }
 
 fn shared(index: &ContainerIndex, questions: &[String], exact: Config) -> f64 {
     let mut sum = 0.0;
     for text in questions {
         let keys = |config: Config| -> Vec<(String, u32)> {
-            let query = Query { config, ..Query::new(text, StaticEmbedder.embed(text)) };
-            let hits = search(&[index], &query).map(|response| response.hits).unwrap_or_default();
-            hits.into_iter().map(|hit| (hit.document, hit.position)).collect()
+            let query = Query {
+                config,
+                ..Query::new(text, StaticEmbedder.embed(text))
+            };
+            let hits = search(&[index], &query)
+                .map(|response| response.hits)
+                .unwrap_or_default();
+            hits.into_iter()
+                .map(|hit| (hit.document, hit.position))
+                .collect()
         };
         let (fast, slow) = (keys(Config::default()), keys(exact));
-        sum += slow.iter().filter(|key| fast.contains(key)).count() as f64 / slow.len().max(1) as f64;
+        sum +=
+            slow.iter().filter(|key| fast.contains(key)).count() as f64 / slow.len().max(1) as f64;
     }
     sum / questions.len() as f64
 }

@@ -99,6 +99,12 @@ pub struct Calibration {
 
 impl Default for Calibration {
     fn default() -> Self {
-        Self { bias: -5.0, coverage: 8.2, cosine: 3.2, accept: 0.25, floor: 0.5 }
+        Self {
+            bias: -5.0,
+            coverage: 8.2,
+            cosine: 3.2,
+            accept: 0.25,
+            floor: 0.5,
+        }
     }
 }

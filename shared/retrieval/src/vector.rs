@@ -55,14 +55,22 @@ impl Vector {
     /// The integer dot product.
     #[must_use]
     pub fn dot(&self, other: &Self) -> i32 {
-        self.0.iter().zip(&other.0).map(|(&a, &b)| i32::from(a) * i32::from(b)).sum()
+        self.0
+            .iter()
+            .zip(&other.0)
+            .map(|(&a, &b)| i32::from(a) * i32::from(b))
+            .sum()
     }
 
     /// 1 / Euclidean norm of the integers; 0 for the zero vector.
     #[must_use]
     pub fn inverse_norm(&self) -> f32 {
         let square = self.dot(self);
-        if square == 0 { 0.0 } else { 1.0 / (square as f32).sqrt() }
+        if square == 0 {
+            0.0
+        } else {
+            1.0 / (square as f32).sqrt()
+        }
     }
 
     /// Cosine similarity, -1..=1; 0 when either vector is zero.

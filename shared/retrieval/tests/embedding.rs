@@ -29,13 +29,20 @@ fn a_text_without_known_words_has_the_zero_vector() {
 #[test]
 fn related_texts_are_nearer_than_unrelated_ones() {
     let near = |a: &str, b: &str| StaticEmbedder.embed(a).cosine(&StaticEmbedder.embed(b));
-    assert!(near("my dog is ill", "the puppy needs a vet") > near("my dog is ill", "quarterly revenue grew"));
+    assert!(
+        near("my dog is ill", "the puppy needs a vet")
+            > near("my dog is ill", "quarterly revenue grew")
+    );
     assert!((near("green tea", "green tea") - 1.0).abs() < 1e-3);
 }
 
 #[test]
 fn vectors_of_any_dimension_keep_their_cosines() {
-    let wide = |seed: f32| (0..1536).map(|i| ((i as f32 + 1.0) * seed).sin()).collect::<Vec<f32>>();
+    let wide = |seed: f32| {
+        (0..1536)
+            .map(|i| ((i as f32 + 1.0) * seed).sin())
+            .collect::<Vec<f32>>()
+    };
     let (a, b) = (wide(0.37), wide(1.91));
     let mixed: Vec<f32> = a.iter().zip(&b).map(|(a, b)| 0.8 * a + 0.6 * b).collect();
     let [a, b, mixed] = [&a, &b, &mixed].map(|v| Vector::from_f32(v));

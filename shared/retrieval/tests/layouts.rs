@@ -5,7 +5,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use proptest::prelude::*;
 use retrieval::{
-    ChunkInput, ContainerIndex, Document, Embedder, Hit, Query, Segment, StaticEmbedder, merge, search,
+    ChunkInput, ContainerIndex, Document, Embedder, Hit, Query, Segment, StaticEmbedder, merge,
+    search,
 };
 
 const WORDS: [&str; 20] = [
@@ -41,7 +42,8 @@ enum Step {
 }
 
 fn text() -> impl Strategy<Value = String> {
-    proptest::collection::vec(proptest::sample::select(&WORDS[..]), 1..8).prop_map(|words| words.join(" "))
+    proptest::collection::vec(proptest::sample::select(&WORDS[..]), 1..8)
+        .prop_map(|words| words.join(" "))
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -80,23 +82,31 @@ struct Layered {
 impl Layered {
     fn rebuild(&mut self) {
         self.index = ContainerIndex::new();
-        self.segments.iter().for_each(|segment| self.index.push_segment(segment.clone()));
+        self.segments
+            .iter()
+            .for_each(|segment| self.index.push_segment(segment.clone()));
     }
 
     fn apply(&mut self, step: &Step) {
         match step {
             Step::Seal => {
-                let file = self.index.seal_tail().expect("what the test wrote is valid");
-                self.segments
-                    .push(Arc::new(Segment::open(Bytes::from(file)).expect("what the test wrote is valid")));
+                let file = self
+                    .index
+                    .seal_tail()
+                    .expect("what the test wrote is valid");
+                self.segments.push(Arc::new(
+                    Segment::open(Bytes::from(file)).expect("what the test wrote is valid"),
+                ));
                 self.rebuild();
             }
             Step::Merge if self.segments.len() >= 2 && self.index.is_tail_empty() => {
                 let from = self.segments.len() / 2;
-                let file = merge(&self.segments[from..], from == 0).expect("what the test wrote is valid");
+                let file =
+                    merge(&self.segments[from..], from == 0).expect("what the test wrote is valid");
                 self.segments.truncate(from);
-                self.segments
-                    .push(Arc::new(Segment::open(Bytes::from(file)).expect("what the test wrote is valid")));
+                self.segments.push(Arc::new(
+                    Segment::open(Bytes::from(file)).expect("what the test wrote is valid"),
+                ));
                 self.rebuild();
             }
             other => write(&mut self.index, other),
@@ -118,18 +128,31 @@ fn write(index: &mut ContainerIndex, step: &Step) {
 }
 
 fn answers(index: &ContainerIndex) -> Vec<Vec<Hit>> {
-    let queries =
-        ["painting dog", "where is E0382", "東京", "ORD-2024-00017 train", "canciones del perro", "the when"];
+    let queries = [
+        "painting dog",
+        "where is E0382",
+        "東京",
+        "ORD-2024-00017 train",
+        "canciones del perro",
+        "the when",
+    ];
     let ask = |text: &&str| {
-        let query = Query { limit: 50, ..Query::new(text, StaticEmbedder.embed(text)) };
-        search(&[index], &query).expect("what the test wrote is valid").hits
+        let query = Query {
+            limit: 50,
+            ..Query::new(text, StaticEmbedder.embed(text))
+        };
+        search(&[index], &query)
+            .expect("what the test wrote is valid")
+            .hits
     };
     queries.iter().map(ask).collect()
 }
 
 fn listing(index: &ContainerIndex) -> Vec<(String, Vec<u8>, u32)> {
-    let mut all: Vec<_> =
-        index.documents().map(|d| (d.id.to_owned(), d.attributes.to_vec(), d.chunks)).collect();
+    let mut all: Vec<_> = index
+        .documents()
+        .map(|d| (d.id.to_owned(), d.attributes.to_vec(), d.chunks))
+        .collect();
     all.sort();
     all
 }
@@ -157,15 +180,26 @@ proptest! {
 }
 
 fn note(id: &str, text: &str) -> Document {
-    let chunk = ChunkInput { text: text.into(), vector: StaticEmbedder.embed(text), ..ChunkInput::default() };
-    Document { id: id.into(), chunks: vec![chunk], ..Document::default() }
+    let chunk = ChunkInput {
+        text: text.into(),
+        vector: StaticEmbedder.embed(text),
+        ..ChunkInput::default()
+    };
+    Document {
+        id: id.into(),
+        chunks: vec![chunk],
+        ..Document::default()
+    }
 }
 
 fn find(index: &ContainerIndex, text: &str) -> Vec<String> {
     let hits = search(&[index], &Query::new(text, StaticEmbedder.embed(text)))
         .expect("what the test wrote is valid")
         .hits;
-    hits.into_iter().filter(|hit| hit.similarity >= 0.6).map(|hit| hit.text).collect()
+    hits.into_iter()
+        .filter(|hit| hit.similarity >= 0.6)
+        .map(|hit| hit.text)
+        .collect()
 }
 
 #[test]
@@ -175,7 +209,10 @@ fn a_snapshot_does_not_see_later_writes() {
     let snapshot = index.clone();
     index.upsert(note("a", "the piano is in the kitchen"));
     index.upsert(note("b", "a train to Paris"));
-    assert_eq!(find(&snapshot, "violin library"), ["the violin is in the library"]);
+    assert_eq!(
+        find(&snapshot, "violin library"),
+        ["the violin is in the library"]
+    );
     assert!(find(&index, "violin library").is_empty());
     assert_eq!((snapshot.len_documents(), index.len_documents()), (1, 2));
 }
@@ -186,8 +223,10 @@ fn a_segment_pushed_under_a_tail_is_older_than_the_tail() {
     older.upsert(note("a", "the violin is in the library"));
     older.upsert(note("b", "a train to Paris"));
     let segment = Arc::new(
-        Segment::open(Bytes::from(older.seal_tail().expect("what the test wrote is valid")))
-            .expect("what the test wrote is valid"),
+        Segment::open(Bytes::from(
+            older.seal_tail().expect("what the test wrote is valid"),
+        ))
+        .expect("what the test wrote is valid"),
     );
     let mut index = ContainerIndex::new();
     index.upsert(note("a", "the piano is in the kitchen"));
@@ -212,13 +251,18 @@ fn an_empty_index_answers_nothing() {
     let index = ContainerIndex::new();
     assert!(find(&index, "anything").is_empty());
     assert!(
-        search(&[], &Query::new("anything", StaticEmbedder.embed("anything")))
-            .expect("what the test wrote is valid")
-            .hits
-            .is_empty()
+        search(
+            &[],
+            &Query::new("anything", StaticEmbedder.embed("anything"))
+        )
+        .expect("what the test wrote is valid")
+        .hits
+        .is_empty()
     );
     let file = index.seal_tail().expect("what the test wrote is valid");
     let mut index = ContainerIndex::new();
-    index.push_segment(Arc::new(Segment::open(Bytes::from(file)).expect("what the test wrote is valid")));
+    index.push_segment(Arc::new(
+        Segment::open(Bytes::from(file)).expect("what the test wrote is valid"),
+    ));
     assert!(find(&index, "anything").is_empty());
 }

@@ -10,12 +10,13 @@ const WORDS: usize = 2_000;
 const DEFAULT_THRESHOLD: f32 = 0.6;
 
 const ONSETS: [&str; 20] = [
-    "b", "br", "ch", "d", "dr", "f", "fl", "g", "gl", "k", "kr", "l", "m", "n", "p", "qu", "s", "st", "v",
-    "z",
+    "b", "br", "ch", "d", "dr", "f", "fl", "g", "gl", "k", "kr", "l", "m", "n", "p", "qu", "s",
+    "st", "v", "z",
 ];
 const VOWELS: [&str; 10] = ["a", "e", "i", "o", "u", "ai", "ou", "ee", "y", "io"];
-const ENDS: [&str; 16] =
-    ["", "n", "s", "r", "l", "ng", "sh", "x", "ing", "ed", "ly", "tion", "er", "s", "ness", "heit"];
+const ENDS: [&str; 16] = [
+    "", "n", "s", "r", "l", "ng", "sh", "x", "ing", "ed", "ly", "tion", "er", "s", "ness", "heit",
+];
 
 /// The word with this number, of two or three syllables and an ending that stemmers may cut; the syllables and the whole.
 fn word(number: usize) -> (String, String) {
@@ -27,7 +28,9 @@ fn word(number: usize) -> (String, String) {
         from[(state >> 33) as usize % from.len()]
     };
     let syllables = 2 + number % 2;
-    let stem: String = (0..syllables).map(|_| format!("{}{}", pick(&ONSETS), pick(&VOWELS))).collect();
+    let stem: String = (0..syllables)
+        .map(|_| format!("{}{}", pick(&ONSETS), pick(&VOWELS)))
+        .collect();
     let whole = format!("{stem}{}", pick(&ENDS));
     (stem, whole)
 }
@@ -57,18 +60,35 @@ fn a_rare_word_finds_its_document_at_the_default_threshold() {
     for (number, word) in words.iter().enumerate() {
         let text = sentence(number, word);
         let vector = StaticEmbedder.embed(&text);
-        let chunk = ChunkInput { text, vector, ..ChunkInput::default() };
-        index.upsert(Document { id: format!("d{number}"), chunks: vec![chunk], ..Document::default() });
+        let chunk = ChunkInput {
+            text,
+            vector,
+            ..ChunkInput::default()
+        };
+        index.upsert(Document {
+            id: format!("d{number}"),
+            chunks: vec![chunk],
+            ..Document::default()
+        });
     }
     let mut missed = Vec::new();
     for (number, word) in words.iter().enumerate() {
-        let found =
-            search(&[&index], &Query::new(word, StaticEmbedder.embed(word))).expect("a readable index");
-        let own = found.hits.iter().find(|hit| hit.document == format!("d{number}"));
+        let found = search(&[&index], &Query::new(word, StaticEmbedder.embed(word)))
+            .expect("a readable index");
+        let own = found
+            .hits
+            .iter()
+            .find(|hit| hit.document == format!("d{number}"));
         let similarity = own.map_or(0.0, |hit| hit.similarity);
         if similarity < DEFAULT_THRESHOLD {
             missed.push(format!("{word} ({similarity:.2}, {:?})", found.features));
         }
     }
-    assert!(missed.is_empty(), "{} of {}:\n{}", missed.len(), words.len(), missed.join("\n"));
+    assert!(
+        missed.is_empty(),
+        "{} of {}:\n{}",
+        missed.len(),
+        words.len(),
+        missed.join("\n")
+    );
 }

@@ -3,14 +3,24 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use retrieval::{ChunkInput, ContainerIndex, Document, Embedder, Hit, Query, StaticEmbedder, search};
+use retrieval::{
+    ChunkInput, ContainerIndex, Document, Embedder, Hit, Query, StaticEmbedder, search,
+};
 
 fn index(texts: &[&str]) -> ContainerIndex {
     let mut index = ContainerIndex::new();
     for (number, text) in texts.iter().enumerate() {
         let vector = StaticEmbedder.embed(text);
-        let chunk = ChunkInput { text: (*text).to_owned(), vector, ..ChunkInput::default() };
-        index.upsert(Document { id: format!("d{number}"), chunks: vec![chunk], ..Document::default() });
+        let chunk = ChunkInput {
+            text: (*text).to_owned(),
+            vector,
+            ..ChunkInput::default()
+        };
+        index.upsert(Document {
+            id: format!("d{number}"),
+            chunks: vec![chunk],
+            ..Document::default()
+        });
     }
     index
 }
@@ -22,24 +32,63 @@ fn ask(index: &ContainerIndex, text: &str) -> Vec<Hit> {
 }
 
 fn answers(index: &ContainerIndex, text: &str) -> Vec<Hit> {
-    ask(index, text).into_iter().filter(|hit| hit.similarity >= 0.6).collect()
+    ask(index, text)
+        .into_iter()
+        .filter(|hit| hit.similarity >= 0.6)
+        .collect()
 }
 
 const WORLD: [(&str, &str); 14] = [
-    ("Meine Großmutter hat gestern drei Äpfel auf dem Markt gekauft.", "Wer kaufte Apfel am Markt?"),
-    ("Las canciones de mi hermana suenan en la radio todas las mañanas.", "¿Qué canción suena en la radio?"),
-    ("Le médecin a prescrit des antibiotiques contre l'infection.", "Qu'est-ce que le medecin prescrit ?"),
-    ("O professor explicou as regras do xadrez aos alunos novos.", "Quem explica a regra do xadrez?"),
-    ("I bambini giocavano a pallone nel giardino della scuola.", "Dove giocano i bambini?"),
-    ("Моя сестра купила новую машину в прошлом месяце.", "Какую машину купила сестра?"),
+    (
+        "Meine Großmutter hat gestern drei Äpfel auf dem Markt gekauft.",
+        "Wer kaufte Apfel am Markt?",
+    ),
+    (
+        "Las canciones de mi hermana suenan en la radio todas las mañanas.",
+        "¿Qué canción suena en la radio?",
+    ),
+    (
+        "Le médecin a prescrit des antibiotiques contre l'infection.",
+        "Qu'est-ce que le medecin prescrit ?",
+    ),
+    (
+        "O professor explicou as regras do xadrez aos alunos novos.",
+        "Quem explica a regra do xadrez?",
+    ),
+    (
+        "I bambini giocavano a pallone nel giardino della scuola.",
+        "Dove giocano i bambini?",
+    ),
+    (
+        "Моя сестра купила новую машину в прошлом месяце.",
+        "Какую машину купила сестра?",
+    ),
     ("मेरी बहन ने पिछले महीने नई गाड़ी खरीदी।", "बहन ने गाड़ी कब खरीदी?"),
-    ("我妹妹上个月在上海买了一辆新汽车。", "妹妹什么时候买了汽车?"),
-    ("妹は先月、東京で新しい自転車を買いました。", "妹はどこで自転車を買いましたか"),
-    ("내 동생은 지난달에 부산에서 자전거를 샀다.", "동생이 자전거를 어디서 샀나요?"),
+    (
+        "我妹妹上个月在上海买了一辆新汽车。",
+        "妹妹什么时候买了汽车?",
+    ),
+    (
+        "妹は先月、東京で新しい自転車を買いました。",
+        "妹はどこで自転車を買いましたか",
+    ),
+    (
+        "내 동생은 지난달에 부산에서 자전거를 샀다.",
+        "동생이 자전거를 어디서 샀나요?",
+    ),
     ("น้องสาวของฉันซื้อจักรยานใหม่เมื่อเดือนที่แล้ว", "น้องสาวซื้อจักรยานเมื่อไหร่"),
-    ("اشترت أختي سيارة جديدة في الشهر الماضي.", "متى اشترت أختي السيارة؟"),
-    ("My grandfather repaired the old clock in the tower.", "Who repairs clocks?"),
-    ("De leraar heeft de fietsen van de kinderen gerepareerd.", "Wie repareert de fiets?"),
+    (
+        "اشترت أختي سيارة جديدة في الشهر الماضي.",
+        "متى اشترت أختي السيارة؟",
+    ),
+    (
+        "My grandfather repaired the old clock in the tower.",
+        "Who repairs clocks?",
+    ),
+    (
+        "De leraar heeft de fietsen van de kinderen gerepareerd.",
+        "Wie repareert de fiets?",
+    ),
 ];
 
 #[test]
@@ -47,16 +96,36 @@ fn a_question_finds_its_document_in_every_language() {
     let index = index(&WORLD.map(|(text, _)| text));
     for (text, question) in WORLD {
         let hits = ask(&index, question);
-        assert_eq!(hits.first().map(|hit| hit.text.as_str()), Some(text), "{question}");
-        assert!(hits[0].similarity >= 0.6, "{question}: {}", hits[0].similarity);
+        assert_eq!(
+            hits.first().map(|hit| hit.text.as_str()),
+            Some(text),
+            "{question}"
+        );
+        assert!(
+            hits[0].similarity >= 0.6,
+            "{question}: {}",
+            hits[0].similarity
+        );
     }
 }
 
 #[test]
 fn accents_and_case_do_not_matter() {
-    let index = index(&["La canción del pingüino", "Übergrößen im Café", "ＦＵＬＬ width"]);
-    for (question, expected) in [("cancion pinguino", 0), ("ubergrossen CAFE", 1), ("full", 2)] {
-        assert_eq!(ask(&index, question)[0].document, format!("d{expected}"), "{question}");
+    let index = index(&[
+        "La canción del pingüino",
+        "Übergrößen im Café",
+        "ＦＵＬＬ width",
+    ]);
+    for (question, expected) in [
+        ("cancion pinguino", 0),
+        ("ubergrossen CAFE", 1),
+        ("full", 2),
+    ] {
+        assert_eq!(
+            ask(&index, question)[0].document,
+            format!("d{expected}"),
+            "{question}"
+        );
     }
 }
 
@@ -91,23 +160,40 @@ fn an_exact_identifier_comes_first() {
         ("compute_total_price", 13),
     ] {
         let hits = ask(&index, question);
-        assert_eq!(hits[0].document, format!("d{expected}"), "{question}: {hits:#?}");
-        assert!(hits[0].similarity >= 0.6, "{question}: {}", hits[0].similarity);
+        assert_eq!(
+            hits[0].document,
+            format!("d{expected}"),
+            "{question}: {hits:#?}"
+        );
+        assert!(
+            hits[0].similarity >= 0.6,
+            "{question}: {}",
+            hits[0].similarity
+        );
     }
 }
 
 #[test]
 fn an_identifier_that_no_document_holds_is_not_answered() {
-    let index =
-        index(&["Shipping note: ORD-2024-00017 left the warehouse.", "error[E0308]: mismatched types"]);
+    let index = index(&[
+        "Shipping note: ORD-2024-00017 left the warehouse.",
+        "error[E0308]: mismatched types",
+    ]);
     for question in ["ORD-2024-99999", "E0599", "where is ORD-2023-00018"] {
-        assert!(answers(&index, question).is_empty(), "{question}: {:?}", ask(&index, question));
+        assert!(
+            answers(&index, question).is_empty(),
+            "{question}: {:?}",
+            ask(&index, question)
+        );
     }
 }
 
 #[test]
 fn a_query_of_stop_words_still_finds_them() {
-    let index = index(&["To be or not to be, that is the question.", "Whatever will be, will be."]);
+    let index = index(&[
+        "To be or not to be, that is the question.",
+        "Whatever will be, will be.",
+    ]);
     assert_eq!(ask(&index, "to be or not to be")[0].document, "d0");
 }
 
@@ -131,12 +217,19 @@ fn a_small_container_answers_what_it_knows_and_nothing_else() {
         let index = index(&notes[..size]);
         for (question, expected) in questions.iter().filter(|(_, n)| *n < size) {
             let found = answers(&index, question);
-            assert!(!found.is_empty(), "{size} notes, {question}: {:?}", ask(&index, question));
+            assert!(
+                !found.is_empty(),
+                "{size} notes, {question}: {:?}",
+                ask(&index, question)
+            );
             assert_eq!(found[0].document, format!("d{expected}"), "{question}");
         }
-        for stranger in
-            ["What is the capital of Mongolia?", "asdf qwer zxcv", "quarterly revenue in Japan", "qqqq"]
-        {
+        for stranger in [
+            "What is the capital of Mongolia?",
+            "asdf qwer zxcv",
+            "quarterly revenue in Japan",
+            "qqqq",
+        ] {
             assert!(
                 answers(&index, stranger).is_empty(),
                 "{size} notes, {stranger}: {:?}",
@@ -151,31 +244,55 @@ fn the_filter_is_asked_at_most_once_per_document_and_obeyed() {
     let index = index(&["green tea", "green paint", "green apples", "red wine"]);
     let asked = RefCell::new(HashMap::<String, u32>::new());
     let admit = |document: &retrieval::DocumentView<'_>| {
-        *asked.borrow_mut().entry(document.id.to_owned()).or_default() += 1;
+        *asked
+            .borrow_mut()
+            .entry(document.id.to_owned())
+            .or_default() += 1;
         document.id != "d1"
     };
-    let query =
-        Query { admit: Some(&admit), ..Query::new("green paint", StaticEmbedder.embed("green paint")) };
-    let hits = search(&[&index], &query).expect("what the test wrote is valid").hits;
+    let query = Query {
+        admit: Some(&admit),
+        ..Query::new("green paint", StaticEmbedder.embed("green paint"))
+    };
+    let hits = search(&[&index], &query)
+        .expect("what the test wrote is valid")
+        .hits;
     assert!(hits.iter().all(|hit| hit.document != "d1"));
     assert!(hits.iter().any(|hit| hit.document == "d0"));
-    assert!(asked.borrow().values().all(|&count| count == 1), "{asked:?}");
+    assert!(
+        asked.borrow().values().all(|&count| count == 1),
+        "{asked:?}"
+    );
 }
 
 #[test]
 fn one_document_can_be_searched_alone() {
     let index = index(&["green tea", "green paint"]);
-    let query =
-        Query { only_document: Some("d1"), ..Query::new("green tea", StaticEmbedder.embed("green tea")) };
-    let hits = search(&[&index], &query).expect("what the test wrote is valid").hits;
-    assert_eq!(hits.iter().map(|hit| hit.document.as_str()).collect::<Vec<_>>(), ["d1"]);
+    let query = Query {
+        only_document: Some("d1"),
+        ..Query::new("green tea", StaticEmbedder.embed("green tea"))
+    };
+    let hits = search(&[&index], &query)
+        .expect("what the test wrote is valid")
+        .hits;
+    assert_eq!(
+        hits.iter()
+            .map(|hit| hit.document.as_str())
+            .collect::<Vec<_>>(),
+        ["d1"]
+    );
 }
 
 #[test]
 fn several_containers_are_ranked_on_one_scale() {
-    let (first, second) = (index(&["green tea from Japan"]), index(&["black coffee", "green tea"]));
+    let (first, second) = (
+        index(&["green tea from Japan"]),
+        index(&["black coffee", "green tea"]),
+    );
     let query = Query::new("black coffee", StaticEmbedder.embed("black coffee"));
-    let hits = search(&[&first, &second], &query).expect("what the test wrote is valid").hits;
+    let hits = search(&[&first, &second], &query)
+        .expect("what the test wrote is valid")
+        .hits;
     assert_eq!((hits[0].container, hits[0].document.as_str()), (1, "d0"));
     assert!(hits.is_sorted_by(|a, b| a.similarity >= b.similarity));
 }
@@ -184,8 +301,17 @@ fn several_containers_are_ranked_on_one_scale() {
 fn the_limit_holds_and_zero_is_nothing() {
     let index = index(&["green tea", "green paint", "green apples"]);
     for limit in [0, 1, 2] {
-        let query = Query { limit, ..Query::new("green", StaticEmbedder.embed("green")) };
-        assert_eq!(search(&[&index], &query).expect("what the test wrote is valid").hits.len(), limit);
+        let query = Query {
+            limit,
+            ..Query::new("green", StaticEmbedder.embed("green"))
+        };
+        assert_eq!(
+            search(&[&index], &query)
+                .expect("what the test wrote is valid")
+                .hits
+                .len(),
+            limit
+        );
     }
 }
 
@@ -209,9 +335,21 @@ fn odd_input_never_panics() {
         "ก็ ั",
         "a\u{301}\u{301}",
     ]);
-    for question in
-        ["", " ", "\u{0}", "🦀", &"y ".repeat(3_000), "'", "''", "_._", "::", "ั", "\u{301}", "=x", "^猫"]
-    {
+    for question in [
+        "",
+        " ",
+        "\u{0}",
+        "🦀",
+        &"y ".repeat(3_000),
+        "'",
+        "''",
+        "_._",
+        "::",
+        "ั",
+        "\u{301}",
+        "=x",
+        "^猫",
+    ] {
         ask(&index, question);
     }
 }

@@ -36,7 +36,10 @@ fn documents() -> Vec<Document> {
 
 fn built() -> Vec<u8> {
     let mut builder = SegmentBuilder::new();
-    documents().into_iter().rev().for_each(|document| builder.add(document));
+    documents()
+        .into_iter()
+        .rev()
+        .for_each(|document| builder.add(document));
     builder.remove("gone-2");
     builder.remove("gone-1");
     builder.patch("old", Bytes::from_static(b"{\"patched\":true}"));
@@ -50,7 +53,10 @@ fn documents_come_back_with_texts_and_vectors() {
     assert_eq!(found, documents());
     assert_eq!(segment.removed().collect::<Vec<_>>(), ["gone-1", "gone-2"]);
     let patches: Vec<(&str, Bytes)> = segment.patches().collect();
-    assert_eq!(patches, [("old", Bytes::from_static(b"{\"patched\":true}"))]);
+    assert_eq!(
+        patches,
+        [("old", Bytes::from_static(b"{\"patched\":true}"))]
+    );
 }
 
 #[test]
@@ -62,11 +68,20 @@ fn the_same_documents_give_the_same_file() {
 fn of_documents_with_one_id_the_last_is_kept() {
     let mut builder = SegmentBuilder::new();
     for text in ["first", "second"] {
-        let chunk = ChunkInput { text: text.into(), ..ChunkInput::default() };
-        builder.add(Document { id: "a".into(), chunks: vec![chunk], ..Document::default() });
+        let chunk = ChunkInput {
+            text: text.into(),
+            ..ChunkInput::default()
+        };
+        builder.add(Document {
+            id: "a".into(),
+            chunks: vec![chunk],
+            ..Document::default()
+        });
     }
-    let segment = Segment::open(Bytes::from(builder.build().expect("what the test wrote is valid")))
-        .expect("what the test wrote is valid");
+    let segment = Segment::open(Bytes::from(
+        builder.build().expect("what the test wrote is valid"),
+    ))
+    .expect("what the test wrote is valid");
     let found: Vec<Document> = segment.documents().map(Result::unwrap).collect();
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].chunks[0].text, "second");
@@ -115,5 +130,8 @@ fn a_cut_or_foreign_file_is_an_error() {
 fn a_file_of_a_later_version_says_so() {
     let mut file = built();
     file[8] = 2;
-    assert_eq!(Segment::open(Bytes::from(file)).unwrap_err(), Error::Version(2));
+    assert_eq!(
+        Segment::open(Bytes::from(file)).unwrap_err(),
+        Error::Version(2)
+    );
 }

@@ -36,16 +36,23 @@ fn serve() -> io::Result<()> {
     // Growing while it is read would take twice the memory.
     let mut bytes = Vec::with_capacity(header.size);
     input.read_to_end(&mut bytes)?;
-    let worker =
-        std::thread::Builder::new().stack_size(STACK_BYTES).spawn(move || extract(&header, &bytes))?;
-    let result = worker.join().map_err(|_| io::Error::other("the parser panicked"))?;
+    let worker = std::thread::Builder::new()
+        .stack_size(STACK_BYTES)
+        .spawn(move || extract(&header, &bytes))?;
+    let result = worker
+        .join()
+        .map_err(|_| io::Error::other("the parser panicked"))?;
     let mut output = io::stdout().lock();
     serde_json::to_writer(&mut output, &result)?;
     output.flush()
 }
 
 fn extract(header: &Header, bytes: &[u8]) -> Result<Extracted, Failure> {
-    let source = Source { bytes, name: header.name.as_deref(), declared: header.declared.as_deref() };
+    let source = Source {
+        bytes,
+        name: header.name.as_deref(),
+        declared: header.declared.as_deref(),
+    };
     content::extract(&source)
 }
 
@@ -54,7 +61,10 @@ fn read_header(input: &mut impl Read) -> io::Result<Header> {
     input.read_exact(&mut length)?;
     let length = u32::from_be_bytes(length);
     if length > MAX_HEADER_BYTES {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "the header is too long"));
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "the header is too long",
+        ));
     }
     let mut header = Vec::new();
     input.take(u64::from(length)).read_to_end(&mut header)?;

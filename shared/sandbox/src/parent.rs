@@ -24,7 +24,8 @@ const MAX_LAST_WORDS: u64 = 16 * 1024;
 const SIGKILL: i32 = 9;
 const SIGXCPU: i32 = 24;
 /// One thread, one heap: each further one reserves address space that the limit counts.
-const CHILD_ENVIRONMENT: [(&str, &str); 2] = [("RAYON_NUM_THREADS", "1"), ("MALLOC_ARENA_MAX", "1")];
+const CHILD_ENVIRONMENT: [(&str, &str); 2] =
+    [("RAYON_NUM_THREADS", "1"), ("MALLOC_ARENA_MAX", "1")];
 
 /// What starts a program at a lower priority, where it is installed: requests and small documents come before parsers.
 const NICE: [&str; 2] = ["/usr/bin/nice", "/bin/nice"];
@@ -44,14 +45,22 @@ pub struct Sandbox {
 impl Sandbox {
     /// A sandbox without walls, for tests: everything runs in the calling process.
     pub fn in_process() -> Self {
-        Self { executable: None, nice: None, wall_time: WALL_TIME }
+        Self {
+            executable: None,
+            nice: None,
+            wall_time: WALL_TIME,
+        }
     }
 
     /// A sandbox that starts `executable` with [`CHILD_ARGUMENT`], usually the running one
     /// (`std::env::current_exe`).
     pub fn child(executable: PathBuf) -> Self {
         let nice = NICE.map(Path::new).into_iter().find(|path| path.exists());
-        Self { executable: Some(executable), nice, wall_time: WALL_TIME }
+        Self {
+            executable: Some(executable),
+            nice,
+            wall_time: WALL_TIME,
+        }
     }
 
     /// The same sandbox with another limit on the wall time of one document.
@@ -64,11 +73,19 @@ impl Sandbox {
     /// # Errors
     /// When no child can be started or understood.
     pub async fn walls(&self) -> io::Result<Option<Walls>> {
-        let Some(executable) = &self.executable else { return Ok(None) };
-        let header = Header { name: None, declared: None, size: 0, asks_for_walls: true };
+        let Some(executable) = &self.executable else {
+            return Ok(None);
+        };
+        let header = Header {
+            name: None,
+            declared: None,
+            size: 0,
+            asks_for_walls: true,
+        };
         let mut child = self.command(executable).spawn()?;
         let (input, output) = (child.stdin.take(), child.stdout.take());
-        let talk = async { tokio::join!(send(input, &header, &[]), receive(output, MAX_RESULT_BYTES)) };
+        let talk =
+            async { tokio::join!(send(input, &header, &[]), receive(output, MAX_RESULT_BYTES)) };
         let (written, answer) = timeout(self.wall_time, talk).await?;
         written?;
         Ok(Some(serde_json::from_slice(&answer?)?))
@@ -88,9 +105,14 @@ impl Sandbox {
     ) -> Result<Extracted, SandboxError> {
         let here = extract_here(bytes, name, declared, self.executable.is_none()).await?;
         match (here, &self.executable) {
-            (None, Some(executable)) => self.extract_in_child(executable, bytes, name, declared).await,
+            (None, Some(executable)) => {
+                self.extract_in_child(executable, bytes, name, declared)
+                    .await
+            }
             (Some(extracted), _) => Ok(extracted),
-            (None, None) => Err(SandboxError::Unavailable(io::Error::other("nothing to start"))),
+            (None, None) => Err(SandboxError::Unavailable(io::Error::other(
+                "nothing to start",
+            ))),
         }
     }
 
@@ -107,7 +129,10 @@ impl Sandbox {
             size: bytes.len(),
             asks_for_walls: false,
         };
-        let mut child = self.command(executable).spawn().map_err(SandboxError::Unavailable)?;
+        let mut child = self
+            .command(executable)
+            .spawn()
+            .map_err(SandboxError::Unavailable)?;
         match timeout(self.wall_time, talk(&mut child, &header, bytes)).await {
             Ok(answer) => answer,
             Err(_) => {
@@ -148,14 +173,28 @@ async fn extract_here(
     declared: Option<&str>,
     parsers_too: bool,
 ) -> Result<Option<Extracted>, SandboxError> {
-    let (bytes, name, declared) = (bytes.to_vec(), name.map(str::to_owned), declared.map(str::to_owned));
+    let (bytes, name, declared) = (
+        bytes.to_vec(),
+        name.map(str::to_owned),
+        declared.map(str::to_owned),
+    );
     let extraction = tokio::task::spawn_blocking(move || {
-        let source = Source { bytes: &bytes, name: name.as_deref(), declared: declared.as_deref() };
+        let source = Source {
+            bytes: &bytes,
+            name: name.as_deref(),
+            declared: declared.as_deref(),
+        };
         let is_allowed = parsers_too || is_plain(&source);
-        if is_allowed { extract(&source).map(Some) } else { Ok(None) }
+        if is_allowed {
+            extract(&source).map(Some)
+        } else {
+            Ok(None)
+        }
     });
     // Only a runtime that shuts down cancels it: the extraction itself catches panics.
-    Ok(extraction.await.map_err(|error| SandboxError::Unavailable(io::Error::other(error)))??)
+    Ok(extraction
+        .await
+        .map_err(|error| SandboxError::Unavailable(io::Error::other(error)))??)
 }
 
 /// Sends the document and waits for the result.
@@ -169,7 +208,11 @@ async fn talk(child: &mut Child, header: &Header, bytes: &[u8]) -> Result<Extrac
     let answer = answer.map_err(SandboxError::Unavailable)?;
     let status = child.wait().await.map_err(SandboxError::Unavailable)?;
     if !status.success() {
-        return Err(end_of(status, written, &String::from_utf8_lossy(&last_words.unwrap_or_default())));
+        return Err(end_of(
+            status,
+            written,
+            &String::from_utf8_lossy(&last_words.unwrap_or_default()),
+        ));
     }
     let result: Result<Extracted, Failure> =
         serde_json::from_slice(&answer).map_err(|error| SandboxError::Unavailable(error.into()))?;
@@ -188,7 +231,9 @@ async fn receive(pipe: Option<impl AsyncRead + Unpin>, limit: u64) -> io::Result
 }
 
 async fn send(input: Option<ChildStdin>, header: &Header, bytes: &[u8]) -> io::Result<()> {
-    let Some(mut input) = input else { return Ok(()) };
+    let Some(mut input) = input else {
+        return Ok(());
+    };
     let header = serde_json::to_vec(header)?;
     let length = u32::try_from(header.len()).map_err(io::Error::other)?;
     input.write_all(&length.to_be_bytes()).await?;
@@ -227,5 +272,8 @@ fn limit(message: &str) -> Failure {
 }
 
 fn too_long(allowed: Duration) -> Failure {
-    limit(&format!("Reading the document took longer than {} seconds.", allowed.as_secs_f32()))
+    limit(&format!(
+        "Reading the document took longer than {} seconds.",
+        allowed.as_secs_f32()
+    ))
 }

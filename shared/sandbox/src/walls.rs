@@ -33,7 +33,13 @@ impl Walls {
 
 impl fmt::Display for Walls {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = |is_up: bool| if is_up { "in force" } else { "not offered by this kernel" };
+        let state = |is_up: bool| {
+            if is_up {
+                "in force"
+            } else {
+                "not offered by this kernel"
+            }
+        };
         let (landlock, seccomp) = (state(self.landlock), state(self.seccomp));
         write!(f, "limits in force, landlock {landlock}, seccomp {seccomp}")
     }
@@ -56,7 +62,10 @@ pub fn confine() -> io::Result<Walls> {
         (Resource::FSIZE, 0),
         (Resource::NOFILE, OPEN_FILES),
     ])?;
-    Ok(Walls { landlock, seccomp: kernel::filter_calls() })
+    Ok(Walls {
+        landlock,
+        seccomp: kernel::filter_calls(),
+    })
 }
 
 /// Sets limits that the process cannot lift again.
@@ -140,7 +149,10 @@ mod kernel {
             CALLS.iter().map(|call| (*call, Vec::new())).collect();
         // A thread, but no process.
         let thread = libc::CLONE_THREAD as u64;
-        rules.insert(libc::SYS_clone, vec![argument(0, SeccompCmpOp::MaskedEq(thread), thread)?]);
+        rules.insert(
+            libc::SYS_clone,
+            vec![argument(0, SeccompCmpOp::MaskedEq(thread), thread)?],
+        );
         // Signals and limits of this process only.
         let own = u64::from(std::process::id());
         rules.insert(libc::SYS_tgkill, vec![argument(0, SeccompCmpOp::Eq, own)?]);
@@ -151,7 +163,11 @@ mod kernel {
         SeccompFilter::new(rules, refused, SeccompAction::Allow, machine)?.try_into()
     }
 
-    fn argument(place: u8, operator: SeccompCmpOp, value: u64) -> Result<SeccompRule, BackendError> {
+    fn argument(
+        place: u8,
+        operator: SeccompCmpOp,
+        value: u64,
+    ) -> Result<SeccompRule, BackendError> {
         let condition = SeccompCondition::new(place, SeccompCmpArgLen::Dword, operator, value)?;
         SeccompRule::new(vec![condition])
     }

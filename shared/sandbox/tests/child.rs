@@ -14,7 +14,10 @@ use sandbox::{CHILD_ARGUMENT, Sandbox, SandboxError, child_main, confine};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().collect();
-    let name = Path::new(&arguments[0]).file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let name = Path::new(&arguments[0])
+        .file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or_default();
     match arguments.get(1).map(String::as_str) {
         Some(CHILD_ARGUMENT) => play(name),
         // Test runners ask for the names of the tests.
@@ -35,7 +38,9 @@ fn play(fate: &str) -> ExitCode {
         "hang" => std::thread::sleep(Duration::from_secs(600)),
         "refuse" => return ExitCode::FAILURE,
         "leak" => {
-            rlimit::Resource::AS.set(512 << 20, 512 << 20).expect("lowering a limit is allowed");
+            rlimit::Resource::AS
+                .set(512 << 20, 512 << 20)
+                .expect("lowering a limit is allowed");
             let mut hoard = Vec::new();
             loop {
                 hoard.push(vec![1u8; 16 << 20]);
@@ -66,7 +71,12 @@ fn play(fate: &str) -> ExitCode {
 /// Answers as a child does that has read a document.
 fn tell(text: String) {
     let (title, properties) = (None, Default::default());
-    let answer: Result<_, content::Failure> = Ok(Extracted { format: Format::Pdf, text, title, properties });
+    let answer: Result<_, content::Failure> = Ok(Extracted {
+        format: Format::Pdf,
+        text,
+        title,
+        properties,
+    });
     let _ = serde_json::to_writer(std::io::stdout(), &answer);
 }
 
@@ -82,17 +92,43 @@ fn escape() -> String {
     let executable = own_executable_by_argument();
     let folder = executable.parent().expect("it is in a folder").to_owned();
     let attempts: [(&str, bool); 9] = [
-        ("read a file of the system", std::fs::read("/etc/passwd").is_ok()),
-        ("read the data folder", std::fs::read(folder.join("secret.key")).is_ok()),
+        (
+            "read a file of the system",
+            std::fs::read("/etc/passwd").is_ok(),
+        ),
+        (
+            "read the data folder",
+            std::fs::read(folder.join("secret.key")).is_ok(),
+        ),
         ("list the data folder", std::fs::read_dir(&folder).is_ok()),
-        ("read the environment of its parent", std::fs::read(parent_environment()).is_ok()),
-        ("write a file", std::fs::write(folder.join("left"), "x").is_ok()),
-        ("open a connection", std::net::TcpStream::connect(("127.0.0.1", 9)).is_ok_or_refused()),
+        (
+            "read the environment of its parent",
+            std::fs::read(parent_environment()).is_ok(),
+        ),
+        (
+            "write a file",
+            std::fs::write(folder.join("left"), "x").is_ok(),
+        ),
+        (
+            "open a connection",
+            std::net::TcpStream::connect(("127.0.0.1", 9)).is_ok_or_refused(),
+        ),
         ("listen", std::net::TcpListener::bind("127.0.0.1:0").is_ok()),
-        ("send a datagram", std::net::UdpSocket::bind("127.0.0.1:0").is_ok()),
-        ("start a program", std::process::Command::new("/bin/true").spawn().is_ok()),
+        (
+            "send a datagram",
+            std::net::UdpSocket::bind("127.0.0.1:0").is_ok(),
+        ),
+        (
+            "start a program",
+            std::process::Command::new("/bin/true").spawn().is_ok(),
+        ),
     ];
-    attempts.into_iter().filter(|(_, worked)| *worked).map(|(what, _)| what).collect::<Vec<_>>().join(", ")
+    attempts
+        .into_iter()
+        .filter(|(_, worked)| *worked)
+        .map(|(what, _)| what)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// The path under which this child was started, a link in a folder with a secret.
@@ -111,7 +147,10 @@ trait OrRefused {
 
 impl<T> OrRefused for std::io::Result<T> {
     fn is_ok_or_refused(&self) -> bool {
-        self.as_ref().map_or_else(|error| error.kind() == std::io::ErrorKind::ConnectionRefused, |_| true)
+        self.as_ref().map_or_else(
+            |error| error.kind() == std::io::ErrorKind::ConnectionRefused,
+            |_| true,
+        )
     }
 }
 
@@ -123,8 +162,10 @@ fn depth(level: u64) -> u64 {
 }
 
 fn run() -> ExitCode {
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime starts");
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime starts");
     runtime.block_on(async {
         a_document_is_read_in_a_child_as_in_process().await;
         failures_of_the_document_come_back().await;
@@ -147,7 +188,9 @@ fn own_executable() -> PathBuf {
 }
 
 fn fixture(name: &str) -> Vec<u8> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../content/tests/data").join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../content/tests/data")
+        .join(name);
     std::fs::read(path).expect("the fixture exists")
 }
 
@@ -162,9 +205,17 @@ fn fated(fate: &str) -> (Sandbox, tempfile::TempDir) {
 async fn a_document_is_read_in_a_child_as_in_process() {
     for name in ["two-pages.pdf", "page.html"] {
         let bytes = fixture(name);
-        let inside = Sandbox::child(own_executable()).extract(&bytes, Some(name), None).await;
-        let outside = Sandbox::in_process().extract(&bytes, Some(name), None).await;
-        assert_eq!(inside.expect("it is read"), outside.expect("it is read"), "{name}");
+        let inside = Sandbox::child(own_executable())
+            .extract(&bytes, Some(name), None)
+            .await;
+        let outside = Sandbox::in_process()
+            .extract(&bytes, Some(name), None)
+            .await;
+        assert_eq!(
+            inside.expect("it is read"),
+            outside.expect("it is read"),
+            "{name}"
+        );
     }
 }
 
@@ -175,7 +226,9 @@ async fn failures_of_the_document_come_back() {
         ("truncated.pdf", FailureCode::Corrupt),
         ("no-text.pdf", FailureCode::Empty),
     ] {
-        let error = sandbox.extract(&fixture(name), None, Some("application/pdf")).await;
+        let error = sandbox
+            .extract(&fixture(name), None, Some("application/pdf"))
+            .await;
         assert!(
             matches!(&error, Err(SandboxError::Content(failure)) if failure.code == code),
             "{name}: {error:?}"
@@ -185,10 +238,16 @@ async fn failures_of_the_document_come_back() {
 
 async fn plain_text_needs_no_child() {
     let nowhere = Sandbox::child("/nonexistent".into());
-    let text = nowhere.extract(b"# Tides\n\nThe moon.", None, None).await.expect("no child is started");
+    let text = nowhere
+        .extract(b"# Tides\n\nThe moon.", None, None)
+        .await
+        .expect("no child is started");
     assert_eq!(text.title.as_deref(), Some("Tides"));
     let page = nowhere.extract(b"<html><p>x</html>", None, None).await;
-    assert!(matches!(page, Err(SandboxError::Unavailable(_))), "{page:?}");
+    assert!(
+        matches!(page, Err(SandboxError::Unavailable(_))),
+        "{page:?}"
+    );
 }
 
 async fn the_fate_of_the_child_is_told() {
@@ -212,14 +271,16 @@ async fn a_document_that_takes_too_long_is_given_up() {
     let (sandbox, _folder) = fated("hang");
     let sandbox = sandbox.with_wall_time(Duration::from_millis(200));
     let error = sandbox.extract(&fixture("two-pages.pdf"), None, None).await;
-    let is_limit =
-        matches!(&error, Err(SandboxError::Content(failure)) if failure.code == FailureCode::ContentLimit);
+    let is_limit = matches!(&error, Err(SandboxError::Content(failure)) if failure.code == FailureCode::ContentLimit);
     assert!(is_limit, "{error:?}");
 }
 
 async fn a_child_sees_no_environment() {
     let (sandbox, _folder) = fated("environment");
-    let seen = sandbox.extract(&fixture("two-pages.pdf"), None, None).await.expect("it answers");
+    let seen = sandbox
+        .extract(&fixture("two-pages.pdf"), None, None)
+        .await
+        .expect("it answers");
     assert_eq!(seen.text, "MALLOC_ARENA_MAX RAYON_NUM_THREADS");
 }
 
@@ -229,20 +290,34 @@ async fn a_child_has_no_file_of_its_parent_open() {
     let _file = std::fs::File::create(folder.path().join("database")).expect("a file is made");
     let _socket = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     // Whoever started this process may have left it something without a mark to close it.
-    let own: Vec<String> = descriptors().into_iter().filter(|target| !before.contains(target)).collect();
+    let own: Vec<String> = descriptors()
+        .into_iter()
+        .filter(|target| !before.contains(target))
+        .collect();
     assert!(own.len() >= 2, "{own:?}");
-    let seen = sandbox.extract(&fixture("two-pages.pdf"), None, None).await.expect("it answers");
+    let seen = sandbox
+        .extract(&fixture("two-pages.pdf"), None, None)
+        .await
+        .expect("it answers");
     assert!(seen.text.contains("pipe:"), "{}", seen.text);
-    let leaked = own.iter().find(|target| seen.text.split(' ').any(|open| open == *target));
+    let leaked = own
+        .iter()
+        .find(|target| seen.text.split(' ').any(|open| open == *target));
     assert_eq!(leaked, None);
 }
 
 async fn a_child_reaches_nothing_but_its_document() {
     let (sandbox, folder) = fated("escape");
     std::fs::write(folder.path().join("secret.key"), "secret").expect("a file is made");
-    let walls =
-        Sandbox::child(own_executable()).walls().await.expect("a child tells").expect("there is a child");
-    let reached = sandbox.extract(&fixture("two-pages.pdf"), None, None).await.expect("it answers");
+    let walls = Sandbox::child(own_executable())
+        .walls()
+        .await
+        .expect("a child tells")
+        .expect("there is a child");
+    let reached = sandbox
+        .extract(&fixture("two-pages.pdf"), None, None)
+        .await
+        .expect("it answers");
     // Without the filter, the limit on open files still keeps files and connections out of reach.
     let possible = if walls.seccomp { "" } else { "start a program" };
     assert_eq!(reached.text, possible, "{walls}");
@@ -250,20 +325,38 @@ async fn a_child_reaches_nothing_but_its_document() {
 }
 
 async fn tables_are_read_in_a_child_within_its_memory() {
-    let nowhere = Sandbox::child("/nonexistent".into()).extract(b"a,b\n1,2", Some("a.csv"), None).await;
-    assert!(matches!(nowhere, Err(SandboxError::Unavailable(_))), "{nowhere:?}");
+    let nowhere = Sandbox::child("/nonexistent".into())
+        .extract(b"a,b\n1,2", Some("a.csv"), None)
+        .await;
+    assert!(
+        matches!(nowhere, Err(SandboxError::Unavailable(_))),
+        "{nowhere:?}"
+    );
     let sandbox = Sandbox::child(own_executable());
-    let table = sandbox.extract(b"a,b\n1,2", Some("a.csv"), None).await.expect("it is read");
+    let table = sandbox
+        .extract(b"a,b\n1,2", Some("a.csv"), None)
+        .await
+        .expect("it is read");
     assert_eq!(table.text, "# a\n\n| a | b |\n| --- | --- |\n| 1 | 2 |");
-    let commas = sandbox.extract(&vec![b','; 29 << 20], Some("a.csv"), None).await;
+    let commas = sandbox
+        .extract(&vec![b','; 29 << 20], Some("a.csv"), None)
+        .await;
     let said = "The table has a row of more than 16384 cells; send fewer columns.";
-    assert!(matches!(&commas, Err(SandboxError::Content(failure)) if failure.message == said), "{commas:?}");
+    assert!(
+        matches!(&commas, Err(SandboxError::Content(failure)) if failure.message == said),
+        "{commas:?}"
+    );
 }
 
 async fn a_large_document_fits_through_the_pipes() {
-    let page = format!("<html><body>{}</body></html>", "<p>A paragraph of words.</p>\n".repeat(20_000));
-    let read =
-        Sandbox::child(own_executable()).extract(page.as_bytes(), None, None).await.expect("it is read");
+    let page = format!(
+        "<html><body>{}</body></html>",
+        "<p>A paragraph of words.</p>\n".repeat(20_000)
+    );
+    let read = Sandbox::child(own_executable())
+        .extract(page.as_bytes(), None, None)
+        .await
+        .expect("it is read");
     assert_eq!(read.text.matches("A paragraph").count(), 20_000);
 }
 
@@ -271,15 +364,31 @@ async fn office_files_and_mail_are_read_in_a_child() {
     let mail = b"From: a@b.example\nMIME-Version: 1.0\nSubject: Hi\n\nBody".to_vec();
     for (name, bytes) in [
         ("a.docx", make::docx(&make::docx_body())),
-        ("a.xlsx", make::xlsx(&format!("<row>{}</row>", make::cell("A1", "x")))),
+        (
+            "a.xlsx",
+            make::xlsx(&format!("<row>{}</row>", make::cell("A1", "x"))),
+        ),
         ("a.epub", make::epub(&["<p>x</p>"], &[])),
         ("a.eml", mail),
     ] {
-        let nowhere = Sandbox::child("/nonexistent".into()).extract(&bytes, Some(name), None).await;
-        assert!(matches!(nowhere, Err(SandboxError::Unavailable(_))), "{name}: {nowhere:?}");
-        let inside = Sandbox::child(own_executable()).extract(&bytes, Some(name), None).await;
-        let outside = Sandbox::in_process().extract(&bytes, Some(name), None).await;
-        assert_eq!(inside.expect("it is read"), outside.expect("it is read"), "{name}");
+        let nowhere = Sandbox::child("/nonexistent".into())
+            .extract(&bytes, Some(name), None)
+            .await;
+        assert!(
+            matches!(nowhere, Err(SandboxError::Unavailable(_))),
+            "{name}: {nowhere:?}"
+        );
+        let inside = Sandbox::child(own_executable())
+            .extract(&bytes, Some(name), None)
+            .await;
+        let outside = Sandbox::in_process()
+            .extract(&bytes, Some(name), None)
+            .await;
+        assert_eq!(
+            inside.expect("it is read"),
+            outside.expect("it is read"),
+            "{name}"
+        );
     }
 }
 
@@ -287,8 +396,10 @@ async fn a_bomb_ends_with_a_limit_and_the_next_document_is_read() {
     let font = "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>";
     let nested = format!("BT /F1 12 Tf {}(x)", "[".repeat(5_000_000));
     let spaces = r#"<text:p>a<text:s text:c="2000000000"/>b</text:p>"#;
-    let mail =
-        format!("From: a\nMIME-Version: 1.0\nTo: b\n{}", "Content-Type: message/rfc822\n\n".repeat(300_000));
+    let mail = format!(
+        "From: a\nMIME-Version: 1.0\nTo: b\n{}",
+        "Content-Type: message/rfc822\n\n".repeat(300_000)
+    );
     let sandbox = Sandbox::child(own_executable());
     for (name, bomb) in [
         ("nested.pdf", make::pdf_page(&nested, font, &[])),
@@ -298,6 +409,9 @@ async fn a_bomb_ends_with_a_limit_and_the_next_document_is_read() {
         let error = sandbox.extract(&bomb, Some(name), None).await;
         let is_limit = matches!(&error, Err(SandboxError::Content(failure)) if failure.code == FailureCode::ContentLimit);
         assert!(is_limit, "{name}: {:.300}", format!("{error:?}"));
-        sandbox.extract(&fixture("two-pages.pdf"), None, None).await.expect("the next document is read");
+        sandbox
+            .extract(&fixture("two-pages.pdf"), None, None)
+            .await
+            .expect("the next document is read");
     }
 }

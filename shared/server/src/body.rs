@@ -44,7 +44,13 @@ impl Unread {
 
 impl RequestBody {
     pub(crate) fn new(body: Incoming, patience: Duration, unread: Unread) -> Self {
-        Self { inner: Some(body), patience, deadline: None, arrived: 0, unread }
+        Self {
+            inner: Some(body),
+            patience,
+            deadline: None,
+            arrived: 0,
+            unread,
+        }
     }
 
     /// Notes that bytes have come, and gives the client new time when these are enough.
@@ -77,8 +83,13 @@ impl Body for RequestBody {
             Poll::Ready(other) => Poll::Ready(other.map(|frame| frame.map_err(BodyError::from))),
             Poll::Pending => {
                 let patience = this.patience;
-                let deadline = this.deadline.get_or_insert_with(|| Box::pin(sleep(patience)));
-                deadline.as_mut().poll(cx).map(|()| Some(Err("the body comes too slowly".into())))
+                let deadline = this
+                    .deadline
+                    .get_or_insert_with(|| Box::pin(sleep(patience)));
+                deadline
+                    .as_mut()
+                    .poll(cx)
+                    .map(|()| Some(Err("the body comes too slowly".into())))
             }
         }
     }
@@ -88,7 +99,10 @@ impl Body for RequestBody {
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.inner.as_ref().map(Incoming::size_hint).unwrap_or_default()
+        self.inner
+            .as_ref()
+            .map(Incoming::size_hint)
+            .unwrap_or_default()
     }
 }
 

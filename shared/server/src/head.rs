@@ -14,7 +14,11 @@ pub(crate) struct Head {
 
 impl Default for Head {
     fn default() -> Self {
-        Self { is_expected: true, seen: Vec::new(), has_two_lengths: false }
+        Self {
+            is_expected: true,
+            seen: Vec::new(),
+            has_two_lengths: false,
+        }
     }
 }
 
@@ -39,7 +43,8 @@ impl Head {
             return;
         }
         let head = &self.seen[..end.unwrap_or(self.seen.len())];
-        self.has_two_lengths = has_field(head, "content-length") && has_field(head, "transfer-encoding");
+        self.has_two_lengths =
+            has_field(head, "content-length") && has_field(head, "transfer-encoding");
         self.is_expected = false;
         self.seen = Vec::new();
     }
@@ -52,7 +57,8 @@ impl Head {
 
 /// Where an empty line ends the head; lines may end without a carriage return.
 fn end_of_head(bytes: &[u8]) -> Option<usize> {
-    let is_end = |at: &usize| bytes[*at..].starts_with(b"\n\r\n") || bytes[*at..].starts_with(b"\n\n");
+    let is_end =
+        |at: &usize| bytes[*at..].starts_with(b"\n\r\n") || bytes[*at..].starts_with(b"\n\n");
     (0..bytes.len()).find(is_end)
 }
 

@@ -84,7 +84,9 @@ pub async fn serve<A, F, B>(
     B::Error: Into<BodyError>,
 {
     let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(limits.head).max_buf_size(MAX_HEAD);
+    http.timer(TokioTimer::new())
+        .header_read_timeout(limits.head)
+        .max_buf_size(MAX_HEAD);
     let places = Arc::new(Semaphore::new(limits.connections));
     let connections = GracefulShutdown::new();
     let mut shutdown = pin!(shutdown);
@@ -162,7 +164,9 @@ where
     if let Some(rest) = unread.take()
         && (waits_to_send || !is_drained(rest).await)
     {
-        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        response
+            .headers_mut()
+            .insert(CONNECTION, HeaderValue::from_static("close"));
         shared.linger();
     }
     shared.expect_head();
@@ -174,7 +178,9 @@ fn two_lengths<B>() -> Response<Either<B, Full<Bytes>>> {
     let message = "send either Content-Length or Transfer-Encoding, not both";
     let mut response = Response::new(Either::Right(Full::from(message)));
     *response.status_mut() = StatusCode::BAD_REQUEST;
-    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    response
+        .headers_mut()
+        .insert(CONNECTION, HeaderValue::from_static("close"));
     response
 }
 

@@ -57,7 +57,13 @@ pub(crate) struct Socket {
 
 impl Socket {
     pub(crate) fn new(stream: TcpStream, patience: Duration, shared: Arc<Shared>) -> Self {
-        Self { stream, patience, deadline: None, end: None, shared }
+        Self {
+            stream,
+            patience,
+            deadline: None,
+            end: None,
+            shared,
+        }
     }
 
     /// Turns a write that waits for too long into an error.
@@ -71,8 +77,13 @@ impl Socket {
             return written;
         }
         let patience = self.patience;
-        let deadline = self.deadline.get_or_insert_with(|| Box::pin(sleep(patience)));
-        deadline.as_mut().poll(cx).map(|()| Err(io::ErrorKind::TimedOut.into()))
+        let deadline = self
+            .deadline
+            .get_or_insert_with(|| Box::pin(sleep(patience)));
+        deadline
+            .as_mut()
+            .poll(cx)
+            .map(|()| Err(io::ErrorKind::TimedOut.into()))
     }
 
     /// Reads and forgets what the client still sends, until it ends or its time is over.
@@ -104,7 +115,11 @@ impl AsyncRead for Socket {
 }
 
 impl AsyncWrite for Socket {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
         self.within_patience(cx, written)
     }

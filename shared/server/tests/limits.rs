@@ -23,7 +23,13 @@ const SHORT: Duration = Duration::from_millis(500);
 const LARGE: usize = 64 * 1024 * 1024;
 
 fn short() -> Limits {
-    Limits { connections: 64, head: SHORT, body: SHORT, answer: SHORT, grace: SHORT }
+    Limits {
+        connections: 64,
+        head: SHORT,
+        body: SHORT,
+        answer: SHORT,
+        grace: SHORT,
+    }
 }
 
 /// A server; it ends when this is dropped.
@@ -39,8 +45,17 @@ impl Server {
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel::<()>();
         let shutdown = async move { drop(stopped.await) };
-        let serving = tokio::spawn(serve(listener, limits, |_, request| answer(request), shutdown));
-        Self { address, stop: Some(stop), serving }
+        let serving = tokio::spawn(serve(
+            listener,
+            limits,
+            |_, request| answer(request),
+            shutdown,
+        ));
+        Self {
+            address,
+            stop: Some(stop),
+            serving,
+        }
     }
 
     async fn connect(&self) -> Client {
@@ -82,7 +97,13 @@ impl Client {
                 head.push(self.0.read_u8().await.unwrap());
             }
             let head = String::from_utf8(head).unwrap().to_lowercase();
-            let length = head.split("content-length: ").nth(1).unwrap().split("\r\n").next().unwrap();
+            let length = head
+                .split("content-length: ")
+                .nth(1)
+                .unwrap()
+                .split("\r\n")
+                .next()
+                .unwrap();
             let mut body = vec![0; length.parse().unwrap()];
             self.0.read_exact(&mut body).await.unwrap();
             (head, String::from_utf8(body).unwrap())
@@ -94,7 +115,10 @@ impl Client {
     async fn ended(&mut self) -> Vec<u8> {
         let mut rest = Vec::new();
         // A reset is an end as well.
-        timeout(NEVER, self.0.read_to_end(&mut rest)).await.expect("the end of the connection").ok();
+        timeout(NEVER, self.0.read_to_end(&mut rest))
+            .await
+            .expect("the end of the connection")
+            .ok();
         rest
     }
 }
@@ -123,7 +147,9 @@ async fn a_head_that_comes_drop_by_drop_is_ended_in_time() {
             tokio::time::sleep(SHORT / 10).await;
         }
     };
-    timeout(NEVER, dripping).await.expect("the end of the connection");
+    timeout(NEVER, dripping)
+        .await
+        .expect("the end of the connection");
 }
 
 #[tokio::test]
@@ -159,7 +185,10 @@ async fn a_body_that_stops_or_drips_is_given_up_with_an_answer() {
         };
         timeout(NEVER, reading).await.expect("an answer");
         let answer = String::from_utf8(answer).unwrap();
-        assert!(answer.starts_with("HTTP/1.1 400") && answer.contains("connection: close"), "{answer}");
+        assert!(
+            answer.starts_with("HTTP/1.1 400") && answer.contains("connection: close"),
+            "{answer}"
+        );
         dripping.abort();
     }
 }
@@ -178,7 +207,11 @@ async fn a_slow_body_that_makes_progress_is_read_whole() {
 
 #[tokio::test]
 async fn a_client_that_does_not_take_its_answer_is_given_up() {
-    let server = Server::start(Limits { connections: 1, ..short() }).await;
+    let server = Server::start(Limits {
+        connections: 1,
+        ..short()
+    })
+    .await;
     let mut lazy = server.connect().await;
     lazy.send("GET /large HTTP/1.1\r\nhost: a\r\n\r\n").await;
     // The only place becomes free without the lazy client reading anything.
@@ -189,12 +222,20 @@ async fn a_client_that_does_not_take_its_answer_is_given_up() {
 
 #[tokio::test]
 async fn clients_beyond_the_cap_wait_for_their_turn() {
-    let server = Server::start(Limits { connections: 2, head: NEVER, ..short() }).await;
+    let server = Server::start(Limits {
+        connections: 2,
+        head: NEVER,
+        ..short()
+    })
+    .await;
     let (first, second) = (server.connect().await, server.connect().await);
     let mut third = server.connect().await;
     third.send(&(post("/read", 4) + "body")).await;
     let mut byte = [0];
-    assert!(timeout(SHORT, third.0.read(&mut byte)).await.is_err(), "two are served at a time");
+    assert!(
+        timeout(SHORT, third.0.read(&mut byte)).await.is_err(),
+        "two are served at a time"
+    );
     drop(first);
     assert_eq!(third.receive().await.1, "4");
     drop(second);
@@ -202,7 +243,11 @@ async fn clients_beyond_the_cap_wait_for_their_turn() {
 
 #[tokio::test]
 async fn half_open_connections_beyond_the_cap_keep_nobody_out_for_long() {
-    let server = Server::start(Limits { connections: 8, ..short() }).await;
+    let server = Server::start(Limits {
+        connections: 8,
+        ..short()
+    })
+    .await;
     let mut silent = Vec::new();
     for _ in 0..32 {
         silent.push(server.connect().await);
@@ -214,18 +259,31 @@ async fn half_open_connections_beyond_the_cap_keep_nobody_out_for_long() {
 
 #[tokio::test]
 async fn a_refusal_comes_before_the_body_and_says_that_it_is_the_last_answer() {
-    let server = Server::start(Limits { head: NEVER, body: NEVER, ..short() }).await;
+    let server = Server::start(Limits {
+        head: NEVER,
+        body: NEVER,
+        ..short()
+    })
+    .await;
     let mut client = server.connect().await;
     client.send(&post("/refuse", LARGE)).await;
     let (head, body) = client.receive().await;
-    assert!(head.starts_with("http/1.1 401") && head.contains("connection: close"), "{head}");
+    assert!(
+        head.starts_with("http/1.1 401") && head.contains("connection: close"),
+        "{head}"
+    );
     assert_eq!(body, "refused");
     assert_eq!(client.ended().await, b"");
 }
 
 #[tokio::test]
 async fn a_client_that_sends_all_of_a_large_body_first_still_reads_the_refusal() {
-    let server = Server::start(Limits { head: NEVER, body: NEVER, ..short() }).await;
+    let server = Server::start(Limits {
+        head: NEVER,
+        body: NEVER,
+        ..short()
+    })
+    .await;
     let mut client = server.connect().await;
     client.send(&post("/refuse", LARGE / 8)).await;
     client.send(&"x".repeat(LARGE / 8)).await;
@@ -234,32 +292,57 @@ async fn a_client_that_sends_all_of_a_large_body_first_still_reads_the_refusal()
 
 #[tokio::test]
 async fn a_refusal_of_a_small_body_keeps_the_connection() {
-    let server = Server::start(Limits { head: NEVER, body: NEVER, ..short() }).await;
+    let server = Server::start(Limits {
+        head: NEVER,
+        body: NEVER,
+        ..short()
+    })
+    .await;
     let mut client = server.connect().await;
     for _ in 0..3 {
         client.send(&(post("/refuse", 4) + "body")).await;
         let (head, _) = client.receive().await;
-        assert!(head.starts_with("http/1.1 401") && !head.contains("connection: close"), "{head}");
+        assert!(
+            head.starts_with("http/1.1 401") && !head.contains("connection: close"),
+            "{head}"
+        );
     }
     client
-        .send("POST /refuse HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: 4\r\n\r\n")
+        .send(
+            "POST /refuse HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: 4\r\n\r\n",
+        )
         .await;
     let (head, _) = client.receive().await;
-    assert!(head.starts_with("http/1.1 401") && head.contains("connection: close"), "{head}");
+    assert!(
+        head.starts_with("http/1.1 401") && head.contains("connection: close"),
+        "{head}"
+    );
 }
 
 #[tokio::test]
 async fn a_body_with_two_lengths_is_refused() {
-    let server = Server::start(Limits { head: NEVER, body: NEVER, ..short() }).await;
+    let server = Server::start(Limits {
+        head: NEVER,
+        body: NEVER,
+        ..short()
+    })
+    .await;
     let fields = ["content-length: 4\r\n", "transfer-encoding: chunked\r\n"];
     for (one, other) in [(fields[0], fields[1]), (fields[1], fields[0])] {
         let mut client = server.connect().await;
         client.send(&(post("/read", 4) + "body")).await;
         client.receive().await;
         let smuggled = "GET /smuggled HTTP/1.1\r\nhost: a\r\n\r\n";
-        client.send(&format!("POST /read HTTP/1.1\r\nhost: a\r\n{one}{other}\r\n0\r\n\r\n{smuggled}")).await;
+        client
+            .send(&format!(
+                "POST /read HTTP/1.1\r\nhost: a\r\n{one}{other}\r\n0\r\n\r\n{smuggled}"
+            ))
+            .await;
         let (head, body) = client.receive().await;
-        assert!(head.starts_with("http/1.1 400") && head.contains("connection: close"), "{head}");
+        assert!(
+            head.starts_with("http/1.1 400") && head.contains("connection: close"),
+            "{head}"
+        );
         assert!(body.contains("not both"), "{body}");
         assert_eq!(client.ended().await, b"", "what follows is no request");
     }
@@ -269,34 +352,59 @@ async fn a_body_with_two_lengths_is_refused() {
 async fn an_upgrade_is_not_taken() {
     let server = Server::start(short()).await;
     let mut client = server.connect().await;
-    let upgrade = "connection: upgrade, http2-settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABk\r\n";
-    client.send(&format!("POST /read HTTP/1.1\r\nhost: a\r\n{upgrade}content-length: 4\r\n\r\nbody")).await;
+    let upgrade =
+        "connection: upgrade, http2-settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABk\r\n";
+    client
+        .send(&format!(
+            "POST /read HTTP/1.1\r\nhost: a\r\n{upgrade}content-length: 4\r\n\r\nbody"
+        ))
+        .await;
     let (head, body) = client.receive().await;
-    assert!(head.starts_with("http/1.1 200") && !head.contains("upgrade"), "{head}");
+    assert!(
+        head.starts_with("http/1.1 200") && !head.contains("upgrade"),
+        "{head}"
+    );
     assert_eq!(body, "4");
     let mut client = server.connect().await;
     client.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await;
     let answer = client.ended().await;
-    assert!(answer.is_empty() || answer.starts_with(b"HTTP/1.1 400"), "{answer:?}");
+    assert!(
+        answer.is_empty() || answer.starts_with(b"HTTP/1.1 400"),
+        "{answer:?}"
+    );
 }
 
 #[tokio::test]
 async fn a_head_too_large_is_refused() {
     let server = Server::start(short()).await;
     let mut client = server.connect().await;
-    client.0.write_all(format!("GET /{} HTTP/1.1\r\n", "x".repeat(100 * 1024)).as_bytes()).await.ok();
+    client
+        .0
+        .write_all(format!("GET /{} HTTP/1.1\r\n", "x".repeat(100 * 1024)).as_bytes())
+        .await
+        .ok();
     let answer = String::from_utf8(client.ended().await).unwrap();
-    assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 4"), "{answer}");
+    assert!(
+        answer.is_empty() || answer.starts_with("HTTP/1.1 4"),
+        "{answer}"
+    );
 }
 
 #[tokio::test]
 async fn a_shutdown_ends_idle_connections_and_waits_for_requests_for_a_while() {
-    let mut server = Server::start(Limits { head: NEVER, ..short() }).await;
+    let mut server = Server::start(Limits {
+        head: NEVER,
+        ..short()
+    })
+    .await;
     let (mut idle, mut busy) = (server.connect().await, server.connect().await);
     idle.send(&(post("/read", 4) + "body")).await;
     idle.receive().await;
     busy.send("GET /never HTTP/1.1\r\nhost: a\r\n\r\n").await;
     server.stop.take();
     assert_eq!(idle.ended().await, b"");
-    timeout(NEVER, &mut server.serving).await.expect("the end of the server").unwrap();
+    timeout(NEVER, &mut server.serving)
+        .await
+        .expect("the end of the server")
+        .unwrap();
 }

@@ -29,12 +29,17 @@ impl Batch {
 
     /// What waits under a key, as this tick leaves it; `None` where the tick has not touched it.
     pub(crate) fn waits(&self, queue: Queue, key: &str) -> Option<Option<&str>> {
-        self.waits.get(&(queue, key.to_owned())).map(|value| value.as_deref())
+        self.waits
+            .get(&(queue, key.to_owned()))
+            .map(|value| value.as_deref())
     }
 
     /// Stores a node, or forgets it. `stored` is what there was before this tick.
     pub(crate) fn set(&mut self, id: &str, stored: Option<&Node>, node: Option<Node>) {
-        let entry = self.nodes.entry(id.to_owned()).or_insert_with(|| (stored.cloned(), None));
+        let entry = self
+            .nodes
+            .entry(id.to_owned())
+            .or_insert_with(|| (stored.cloned(), None));
         entry.1 = node;
     }
 
@@ -59,22 +64,40 @@ impl Batch {
     /// look done, and documents are in one place before they leave the other.
     pub(crate) fn writes(&self) -> Vec<SyncWrite> {
         let mut writes = Vec::with_capacity(self.len() + self.done.len() + 1);
-        let entry = |key: &str, value: &str| QueueEntry { key: key.to_owned(), value: value.to_owned() };
+        let entry = |key: &str, value: &str| QueueEntry {
+            key: key.to_owned(),
+            value: value.to_owned(),
+        };
         for ((queue, key), value) in &self.waits {
-            writes.extend(value.as_ref().map(|value| SyncWrite::Enqueue(*queue, entry(key, value))));
+            writes.extend(
+                value
+                    .as_ref()
+                    .map(|value| SyncWrite::Enqueue(*queue, entry(key, value))),
+            );
         }
         for (stored, now) in self.nodes.values() {
             if let Some(now) = now.as_ref().filter(|_| now != stored) {
-                writes.push(SyncWrite::Node(Box::new(now.clone()), stored.clone().map(Box::new)));
+                writes.push(SyncWrite::Node(
+                    Box::new(now.clone()),
+                    stored.clone().map(Box::new),
+                ));
             }
         }
         for (stored, _) in self.nodes.values().filter(|(_, now)| now.is_none()) {
-            writes.extend(stored.clone().map(|stored| SyncWrite::Forget(Box::new(stored))));
+            writes.extend(
+                stored
+                    .clone()
+                    .map(|stored| SyncWrite::Forget(Box::new(stored))),
+            );
         }
         for ((queue, key), _) in self.waits.iter().filter(|(_, value)| value.is_none()) {
             writes.push(SyncWrite::Dequeue(*queue, key.clone()));
         }
-        for (place, value) in self.done.iter().filter(|(place, _)| !self.waits.contains_key(place)) {
+        for (place, value) in self
+            .done
+            .iter()
+            .filter(|(place, _)| !self.waits.contains_key(place))
+        {
             writes.push(match value {
                 Some(value) => SyncWrite::Enqueue(place.0, entry(&place.1, value)),
                 None => SyncWrite::Dequeue(place.0, place.1.clone()),

@@ -7,8 +7,8 @@ use domain::ports::{Access, Connections, Connector, ConnectorResult, SyncStore};
 use domain::settings::Settings;
 use domain::usecase::{self, ItemDocument, TicketFor, TicketKind};
 use domain::{
-    BodyForm, Connection, ConnectionId, ContainerTag, Ctx, CustomId, DocumentId, Result, Secret, Tenant,
-    Timestamp,
+    BodyForm, Connection, ConnectionId, ContainerTag, Ctx, CustomId, DocumentId, Result, Secret,
+    Tenant, Timestamp,
 };
 
 #[async_trait]
@@ -35,7 +35,12 @@ pub(crate) trait Desk: Send + Sync {
     async fn tokens(&self, tenant: &Tenant, grant: &Grant) -> Result<Option<Tokens>>;
     async fn forget_tokens(&self, tenant: &Tenant, grant: &Grant) -> Result<()>;
     /// A ticket that notifications carry.
-    async fn channel_token(&self, tenant: &Tenant, id: &ConnectionId, until: Timestamp) -> Result<Secret>;
+    async fn channel_token(
+        &self,
+        tenant: &Tenant,
+        id: &ConnectionId,
+        until: Timestamp,
+    ) -> Result<Secret>;
     /// The id of an item's document, whether there is one or not.
     async fn document(
         &self,
@@ -107,7 +112,12 @@ impl Desk for Ports<'_> {
         Ok(self.0.vault.delete(tenant, &grant.secret).await?)
     }
 
-    async fn channel_token(&self, tenant: &Tenant, id: &ConnectionId, until: Timestamp) -> Result<Secret> {
+    async fn channel_token(
+        &self,
+        tenant: &Tenant,
+        id: &ConnectionId,
+        until: Timestamp,
+    ) -> Result<Secret> {
         let of = TicketFor::new(tenant, id);
         usecase::issue_ticket(self.0, TicketKind::Channel, &of, until).await
     }
@@ -128,7 +138,9 @@ impl Desk for Ports<'_> {
         bytes: Bytes,
         form: BodyForm,
     ) -> Result<DocumentId> {
-        Ok(usecase::file_item(self.0, tenant, item, bytes, form).await?.id)
+        Ok(usecase::file_item(self.0, tenant, item, bytes, form)
+            .await?
+            .id)
     }
 
     async fn refile(&self, tenant: &Tenant, item: &ItemDocument) -> Result<Option<DocumentId>> {
@@ -140,15 +152,31 @@ impl Desk for Ports<'_> {
     }
 
     async fn is_ours(&self, tenant: &Tenant, document: &DocumentId, claim: &Claim) -> Result<bool> {
-        if self.0.connections.claims(tenant, document).await?.contains(claim) {
+        if self
+            .0
+            .connections
+            .claims(tenant, document)
+            .await?
+            .contains(claim)
+        {
             return Ok(true);
         }
-        let found = self.0.documents.get(tenant, std::slice::from_ref(document)).await?;
-        let origin = found.into_iter().flatten().next().and_then(|document| document.origin);
+        let found = self
+            .0
+            .documents
+            .get(tenant, std::slice::from_ref(document))
+            .await?;
+        let origin = found
+            .into_iter()
+            .flatten()
+            .next()
+            .and_then(|document| document.origin);
         Ok(origin.is_some_and(|origin| origin.connection == claim.connection))
     }
 
     async fn unclaim(&self, tenant: &Tenant, document: &DocumentId, claim: &Claim) -> Result<()> {
-        usecase::unclaim_item(self.0, tenant, document, claim).await.map(|_| ())
+        usecase::unclaim_item(self.0, tenant, document, claim)
+            .await
+            .map(|_| ())
     }
 }

@@ -89,12 +89,20 @@ impl Judge for ModelJudge {
             "required": ["keep", "reason"],
             "additionalProperties": false,
         });
-        let question = Question { instructions: INSTRUCTIONS, text: &text, schema: &schema, name: "verdict" };
-        self.0.answer(&question, WITHIN, read).await.map_err(|error| match error {
-            AnswerError::NotConfigured { .. } => JudgeError::NotConfigured,
-            AnswerError::TimedOut | AnswerError::Unavailable => JudgeError::Unavailable,
-            AnswerError::Refused(_) | AnswerError::Unusable => JudgeError::Invalid,
-        })
+        let question = Question {
+            instructions: INSTRUCTIONS,
+            text: &text,
+            schema: &schema,
+            name: "verdict",
+        };
+        self.0
+            .answer(&question, WITHIN, read)
+            .await
+            .map_err(|error| match error {
+                AnswerError::NotConfigured { .. } => JudgeError::NotConfigured,
+                AnswerError::TimedOut | AnswerError::Unavailable => JudgeError::Unavailable,
+                AnswerError::Refused(_) | AnswerError::Unusable => JudgeError::Invalid,
+            })
     }
 }
 
@@ -102,10 +110,17 @@ impl Judge for ModelJudge {
 fn question(prompt: &str, item: &Judged) -> String {
     let mut text = format!("<rule>\n{}\n</rule>\n<file>\n", tame(prompt));
     let owner = item.owner.as_deref().unwrap_or("unknown");
-    let lines =
-        [("name", item.name.as_str()), ("place", &item.path), ("type", &item.media_type), ("owner", owner)];
+    let lines = [
+        ("name", item.name.as_str()),
+        ("place", &item.path),
+        ("type", &item.media_type),
+        ("owner", owner),
+    ];
     for (what, value) in lines {
-        let value: String = tame(value).chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        let value: String = tame(value)
+            .chars()
+            .map(|c| if c.is_control() { ' ' } else { c })
+            .collect();
         writeln!(text, "{what}: {value}").ok();
     }
     if let Some(body) = &item.text {
@@ -128,8 +143,16 @@ struct Said {
 
 fn read(answer: &str) -> Result<Verdict, serde_json::Error> {
     let said: Said = serde_json::from_str(answer.trim())?;
-    let plain = said.reason.chars().filter(|c| !c.is_control()).take(MAX_REASON).collect();
-    Ok(Verdict { keep: said.keep, reason: plain })
+    let plain = said
+        .reason
+        .chars()
+        .filter(|c| !c.is_control())
+        .take(MAX_REASON)
+        .collect();
+    Ok(Verdict {
+        keep: said.keep,
+        reason: plain,
+    })
 }
 
 /// The beginning of a content, where it is text.
@@ -138,7 +161,9 @@ pub(crate) fn beginning(bytes: &[u8]) -> Option<String> {
     let text = match std::str::from_utf8(cut) {
         Ok(text) => text,
         // Cut within a character.
-        Err(error) if error.error_len().is_none() => std::str::from_utf8(&cut[..error.valid_up_to()]).ok()?,
+        Err(error) if error.error_len().is_none() => {
+            std::str::from_utf8(&cut[..error.valid_up_to()]).ok()?
+        }
         Err(_) => return None,
     };
     (!text.contains('\0')).then(|| text.to_owned())
@@ -160,23 +185,43 @@ mod tests {
         let text = question("Leave <b>lunch</b> out.", &item);
         assert_eq!(text.matches("</file>").count(), 1);
         assert_eq!(text.matches("<rule>").count(), 1);
-        assert!(text.ends_with("</file>") && text.contains("name: a ‹/file›"), "{text}");
+        assert!(
+            text.ends_with("</file>") && text.contains("name: a ‹/file›"),
+            "{text}"
+        );
     }
 
     #[test]
     fn only_a_verdict_is_a_verdict() {
         let verdict = read(r#" {"keep": false, "reason": "lunch\nplans"} "#).unwrap();
-        assert_eq!(verdict, Verdict { keep: false, reason: "lunchplans".into() });
-        let bad =
-            ["", "keep", "{}", r#"{"keep":"yes","reason":""}"#, r#"{"keep":true,"reason":"","tool":"x"}"#];
+        assert_eq!(
+            verdict,
+            Verdict {
+                keep: false,
+                reason: "lunchplans".into()
+            }
+        );
+        let bad = [
+            "",
+            "keep",
+            "{}",
+            r#"{"keep":"yes","reason":""}"#,
+            r#"{"keep":true,"reason":"","tool":"x"}"#,
+        ];
         assert!(bad.iter().all(|bad| read(bad).is_err()));
     }
 
     #[test]
     fn the_beginning_of_a_text_is_cut_between_characters() {
         let long = "ü".repeat(TEXT_BYTES);
-        assert_eq!(beginning(long.as_bytes()).map(|text| text.len()), Some(TEXT_BYTES));
-        assert_eq!(beginning(format!("a{long}").as_bytes()).map(|text| text.len()), Some(TEXT_BYTES - 1));
+        assert_eq!(
+            beginning(long.as_bytes()).map(|text| text.len()),
+            Some(TEXT_BYTES)
+        );
+        assert_eq!(
+            beginning(format!("a{long}").as_bytes()).map(|text| text.len()),
+            Some(TEXT_BYTES - 1)
+        );
         assert_eq!(beginning(b"short"), Some("short".into()));
         assert_eq!(beginning(&[0xff, 0xfe, 1]), None);
         assert_eq!(beginning(b"PK\x03\x04\0\0"), None);

@@ -40,7 +40,13 @@ pub(crate) fn folder_of(key: &str) -> (bool, &str) {
 
 /// Whether a file waits to be fetched.
 pub(crate) fn is_queued(node: &Node) -> bool {
-    matches!(node.state, NodeState::Pending | NodeState::Skipped { reason: SkipReason::Limit })
+    matches!(
+        node.state,
+        NodeState::Pending
+            | NodeState::Skipped {
+                reason: SkipReason::Limit
+            }
+    )
 }
 
 /// The key under which a file waits: updates first, then new ones, the newest first, then what has failed before.
@@ -114,7 +120,14 @@ mod tests {
             path: String::new(),
         });
         let (modified_at, state) = (Timestamp::from_millis(ms), NodeState::Pending);
-        Node { id: id.into(), modified_at, filed, attempts, state, ..blank() }
+        Node {
+            id: id.into(),
+            modified_at,
+            filed,
+            attempts,
+            state,
+            ..blank()
+        }
     }
 
     #[test]
@@ -131,8 +144,15 @@ mod tests {
         assert!(keys.is_sorted(), "{keys:?}");
         let ids: Vec<&str> = keys.iter().map(|key| file_of(key)).collect();
         assert_eq!(ids, ["z#1", "new", "old#", "odd", "once", "twice"]);
-        assert!(keys[1..4].iter().all(|key| (NEW..NEW_END).contains(&key.as_str())));
-        let filed = Node { state: NodeState::Filed, ..node("a", 1, true, 0) };
+        assert!(
+            keys[1..4]
+                .iter()
+                .all(|key| (NEW..NEW_END).contains(&key.as_str()))
+        );
+        let filed = Node {
+            state: NodeState::Filed,
+            ..node("a", 1, true, 0)
+        };
         assert_eq!(fetch_key(&filed), None);
     }
 

@@ -32,16 +32,31 @@ impl Filter {
     /// nothing.
     pub(crate) fn of(settings: &Settings, judges: bool) -> Self {
         if settings.should_llm_filter != Some(true) {
-            return Self { judges, digest: "none".into(), ..Self::default() };
+            return Self {
+                judges,
+                digest: "none".into(),
+                ..Self::default()
+            };
         }
-        let (include, exclude) = (settings.include_items.as_ref(), settings.exclude_items.as_ref());
+        let (include, exclude) = (
+            settings.include_items.as_ref(),
+            settings.exclude_items.as_ref(),
+        );
         let matcher = |rules: &ItemRules| Matcher::of(rules).unwrap_or_default();
-        let include = include.filter(|rules| !rules.patterns.is_empty() || !rules.folders.is_empty());
-        let prompt = settings.filter_prompt.clone().filter(|prompt| !prompt.trim().is_empty());
+        let include =
+            include.filter(|rules| !rules.patterns.is_empty() || !rules.folders.is_empty());
+        let prompt = settings
+            .filter_prompt
+            .clone()
+            .filter(|prompt| !prompt.trim().is_empty());
         let said = serde_json::json!([include, exclude, prompt, judges && prompt.is_some()]);
-        let (include, exclude) = (include.map(matcher), exclude.map(matcher).unwrap_or_default());
+        let (include, exclude) = (
+            include.map(matcher),
+            exclude.map(matcher).unwrap_or_default(),
+        );
         Self {
-            names_ids: !exclude.ids.is_empty() || include.as_ref().is_some_and(|rules| !rules.ids.is_empty()),
+            names_ids: !exclude.ids.is_empty()
+                || include.as_ref().is_some_and(|rules| !rules.ids.is_empty()),
             exclude,
             include,
             prompt,
@@ -60,7 +75,11 @@ impl Filter {
         if self.exclude.matches(&names, above) {
             return Some(SkipReason::Excluded);
         }
-        if self.include.as_ref().is_some_and(|include| !include.matches(&names, above)) {
+        if self
+            .include
+            .as_ref()
+            .is_some_and(|include| !include.matches(&names, above))
+        {
             return Some(SkipReason::NotIncluded);
         }
         let too_large = node.size.is_some_and(|size| size > FILE_BYTES as u64);
@@ -91,7 +110,11 @@ fn about_what(mark: &str, prompt: &str) -> String {
 
 /// 64 bits of a digest, in hex.
 pub(crate) fn short_digest(text: &str) -> String {
-    Sha256::digest(text).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    Sha256::digest(text)
+        .iter()
+        .take(8)
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 /// How patterns may call a file, in lower case; a slash in a name is none of a path.
@@ -113,13 +136,31 @@ impl Names {
             _ => None,
         };
         let (path, name) = (node.path.to_lowercase(), segment(&node.name).to_lowercase());
-        let above = path.strip_suffix(name.as_str()).unwrap_or(&path).trim_matches('/').to_owned();
-        let in_drive = above.split_once('/').map_or("", |(_, rest)| rest).to_owned();
+        let above = path
+            .strip_suffix(name.as_str())
+            .unwrap_or(&path)
+            .trim_matches('/')
+            .to_owned();
+        let in_drive = above
+            .split_once('/')
+            .map_or("", |(_, rest)| rest)
+            .to_owned();
         let mut base = vec![name.clone()];
         base.extend(ending.map(|ending| format!("{name}.{ending}")));
-        let join = |folder: &str, name: &str| format!("{folder}/{name}").trim_start_matches('/').to_owned();
-        let paths = base.iter().flat_map(|name| [join(&above, name), join(&in_drive, name)]).collect();
-        Self { base, paths, folders: above.split('/').map(str::to_owned).collect() }
+        let join = |folder: &str, name: &str| {
+            format!("{folder}/{name}")
+                .trim_start_matches('/')
+                .to_owned()
+        };
+        let paths = base
+            .iter()
+            .flat_map(|name| [join(&above, name), join(&in_drive, name)])
+            .collect();
+        Self {
+            base,
+            paths,
+            folders: above.split('/').map(str::to_owned).collect(),
+        }
     }
 }
 
@@ -140,14 +181,22 @@ struct Matcher {
 
 impl Matcher {
     fn of(rules: &ItemRules) -> Result<Self, String> {
-        let (paths, names): (Vec<&String>, Vec<&String>) =
-            rules.patterns.iter().partition(|pattern| pattern.contains('/'));
-        let mut matcher = Self { names: globs(names)?, paths: globs(paths)?, ..Self::default() };
+        let (paths, names): (Vec<&String>, Vec<&String>) = rules
+            .patterns
+            .iter()
+            .partition(|pattern| pattern.contains('/'));
+        let mut matcher = Self {
+            names: globs(names)?,
+            paths: globs(paths)?,
+            ..Self::default()
+        };
         for folder in rules.folders.iter().map(|folder| folder.trim()) {
             if let Some(id) = folder.strip_prefix("id:") {
                 matcher.ids.push(id.to_owned());
             } else if folder.contains('/') {
-                matcher.below.push(format!("{}/", folder.trim_matches('/').to_lowercase()));
+                matcher
+                    .below
+                    .push(format!("{}/", folder.trim_matches('/').to_lowercase()));
             } else {
                 matcher.folders.push(folder.to_lowercase());
             }
@@ -158,8 +207,14 @@ impl Matcher {
     fn matches(&self, names: &Names, above: &[String]) -> bool {
         names.base.iter().any(|name| self.names.is_match(name))
             || names.paths.iter().any(|path| self.paths.is_match(path))
-            || self.folders.iter().any(|folder| names.folders.contains(folder))
-            || self.below.iter().any(|below| names.paths.iter().any(|path| path.starts_with(below)))
+            || self
+                .folders
+                .iter()
+                .any(|folder| names.folders.contains(folder))
+            || self
+                .below
+                .iter()
+                .any(|below| names.paths.iter().any(|path| path.starts_with(below)))
             || self.ids.iter().any(|id| above.contains(id))
     }
 }

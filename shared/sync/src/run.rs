@@ -2,7 +2,8 @@
 
 use domain::Timestamp;
 use domain::connection::{
-    Connection, ConnectionStatus, ErrorKind, Phase, Problem, Queue, Run, RunState, SyncState, Trigger,
+    Connection, ConnectionStatus, ErrorKind, Phase, Problem, Queue, Run, RunState, SyncState,
+    Trigger,
 };
 
 use crate::keys::{self, Waiting};
@@ -82,11 +83,17 @@ pub(crate) async fn end(work: &mut Work<'_>) -> Result<Next, Halt> {
         connection.status = ConnectionStatus::Active;
         connection.problem.clone_from(&problem);
         connection.last_run.clone_from(&run);
-        let at = if connection.requested.is_some() { now } else { now.plus_seconds(pause) };
+        let at = if connection.requested.is_some() {
+            now
+        } else {
+            now.plus_seconds(pause)
+        };
         connection.next_run_at = Some(at);
         true
     });
-    let again = saved.await?.is_some_and(|connection| connection.requested.is_some());
+    let again = saved
+        .await?
+        .is_some_and(|connection| connection.requested.is_some());
     Ok(match pause {
         _ if again => Next::Again,
         pause if pause <= LONGEST_SECONDS => Next::Later(pause),
@@ -99,7 +106,11 @@ pub(crate) const HELD: &str = "So many items are gone at once that their documen
     it; the next run looks again by itself.";
 
 /// Ends the run in the state, which a commit then stores.
-pub(crate) fn close(work: &mut Work<'_>, end: RunState, error: Option<(ErrorKind, String)>) -> Option<Run> {
+pub(crate) fn close(
+    work: &mut Work<'_>,
+    end: RunState,
+    error: Option<(ErrorKind, String)>,
+) -> Option<Run> {
     let now = work.now();
     let mut run = work.state.run.take()?;
     run.state = end;
@@ -135,7 +146,11 @@ async fn pause(work: &mut Work<'_>) -> Result<i64, Halt> {
     let held = work.state.held_by_run.is_some();
     if !work.first(Queue::Leave, None, 1).await?.is_empty() {
         // A removal that waits for its time is looked at soon after; all of them are at most as old as now.
-        pause = pause.min(if held { CONFIRM_SECONDS } else { GRACE_SECONDS + 5 });
+        pause = pause.min(if held {
+            CONFIRM_SECONDS
+        } else {
+            GRACE_SECONDS + 5
+        });
     }
     if let Some(seconds) = retry(work).await? {
         pause = pause.min(seconds);
@@ -149,16 +164,23 @@ async fn pause(work: &mut Work<'_>) -> Result<i64, Halt> {
 
 /// In how many seconds a file that could not be fetched is worth another try, if there is one with room for it.
 async fn retry(work: &Work<'_>) -> Result<Option<i64>, Halt> {
-    let page = work.first(Queue::Fetch, Some("9"), work.tools.limits.rows).await?;
+    let page = work
+        .first(Queue::Fetch, Some("9"), work.tools.limits.rows)
+        .await?;
     let waiting = page.iter().map(|entry| keys::read::<Waiting>(&entry.value));
     let with_room = waiting.filter(|waiting| !work.is_full() || !waiting.new);
     let now = work.now();
-    let seconds =
-        |waiting: Waiting| waiting.from.map_or(RETRY_SECONDS, |from| now.seconds_until(from).max(1));
+    let seconds = |waiting: Waiting| {
+        waiting
+            .from
+            .map_or(RETRY_SECONDS, |from| now.seconds_until(from).max(1))
+    };
     Ok(with_room.map(seconds).min())
 }
 
 async fn waits_anew(work: &Work<'_>) -> Result<bool, Halt> {
     let first = work.first(Queue::Fetch, None, 1).await?;
-    Ok(first.first().is_some_and(|entry| !entry.key.starts_with('9')))
+    Ok(first
+        .first()
+        .is_some_and(|entry| !entry.key.starts_with('9')))
 }

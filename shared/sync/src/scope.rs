@@ -37,7 +37,12 @@ impl Work<'_> {
             let access = &access;
             async move {
                 let item = timeout_at(until, connector.stat(access, &id)).await;
-                (id, item.unwrap_or_else(|_| Err(ConnectorError::Unavailable("it took too long".into()))))
+                (
+                    id,
+                    item.unwrap_or_else(|_| {
+                        Err(ConnectorError::Unavailable("it took too long".into()))
+                    }),
+                )
             }
         };
         let mut looks = stream::iter(ids.into_iter().map(look)).buffer_unordered(AT_ONCE);
@@ -109,7 +114,12 @@ impl Work<'_> {
 
     /// The item's path, by the folders that are known, else by those that the provider shows.
     pub(crate) async fn place(&mut self, item: &Item) -> Result<String, Halt> {
-        if let Some(root) = self.state.roots.get(&item.id).filter(|_| self.selected.contains(&item.id)) {
+        if let Some(root) = self
+            .state
+            .roots
+            .get(&item.id)
+            .filter(|_| self.selected.contains(&item.id))
+        {
             return Ok(below(&root.above, &item.name));
         }
         let Some(parent) = &item.parent else {
@@ -132,7 +142,10 @@ impl Work<'_> {
             names.extend(folder.as_ref().map(|folder| folder.name.clone()));
             next = folder.and_then(|folder| folder.parent);
         }
-        let path = names.iter().rev().fold(String::new(), |path, name| below(&path, name));
+        let path = names
+            .iter()
+            .rev()
+            .fold(String::new(), |path, name| below(&path, name));
         Ok((ids, path))
     }
 

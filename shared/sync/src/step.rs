@@ -113,7 +113,9 @@ async fn lead(work: &mut Work<'_>) -> Result<Next, Halt> {
 async fn within<T>(until: Instant, part: impl Future<Output = Result<T, Halt>>) -> Result<T, Halt> {
     match timeout_at(until, part).await {
         Ok(done) => done,
-        Err(_) => Err(Halt::Provider(ConnectorError::Unavailable("it took too long".into()))),
+        Err(_) => Err(Halt::Provider(ConnectorError::Unavailable(
+            "it took too long".into(),
+        ))),
     }
 }
 
@@ -123,7 +125,12 @@ async fn enter(work: &mut Work<'_>) -> Result<(), Halt> {
     let settings = desk.settings(tenant).await?;
     work.filter = Filter::of(&settings, work.tools.judge.is_configured());
     work.selection = desk.sync().selection(tenant, &work.connection.id).await?;
-    work.selected = work.selection.items.iter().map(|item| item.id.clone()).collect::<HashSet<_>>();
+    work.selected = work
+        .selection
+        .items
+        .iter()
+        .map(|item| item.id.clone())
+        .collect::<HashSet<_>>();
     let connector: &dyn Connector = work.connector;
     work.secret = trouble::secret_of(work).await?;
     work.access = desk.access(connector, tenant, &work.connection).await?;
@@ -139,7 +146,9 @@ async fn renew(work: &mut Work<'_>) -> Result<(), Halt> {
     work.renewed = true;
     work.start_over();
     let (desk, connector) = (work.tools.desk, work.connector);
-    work.access = desk.renew_access(connector, work.tenant, &work.connection).await?;
+    work.access = desk
+        .renew_access(connector, work.tenant, &work.connection)
+        .await?;
     work.secret = trouble::secret_of(work).await?;
     Ok(())
 }
@@ -196,7 +205,10 @@ pub(crate) fn watch_over(connection: &mut Connection, now: domain::Timestamp, pa
 
 /// Until when a worker that holds a lease may begin something that no commit can take back.
 pub(crate) fn last_moment(state: &SyncState, now: domain::Timestamp) -> domain::Timestamp {
-    state.leased_until.unwrap_or(now.plus_seconds(LEASE_SECONDS)).plus_seconds(-LEASE_SECONDS / 9)
+    state
+        .leased_until
+        .unwrap_or(now.plus_seconds(LEASE_SECONDS))
+        .plus_seconds(-LEASE_SECONDS / 9)
 }
 
 /// Whether that is still to come.

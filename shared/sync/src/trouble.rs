@@ -85,7 +85,16 @@ async fn provider(work: &mut Work<'_>, error: ConnectorError) -> Result<Next, Ha
         // Outside a listing that could begin anew, a page that is lost is as good as a failure.
         E::PageLost | E::Item(_) => unavailable(work, &message).await,
         // For the second time in a run.
-        E::CursorLost => fail(work, ErrorKind::ProviderUnavailable, &message, Some(30 * MINUTE), None).await,
+        E::CursorLost => {
+            fail(
+                work,
+                ErrorKind::ProviderUnavailable,
+                &message,
+                Some(30 * MINUTE),
+                None,
+            )
+            .await
+        }
         E::QuotaExceeded => fail(work, ErrorKind::QuotaExceeded, QUOTA, Some(DAY), None).await,
         // Another permission was given while this one was in use.
         E::Reauth(_) if secret_of(work).await? != work.secret => pause(work, 1).await,
@@ -112,8 +121,10 @@ const OURS: &str = "Something is wrong with this service; it is tried again in h
 const WITHHELD: &str = "The provider does not show an item that the synchronization needs.";
 const SLOWED: &str = "The provider asks to slow down, and synchronization goes on as it allows.";
 const QUOTA: &str = "A quota of the provider is used up; synchronization goes on tomorrow.";
-const REAUTH: &str = "The permission has ended: connect the account again. Documents stay as they are.";
-const FAULT: &str = "The provider gave an answer that could not be read; it is tried again in half an hour.";
+const REAUTH: &str =
+    "The permission has ended: connect the account again. Documents stay as they are.";
+const FAULT: &str =
+    "The provider gave an answer that could not be read; it is tried again in half an hour.";
 
 /// The account is left alone by all its connections.
 async fn slow_down(work: &Work<'_>, seconds: i64) -> Result<(), Halt> {
@@ -166,7 +177,10 @@ pub(crate) async fn over(work: &mut Work<'_>) -> Result<(), Halt> {
         return Ok(());
     }
     let is_over = |connection: &mut Connection| {
-        connection.problem.take_if(|known| known.kind == ErrorKind::ProviderUnavailable).is_some()
+        connection
+            .problem
+            .take_if(|known| known.kind == ErrorKind::ProviderUnavailable)
+            .is_some()
     };
     step::change(work.tools, work.tenant, &work.connection.id, is_over).await?;
     Ok(())
@@ -185,7 +199,14 @@ async fn unavailable(work: &mut Work<'_>, message: &str) -> Result<Next, Halt> {
     work.state.attempts += 1;
     if work.state.attempts >= MAX_ATTEMPTS {
         work.state.attempts = 0;
-        return fail(work, ErrorKind::ProviderUnavailable, message, Some(30 * MINUTE), None).await;
+        return fail(
+            work,
+            ErrorKind::ProviderUnavailable,
+            message,
+            Some(30 * MINUTE),
+            None,
+        )
+        .await;
     }
     if work.state.attempts >= SHOWN_FROM {
         show(work, ErrorKind::ProviderUnavailable, message).await?;
@@ -198,12 +219,21 @@ async fn unavailable(work: &mut Work<'_>, message: &str) -> Result<Next, Halt> {
 async fn pause(work: &mut Work<'_>, seconds: i64) -> Result<Next, Halt> {
     let now = work.now();
     work.release(Some(now.plus_seconds(seconds))).await?;
-    step::change(work.tools, work.tenant, &work.connection.id.clone(), |connection| {
-        step::watch_over(connection, now, seconds);
-        true
-    })
+    step::change(
+        work.tools,
+        work.tenant,
+        &work.connection.id.clone(),
+        |connection| {
+            step::watch_over(connection, now, seconds);
+            true
+        },
+    )
     .await?;
-    Ok(if seconds <= LONGEST_SECONDS { Next::Later(seconds) } else { Next::Idle })
+    Ok(if seconds <= LONGEST_SECONDS {
+        Next::Later(seconds)
+    } else {
+        Next::Idle
+    })
 }
 
 /// The run is given up. The next one begins in `after` seconds, or as probes of a lost permission do.
@@ -217,19 +247,28 @@ async fn fail(
     let now = work.now();
     let run = close(work, RunState::Failed, Some((kind, message.to_owned())));
     work.release(None).await?;
-    let failed = step::change(work.tools, work.tenant, &work.connection.id.clone(), |connection| {
-        if !is_live(connection) {
-            return false;
-        }
-        let problem = problem_of(kind, message, now, connection.problem.as_ref());
-        // What was asked for since the run began has not been tried.
-        let asked = connection.requested == Some(Trigger::Manual);
-        connection.next_run_at = if asked { Some(now) } else { next_try(&problem, after, now) };
-        set_status(connection, status, now);
-        connection.problem = Some(problem);
-        connection.last_run.clone_from(&run);
-        true
-    })
+    let failed = step::change(
+        work.tools,
+        work.tenant,
+        &work.connection.id.clone(),
+        |connection| {
+            if !is_live(connection) {
+                return false;
+            }
+            let problem = problem_of(kind, message, now, connection.problem.as_ref());
+            // What was asked for since the run began has not been tried.
+            let asked = connection.requested == Some(Trigger::Manual);
+            connection.next_run_at = if asked {
+                Some(now)
+            } else {
+                next_try(&problem, after, now)
+            };
+            set_status(connection, status, now);
+            connection.problem = Some(problem);
+            connection.last_run.clone_from(&run);
+            true
+        },
+    )
     .await?;
     let asked = failed.is_some_and(|connection| connection.requested == Some(Trigger::Manual));
     Ok(if asked { Next::Again } else { Next::Idle })

@@ -103,7 +103,10 @@ impl<'a> Work<'a> {
         connector: &'a dyn Connector,
         state: SyncState,
     ) -> Self {
-        let access = Access { token: None, metadata: connection.metadata.clone() };
+        let access = Access {
+            token: None,
+            metadata: connection.metadata.clone(),
+        };
         Self {
             tools,
             tenant,
@@ -194,7 +197,10 @@ impl<'a> Work<'a> {
         self.state.step += 1;
         let writes = self.batch.writes();
         let sync = self.tools.desk.sync();
-        if !sync.commit(self.tenant, &self.connection.id, &writes, &self.state).await? {
+        if !sync
+            .commit(self.tenant, &self.connection.id, &writes, &self.state)
+            .await?
+        {
             return Err(Halt::Fenced);
         }
         self.stored = self.state.clone();
@@ -228,15 +234,20 @@ impl<'a> Work<'a> {
 
     /// Reads these nodes, so that [`Self::node`] has them.
     pub(crate) async fn load(&mut self, ids: &[String]) -> Result<(), Halt> {
-        let mut missing: Vec<String> =
-            ids.iter().filter(|id| !self.nodes.contains_key(*id)).cloned().collect();
+        let mut missing: Vec<String> = ids
+            .iter()
+            .filter(|id| !self.nodes.contains_key(*id))
+            .cloned()
+            .collect();
         missing.sort();
         missing.dedup();
         if missing.is_empty() {
             return Ok(());
         }
         let sync = self.tools.desk.sync();
-        let found = sync.nodes(self.tenant, &self.connection.id, &missing).await?;
+        let found = sync
+            .nodes(self.tenant, &self.connection.id, &missing)
+            .await?;
         self.nodes.extend(missing.into_iter().zip(found));
         Ok(())
     }
@@ -251,16 +262,23 @@ impl<'a> Work<'a> {
             return Ok(());
         }
         let sync = self.tools.desk.sync();
-        let found = sync.waits(self.tenant, &self.connection.id, queue, &missing).await?;
-        let found = found.into_iter().map(|entry| entry.map(|entry| entry.value));
-        self.waiting.extend(missing.into_iter().map(|key| (queue, key)).zip(found));
+        let found = sync
+            .waits(self.tenant, &self.connection.id, queue, &missing)
+            .await?;
+        let found = found
+            .into_iter()
+            .map(|entry| entry.map(|entry| entry.value));
+        self.waiting
+            .extend(missing.into_iter().map(|key| (queue, key)).zip(found));
         Ok(())
     }
 
     /// Rows that were read otherwise.
     pub(crate) fn know(&mut self, nodes: &[Node]) {
         for node in nodes {
-            self.nodes.entry(node.id.clone()).or_insert_with(|| Some(node.clone()));
+            self.nodes
+                .entry(node.id.clone())
+                .or_insert_with(|| Some(node.clone()));
         }
     }
 
@@ -285,7 +303,11 @@ impl<'a> Work<'a> {
             return Ok(touched.map(str::to_owned));
         }
         self.load_waits(queue, vec![key.to_owned()]).await?;
-        Ok(self.waiting.get(&(queue, key.to_owned())).cloned().flatten())
+        Ok(self
+            .waiting
+            .get(&(queue, key.to_owned()))
+            .cloned()
+            .flatten())
     }
 
     /// The document of an item that waits to leave.
@@ -302,7 +324,9 @@ impl<'a> Work<'a> {
         limit: usize,
     ) -> Result<Vec<QueueEntry>, Halt> {
         let sync = self.tools.desk.sync();
-        Ok(sync.waiting(self.tenant, &self.connection.id, queue, after, limit).await?)
+        Ok(sync
+            .waiting(self.tenant, &self.connection.id, queue, after, limit)
+            .await?)
     }
 
     /// Asks for a walk through a folder. One that waits and is as new as this is left alone, unless the folder itself is
@@ -315,20 +339,34 @@ impl<'a> Work<'a> {
         afresh: bool,
     ) -> Result<(), Halt> {
         let key = keys::walk_key(folder);
-        let known: Option<WalkEntry> = self.waits(Queue::Walk, &key).await?.map(|text| keys::read(&text));
-        if known.as_ref().is_some_and(|known| known.stamp >= stamp && !afresh) {
+        let known: Option<WalkEntry> = self
+            .waits(Queue::Walk, &key)
+            .await?
+            .map(|text| keys::read(&text));
+        if known
+            .as_ref()
+            .is_some_and(|known| known.stamp >= stamp && !afresh)
+        {
             return Ok(());
         }
         let stamp = known.map_or(stamp, |known| known.stamp.max(stamp));
-        let entry = WalkEntry { drive: drive.map(str::to_owned), stamp, ..WalkEntry::default() };
+        let entry = WalkEntry {
+            drive: drive.map(str::to_owned),
+            stamp,
+            ..WalkEntry::default()
+        };
         self.batch.enqueue(Queue::Walk, key, keys::text(&entry));
         Ok(())
     }
 
     /// Forgets all that is known below a folder, before anything else happens.
     pub(crate) fn drop_below(&mut self, folder: &str, deselected: bool) {
-        let entry = WalkEntry { deselected, ..WalkEntry::default() };
-        self.batch.enqueue(Queue::Walk, keys::drop_key(folder), keys::text(&entry));
+        let entry = WalkEntry {
+            deselected,
+            ..WalkEntry::default()
+        };
+        self.batch
+            .enqueue(Queue::Walk, keys::drop_key(folder), keys::text(&entry));
         self.dropping = true;
     }
 }

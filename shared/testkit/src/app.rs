@@ -59,7 +59,8 @@ impl World {
         let folder = tempfile::tempdir()?;
         let clock = TestClock::default();
         // The folder does not outlive the test, so nothing waits for the disk.
-        let services = Services::open_with(folder.path(), Durability::Process, clock.for_services())?;
+        let services =
+            Services::open_with(folder.path(), Durability::Process, clock.for_services())?;
         Ok(Self {
             services,
             clock,
@@ -108,7 +109,9 @@ impl TestApp {
     /// When it cannot be set up: a test has nothing to say then.
     pub async fn new() -> Self {
         let world = World::new().expect("a temporary folder");
-        Self::start(&world, 0).await.expect("an app in a fresh world")
+        Self::start(&world, 0)
+            .await
+            .expect("an app in a fresh world")
     }
 
     /// A process in `world`, as after a restart, whose faults follow `seed`.
@@ -118,10 +121,14 @@ impl TestApp {
     pub async fn start(world: &World, seed: u64) -> Result<Self> {
         let faults = Faults::new(world.services.clone(), seed);
         let config = aws::through(faults.clone(), ACCESS_KEY, SECRET_KEY, REGION);
-        let config = config.into_builder().sleep_impl(SharedAsyncSleep::new(NoSleep)).build();
+        let config = config
+            .into_builder()
+            .sleep_impl(SharedAsyncSleep::new(NoSleep))
+            .build();
         let clock = Arc::new(world.clock.clone());
         let clients = Clients::new(&config);
-        let mut system = System::over(world.services.clone(), &clients, clock, Some(PUBLIC_URL)).await?;
+        let mut system =
+            System::over(world.services.clone(), &clients, clock, Some(PUBLIC_URL)).await?;
         if let Some(max) = world.max_unfinished {
             system.ctx.backlog = Backlog::new(max);
         }
@@ -133,7 +140,13 @@ impl TestApp {
         let routes = local::routes(&app, CACHE_BYTES, outside.connectors, outside.public_url);
         let router = openapi::checked(routes);
         let router = router.merge(local::bucket_routes(world.services.clone()));
-        Ok(Self { world: world.clone(), faults, system, router, queues })
+        Ok(Self {
+            world: world.clone(),
+            faults,
+            system,
+            router,
+            queues,
+        })
     }
 
     /// A key that may write everything of `org`.
@@ -148,10 +161,33 @@ impl TestApp {
     ///
     /// # Panics
     /// When it cannot be stored.
-    pub async fn key_with(&self, org: &str, permission: Permission, tags: Option<&[&str]>) -> String {
-        let tags = tags.map(|tags| tags.iter().map(|tag| ContainerTag::parse(tag).expect("a tag")).collect());
-        let (kind, name) = (if tags.is_some() { KeyKind::Agent } else { KeyKind::Full }, "test".to_owned());
-        let plan = KeyPlan { name, kind, permission, tags, expires_at: None, rate: None };
+    pub async fn key_with(
+        &self,
+        org: &str,
+        permission: Permission,
+        tags: Option<&[&str]>,
+    ) -> String {
+        let tags = tags.map(|tags| {
+            tags.iter()
+                .map(|tag| ContainerTag::parse(tag).expect("a tag"))
+                .collect()
+        });
+        let (kind, name) = (
+            if tags.is_some() {
+                KeyKind::Agent
+            } else {
+                KeyKind::Full
+            },
+            "test".to_owned(),
+        );
+        let plan = KeyPlan {
+            name,
+            kind,
+            permission,
+            tags,
+            expires_at: None,
+            rate: None,
+        };
         self.key_of(org, plan).await.text
     }
 
@@ -161,7 +197,9 @@ impl TestApp {
     /// When it cannot be stored.
     pub async fn key_of(&self, org: &str, plan: KeyPlan) -> NewKey {
         let tenant = Tenant::of_operator(OrgId::parse(org).expect("an organization id"));
-        create_key(&self.system.ctx, &tenant, plan).await.expect("a stored key")
+        create_key(&self.system.ctx, &tenant, plan)
+            .await
+            .expect("a stored key")
     }
 
     /// Sends a request through the routes.
@@ -171,17 +209,30 @@ impl TestApp {
     pub async fn send(&self, request: Request<Body>) -> Answer {
         let (parts, bytes) = self.raw(request).await;
         let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
-        Answer { status: parts.status, headers: parts.headers, body }
+        Answer {
+            status: parts.status,
+            headers: parts.headers,
+            body,
+        }
     }
 
     pub(crate) async fn routed(&self, request: Request<Body>) -> Response {
-        self.router.clone().oneshot(request).await.expect("routes never fail")
+        self.router
+            .clone()
+            .oneshot(request)
+            .await
+            .expect("routes never fail")
     }
 
     /// Sends a request with a JSON body.
     pub async fn call(&self, method: &str, path: &str, key: &str, body: &Value) -> Answer {
-        let body = if body.is_null() { Bytes::new() } else { Bytes::from(body.to_string()) };
-        self.send(request(method, path, key, "application/json", body)).await
+        let body = if body.is_null() {
+            Bytes::new()
+        } else {
+            Bytes::from(body.to_string())
+        };
+        self.send(request(method, path, key, "application/json", body))
+            .await
     }
 
     /// `POST` with a JSON body.
@@ -200,9 +251,16 @@ impl TestApp {
     }
 
     /// `POST` of a file with other fields.
-    pub async fn upload(&self, key: &str, name: &str, bytes: &[u8], fields: &[(&str, &str)]) -> Answer {
+    pub async fn upload(
+        &self,
+        key: &str,
+        name: &str,
+        bytes: &[u8],
+        fields: &[(&str, &str)],
+    ) -> Answer {
         let (kind, body) = multipart(name, bytes, fields);
-        self.send(request("POST", "/v3/documents/file", key, &kind, body)).await
+        self.send(request("POST", "/v3/documents/file", key, &kind, body))
+            .await
     }
 
     /// Handles one batch of each queue. Faults may break it off; that is part of the game.
@@ -226,9 +284,16 @@ impl TestApp {
                 return Ok(());
             }
             self.world.clock.advance_seconds(30);
-            keeper::sweep(&self.system.ctx, self.world.clock_now()).await.ok();
+            keeper::sweep(&self.system.ctx, self.world.clock_now())
+                .await
+                .ok();
         }
-        let left = self.system.ctx.documents.overdue(Timestamp::from_millis(i64::MAX), 3).await?;
+        let left = self
+            .system
+            .ctx
+            .documents
+            .overdue(Timestamp::from_millis(i64::MAX), 3)
+            .await?;
         Err(anyhow::anyhow!("{left:?}")).context("work that never ends")
     }
 
@@ -265,7 +330,11 @@ impl World {
     pub fn outside(&self) -> Result<Outside> {
         let readers = self.readers();
         let connectors = connectors::all(&self.drive, readers.fetcher.clone())?;
-        Ok(Outside { readers, connectors, public_url: Some(PUBLIC_URL.to_owned()) })
+        Ok(Outside {
+            readers,
+            connectors,
+            public_url: Some(PUBLIC_URL.to_owned()),
+        })
     }
 
     /// Where everything is stored.
@@ -279,10 +348,18 @@ impl World {
 }
 
 fn request(method: &str, path: &str, key: &str, kind: &str, body: Bytes) -> Request<Body> {
-    let request = Request::builder().method(method).uri(path).header("content-type", kind);
-    let request =
-        if key.is_empty() { request } else { request.header("authorization", format!("Bearer {key}")) };
-    request.body(Body::from(body)).expect("a request of plain parts")
+    let request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header("content-type", kind);
+    let request = if key.is_empty() {
+        request
+    } else {
+        request.header("authorization", format!("Bearer {key}"))
+    };
+    request
+        .body(Body::from(body))
+        .expect("a request of plain parts")
 }
 
 /// A form with one file: its content type and its body.
@@ -290,15 +367,20 @@ pub fn multipart(name: &str, bytes: &[u8], fields: &[(&str, &str)]) -> (String, 
     const BOUNDARY: &str = "recollect-test-boundary";
     let mut body = Vec::new();
     for (field, value) in fields {
-        let part =
-            format!("--{BOUNDARY}\r\ncontent-disposition: form-data; name=\"{field}\"\r\n\r\n{value}\r\n");
+        let part = format!(
+            "--{BOUNDARY}\r\ncontent-disposition: form-data; name=\"{field}\"\r\n\r\n{value}\r\n"
+        );
         body.extend_from_slice(part.as_bytes());
     }
     let head = format!("content-disposition: form-data; name=\"file\"; filename=\"{name}\"");
     body.extend_from_slice(
-        format!("--{BOUNDARY}\r\n{head}\r\ncontent-type: application/octet-stream\r\n\r\n").as_bytes(),
+        format!("--{BOUNDARY}\r\n{head}\r\ncontent-type: application/octet-stream\r\n\r\n")
+            .as_bytes(),
     );
     body.extend_from_slice(bytes);
     body.extend_from_slice(format!("\r\n--{BOUNDARY}--\r\n").as_bytes());
-    (format!("multipart/form-data; boundary={BOUNDARY}"), body.into())
+    (
+        format!("multipart/form-data; boundary={BOUNDARY}"),
+        body.into(),
+    )
 }

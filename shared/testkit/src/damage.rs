@@ -38,10 +38,15 @@ impl TestApp {
     /// When there is no such blob.
     pub async fn harm(&self, tenant: &Tenant, blob: &BlobRef, harm: Harm) {
         match blob {
-            BlobRef::Inline(path) => self.harm_item(&format!("B#{}#{path}", tenant.org()), harm).await,
+            BlobRef::Inline(path) => {
+                self.harm_item(&format!("B#{}#{path}", tenant.org()), harm)
+                    .await
+            }
             BlobRef::Object(_) => {
                 let bytes = self.whole(tenant, blob).await;
-                let file = files(self.world.folder()).into_iter().find(|file| holds(file, &bytes));
+                let file = files(self.world.folder())
+                    .into_iter()
+                    .find(|file| holds(file, &bytes));
                 harm_file(&file.expect("the file of the object"), harm);
             }
         }
@@ -50,7 +55,13 @@ impl TestApp {
     /// The bytes of an intact blob, also while the services lose requests.
     async fn whole(&self, tenant: &Tenant, blob: &BlobRef) -> Bytes {
         loop {
-            match self.system.ctx.blobs.get(tenant, std::slice::from_ref(blob)).await {
+            match self
+                .system
+                .ctx
+                .blobs
+                .get(tenant, std::slice::from_ref(blob))
+                .await
+            {
                 Ok(mut found) => return found.remove(0).expect("a blob"),
                 Err(PortError::Unavailable(_)) => {}
                 Err(error) => panic!("{error}"),
@@ -61,11 +72,14 @@ impl TestApp {
     async fn harm_item(&self, pk: &str, harm: Harm) {
         let table = &self.system.names.records;
         let key = json!({"pk": {"S": pk}, "sk": {"S": "A"}});
-        let found = self.dynamodb("GetItem", &json!({"TableName": table, "Key": key})).await;
+        let found = self
+            .dynamodb("GetItem", &json!({"TableName": table, "Key": key}))
+            .await;
         let mut item = found["Item"].clone();
         assert!(item.is_object(), "no item {pk}");
         if harm == Harm::Missing {
-            self.dynamodb("DeleteItem", &json!({"TableName": table, "Key": key})).await;
+            self.dynamodb("DeleteItem", &json!({"TableName": table, "Key": key}))
+                .await;
             return;
         }
         let name = if item["z"].is_object() { "z" } else { "b" };
@@ -81,7 +95,8 @@ impl TestApp {
                 json!(format!("{}{middle}{}", &coded[..half], &coded[half + 4..]))
             }
         };
-        self.dynamodb("PutItem", &json!({"TableName": table, "Item": item})).await;
+        self.dynamodb("PutItem", &json!({"TableName": table, "Item": item}))
+            .await;
     }
 
     /// Calls an operation of the embedded DynamoDB.
@@ -89,8 +104,11 @@ impl TestApp {
     /// # Panics
     /// When it is refused.
     pub async fn dynamodb(&self, operation: &str, body: &Value) -> Value {
-        let request = Request::post("/").header("x-amz-target", format!("DynamoDB_20120810.{operation}"));
-        let request = request.body(Bytes::from(body.to_string())).expect("a request");
+        let request =
+            Request::post("/").header("x-amz-target", format!("DynamoDB_20120810.{operation}"));
+        let request = request
+            .body(Bytes::from(body.to_string()))
+            .expect("a request");
         let answer = self.world.services.call(request).await;
         assert!(answer.status().is_success(), "{operation}: {answer:?}");
         serde_json::from_slice(answer.body()).unwrap_or(Value::Null)
@@ -124,7 +142,11 @@ fn harm_file(file: &Path, harm: Harm) {
         Harm::Truncated => bytes.truncate(bytes.len() / 2),
         Harm::Flipped => {
             let middle = bytes.len() / 2;
-            bytes.iter_mut().skip(middle).take(FLIPPED).for_each(|byte| *byte ^= 0xff);
+            bytes
+                .iter_mut()
+                .skip(middle)
+                .take(FLIPPED)
+                .for_each(|byte| *byte ^= 0xff);
         }
     }
     fs::write(file, bytes).expect("a file that can be written");

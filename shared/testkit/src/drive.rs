@@ -31,12 +31,16 @@ impl World {
         let clock = world.clock.clone();
         let config = Config {
             now: Some(Arc::new(move || clock.now().as_millis())),
-            redirects: vec![format!("{PUBLIC_URL}/v3/connections/auth/callback/cloud-drive")],
+            redirects: vec![format!(
+                "{PUBLIC_URL}/v3/connections/auth/callback/cloud-drive"
+            )],
             ..Config::default()
         };
         let drive = FakeDrive::start_with(config).await?;
         drive.account(DRIVE_ACCOUNT);
-        drive.always_consent(Some(Consent::Allow { email: DRIVE_ACCOUNT.to_owned() }));
+        drive.always_consent(Some(Consent::Allow {
+            email: DRIVE_ACCOUNT.to_owned(),
+        }));
         let (id, secret) = drive.client();
         world.drive = Settings::stand_in(drive.url(), id, secret);
         Ok((world, drive))
@@ -86,9 +90,16 @@ impl Browser {
         let Some(path) = url.strip_prefix(PUBLIC_URL) else {
             return get_outside(url).await;
         };
-        let mut request = Request::builder().method(method).uri(path).header(HOST, "recollect.test");
+        let mut request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header(HOST, "recollect.test");
         if !self.cookies.is_empty() {
-            let pairs: Vec<_> = self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            let pairs: Vec<_> = self
+                .cookies
+                .iter()
+                .map(|(name, value)| format!("{name}={value}"))
+                .collect();
             request = request.header(COOKIE, pairs.join("; "));
         }
         for (name, value) in headers {
@@ -101,7 +112,12 @@ impl Browser {
             self.cookies.insert(name.to_owned(), value.to_owned());
         }
         let text = String::from_utf8_lossy(&bytes).into_owned();
-        Ok(Shown { url: url.to_owned(), status: parts.status, headers: parts.headers, text })
+        Ok(Shown {
+            url: url.to_owned(),
+            status: parts.status,
+            headers: parts.headers,
+            text,
+        })
     }
 
     /// Asks for an address and follows where that leads, as far as the app and the drive go; pages that only say who asks
@@ -125,18 +141,32 @@ impl Browser {
 
 /// Whether the app or its drive is behind an address.
 fn is_ours(app: &TestApp, url: &str) -> bool {
-    url.starts_with(PUBLIC_URL) || app.world.drive.url.as_deref().is_some_and(|drive| url.starts_with(drive))
+    url.starts_with(PUBLIC_URL)
+        || app
+            .world
+            .drive
+            .url
+            .as_deref()
+            .is_some_and(|drive| url.starts_with(drive))
 }
 
 impl Shown {
     /// Where it sends the browser.
     pub fn location(&self) -> Option<String> {
-        self.headers.get(LOCATION).and_then(|value| value.to_str().ok()).map(str::to_owned)
+        self.headers
+            .get(LOCATION)
+            .and_then(|value| value.to_str().ok())
+            .map(str::to_owned)
     }
 
     /// Where the button of the page that says who asks leads.
     fn button(&self) -> Option<String> {
-        let link = self.text.split("class=\"button primary\" href=\"").nth(1)?.split('"').next()?;
+        let link = self
+            .text
+            .split("class=\"button primary\" href=\"")
+            .nth(1)?
+            .split('"')
+            .next()?;
         Some(link.replace("&amp;", "&"))
     }
 }
@@ -144,16 +174,27 @@ impl Shown {
 /// A request to a server on loopback.
 async fn get_outside(url: &str) -> Result<Shown> {
     let uri: Uri = url.parse()?;
-    let authority = uri.authority().context("an address without a server")?.clone();
+    let authority = uri
+        .authority()
+        .context("an address without a server")?
+        .clone();
     let stream = TcpStream::connect(authority.as_str()).await?;
-    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
+    let (mut sender, connection) =
+        hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
     let driver = tokio::spawn(connection);
     let path = uri.path_and_query().map_or("/", |path| path.as_str());
-    let request = Request::get(path).header(HOST, authority.as_str()).body(Empty::<Bytes>::new())?;
+    let request = Request::get(path)
+        .header(HOST, authority.as_str())
+        .body(Empty::<Bytes>::new())?;
     let (parts, body) = sender.send_request(request).await?.into_parts();
     let text = String::from_utf8_lossy(&body.collect().await?.to_bytes()).into_owned();
     driver.abort();
-    Ok(Shown { url: url.to_owned(), status: parts.status, headers: parts.headers, text })
+    Ok(Shown {
+        url: url.to_owned(),
+        status: parts.status,
+        headers: parts.headers,
+        text,
+    })
 }
 
 impl TestApp {
@@ -163,7 +204,9 @@ impl TestApp {
     /// When that does not work.
     pub async fn connect_drive(&self, key: &str, body: &Value) -> Result<(String, Browser, Shown)> {
         let made = self.post("/v3/connections/cloud-drive", key, body).await;
-        let link = made.body["authLink"].as_str().with_context(|| format!("no link: {}", made.body))?;
+        let link = made.body["authLink"]
+            .as_str()
+            .with_context(|| format!("no link: {}", made.body))?;
         let mut browser = Browser::default();
         let shown = browser.open(self, link).await?;
         let id = made.body["id"].as_str().context("an id")?.to_owned();
@@ -177,7 +220,13 @@ impl TestApp {
     pub async fn select(&self, key: &str, connection: &str, ids: &[&str]) {
         let resources: Vec<Value> = ids.iter().map(|id| serde_json::json!({"id": id})).collect();
         let body = serde_json::json!({"resources": resources});
-        let answer = self.post(&format!("/v3/connections/{connection}/configure"), key, &body).await;
+        let answer = self
+            .post(
+                &format!("/v3/connections/{connection}/configure"),
+                key,
+                &body,
+            )
+            .await;
         assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
     }
 
@@ -191,14 +240,18 @@ impl TestApp {
         for _ in 0..ROUNDS {
             self.settle().await.expect("work that ends");
             let now = self.get(&path, key).await.body;
-            let waits = now["nextSyncAt"].as_str().and_then(|text| text.parse::<jiff::Timestamp>().ok());
+            let waits = now["nextSyncAt"]
+                .as_str()
+                .and_then(|text| text.parse::<jiff::Timestamp>().ok());
             let left = waits.map(|at| at.as_millisecond() - self.world.clock.now().as_millis());
             let runs = now["lastSyncRun"]["status"] == "running";
             if !runs && left.is_none_or(|left| left > 0) {
                 return now;
             }
             self.world.clock.advance_seconds(5);
-            keeper::sweep(&self.system.ctx, self.world.clock.now()).await.ok();
+            keeper::sweep(&self.system.ctx, self.world.clock.now())
+                .await
+                .ok();
         }
         panic!("a run that never ends: {}", self.get(&path, key).await.body)
     }
@@ -218,7 +271,11 @@ impl TestApp {
     pub(crate) async fn raw(&self, request: Request<Body>) -> (http::response::Parts, Bytes) {
         let response = self.routed(request).await;
         let (parts, body) = response.into_parts();
-        let bytes = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+        let bytes = body
+            .collect()
+            .await
+            .map(|body| body.to_bytes())
+            .unwrap_or_default();
         (parts, bytes)
     }
 }

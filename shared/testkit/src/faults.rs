@@ -73,7 +73,9 @@ enum Fate {
 
 impl std::fmt::Debug for Faults {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Faults").field("calls", &self.calls()).finish_non_exhaustive()
+        f.debug_struct("Faults")
+            .field("calls", &self.calls())
+            .finish_non_exhaustive()
     }
 }
 
@@ -89,7 +91,11 @@ impl Faults {
             pause_at: None,
             refused: None,
         };
-        Self { services, state: Arc::new(Mutex::new(state)), resume: Arc::default() }
+        Self {
+            services,
+            state: Arc::new(Mutex::new(state)),
+            resume: Arc::default(),
+        }
     }
 
     /// From now on this much goes wrong.
@@ -135,7 +141,10 @@ impl Faults {
         if state.crash_at.is_some_and(|at| call >= at) {
             return Fate::LoseRequest;
         }
-        if state.refused.is_some_and(|refused| target.split('.').next_back() == Some(refused)) {
+        if state
+            .refused
+            .is_some_and(|refused| target.split('.').next_back() == Some(refused))
+        {
             return Fate::Throttle;
         }
         let rates = state.rates;
@@ -180,8 +189,9 @@ impl Faults {
             return body;
         };
         let grouped = |message: &Value| message["Attributes"]["SequenceNumber"].is_string();
-        if let Some(messages) =
-            answer["Messages"].as_array_mut().filter(|messages| !messages.iter().any(grouped))
+        if let Some(messages) = answer["Messages"]
+            .as_array_mut()
+            .filter(|messages| !messages.iter().any(grouped))
         {
             messages.shuffle(&mut state.random);
         }
@@ -190,7 +200,11 @@ impl Faults {
 }
 
 impl HttpClient for Faults {
-    fn http_connector(&self, _: &HttpConnectorSettings, _: &RuntimeComponents) -> SharedHttpConnector {
+    fn http_connector(
+        &self,
+        _: &HttpConnectorSettings,
+        _: &RuntimeComponents,
+    ) -> SharedHttpConnector {
         SharedHttpConnector::new(self.clone())
     }
 }
@@ -205,8 +219,7 @@ fn throttled(target: &str) -> http::Response<Bytes> {
         let body = "<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>";
         (http::StatusCode::SERVICE_UNAVAILABLE, body)
     } else {
-        let body =
-            r#"{"__type":"com.amazonaws.dynamodb.v20120810#ThrottlingException","message":"slow down"}"#;
+        let body = r#"{"__type":"com.amazonaws.dynamodb.v20120810#ThrottlingException","message":"slow down"}"#;
         (http::StatusCode::BAD_REQUEST, body)
     };
     let mut response = http::Response::new(Bytes::from_static(body.as_bytes()));
@@ -218,10 +231,19 @@ impl HttpConnector for Faults {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
         let this = self.clone();
         HttpConnectorFuture::new(async move {
-            let request = request.try_into_http1x().map_err(|error| ConnectorError::user(error.into()))?;
+            let request = request
+                .try_into_http1x()
+                .map_err(|error| ConnectorError::user(error.into()))?;
             let (parts, body) = request.into_parts();
-            let body = body.collect().await.map_err(ConnectorError::user)?.to_bytes();
-            let target = parts.headers.get("x-amz-target").and_then(|value| value.to_str().ok());
+            let body = body
+                .collect()
+                .await
+                .map_err(ConnectorError::user)?
+                .to_bytes();
+            let target = parts
+                .headers
+                .get("x-amz-target")
+                .and_then(|value| value.to_str().ok());
             let target = target.unwrap_or_default().to_owned();
             // Made before the look, so that it hears of a resume in between.
             let resumed = this.resume.notified();
@@ -237,7 +259,9 @@ impl HttpConnector for Faults {
                 Fate::LoseRequest => return Err(broken()),
                 Fate::Throttle => throttled(&target),
                 Fate::Pass | Fate::LoseAnswer => {
-                    this.services.call(http::Request::from_parts(parts, body)).await
+                    this.services
+                        .call(http::Request::from_parts(parts, body))
+                        .await
                 }
             };
             if matches!(fate, Fate::LoseAnswer) {
@@ -269,14 +293,17 @@ mod tests {
         faults.pause_at(0);
         let call = || {
             let mut request = Request::new(SdkBody::empty());
-            request.set_uri("http://embedded.test/").expect("an address");
+            request
+                .set_uri("http://embedded.test/")
+                .expect("an address");
             faults.call(request)
         };
         let calls: Vec<_> = (0..3).map(|_| tokio::spawn(call())).collect();
         tokio::time::sleep(Duration::from_millis(50)).await;
         assert_eq!(faults.calls(), 0);
         faults.resume();
-        let all = tokio::time::timeout(Duration::from_secs(20), futures::future::join_all(calls)).await;
+        let all =
+            tokio::time::timeout(Duration::from_secs(20), futures::future::join_all(calls)).await;
         assert_eq!(all.map(|ended| ended.len()), Ok(3));
         // Nothing is left over that would let a later pause go by.
         faults.pause_at(3);

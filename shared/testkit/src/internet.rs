@@ -21,15 +21,27 @@ struct Host {
 impl Internet {
     /// Has `name` answer with the address `claimed`, behind whose ports 80 and 443 is `server`.
     pub fn put(&self, name: &str, claimed: IpAddr, server: SocketAddr) {
-        self.lock().insert(name.to_owned(), Host { claimed, server });
+        self.lock()
+            .insert(name.to_owned(), Host { claimed, server });
     }
 
     /// How this internet is reached.
     pub fn network(&self) -> Network {
         let (names, servers) = (self.clone(), self.clone());
-        let resolve = move |name: &str| names.lock().get(name).map(|host| host.claimed).into_iter().collect();
+        let resolve = move |name: &str| {
+            names
+                .lock()
+                .get(name)
+                .map(|host| host.claimed)
+                .into_iter()
+                .collect()
+        };
         let dial = move |ip: IpAddr, _port: u16| {
-            servers.lock().values().find(|host| host.claimed == ip).map(|host| host.server)
+            servers
+                .lock()
+                .values()
+                .find(|host| host.claimed == ip)
+                .map(|host| host.server)
         };
         Network::simulated(resolve, dial)
     }

@@ -22,14 +22,21 @@ impl Log {
     pub fn capture(level: Level) -> Self {
         LazyLock::force(&SECOND);
         let lines = Lines::default();
-        let subscriber = tracing_subscriber::fmt().with_max_level(level).with_ansi(false);
-        let guard = tracing::subscriber::set_default(subscriber.with_writer(lines.clone()).finish());
-        Self { lines, _guard: guard }
+        let subscriber = tracing_subscriber::fmt()
+            .with_max_level(level)
+            .with_ansi(false);
+        let guard =
+            tracing::subscriber::set_default(subscriber.with_writer(lines.clone()).finish());
+        Self {
+            lines,
+            _guard: guard,
+        }
     }
 
     /// Stops and returns the lines.
     pub fn end(self) -> String {
-        String::from_utf8_lossy(&self.lines.0.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
+        String::from_utf8_lossy(&self.lines.0.lock().unwrap_or_else(PoisonError::into_inner))
+            .into_owned()
     }
 }
 
@@ -38,7 +45,10 @@ struct Lines(Arc<Mutex<Vec<u8>>>);
 
 impl Write for Lines {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .extend_from_slice(bytes);
         Ok(bytes.len())
     }
 

@@ -55,7 +55,11 @@ pub(crate) fn checked(routes: Router) -> Router {
 }
 
 async fn check(request: Request, next: Next) -> Response {
-    let Some(path) = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned()) else {
+    let Some(path) = request
+        .extensions()
+        .get::<MatchedPath>()
+        .map(|path| path.as_str().to_owned())
+    else {
         return next.run(request).await;
     };
     if is_for_browsers(&path) {
@@ -64,13 +68,28 @@ async fn check(request: Request, next: Next) -> Response {
     let (parts, body) = request.into_parts();
     let (method, headers) = (parts.method.clone(), parts.headers.clone());
     let sent = whole(body).await;
-    let response = next.run(Request::from_parts(parts, Body::from(sent.clone()))).await;
+    let response = next
+        .run(Request::from_parts(parts, Body::from(sent.clone())))
+        .await;
     let (parts, body) = response.into_parts();
     let answer = whole(body).await;
     let (status, answer_headers) = (parts.status, parts.headers.clone());
-    let exchange = Exchange { method, path, headers, sent, status, answer_headers, answer: answer.clone() };
+    let exchange = Exchange {
+        method,
+        path,
+        headers,
+        sent,
+        status,
+        answer_headers,
+        answer: answer.clone(),
+    };
     if let Err(fault) = CONTRACT.check(&exchange).await {
-        let Exchange { method, path, answer, .. } = &exchange;
+        let Exchange {
+            method,
+            path,
+            answer,
+            ..
+        } = &exchange;
         let answer = short(&String::from_utf8_lossy(answer));
         panic!(
             "openapi.yaml and the service differ at {method} {path}, answered {status}: {fault}\n{answer}"
@@ -80,7 +99,10 @@ async fn check(request: Request, next: Next) -> Response {
 }
 
 async fn whole(body: Body) -> Bytes {
-    body.collect().await.expect("bodies in tests are in memory").to_bytes()
+    body.collect()
+        .await
+        .expect("bodies in tests are in memory")
+        .to_bytes()
 }
 
 fn short(text: &str) -> String {
@@ -95,9 +117,13 @@ fn short(text: &str) -> String {
 impl Contract {
     fn read() -> Self {
         let document: Value = serde_norway::from_str(TEXT).expect("openapi.yaml is YAML");
-        let registry = Registry::new().add(URI, document.clone()).expect("a document to refer to");
+        let registry = Registry::new()
+            .add(URI, document.clone())
+            .expect("a document to refer to");
         let registry = registry.prepare().expect("references within the document");
-        let options = jsonschema::options().with_draft(Draft::Draft202012).with_registry(&registry);
+        let options = jsonschema::options()
+            .with_draft(Draft::Draft202012)
+            .with_registry(&registry);
         let mut schemas = HashMap::new();
         for kind in ["requestBodies", "responses"] {
             for (name, component) in entries(&document["components"][kind]) {
@@ -119,10 +145,16 @@ impl Contract {
         let operation = &self.document["paths"][&exchange.path][method];
         if operation.is_null() {
             let refused = exchange.status == StatusCode::METHOD_NOT_ALLOWED;
-            return if refused { Ok(()) } else { Err("the document has no such operation".into()) };
+            return if refused {
+                Ok(())
+            } else {
+                Err("the document has no such operation".into())
+            };
         }
         let response = &operation["responses"][exchange.status.as_str()];
-        let response = response["$ref"].as_str().ok_or("the document has no such status")?;
+        let response = response["$ref"]
+            .as_str()
+            .ok_or("the document has no such status")?;
         let (answer, form) = self.answer(response, exchange)?;
         self.satisfies(response, form, &answer)?;
         let Some(body) = operation["requestBody"]["$ref"].as_str() else {
@@ -137,9 +169,11 @@ impl Contract {
         let sent = match declared {
             Some("multipart/form-data") => fields(exchange).await?,
             _ if exchange.sent.is_empty() => json!({}),
-            _ => serde_json::from_slice(&exchange.sent).map_err(|error| format!("the request: {error}"))?,
+            _ => serde_json::from_slice(&exchange.sent)
+                .map_err(|error| format!("the request: {error}"))?,
         };
-        self.satisfies(body, declared, &sent).map_err(|fault| format!("the request was taken, but {fault}"))
+        self.satisfies(body, declared, &sent)
+            .map_err(|fault| format!("the request was taken, but {fault}"))
     }
 
     /// The body of an answer in a form and with the headers that the document names, and which form it is.
@@ -149,7 +183,10 @@ impl Contract {
         if let Some((name, _)) = missing {
             return Err(format!("the answer lacks the header {name}"));
         }
-        let declared = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        let declared = headers
+            .get(CONTENT_TYPE)
+            .and_then(|kind| kind.to_str().ok())
+            .unwrap_or_default();
         let mut forms = entries(&component["content"]).map(|(media, _)| media.as_str());
         match forms.clone().next() {
             None if exchange.answer.is_empty() => return Ok((Value::Null, None)),
@@ -157,11 +194,11 @@ impl Contract {
             Some(_) => {}
         }
         let form = forms.find(|media| declared.starts_with(media));
-        let form = form.ok_or_else(|| format!("the document has no answer that is {declared:?}"))?;
+        let form =
+            form.ok_or_else(|| format!("the document has no answer that is {declared:?}"))?;
         let value = match form {
-            "application/json" => {
-                serde_json::from_slice(&exchange.answer).map_err(|error| format!("the answer: {error}"))?
-            }
+            "application/json" => serde_json::from_slice(&exchange.answer)
+                .map_err(|error| format!("the answer: {error}"))?,
             _ => String::from_utf8_lossy(&exchange.answer).into(),
         };
         Ok((value, Some(form)))
@@ -175,12 +212,22 @@ impl Contract {
     /// Whether `value` has the schema of a request body or a response; one without content has none.
     fn satisfies(&self, reference: &str, media: Option<&str>, value: &Value) -> Result<(), String> {
         let form = (reference.to_owned(), media.unwrap_or_default().to_owned());
-        let Some(schema) = self.schemas.get(&form).filter(|schema| !schema.is_valid(value)) else {
+        let Some(schema) = self
+            .schemas
+            .get(&form)
+            .filter(|schema| !schema.is_valid(value))
+        else {
             return Ok(());
         };
         let faults = schema.iter_errors(value).take(3);
         let faults: Vec<String> = faults
-            .map(|fault| short(&format!("at `{}` {}", fault.instance_path(), fault.masked())))
+            .map(|fault| {
+                short(&format!(
+                    "at `{}` {}",
+                    fault.instance_path(),
+                    fault.masked()
+                ))
+            })
             .collect();
         Err(format!("{reference} does not hold: {}", faults.join("; ")))
     }
@@ -193,20 +240,30 @@ fn entries(value: &Value) -> impl Iterator<Item = (&String, &Value)> + Clone {
 
 /// The one media type of a request body.
 fn media(component: &Value) -> Option<&str> {
-    entries(&component["content"]).next().map(|(media, _)| media.as_str())
+    entries(&component["content"])
+        .next()
+        .map(|(media, _)| media.as_str())
 }
 
 /// The fields of a form as texts, with nothing in the place of the file.
 async fn fields(exchange: &Exchange) -> Result<Value, String> {
     let broken = |error: multer::Error| format!("the form: {error}");
-    let kind = exchange.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let kind = exchange
+        .headers
+        .get(CONTENT_TYPE)
+        .and_then(|kind| kind.to_str().ok())
+        .unwrap_or_default();
     let boundary = multer::parse_boundary(kind).map_err(broken)?;
     let bytes = stream::iter([Ok::<_, std::io::Error>(exchange.sent.clone())]);
     let mut parts = multer::Multipart::new(bytes, boundary);
     let mut fields = Map::new();
     while let Some(part) = parts.next_field().await.map_err(broken)? {
         let name = part.name().unwrap_or_default().to_owned();
-        let text = if name == "file" { String::new() } else { part.text().await.map_err(broken)? };
+        let text = if name == "file" {
+            String::new()
+        } else {
+            part.text().await.map_err(broken)?
+        };
         fields.insert(name, text.into());
     }
     Ok(fields.into())
@@ -248,18 +305,41 @@ mod tests {
             (add, 200, json!({"id": id}), "status"),
             (add, 200, json!({"id": id, "status": "ready"}), "status"),
             (add, 200, json!({"id": "short", "status": "done"}), "id"),
-            (add, 200, json!({"id": id, "status": "done", "more": 1}), "more"),
+            (
+                add,
+                200,
+                json!({"id": id, "status": "done", "more": 1}),
+                "more",
+            ),
             (add, 201, good.clone(), "no such status"),
             (add, 401, refusal.clone(), "www-authenticate"),
             (add, 403, refusal, "type"),
-            (("PUT", "/v3/documents", &json!({})), 200, good.clone(), "no such operation"),
-            (("POST", "/v3/document", &json!({})), 200, good.clone(), "no such operation"),
-            (("POST", "/v3/documents", &json!({"content": 1})), 200, good.clone(), "content"),
+            (
+                ("PUT", "/v3/documents", &json!({})),
+                200,
+                good.clone(),
+                "no such operation",
+            ),
+            (
+                ("POST", "/v3/document", &json!({})),
+                200,
+                good.clone(),
+                "no such operation",
+            ),
+            (
+                ("POST", "/v3/documents", &json!({"content": 1})),
+                200,
+                good.clone(),
+                "content",
+            ),
             (("POST", "/v3/documents", &json!({})), 200, good, "content"),
         ];
         for (request, status, answer, place) in cases {
             let fault = fault(request, status, &answer).await;
-            assert!(fault.contains(place), "{request:?} {status} {answer}: {fault:?} does not name {place}");
+            assert!(
+                fault.contains(place),
+                "{request:?} {status} {answer}: {fault:?} does not name {place}"
+            );
         }
     }
 
@@ -267,7 +347,9 @@ mod tests {
     #[should_panic(expected = "differ at POST /v3/documents, answered 200 OK")]
     async fn a_route_that_answers_something_else_fails_the_test() {
         let routes = Router::new().route("/v3/documents", post(async || "nonsense"));
-        let request = Request::post("/v3/documents").body(Body::from("{}")).unwrap();
+        let request = Request::post("/v3/documents")
+            .body(Body::from("{}"))
+            .unwrap();
         checked(routes).oneshot(request).await.ok();
     }
 
@@ -279,7 +361,11 @@ mod tests {
                 for (media, content) in entries(&component["content"]) {
                     if let Some(example) = content.get("example") {
                         let place = format!("#/components/{kind}/{name}");
-                        assert_eq!(CONTRACT.satisfies(&place, Some(media), example), Ok(()), "{place}");
+                        assert_eq!(
+                            CONTRACT.satisfies(&place, Some(media), example),
+                            Ok(()),
+                            "{place}"
+                        );
                         seen += 1;
                     }
                 }

@@ -16,7 +16,10 @@ pub(crate) async fn run() -> Result<()> {
     let mut rig = Rig::new().await?;
     rig.work().await?;
     let mut writer = Writer::new(6);
-    println!("{:>5} {:>12} {:>9} {:>12}", "batch", "accepted ms", "done ms", "documents/s");
+    println!(
+        "{:>5} {:>12} {:>9} {:>12}",
+        "batch", "accepted ms", "done ms", "documents/s"
+    );
     let mut rates = Vec::new();
     for number in 1..=TIMES {
         let documents: Vec<Value> = (0..DOCUMENTS).map(|_| writer.text(2048).into()).collect();
@@ -24,7 +27,11 @@ pub(crate) async fn run() -> Result<()> {
         let begun = Instant::now();
         let answer = rig.post("/v3/documents/batch", &body).await?;
         let accepted = begun.elapsed();
-        ensure!(answer["success"] == DOCUMENTS, "only {} were accepted", answer["success"]);
+        ensure!(
+            answer["success"] == DOCUMENTS,
+            "only {} were accepted",
+            answer["success"]
+        );
         for result in answer["results"].as_array().into_iter().flatten() {
             rig.wait(result["id"].as_str().unwrap_or_default()).await?;
         }

@@ -22,10 +22,15 @@ pub(crate) async fn run() -> Result<()> {
     let texts: Vec<String> = (0..DOCUMENTS).map(|_| writer.text(2048)).collect();
     ingest(&mut rig, "cost", &texts, ["accept", "process to done"]).await?;
     let notes: Vec<String> = (0..DOCUMENTS).map(|_| writer.note(2048)).collect();
-    ingest(&mut rig, "notes", &notes, ["accept notes", "process, memories"]).await?;
+    ingest(
+        &mut rig,
+        "notes",
+        &notes,
+        ["accept notes", "process, memories"],
+    )
+    .await?;
 
-    let search =
-        json!({"q": "lamer torsil vennomi", "containerTag": "cost", "searchMode": "hybrid", "threshold": 0});
+    let search = json!({"q": "lamer torsil vennomi", "containerTag": "cost", "searchMode": "hybrid", "threshold": 0});
     rig.post("/v4/search", &search).await?;
     measure(&rig, "search, warm", "POST", "/v4/search", &search).await?;
     for (name, path, body) in [
@@ -34,7 +39,11 @@ pub(crate) async fn run() -> Result<()> {
             "/v4/search",
             json!({"q": "deadline of the project", "containerTag": "notes"}),
         ),
-        ("profile, warm", "/v4/profile", json!({"containerTag": "notes"})),
+        (
+            "profile, warm",
+            "/v4/profile",
+            json!({"containerTag": "notes"}),
+        ),
     ] {
         rig.post(path, &body).await?;
         measure(&rig, name, "POST", path, &body).await?;

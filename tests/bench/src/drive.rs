@@ -33,15 +33,26 @@ const PATIENCE: Duration = Duration::from_secs(3600);
 /// Serves a drive of so many documents until its standard input ends, so that its memory is not the product's.
 pub(crate) async fn serve(files: usize) -> Result<()> {
     let now = || SystemClock.now().as_millis();
-    let drive = FakeDrive::start_with(Config { now: Some(Arc::new(now)), ..Config::default() }).await?;
+    let drive = FakeDrive::start_with(Config {
+        now: Some(Arc::new(now)),
+        ..Config::default()
+    })
+    .await?;
     let root = drive.account(EMAIL).root().to_owned();
     let wrong = |refused| anyhow::anyhow!("the drive refuses: {refused:?}");
     let mut last = String::new();
     for folder in 0..files.div_ceil(IN_FOLDER) {
-        let parent = drive.add_folder(&root, &format!("Folder {folder}")).map_err(wrong)?;
+        let parent = drive
+            .add_folder(&root, &format!("Folder {folder}"))
+            .map_err(wrong)?;
         for file in 0..IN_FOLDER.min(files - folder * IN_FOLDER) {
-            let text = format!("Note {file} of folder {folder} tells of berth {}.", folder * 7 + file);
-            last = drive.add_doc(&parent, &format!("Note {file}"), &text).map_err(wrong)?;
+            let text = format!(
+                "Note {file} of folder {folder} tells of berth {}.",
+                folder * 7 + file
+            );
+            last = drive
+                .add_doc(&parent, &format!("Note {file}"), &text)
+                .map_err(wrong)?;
         }
     }
     let (id, secret) = drive.client();
@@ -62,11 +73,17 @@ struct Server {
 impl Server {
     fn start(files: usize) -> Result<Self> {
         let mut command = Command::new(std::env::current_exe()?);
-        command.args(["drive-server", &files.to_string()]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command
+            .args(["drive-server", &files.to_string()])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
         let mut child = command.spawn()?;
         let mut line = String::new();
         BufReader::new(child.stdout.take().context("a pipe")?).read_line(&mut line)?;
-        Ok(Self { child, about: serde_json::from_str(&line)? })
+        Ok(Self {
+            child,
+            about: serde_json::from_str(&line)?,
+        })
     }
 
     fn text(&self, name: &str) -> &str {
@@ -76,7 +93,11 @@ impl Server {
     /// Does something to the drive.
     async fn admin(&self, command: &Value) -> Result<Value> {
         let client = plain_client()?;
-        let answer = client.post(format!("{}/admin", self.text("url"))).json(command).send().await?;
+        let answer = client
+            .post(format!("{}/admin", self.text("url")))
+            .json(command)
+            .send()
+            .await?;
         Ok(answer.json().await?)
     }
 
@@ -96,9 +117,15 @@ impl Drop for Server {
 /// A client that speaks to loopback only, so its TLS trusts nobody.
 fn plain_client() -> Result<reqwest::Client> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let tls = rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
-    let tls = tls.with_root_certificates(rustls::RootCertStore::empty()).with_no_client_auth();
-    Ok(reqwest::Client::builder().tls_backend_preconfigured(tls).no_proxy().build()?)
+    let tls = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?;
+    let tls = tls
+        .with_root_certificates(rustls::RootCertStore::empty())
+        .with_no_client_auth();
+    Ok(reqwest::Client::builder()
+        .tls_backend_preconfigured(tls)
+        .no_proxy()
+        .build()?)
 }
 
 pub(crate) async fn run(files: usize) -> Result<()> {
@@ -119,18 +146,33 @@ pub(crate) async fn run(files: usize) -> Result<()> {
     let (took, steps, largest) = settle(&engine, &tenant, &id).await?;
     let state = rig.system.ctx.sync.state(&tenant, &id).await?;
     let units = server.admin(&json!({"do": "quotaUnits"})).await?;
-    println!("{files} files: {:.1} s in {steps} steps, {} documents", took.as_secs_f64(), state.documents);
-    println!("  requests {}, quota units {units}", server.requests().await?);
+    println!(
+        "{files} files: {:.1} s in {steps} steps, {} documents",
+        took.as_secs_f64(),
+        state.documents
+    );
+    println!(
+        "  requests {}, quota units {units}",
+        server.requests().await?
+    );
     println!("  memory {before} MB before, {largest} MB at most");
 
     poll(&engine, &tenant, &id).await?;
     server.admin(&json!({"do": "clearRequests"})).await?;
     let took = poll(&engine, &tenant, &id).await?;
-    println!("no change: {:.0} ms, {} requests", took.as_secs_f64() * 1000.0, server.requests().await?);
-    let edit = json!({"do": "editDoc", "id": server.text("last"), "markdown": "Berth 9 is free now."});
+    println!(
+        "no change: {:.0} ms, {} requests",
+        took.as_secs_f64() * 1000.0,
+        server.requests().await?
+    );
+    let edit =
+        json!({"do": "editDoc", "id": server.text("last"), "markdown": "Berth 9 is free now."});
     server.admin(&edit).await?;
     let took = poll(&engine, &tenant, &id).await?;
-    println!("one change: {:.0} ms until it is filed", took.as_secs_f64() * 1000.0);
+    println!(
+        "one change: {:.0} ms until it is filed",
+        took.as_secs_f64() * 1000.0
+    );
     Ok(())
 }
 
@@ -139,8 +181,13 @@ async fn connect(rig: &Rig, tenant: &Tenant, server: &Server) -> Result<Connecti
     let ctx = &rig.system.ctx;
     let now = ctx.clock.now();
     let mut connection = Connection::new(Provider::CloudDrive, ContainerTag::parse("drive")?, now);
-    let app = AppRef::Operator { client_id: server.text("id").to_owned() };
-    let account = Account { subject: "1".to_owned(), email: Some(EMAIL.to_owned()) };
+    let app = AppRef::Operator {
+        client_id: server.text("id").to_owned(),
+    };
+    let account = Account {
+        subject: "1".to_owned(),
+        email: Some(EMAIL.to_owned()),
+    };
     let grant = Grant {
         id: GrantId::derived("cloud-drive", app.client_id(), &account.subject),
         provider: Provider::CloudDrive,
@@ -158,7 +205,9 @@ async fn connect(rig: &Rig, tenant: &Tenant, server: &Server) -> Result<Connecti
         refresh: Secret::new("none"),
         refresh_until: None,
     };
-    ctx.vault.put(tenant, &grant.secret, &tokens.to_secret()).await?;
+    ctx.vault
+        .put(tenant, &grant.secret, &tokens.to_secret())
+        .await?;
     ctx.connections.save_grant(tenant, &grant).await?;
     connection.scope = SyncScope::Full;
     connection.status = ConnectionStatus::Active;
@@ -170,7 +219,11 @@ async fn connect(rig: &Rig, tenant: &Tenant, server: &Server) -> Result<Connecti
 }
 
 /// Steps until there is nothing to do; how long that took, in how many steps, and the most memory between them.
-async fn settle(engine: &Engine, tenant: &Tenant, id: &ConnectionId) -> Result<(Duration, u32, u64)> {
+async fn settle(
+    engine: &Engine,
+    tenant: &Tenant,
+    id: &ConnectionId,
+) -> Result<(Duration, u32, u64)> {
     let (begun, mut steps, mut largest) = (Instant::now(), 0, 0);
     loop {
         steps += 1;
@@ -178,7 +231,9 @@ async fn settle(engine: &Engine, tenant: &Tenant, id: &ConnectionId) -> Result<(
         largest = largest.max(resident_mb());
         match next {
             Next::Again => {}
-            Next::Later(seconds) if seconds < 60 => tokio::time::sleep(Duration::from_secs(1)).await,
+            Next::Later(seconds) if seconds < 60 => {
+                tokio::time::sleep(Duration::from_secs(1)).await
+            }
             Next::Later(_) | Next::Idle => return Ok((begun.elapsed(), steps, largest)),
         }
         if begun.elapsed() > PATIENCE {

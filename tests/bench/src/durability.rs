@@ -37,8 +37,13 @@ async fn measure(durability: Durability, clients: usize, documents: usize) -> Re
     let rig = Arc::new(rig);
     // A task for each client: a call to services in the process need not wait for anything, and would let no other begin.
     let shares = texts.chunks(documents.div_ceil(clients));
-    let sending: Vec<_> = shares.map(|share| tokio::spawn(send(Arc::clone(&rig), share.to_vec()))).collect();
-    let times = try_join_all(sending).await?.into_iter().collect::<Result<Vec<_>>>()?;
+    let sending: Vec<_> = shares
+        .map(|share| tokio::spawn(send(Arc::clone(&rig), share.to_vec())))
+        .collect();
+    let times = try_join_all(sending)
+        .await?
+        .into_iter()
+        .collect::<Result<Vec<_>>>()?;
     let accepted = begun.elapsed();
     rig.wait_all().await?;
     let done = begun.elapsed();
@@ -46,7 +51,11 @@ async fn measure(durability: Durability, clients: usize, documents: usize) -> Re
     let (p50, p99, _) = percentiles(&mut times);
     let rate = |time: Duration| documents as f64 / time.as_secs_f64();
     let name = format!("{durability:?}").to_lowercase();
-    println!("{name:<10} {clients:>8} {:>11.0} {:>7.0} {p50:>14.2} {p99:>7.2}", rate(accepted), rate(done));
+    println!(
+        "{name:<10} {clients:>8} {:>11.0} {:>7.0} {p50:>14.2} {p99:>7.2}",
+        rate(accepted),
+        rate(done)
+    );
     if let Some(mut rig) = Arc::into_inner(rig) {
         rig.rest().await;
     }

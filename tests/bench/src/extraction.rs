@@ -70,7 +70,10 @@ impl Tally {
 pub(crate) fn run(folder: &Path, conversations: Option<&Path>, show: bool) -> Result<()> {
     let entries: Vec<Entry> = lines(&folder.join("dataset.jsonl"))?;
     let labels: Vec<Labels> = lines(&folder.join("labels.jsonl"))?;
-    let labels: BTreeMap<_, _> = labels.into_iter().map(|labels| (labels.id, labels.memories)).collect();
+    let labels: BTreeMap<_, _> = labels
+        .into_iter()
+        .map(|labels| (labels.id, labels.memories))
+        .collect();
     let (mut cover, mut both) = (Tally::default(), Tally::default());
     let (mut words, mut count) = (0, 0);
     for entry in &entries {
@@ -79,18 +82,28 @@ pub(crate) fn run(folder: &Path, conversations: Option<&Path>, show: bool) -> Re
         let of_entry = labels.get(&entry.id).map_or(&[][..], Vec::as_slice);
         words += entry.text.split_whitespace().count();
         count += found.len();
-        tally(&mut cover, &found, of_entry, |common, label, memory, recall| {
-            let whole = if recall { label } else { label.min(memory) };
-            common * 2 >= whole
+        tally(
+            &mut cover,
+            &found,
+            of_entry,
+            |common, label, memory, recall| {
+                let whole = if recall { label } else { label.min(memory) };
+                common * 2 >= whole
+            },
+        );
+        tally(&mut both, &found, of_entry, |common, label, memory, _| {
+            common * 4 >= label + memory
         });
-        tally(&mut both, &found, of_entry, |common, label, memory, _| common * 4 >= label + memory);
         if show {
             list(entry, &found, of_entry);
         }
     }
     cover.show("en, cover");
     both.show("en, both ways");
-    println!("en: {:.1} statements per 1000 words", count as f64 * 1000.0 / words.max(1) as f64);
+    println!(
+        "en: {:.1} statements per 1000 words",
+        count as f64 * 1000.0 / words.max(1) as f64
+    );
     for language in LANGUAGES {
         let path = folder.join(format!("dataset.{language}.jsonl"));
         if path.exists() {
@@ -119,21 +132,37 @@ fn invented(statement: &Statement, source: &str) -> Vec<String> {
 fn check(found: &[Statement], source: &str) -> Result<()> {
     for statement in found {
         let new = invented(statement, source);
-        anyhow::ensure!(new.is_empty(), "{new:?} in {:?} of {source:?}", statement.text);
+        anyhow::ensure!(
+            new.is_empty(),
+            "{new:?} in {:?} of {source:?}",
+            statement.text
+        );
     }
     Ok(())
 }
 
 fn lines<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<Vec<T>> {
     let text = std::fs::read_to_string(path).with_context(|| format!("read {}", path.display()))?;
-    text.lines().map(|line| Ok(serde_json::from_str(line)?)).collect()
+    text.lines()
+        .map(|line| Ok(serde_json::from_str(line)?))
+        .collect()
 }
 
 /// The statements of a text that nobody in particular wrote.
 fn statements(text: &str) -> Vec<Statement> {
     let said_at = Timestamp::from_millis(SAID_AT);
-    let passage = Passage { text, start: 0, role: Role::Author, speaker: None, quoted: None, said_at };
-    extract(&Source { passages: vec![passage], trust: Trust::Document })
+    let passage = Passage {
+        text,
+        start: 0,
+        role: Role::Author,
+        speaker: None,
+        quoted: None,
+        said_at,
+    };
+    extract(&Source {
+        passages: vec![passage],
+        trust: Trust::Document,
+    })
 }
 
 /// Counts with a rule over the common words, those of the label, those of the memory, and whether recall is meant.
@@ -143,27 +172,44 @@ fn tally(
     labels: &[Label],
     meets: impl Fn(usize, usize, usize, bool) -> bool,
 ) {
-    let memories: Vec<Words> = found.iter().map(|statement| content(&statement.text)).collect();
+    let memories: Vec<Words> = found
+        .iter()
+        .map(|statement| content(&statement.text))
+        .collect();
     let labels: Vec<Words> = labels.iter().map(|label| content(&label.content)).collect();
     let met = |label: &Words, memory: &Words, recall: bool| {
-        meets(label.intersection(memory).count(), label.len(), memory.len(), recall)
+        meets(
+            label.intersection(memory).count(),
+            label.len(),
+            memory.len(),
+            recall,
+        )
     };
     tally.labels += labels.len();
     tally.memories += memories.len();
-    tally.recalled +=
-        labels.iter().filter(|label| memories.iter().any(|memory| met(label, memory, true))).count();
-    tally.precise +=
-        memories.iter().filter(|memory| labels.iter().any(|label| met(label, memory, false))).count();
+    tally.recalled += labels
+        .iter()
+        .filter(|label| memories.iter().any(|memory| met(label, memory, true)))
+        .count();
+    tally.precise += memories
+        .iter()
+        .filter(|memory| labels.iter().any(|label| met(label, memory, false)))
+        .count();
 }
 
 #[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 fn list(entry: &Entry, found: &[Statement], labels: &[Label]) {
     println!("\n{}: {}", entry.id, entry.text);
-    let memories: Vec<Words> = found.iter().map(|statement| content(&statement.text)).collect();
+    let memories: Vec<Words> = found
+        .iter()
+        .map(|statement| content(&statement.text))
+        .collect();
     let common = |one: &Words, other: &Words| one.intersection(other).count() * 2;
     for label in labels {
         let words = content(&label.content);
-        let hit = memories.iter().any(|memory| common(memory, &words) >= words.len());
+        let hit = memories
+            .iter()
+            .any(|memory| common(memory, &words) >= words.len());
         println!("  {} label: {}", if hit { "+" } else { "-" }, label.content);
     }
     for (statement, words) in found.iter().zip(&memories) {
@@ -176,12 +222,24 @@ fn list(entry: &Entry, found: &[Statement], labels: &[Label]) {
 }
 
 fn describe(statement: &Statement) -> String {
-    let Statement { text, kind, confidence, topic, .. } = statement;
+    let Statement {
+        text,
+        kind,
+        confidence,
+        topic,
+        ..
+    } = statement;
     let kept = if statement.is_static { " static" } else { "" };
-    let until = statement.forget_after.map(|until| format!(" until {until}")).unwrap_or_default();
+    let until = statement
+        .forget_after
+        .map(|until| format!(" until {until}"))
+        .unwrap_or_default();
     let topic = topic.as_ref().map_or(String::new(), |topic| {
         let not = if topic.negated { "not " } else { "" };
-        format!(" [{} | {} | {not}{}]", topic.subject, topic.attribute, topic.value)
+        format!(
+            " [{} | {} | {not}{}]",
+            topic.subject, topic.attribute, topic.value
+        )
     });
     format!("{kind:?} {confidence:.2}{kept}{until}: {text}{topic}")
 }
@@ -196,15 +254,23 @@ fn translated(
 ) -> Result<()> {
     let mut tally = Tally::default();
     for entry in translations {
-        let Some(source) = entries.iter().find(|source| source.id == entry.id) else { continue };
-        let sentences: Vec<Words> =
-            spans(&source.text).iter().map(|span| content(&cut(&source.text, *span))).collect();
+        let Some(source) = entries.iter().find(|source| source.id == entry.id) else {
+            continue;
+        };
+        let sentences: Vec<Words> = spans(&source.text)
+            .iter()
+            .map(|span| content(&cut(&source.text, *span)))
+            .collect();
         let places = spans(&entry.text);
         let wanted: Vec<(usize, usize)> = labels
             .get(&entry.id)
             .into_iter()
             .flatten()
-            .filter_map(|label| places.get(best(&content(&label.content), &sentences)).copied())
+            .filter_map(|label| {
+                places
+                    .get(best(&content(&label.content), &sentences))
+                    .copied()
+            })
             .collect();
         let found = statements(&entry.text);
         check(&found, &entry.text)?;
@@ -213,8 +279,14 @@ fn translated(
         };
         tally.labels += wanted.len();
         tally.memories += found.len();
-        tally.recalled += wanted.iter().filter(|span| found.iter().any(|one| meets(one, **span))).count();
-        tally.precise += found.iter().filter(|one| wanted.iter().any(|span| meets(one, *span))).count();
+        tally.recalled += wanted
+            .iter()
+            .filter(|span| found.iter().any(|one| meets(one, **span)))
+            .count();
+        tally.precise += found
+            .iter()
+            .filter(|one| wanted.iter().any(|span| meets(one, *span)))
+            .count();
         if show {
             list(entry, &found, &[]);
         }
@@ -226,5 +298,8 @@ fn translated(
 /// The sentence with the most words of the label.
 fn best(label: &Words, sentences: &[Words]) -> usize {
     let common = |sentence: &Words| label.intersection(sentence).count();
-    (0..sentences.len()).rev().max_by_key(|&at| common(&sentences[at])).unwrap_or(0)
+    (0..sentences.len())
+        .rev()
+        .max_by_key(|&at| common(&sentences[at]))
+        .unwrap_or(0)
 }

@@ -31,7 +31,10 @@ pub(crate) fn child_main() -> ExitCode {
     let begun = Instant::now();
     count_panics();
     let code = sandbox::child_main();
-    let name = std::env::args_os().next().map(PathBuf::from).unwrap_or_default();
+    let name = std::env::args_os()
+        .next()
+        .map(PathBuf::from)
+        .unwrap_or_default();
     let micros = begun.elapsed().as_micros();
     let report = format!("{} {} {micros}", memory_kib("VmHWM:"), PANICS.load(SeqCst));
     if let Ok(socket) = UnixDatagram::unbound() {
@@ -51,7 +54,8 @@ fn count_panics() {
 fn memory_kib(key: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix(key));
-    line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or_default()
+    line.and_then(|line| line.split_whitespace().next()?.parse().ok())
+        .unwrap_or_default()
 }
 
 /// What became of one file.
@@ -76,25 +80,35 @@ impl Measured {
     }
 
     fn recall(&self) -> Option<f64> {
-        self.tokens.filter(|_| self.is_ok()).map(|(_, reference, both)| both as f64 / reference as f64)
+        self.tokens
+            .filter(|_| self.is_ok())
+            .map(|(_, reference, both)| both as f64 / reference as f64)
     }
 
     fn precision(&self) -> Option<f64> {
-        self.tokens.filter(|_| self.is_ok()).map(|(text, _, both)| both as f64 / text.max(1) as f64)
+        self.tokens
+            .filter(|_| self.is_ok())
+            .map(|(text, _, both)| both as f64 / text.max(1) as f64)
     }
 }
 
 #[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 pub(crate) async fn run(folder: &Path, executable: Option<PathBuf>) -> Result<()> {
     let files = files(folder)?;
-    anyhow::ensure!(!files.is_empty(), "{} has no files; fixtures.py fetches some", folder.display());
+    anyhow::ensure!(
+        !files.is_empty(),
+        "{} has no files; fixtures.py fetches some",
+        folder.display()
+    );
     count_panics();
     let place = tempfile::tempdir()?;
     let reports = UnixDatagram::bind(place.path().join(SOCKET))?;
     reports.set_nonblocking(true)?;
     let is_own = executable.is_none();
     let executable = match executable {
-        Some(given) => given.canonicalize().with_context(|| format!("{} is not there", given.display()))?,
+        Some(given) => given
+            .canonicalize()
+            .with_context(|| format!("{} is not there", given.display()))?,
         None => {
             let link = place.path().join("bench");
             std::os::unix::fs::symlink(std::env::current_exe()?, &link)?;
@@ -107,13 +121,21 @@ pub(crate) async fn run(folder: &Path, executable: Option<PathBuf>) -> Result<()
     let bar = ProgressBar::new(files.len() as u64).with_style(style);
     let mut all = Vec::new();
     for (format, path) in files {
-        bar.set_message(path.file_name().unwrap_or_default().to_string_lossy().into_owned());
+        bar.set_message(
+            path.file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned(),
+        );
         all.push(measure(&sandbox, &reports, format, &path).await?);
         bar.inc(1);
     }
     bar.finish_and_clear();
     table(&all, is_own);
-    println!("\nstart of a child with an almost empty page: {:.1} ms", start.as_secs_f64() * 1000.0);
+    println!(
+        "\nstart of a child with an almost empty page: {:.1} ms",
+        start.as_secs_f64() * 1000.0
+    );
     worst(&all);
     Ok(())
 }
@@ -121,7 +143,9 @@ pub(crate) async fn run(folder: &Path, executable: Option<PathBuf>) -> Result<()
 /// The files below the folders that are named after formats, without the references.
 fn files(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
     let mut files = Vec::new();
-    for entry in std::fs::read_dir(folder).with_context(|| format!("{} cannot be read", folder.display()))? {
+    for entry in
+        std::fs::read_dir(folder).with_context(|| format!("{} cannot be read", folder.display()))?
+    {
         let entry = entry?;
         let format = entry.file_name().to_string_lossy().into_owned();
         if !entry.file_type()?.is_dir() || format.starts_with('.') {
@@ -153,9 +177,18 @@ async fn start_up(sandbox: &Sandbox, reports: &UnixDatagram) -> Result<Duration>
     Ok(times[STARTS / 2])
 }
 
-async fn measure(sandbox: &Sandbox, reports: &UnixDatagram, format: String, path: &Path) -> Result<Measured> {
+async fn measure(
+    sandbox: &Sandbox,
+    reports: &UnixDatagram,
+    format: String,
+    path: &Path,
+) -> Result<Measured> {
     let bytes = std::fs::read(path)?;
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let name = path
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
     // What a child said that was late.
     while report(reports).is_some() {}
     let panics_before = PANICS.load(SeqCst);
@@ -171,8 +204,9 @@ async fn measure(sandbox: &Sandbox, reports: &UnixDatagram, format: String, path
     let reported = report(reports);
     let here = PANICS.load(SeqCst) - panics_before;
     let reference = std::fs::read_to_string(format!("{}{REFERENCE}", path.display())).ok();
-    let tokens =
-        reference.map(|reference| compare(&text, &reference)).filter(|(_, reference, _)| *reference > 0);
+    let tokens = reference
+        .map(|reference| compare(&text, &reference))
+        .filter(|(_, reference, _)| *reference > 0);
     Ok(Measured {
         name,
         format,
@@ -190,15 +224,20 @@ async fn measure(sandbox: &Sandbox, reports: &UnixDatagram, format: String, path
 fn report(reports: &UnixDatagram) -> Option<[u64; 3]> {
     let mut buffer = [0; 64];
     let length = reports.recv(&mut buffer).ok()?;
-    let mut numbers =
-        std::str::from_utf8(&buffer[..length]).ok()?.split(' ').map_while(|part| part.parse().ok());
+    let mut numbers = std::str::from_utf8(&buffer[..length])
+        .ok()?
+        .split(' ')
+        .map_while(|part| part.parse().ok());
     Some([numbers.next()?, numbers.next()?, numbers.next()?])
 }
 
 /// The tokens of a text, of its reference, and of both, as multisets.
 fn compare(text: &str, reference: &str) -> (u64, u64, u64) {
     let (ours, theirs) = (tokens(text), tokens(reference));
-    let both = theirs.iter().map(|(token, count)| ours.get(token).map_or(0, |have| *have.min(count))).sum();
+    let both = theirs
+        .iter()
+        .map(|(token, count)| ours.get(token).map_or(0, |have| *have.min(count)))
+        .sum();
     (ours.values().sum(), theirs.values().sum(), both)
 }
 
@@ -206,7 +245,10 @@ fn compare(text: &str, reference: &str) -> (u64, u64, u64) {
 fn tokens(text: &str) -> HashMap<String, u64> {
     let mut counts = HashMap::new();
     let text: String = text.nfkc().flat_map(char::to_lowercase).collect();
-    for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
+    for word in text
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+    {
         let mut rest = word;
         while let Some((at, c)) = rest.char_indices().find(|(_, c)| has_no_spaces(*c)) {
             if at > 0 {
@@ -250,12 +292,25 @@ fn row(name: &str, files: &[&Measured], is_own: bool) {
     let (ok, failed): (Vec<&Measured>, Vec<&Measured>) = files.iter().partition(|one| one.is_ok());
     let megabytes = files.iter().map(|one| one.bytes).sum::<usize>() as f64 / 1e6;
     let seconds: f64 = files.iter().map(|one| one.wall.as_secs_f64()).sum();
-    let inside: f64 = files.iter().map(|one| one.inside.unwrap_or(one.wall).as_secs_f64()).sum();
-    let inside = if is_own { format!("{:.2}", megabytes / inside) } else { "-".to_owned() };
-    let mut walls: Vec<f64> = files.iter().map(|one| one.wall.as_secs_f64() * 1000.0).collect();
+    let inside: f64 = files
+        .iter()
+        .map(|one| one.inside.unwrap_or(one.wall).as_secs_f64())
+        .sum();
+    let inside = if is_own {
+        format!("{:.2}", megabytes / inside)
+    } else {
+        "-".to_owned()
+    };
+    let mut walls: Vec<f64> = files
+        .iter()
+        .map(|one| one.wall.as_secs_f64() * 1000.0)
+        .collect();
     walls.sort_by(f64::total_cmp);
-    let peak =
-        files.iter().filter_map(|one| one.peak_kib).max().map_or("-".into(), |kib| (kib / 1024).to_string());
+    let peak = files
+        .iter()
+        .filter_map(|one| one.peak_kib)
+        .max()
+        .map_or("-".into(), |kib| (kib / 1024).to_string());
     let mut recalls: Vec<f64> = ok.iter().filter_map(|one| one.recall()).collect();
     recalls.sort_by(f64::total_cmp);
     let precisions: Vec<f64> = ok.iter().filter_map(|one| one.precision()).collect();
@@ -291,7 +346,11 @@ fn reasons(failed: &[&Measured]) -> String {
     }
     let mut counts: Vec<_> = counts.into_iter().collect();
     counts.sort_unstable();
-    counts.iter().map(|(reason, count)| format!("{reason} {count}")).collect::<Vec<_>>().join(", ")
+    counts
+        .iter()
+        .map(|(reason, count)| format!("{reason} {count}"))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// The files of each format with the least recall, and those that only the reference reads.
@@ -299,19 +358,29 @@ fn reasons(failed: &[&Measured]) -> String {
 fn worst(all: &[Measured]) {
     println!("\nleast recall of each format (ours / reference / both, in tokens), below .95");
     for of_format in all.chunk_by(|a, b| a.format == b.format) {
-        let mut scored: Vec<(f64, &Measured)> =
-            of_format.iter().filter_map(|one| one.recall().map(|recall| (recall, one))).collect();
+        let mut scored: Vec<(f64, &Measured)> = of_format
+            .iter()
+            .filter_map(|one| one.recall().map(|recall| (recall, one)))
+            .collect();
         scored.retain(|(recall, _)| *recall < 0.95);
         scored.sort_by(|a, b| a.0.partial_cmp(&b.0).unwrap_or(Ordering::Equal));
         for (recall, one) in scored.iter().take(WORST) {
             let (ours, reference, both) = one.tokens.unwrap_or_default();
-            println!("  {recall:.3} {}/{} ({ours} / {reference} / {both})", one.format, one.name);
+            println!(
+                "  {recall:.3} {}/{} ({ours} / {reference} / {both})",
+                one.format, one.name
+            );
         }
     }
     println!("\nnot read, with tokens of the reference if there is one");
     for one in all.iter().filter(|one| !one.is_ok()) {
-        let reference = one.tokens.map_or("-".to_owned(), |(_, reference, _)| reference.to_string());
+        let reference = one
+            .tokens
+            .map_or("-".to_owned(), |(_, reference, _)| reference.to_string());
         let seconds = one.wall.as_secs_f64();
-        println!("  {} {}/{} ({reference}; {seconds:.1} s)", one.outcome, one.format, one.name);
+        println!(
+            "  {} {}/{} ({reference}; {seconds:.1} s)",
+            one.outcome, one.format, one.name
+        );
     }
 }

@@ -34,7 +34,12 @@ struct Shape {
 
 impl Shape {
     const fn html(name: &'static str, n: usize, make: fn(usize) -> Vec<u8>) -> Self {
-        Self { name, file: "a.html", n, make }
+        Self {
+            name,
+            file: "a.html",
+            n,
+            make,
+        }
     }
 }
 
@@ -42,31 +47,64 @@ const SHAPES: [Shape; 18] = [
     Shape::html("attributes of one tag", 45_000, attributes),
     Shape::html("attributes of many tags", 45_000, tags_with_attributes),
     Shape::html("nested elements", 80_000, |n| page(&"<div>".repeat(n))),
-    Shape::html("nested tables", 25_000, |n| page(&"<table><tr><td>".repeat(n))),
+    Shape::html("nested tables", 25_000, |n| {
+        page(&"<table><tr><td>".repeat(n))
+    }),
     Shape::html("open formatting", 60_000, |n| page(&"<p><b>x".repeat(n))),
-    Shape::html("misnested formatting", 28_000, |n| page(&"<a><b></a>x</b>".repeat(n))),
+    Shape::html("misnested formatting", 28_000, |n| {
+        page(&"<a><b></a>x</b>".repeat(n))
+    }),
     Shape::html("paragraphs", 50_000, |n| page(&"<p>word</p>".repeat(n))),
-    Shape::html("table cells", 50_000, |n| page(&format!("<table><tr>{}", "<td>x</td>".repeat(n)))),
+    Shape::html("table cells", 50_000, |n| {
+        page(&format!("<table><tr>{}", "<td>x</td>".repeat(n)))
+    }),
     Shape::html("list items", 50_000, |n| page(&"<ul><li>x".repeat(n))),
     Shape::html("entities", 90_000, |n| page(&"&amp;".repeat(n))),
-    Shape::html("entities in attributes", 90_000, |n| page(&format!("<p title='{}'>x", "&amp;".repeat(n)))),
+    Shape::html("entities in attributes", 90_000, |n| {
+        page(&format!("<p title='{}'>x", "&amp;".repeat(n)))
+    }),
     Shape {
         name: "commas",
         file: "a.csv",
         n: 450_000,
         make: |n| format!("a,b\n{}", "1,2\n".repeat(n / 4)).into_bytes(),
     },
-    Shape { name: "RTF groups", file: "a.rtf", n: 200_000, make: rtf },
-    Shape { name: "mail parts", file: "a.eml", n: 10_000, make: mail },
+    Shape {
+        name: "RTF groups",
+        file: "a.rtf",
+        n: 200_000,
+        make: rtf,
+    },
+    Shape {
+        name: "mail parts",
+        file: "a.eml",
+        n: 10_000,
+        make: mail,
+    },
     Shape {
         name: "Word paragraphs",
         file: "a.docx",
         n: 50_000,
         make: |n| make::docx(&"<w:p><w:r><w:t>word</w:t></w:r></w:p>".repeat(n)),
     },
-    Shape { name: "Word table rows", file: "a.docx", n: 20_000, make: word_table },
-    Shape { name: "cells", file: "a.xlsx", n: 100_000, make: sheet },
-    Shape { name: "PDF text operators", file: "a.pdf", n: 50_000, make: pdf },
+    Shape {
+        name: "Word table rows",
+        file: "a.docx",
+        n: 20_000,
+        make: word_table,
+    },
+    Shape {
+        name: "cells",
+        file: "a.xlsx",
+        n: 100_000,
+        make: sheet,
+    },
+    Shape {
+        name: "PDF text operators",
+        file: "a.pdf",
+        n: 50_000,
+        make: pdf,
+    },
 ];
 
 fn page(body: &str) -> Vec<u8> {
@@ -84,12 +122,18 @@ fn tags_with_attributes(n: usize) -> Vec<u8> {
 }
 
 fn rtf(n: usize) -> Vec<u8> {
-    format!(r"{{\rtf1\ansi {}word{}}}", r"{\b ".repeat(n / 2), "}".repeat(n / 2)).into_bytes()
+    format!(
+        r"{{\rtf1\ansi {}word{}}}",
+        r"{\b ".repeat(n / 2),
+        "}".repeat(n / 2)
+    )
+    .into_bytes()
 }
 
 fn mail(n: usize) -> Vec<u8> {
     let part = "--b\r\nContent-Type: text/plain\r\n\r\nA part.\r\n".repeat(n);
-    let head = "From: ada@example.com\r\nTo: ben@example.com\r\nSubject: Parts\r\nMIME-Version: 1.0\r\n";
+    let head =
+        "From: ada@example.com\r\nTo: ben@example.com\r\nSubject: Parts\r\nMIME-Version: 1.0\r\n";
     format!("{head}Content-Type: multipart/mixed; boundary=b\r\n\r\n{part}--b--\r\n").into_bytes()
 }
 
@@ -100,7 +144,11 @@ fn word_table(n: usize) -> Vec<u8> {
 
 fn sheet(n: usize) -> Vec<u8> {
     let row = |row: usize| {
-        format!("<row>{}{}</row>", make::cell(&format!("A{row}"), "x"), make::cell(&format!("B{row}"), "y"))
+        format!(
+            "<row>{}{}</row>",
+            make::cell(&format!("A{row}"), "x"),
+            make::cell(&format!("B{row}"), "y")
+        )
     };
     make::xlsx(&(1..=n / 2).map(row).collect::<String>())
 }
@@ -121,7 +169,10 @@ fn pdf(n: usize) -> Vec<u8> {
         file.push_str(&format!("{} 0 obj\n{object}\nendobj\n", index + 1));
     }
     let begin = file.len();
-    file.push_str(&format!("xref\n0 {}\n0000000000 65535 f \n", objects.len() + 1));
+    file.push_str(&format!(
+        "xref\n0 {}\n0000000000 65535 f \n",
+        objects.len() + 1
+    ));
     file.extend(places.iter().map(|place| format!("{place:010} 00000 n \n")));
     file.push_str(&format!(
         "trailer << /Size {} /Root 1 0 R >>\nstartxref\n{begin}\n%%EOF\n",
@@ -136,7 +187,9 @@ pub(crate) async fn run() -> Result<()> {
     for shape in &SHAPES {
         let bytes = (shape.make)(4 * shape.n).len() / 1000;
         let times = [1, 2, 4].map(|times| read(shape, times * shape.n));
-        let [one, two, four] = times.each_ref().map(|(time, _)| time.as_secs_f64() * 1000.0);
+        let [one, two, four] = times
+            .each_ref()
+            .map(|(time, _)| time.as_secs_f64() * 1000.0);
         let outcome = &times[2].1;
         println!(
             "{:<26} {bytes:>8} {one:>7.0} {two:>7.0} {four:>7.0} {:>8.1}  {outcome}",
@@ -145,7 +198,9 @@ pub(crate) async fn run() -> Result<()> {
         );
     }
 
-    println!("\n{FLOOD} files at 4n of one organization; {LINES} lines of another, one after the other");
+    println!(
+        "\n{FLOOD} files at 4n of one organization; {LINES} lines of another, one after the other"
+    );
     println!("shape                      line p50 ms     max ms  flood s");
     for shape in &SHAPES {
         flood(shape).await?;
@@ -156,7 +211,11 @@ pub(crate) async fn run() -> Result<()> {
 /// The best time that a file is read in, and what becomes of it.
 fn read(shape: &Shape, n: usize) -> (Duration, String) {
     let bytes = (shape.make)(n);
-    let source = Source { bytes: &bytes, name: Some(shape.file), declared: None };
+    let source = Source {
+        bytes: &bytes,
+        name: Some(shape.file),
+        declared: None,
+    };
     let mut best = (Duration::MAX, String::new());
     for _ in 0..TIMES {
         let begun = Instant::now();
@@ -184,7 +243,8 @@ async fn flood(shape: &Shape) -> Result<()> {
     let key = create_key(&rig.system.ctx, &tenant, plan).await?.text;
     let bytes = (shape.make)(4 * shape.n);
     for number in 0..FLOOD {
-        rig.upload(&format!("{number}-{}", shape.file), &bytes).await?;
+        rig.upload(&format!("{number}-{}", shape.file), &bytes)
+            .await?;
     }
 
     let begun = Instant::now();
@@ -205,7 +265,11 @@ async fn flood(shape: &Shape) -> Result<()> {
     }
     let (middle, _, longest) = percentiles(&mut times);
     rig.wait_all().await?;
-    println!("{:<26} {middle:>11.0} {longest:>10.0} {:>8.1}", shape.name, begun.elapsed().as_secs_f64());
+    println!(
+        "{:<26} {middle:>11.0} {longest:>10.0} {:>8.1}",
+        shape.name,
+        begun.elapsed().as_secs_f64()
+    );
     rig.rest().await;
     Ok(())
 }

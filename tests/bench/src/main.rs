@@ -134,9 +134,13 @@ fn main() -> Result<ExitCode> {
     }
     let processed = Targets::new().with_target("processor", LevelFilter::INFO);
     // Warnings of the product would explain a figure.
-    let warnings =
-        tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_filter(LevelFilter::WARN);
-    tracing_subscriber::registry().with(warnings).with(reuse::Counter.with_filter(processed)).init();
+    let warnings = tracing_subscriber::fmt::layer()
+        .with_writer(std::io::stderr)
+        .with_filter(LevelFilter::WARN);
+    tracing_subscriber::registry()
+        .with(warnings)
+        .with(reuse::Counter.with_filter(processed))
+        .init();
     run(Cli::parse().what)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -150,14 +154,22 @@ async fn run(what: What) -> Result<()> {
         What::Cost => cost::run().await,
         What::Recall { folder, limit } => recall::run(&folder, limit).await,
         What::Formats { folder, exe } => formats::run(&folder, exe).await,
-        What::Extraction { folder, conversations, show } => {
-            extraction::run(&folder, conversations.as_deref(), show)
-        }
-        What::Quality { conversations, labelled } => {
+        What::Extraction {
+            folder,
+            conversations,
+            show,
+        } => extraction::run(&folder, conversations.as_deref(), show),
+        What::Quality {
+            conversations,
+            labelled,
+        } => {
             extraction::run(&labelled, Some(&conversations), false)?;
             recall::run(&conversations, 10).await
         }
-        What::Organization { documents, requests } => organization::run(documents, requests).await,
+        What::Organization {
+            documents,
+            requests,
+        } => organization::run(documents, requests).await,
         What::Drive { files } => drive::run(files).await,
         What::DriveServer { files } => drive::serve(files).await,
         What::Batch => batch::run().await,

@@ -8,8 +8,8 @@ use bytes::Bytes;
 use domain::activity::{RequestRecord, RequestType};
 use domain::document::{Body, BodyForm, Indexed};
 use domain::{
-    Change, ContainerId, ContainerTag, Document, DocumentId, DocumentType, Dreaming, Metadata, OrgId, Pack,
-    Revision, Status, TaskType, Tenant, Timestamp,
+    Change, ContainerId, ContainerTag, Document, DocumentId, DocumentType, Dreaming, Metadata,
+    OrgId, Pack, Revision, Status, TaskType, Tenant, Timestamp,
 };
 use futures::stream::{self, StreamExt, TryStreamExt};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -35,15 +35,26 @@ pub(crate) async fn run(documents: usize, requests: usize) -> Result<()> {
     let begun = Instant::now();
     let body = json!({"containerTags": ["large", "target"], "targetContainerTag": "target"});
     let merge = rig.post("/v3/container-tags/merge", &body).await?;
-    println!("merge answer, {documents} documents:  {:.1} ms", ms(begun.elapsed()));
-    let path = format!("/v3/container-tags/merge/{}", merge["mergeId"].as_str().unwrap_or_default());
+    println!(
+        "merge answer, {documents} documents:  {:.1} ms",
+        ms(begun.elapsed())
+    );
+    let path = format!(
+        "/v3/container-tags/merge/{}",
+        merge["mergeId"].as_str().unwrap_or_default()
+    );
     let merged = until(&rig, &path, "completed").await?;
-    println!("merge to completed:  {:.1} s, 30 of them waiting", merged.as_secs_f64());
+    println!(
+        "merge to completed:  {:.1} s, 30 of them waiting",
+        merged.as_secs_f64()
+    );
 
     let mut answers = Vec::new();
     for tag in ["small", "target"] {
         let begun = Instant::now();
-        let answer = rig.call("DELETE", &format!("/v3/container-tags/{tag}"), &Value::Null).await?;
+        let answer = rig
+            .call("DELETE", &format!("/v3/container-tags/{tag}"), &Value::Null)
+            .await?;
         println!(
             "delete answer, {} documents:  {:.1} ms",
             answer["deletedDocumentsCount"],
@@ -58,18 +69,38 @@ pub(crate) async fn run(documents: usize, requests: usize) -> Result<()> {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     let purged = until(&rig, &path, "verifying").await?.as_secs_f64();
-    println!("purge of {documents} documents:  {purged:.1} s, {:.0} documents/s", documents as f64 / purged);
+    println!(
+        "purge of {documents} documents:  {purged:.1} s, {:.0} documents/s",
+        documents as f64 / purged
+    );
     println!("{}", rig.call("GET", &path, &Value::Null).await?["report"]);
     rig.rest().await;
 
     log_requests(&rig, &tenant, requests).await?;
-    for path in ["usage", "errors", "logs", "logs?page=40&limit=100", "logs?type=search&statusCode=404"] {
+    for path in [
+        "usage",
+        "errors",
+        "logs",
+        "logs?page=40&limit=100",
+        "logs?type=search&statusCode=404",
+    ] {
         let begun = Instant::now();
         let to = format!("/v3/analytics/{path}");
         let join = if to.contains('?') { '&' } else { '?' };
-        let answer = rig.call("GET", &format!("{to}{join}from={}", start(&rig)), &Value::Null).await?;
-        let total = answer["pagination"]["totalItems"].as_u64().or(answer["totalErrors"].as_u64());
-        println!("analytics {path} over 90 days:  {:.1} ms ({total:?})", ms(begun.elapsed()));
+        let answer = rig
+            .call(
+                "GET",
+                &format!("{to}{join}from={}", start(&rig)),
+                &Value::Null,
+            )
+            .await?;
+        let total = answer["pagination"]["totalItems"]
+            .as_u64()
+            .or(answer["totalErrors"].as_u64());
+        println!(
+            "analytics {path} over 90 days:  {:.1} ms ({total:?})",
+            ms(begun.elapsed())
+        );
     }
     Ok(())
 }
@@ -80,7 +111,11 @@ fn ms(time: Duration) -> f64 {
 
 /// The first moment that analytics shows, an hour later.
 fn start(rig: &Rig) -> Timestamp {
-    rig.system.ctx.clock.now().plus_seconds(-DAYS * 24 * 3600 + 3600)
+    rig.system
+        .ctx
+        .clock
+        .now()
+        .plus_seconds(-DAYS * 24 * 3600 + 3600)
 }
 
 /// The cheapest request that is logged, with and without a log.
@@ -102,7 +137,11 @@ async fn log_overhead(rig: &Rig) -> Result<()> {
     for number in 0..CALLS {
         let now = rig.system.ctx.clock.now();
         let begun = Instant::now();
-        rig.system.ctx.activity.record(&tenant, &record(number, now), now).await?;
+        rig.system
+            .ctx
+            .activity
+            .record(&tenant, &record(number, now), now)
+            .await?;
         times.push(begun.elapsed());
     }
     let (middle, late, _) = percentiles(&mut times);
@@ -113,7 +152,9 @@ async fn log_overhead(rig: &Rig) -> Result<()> {
 fn progress(what: &'static str, length: usize) -> ProgressBar {
     let bar = ProgressBar::new(length as u64).with_message(what);
     let style = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len} {eta}");
-    style.map(|style| bar.clone().with_style(style)).unwrap_or(bar)
+    style
+        .map(|style| bar.clone().with_style(style))
+        .unwrap_or(bar)
 }
 
 /// Makes a container of documents that are served, without the time that processing takes.
@@ -121,7 +162,10 @@ async fn fill(rig: &Rig, tenant: &Tenant, tag: &str, documents: usize) -> Result
     let ctx = &rig.system.ctx;
     let tag = ContainerTag::parse(tag)?;
     let now = ctx.clock.now();
-    let container = ctx.containers.create(tenant, &tag, ContainerId::random(), now).await?;
+    let container = ctx
+        .containers
+        .create(tenant, &tag, ContainerId::random(), now)
+        .await?;
     let bar = progress("documents", documents);
     let mut left = documents;
     while left > 0 {
@@ -129,7 +173,10 @@ async fn fill(rig: &Rig, tenant: &Tenant, tag: &str, documents: usize) -> Result
         let made = stream::iter(0..batch).map(|_| document(rig, tenant, &tag, container.primary()));
         let changes: Vec<Change> = made.buffered(PARALLEL).try_collect().await?;
         let head = ctx.index.head(tenant, container.primary()).await?;
-        let committed = ctx.index.commit(tenant, container.primary(), &head, &changes, now).await?;
+        let committed = ctx
+            .index
+            .commit(tenant, container.primary(), &head, &changes, now)
+            .await?;
         if !matches!(committed, domain::ports::Committed::Done(_)) {
             bail!("{committed:?} with nobody else writing");
         }
@@ -144,15 +191,33 @@ async fn fill(rig: &Rig, tenant: &Tenant, tag: &str, documents: usize) -> Result
     Ok(())
 }
 
-async fn document(rig: &Rig, tenant: &Tenant, tag: &ContainerTag, container: &ContainerId) -> Result<Change> {
-    let (id, revision, now) = (DocumentId::random(), Revision::random(), rig.system.ctx.clock.now());
+async fn document(
+    rig: &Rig,
+    tenant: &Tenant,
+    tag: &ContainerTag,
+    container: &ContainerId,
+) -> Result<Change> {
+    let (id, revision, now) = (
+        DocumentId::random(),
+        Revision::random(),
+        rig.system.ctx.clock.now(),
+    );
     let text = format!("A document of its own, with the number {id}.");
-    let pack = Pack { v: Pack::VERSION, model: String::new(), text: text.clone(), chunks: Vec::new() };
+    let pack = Pack {
+        v: Pack::VERSION,
+        model: String::new(),
+        text: text.clone(),
+        chunks: Vec::new(),
+    };
     let place = format!("{container}/{id}/{revision}");
     let blobs = &rig.system.ctx.blobs;
     let size = text.len() as u64;
-    let blob = blobs.put(tenant, &format!("{place}/body"), Bytes::from(text)).await?;
-    let pack = blobs.put(tenant, &format!("{place}/pack"), pack.encode().into()).await?;
+    let blob = blobs
+        .put(tenant, &format!("{place}/body"), Bytes::from(text))
+        .await?;
+    let pack = blobs
+        .put(tenant, &format!("{place}/pack"), pack.encode().into())
+        .await?;
     let body = Body {
         blob: blob.clone(),
         form: BodyForm::Text,
@@ -260,7 +325,10 @@ async fn log_requests(rig: &Rig, tenant: &Tenant, requests: usize) -> Result<()>
             ctx.activity.record(tenant, &record, at).await
         }
     });
-    writes.buffer_unordered(PARALLEL).try_collect::<()>().await?;
+    writes
+        .buffer_unordered(PARALLEL)
+        .try_collect::<()>()
+        .await?;
     bar.finish_and_clear();
     let begun = Instant::now();
     let mut hours = 0;

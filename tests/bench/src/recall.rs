@@ -66,8 +66,8 @@ struct Sums {
 
 #[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 pub(crate) async fn run(folder: &Path, limit: usize) -> Result<()> {
-    let text =
-        std::fs::read_to_string(folder.join("conversations.json")).context("read conversations.json")?;
+    let text = std::fs::read_to_string(folder.join("conversations.json"))
+        .context("read conversations.json")?;
     let samples: Vec<Sample> = serde_json::from_str(&text)?;
     let mut rig = Rig::new().await?;
     rig.work().await?;
@@ -95,7 +95,14 @@ pub(crate) async fn run(folder: &Path, limit: usize) -> Result<()> {
     );
     println!(
         "{:<14} {:>9} {:>10} {:>10} {:>13} {:>9} {:>7} {:>8}",
-        "category", "questions", "turn R@10", "or a part", "session R@10", "memories", "tokens", "no hit"
+        "category",
+        "questions",
+        "turn R@10",
+        "or a part",
+        "session R@10",
+        "memories",
+        "tokens",
+        "no hit"
     );
     for (category, sums) in by_category.iter().enumerate().skip(1) {
         let name = ["", "multi-hop", "temporal", "open-domain", "single-hop"][category];
@@ -105,8 +112,11 @@ pub(crate) async fn run(folder: &Path, limit: usize) -> Result<()> {
     let (p50, p99, _) = percentiles(&mut all.times);
     println!("search: p50 {p50:.2} ms, p99 {p99:.2} ms");
     let configuration = configuration(limit);
-    let digest: String =
-        Sha256::digest(&configuration).iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    let digest: String = Sha256::digest(&configuration)
+        .iter()
+        .take(8)
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
     println!("configuration {digest}: {configuration}");
     Ok(())
 }
@@ -138,8 +148,14 @@ fn show(name: &str, sums: &Sums) {
 
 /// The evidence turns of a question; some cells of the data name several.
 fn evidence(question: &Question) -> BTreeSet<String> {
-    let cells = question.evidence.iter().flat_map(|cell| cell.split([';', ' ', ',']));
-    cells.filter(|id| id.starts_with('D') && id.contains(':')).map(str::to_owned).collect()
+    let cells = question
+        .evidence
+        .iter()
+        .flat_map(|cell| cell.split([';', ' ', ',']));
+    cells
+        .filter(|id| id.starts_with('D') && id.contains(':'))
+        .map(str::to_owned)
+        .collect()
 }
 
 /// A session as it was sent.
@@ -154,18 +170,28 @@ async fn ingest(rig: &Rig, sample: &Sample) -> Result<Vec<Session>> {
     let mut sessions = Vec::new();
     for number in 1.. {
         let Some(turns) = sample.conversation.get(format!("session_{number}")) else {
-            if sample.conversation.get(format!("session_{number}_date_time")).is_some() {
+            if sample
+                .conversation
+                .get(format!("session_{number}_date_time"))
+                .is_some()
+            {
                 continue;
             }
             break;
         };
         let turns: Vec<Turn> = serde_json::from_value(turns.clone())?;
-        let date = sample.conversation[format!("session_{number}_date_time")].as_str().and_then(iso_date);
+        let date = sample.conversation[format!("session_{number}_date_time")]
+            .as_str()
+            .and_then(iso_date);
         let first = turns.first().map(|turn| turn.speaker.clone());
         let messages: Vec<Value> = turns
             .iter()
             .map(|turn| {
-                let role = if Some(&turn.speaker) == first.as_ref() { "user" } else { "assistant" };
+                let role = if Some(&turn.speaker) == first.as_ref() {
+                    "user"
+                } else {
+                    "assistant"
+                };
                 json!({"role": role, "name": turn.speaker, "content": turn.content()})
             })
             .collect();
@@ -177,13 +203,21 @@ async fn ingest(rig: &Rig, sample: &Sample) -> Result<Vec<Session>> {
         });
         let answer = rig.post("/v4/conversations", &body).await?;
         let document = answer["id"].as_str().unwrap_or_default().to_owned();
-        sessions.push(Session { document, text: Vec::new(), turns });
+        sessions.push(Session {
+            document,
+            text: Vec::new(),
+            turns,
+        });
     }
     for session in &mut sessions {
         rig.wait(&session.document).await?;
         let path = format!("/v3/documents/{}", session.document);
         let document = rig.call("GET", &path, &Value::Null).await?;
-        session.text = document["content"].as_str().unwrap_or_default().chars().collect();
+        session.text = document["content"]
+            .as_str()
+            .unwrap_or_default()
+            .chars()
+            .collect();
     }
     Ok(sessions)
 }
@@ -235,12 +269,18 @@ async fn ask(
     let chunks: Vec<String> = texts(&answer, "chunk").map(squeeze).collect();
     let spans = spans(&answer, sessions);
     let wanted = evidence(question);
-    let turns = sessions.iter().flat_map(|session| session.turns.iter().map(move |turn| (session, turn)));
+    let turns = sessions
+        .iter()
+        .flat_map(|session| session.turns.iter().map(move |turn| (session, turn)));
     let (mut found, mut touched, mut documents) = (0.0, 0.0, BTreeSet::new());
     for (session, turn) in turns.filter(|(_, turn)| wanted.contains(&turn.dia_id)) {
         documents.insert(session.document.as_str());
         let text = squeeze(&turn.content());
-        let of_session = || spans.iter().filter(|(document, _)| *document == session.document);
+        let of_session = || {
+            spans
+                .iter()
+                .filter(|(document, _)| *document == session.document)
+        };
         if chunks.iter().any(|chunk| chunk.contains(&text))
             || of_session().any(|(_, span)| span.contains(&text))
         {
@@ -258,25 +298,40 @@ async fn ask(
             first_ten.push(document);
         }
     }
-    let sessions_found = documents.iter().filter(|document| first_ten.contains(document)).count() as f64;
+    let sessions_found = documents
+        .iter()
+        .filter(|document| first_ten.contains(document))
+        .count() as f64;
     sums.questions += 1.0;
     sums.turns += found / wanted.len() as f64;
     sums.touched += (found + touched) / wanted.len() as f64;
     sums.memories += spans.len() as f64;
     sums.sessions += sessions_found / (documents.len() as f64).max(1.0);
     let said = texts(&answer, "chunk").chain(texts(&answer, "memory"));
-    sums.tokens += said.map(|text| StaticEmbedder.count_tokens(text)).sum::<usize>() as f64;
-    sums.empty += if chunks.is_empty() && spans.is_empty() { 1.0 } else { 0.0 };
+    sums.tokens += said
+        .map(|text| StaticEmbedder.count_tokens(text))
+        .sum::<usize>() as f64;
+    sums.empty += if chunks.is_empty() && spans.is_empty() {
+        1.0
+    } else {
+        0.0
+    };
     Ok(())
 }
 
 /// The source spans of the memories of an answer, with their documents.
 fn spans<'a>(answer: &'a Value, sessions: &[Session]) -> Vec<(&'a str, String)> {
-    let rows = answer["results"].as_array().into_iter().flatten().filter(|row| row.get("memory").is_some());
+    let rows = answer["results"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter(|row| row.get("memory").is_some());
     let sources = rows.flat_map(|row| row["explain"]["sources"].as_array().into_iter().flatten());
     let text = |source: &'a Value| {
         let document = source["documentId"].as_str()?;
-        let session = sessions.iter().find(|session| session.document == document)?;
+        let session = sessions
+            .iter()
+            .find(|session| session.document == document)?;
         let place = |end: &str| usize::try_from(source["span"][end].as_u64()?).ok();
         let span = session.text.get(place("start")?..place("end")?)?;
         Some((document, squeeze(&span.iter().collect::<String>())))
@@ -285,5 +340,9 @@ fn spans<'a>(answer: &'a Value, sessions: &[Session]) -> Vec<(&'a str, String)> 
 }
 
 fn texts<'a>(answer: &'a Value, field: &'a str) -> impl Iterator<Item = &'a str> {
-    answer["results"].as_array().into_iter().flatten().filter_map(move |result| result[field].as_str())
+    answer["results"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(move |result| result[field].as_str())
 }

@@ -54,7 +54,9 @@ pub(crate) async fn run() -> Result<()> {
     let (mut firsts, mut seconds) = (Vec::new(), Vec::new());
     for number in 0..TIMES {
         let name = format!("long{number}");
-        let mut paragraphs: Vec<String> = (0..PARAGRAPHS).map(|_| writer.text(PARAGRAPH_CHARS)).collect();
+        let mut paragraphs: Vec<String> = (0..PARAGRAPHS)
+            .map(|_| writer.text(PARAGRAPH_CHARS))
+            .collect();
         firsts.push(ingest(&rig, &name, &paragraphs).await?);
         let (chunks, all) = (CHUNKS.load(SeqCst), EMBEDDED.load(SeqCst));
         paragraphs[CHANGED] = writer.text(PARAGRAPH_CHARS);

@@ -44,7 +44,10 @@ impl Rig {
 
     /// The same, whose parsers run in `sandbox`.
     pub(crate) async fn confined(sandbox: Sandbox) -> Result<Self> {
-        Ok(Self { sandbox, ..Self::new().await? })
+        Ok(Self {
+            sandbox,
+            ..Self::new().await?
+        })
     }
 
     /// The same, of which a power cut would spare what `durability` says.
@@ -53,12 +56,30 @@ impl Rig {
         let services = Services::open_durable(folder.path(), durability)?;
         let meter = Meter::new(Transport::new(services.clone()));
         let config = aws::through(meter.clone(), ACCESS_KEY, SECRET_KEY, REGION);
-        let system = System::over(services, &Clients::new(&config), Arc::new(SystemClock), None).await?;
+        let system = System::over(
+            services,
+            &Clients::new(&config),
+            Arc::new(SystemClock),
+            None,
+        )
+        .await?;
         let ctx = system.ctx.clone();
         let authenticator = Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
         let authenticator = authenticator.with_local_key(OrgId::parse("local")?);
-        let routes = local::routes(&App::new(ctx, authenticator), CACHE_BYTES, Connectors::default(), None);
-        Ok(Self { system, meter, routes, sandbox: Sandbox::in_process(), workers: None, _folder: folder })
+        let routes = local::routes(
+            &App::new(ctx, authenticator),
+            CACHE_BYTES,
+            Connectors::default(),
+            None,
+        );
+        Ok(Self {
+            system,
+            meter,
+            routes,
+            sandbox: Sandbox::in_process(),
+            workers: None,
+            _folder: folder,
+        })
     }
 
     /// Starts the workers.
@@ -73,27 +94,55 @@ impl Rig {
     }
 
     /// Sends a request with another key.
-    pub(crate) async fn call_as(&self, key: &str, method: &str, path: &str, body: &Value) -> Result<Value> {
-        let body = if body.is_null() { String::new() } else { body.to_string() };
-        self.send(key, method, path, "application/json", body.into()).await
+    pub(crate) async fn call_as(
+        &self,
+        key: &str,
+        method: &str,
+        path: &str,
+        body: &Value,
+    ) -> Result<Value> {
+        let body = if body.is_null() {
+            String::new()
+        } else {
+            body.to_string()
+        };
+        self.send(key, method, path, "application/json", body.into())
+            .await
     }
 
     /// Sends a file by a form.
     pub(crate) async fn upload(&self, name: &str, bytes: &[u8]) -> Result<Value> {
-        let head = format!("content-disposition: form-data; name=\"file\"; filename=\"{name}\"\r\n\r\n");
+        let head =
+            format!("content-disposition: form-data; name=\"file\"; filename=\"{name}\"\r\n\r\n");
         let form = [b"--part\r\n", head.as_bytes(), bytes, b"\r\n--part--\r\n"].concat();
         let kind = "multipart/form-data; boundary=part";
-        self.send("local", "POST", "/v3/documents/file", kind, form.into()).await
+        self.send("local", "POST", "/v3/documents/file", kind, form.into())
+            .await
     }
 
-    async fn send(&self, key: &str, method: &str, path: &str, kind: &str, body: Body) -> Result<Value> {
-        let request = Request::builder().method(method).uri(path).extension(LoopbackPeer);
-        let request = request.header("authorization", format!("Bearer {key}")).header("content-type", kind);
+    async fn send(
+        &self,
+        key: &str,
+        method: &str,
+        path: &str,
+        kind: &str,
+        body: Body,
+    ) -> Result<Value> {
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .extension(LoopbackPeer);
+        let request = request
+            .header("authorization", format!("Bearer {key}"))
+            .header("content-type", kind);
         let response = self.routes.clone().oneshot(request.body(body)?).await?;
         let status = response.status();
         let bytes = response.into_body().collect().await?.to_bytes();
         if !status.is_success() {
-            bail!("{method} {path} answered {status}: {}", String::from_utf8_lossy(&bytes));
+            bail!(
+                "{method} {path} answered {status}: {}",
+                String::from_utf8_lossy(&bytes)
+            );
         }
         Ok(serde_json::from_slice(&bytes).unwrap_or_default())
     }
@@ -105,7 +154,12 @@ impl Rig {
 
     /// Adds text; the document's id.
     pub(crate) async fn add(&self, tag: &str, content: &str) -> Result<String> {
-        let answer = self.post("/v3/documents", &json!({"content": content, "containerTag": tag})).await?;
+        let answer = self
+            .post(
+                "/v3/documents",
+                &json!({"content": content, "containerTag": tag}),
+            )
+            .await?;
         Ok(answer["id"].as_str().unwrap_or_default().to_owned())
     }
 
@@ -113,7 +167,9 @@ impl Rig {
     pub(crate) async fn wait(&self, id: &str) -> Result<()> {
         let begun = Instant::now();
         loop {
-            let document = self.call("GET", &format!("/v3/documents/{id}"), &Value::Null).await?;
+            let document = self
+                .call("GET", &format!("/v3/documents/{id}"), &Value::Null)
+                .await?;
             match document["status"].as_str() {
                 Some("done") => return Ok(()),
                 Some("failed") => bail!("{document}"),
@@ -140,7 +196,9 @@ impl Rig {
     async fn unfinished(&self) -> Result<bool> {
         let all = domain::Timestamp::from_millis(i64::MAX);
         let overdue = self.system.ctx.documents.overdue(all, 1000).await?;
-        Ok(overdue.iter().any(|work| matches!(work, Overdue::Document(..))))
+        Ok(overdue
+            .iter()
+            .any(|work| matches!(work, Overdue::Document(..))))
     }
 
     /// Stops the workers.
@@ -155,7 +213,9 @@ impl Rig {
 pub(crate) fn resident_mb() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or_default() / 1024
+    line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok())
+        .unwrap_or_default()
+        / 1024
 }
 
 /// The middle, the 99th percentile and the largest of some durations, in milliseconds.
@@ -163,7 +223,9 @@ pub(crate) fn percentiles(times: &mut [Duration]) -> (f64, f64, f64) {
     times.sort_unstable();
     let at = |share: f64| {
         let place = ((times.len() as f64 - 1.0) * share).round() as usize;
-        times.get(place).map_or(0.0, |time| time.as_secs_f64() * 1000.0)
+        times
+            .get(place)
+            .map_or(0.0, |time| time.as_secs_f64() * 1000.0)
     };
     (at(0.5), at(0.99), at(1.0))
 }
@@ -171,7 +233,14 @@ pub(crate) fn percentiles(times: &mut [Duration]) -> (f64, f64, f64) {
 /// Nothing is fetched, and there is neither a model nor a provider of items.
 fn outside(sandbox: Sandbox) -> Outside {
     let nowhere = Network::simulated(|_| Vec::new(), |_, _| None);
-    let readers =
-        Readers { sandbox, fetcher: Fetcher::new(nowhere), models: Models::new(ModelSettings::default()) };
-    Outside { readers, connectors: Connectors::default(), public_url: None }
+    let readers = Readers {
+        sandbox,
+        fetcher: Fetcher::new(nowhere),
+        models: Models::new(ModelSettings::default()),
+    };
+    Outside {
+        readers,
+        connectors: Connectors::default(),
+        public_url: None,
+    }
 }

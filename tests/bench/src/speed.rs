@@ -63,11 +63,12 @@ async fn time_to_searchable() -> Result<()> {
         let begun = Instant::now();
         let id = rig.add("single", &text).await?;
         rig.wait(&id).await?;
-        let body =
-            json!({"q": format!("needle{number}x"), "containerTag": "single", "searchMode": "documents"});
+        let body = json!({"q": format!("needle{number}x"), "containerTag": "single", "searchMode": "documents"});
         let found = rig.post("/v4/search", &body).await?;
         anyhow::ensure!(
-            found["results"][0]["id"].as_str().is_some_and(|hit| hit.starts_with(&id)),
+            found["results"][0]["id"]
+                .as_str()
+                .is_some_and(|hit| hit.starts_with(&id)),
             "{found}"
         );
         times.push(begun.elapsed());
@@ -85,7 +86,9 @@ async fn rate(write: fn(&mut Writer, usize) -> String, what: &str) -> Result<()>
     let mut rig = Rig::new().await?;
     rig.work().await?;
     let mut writer = Writer::new(3);
-    let texts: Vec<String> = (0..RATE_DOCUMENTS).map(|_| write(&mut writer, 2048)).collect();
+    let texts: Vec<String> = (0..RATE_DOCUMENTS)
+        .map(|_| write(&mut writer, 2048))
+        .collect();
     let begun = Instant::now();
     for batch in texts.chunks(SENDERS) {
         try_join_all(batch.iter().map(|text| rig.add("rate", text))).await?;
@@ -130,7 +133,9 @@ async fn memories() -> Result<()> {
             let first = times.remove(0).as_secs_f64() * 1000.0;
             let (p50, p99, _) = percentiles(&mut times);
             let total = &listed["pagination"]["totalItems"];
-            println!("{name}, {total} memories: p50 {p50:.2} ms, p99 {p99:.2} ms; first {first:.0} ms");
+            println!(
+                "{name}, {total} memories: p50 {p50:.2} ms, p99 {p99:.2} ms; first {first:.0} ms"
+            );
         }
     }
     rig.rest().await;
@@ -147,13 +152,19 @@ async fn search(chunks: usize) -> Result<()> {
     let mut have = 0;
     let bar = ProgressBar::new((chunks / 50).max(1) as u64).with_style(style);
     while have < chunks {
-        let texts: Vec<String> =
-            (0..SENDERS).map(|_| writer.text(BULK_CHARS.min((chunks - have) * 900))).collect();
+        let texts: Vec<String> = (0..SENDERS)
+            .map(|_| writer.text(BULK_CHARS.min((chunks - have) * 900)))
+            .collect();
         let ids = try_join_all(texts.iter().map(|text| rig.add("big", text))).await?;
         for id in &ids {
             rig.wait(id).await?;
-            let found =
-                rig.call("GET", &format!("/v3/documents/{id}/chunks"), &serde_json::Value::Null).await?;
+            let found = rig
+                .call(
+                    "GET",
+                    &format!("/v3/documents/{id}/chunks"),
+                    &serde_json::Value::Null,
+                )
+                .await?;
             have += usize::try_from(found["total"].as_u64().unwrap_or_default())?;
         }
         bar.inc(SENDERS as u64);
@@ -162,7 +173,8 @@ async fn search(chunks: usize) -> Result<()> {
     rig.wait_all().await?;
     tokio::time::sleep(Duration::from_secs(1)).await;
     let filled = begun.elapsed();
-    let ask = |q: String| json!({"q": q, "containerTag": "big", "searchMode": "hybrid", "threshold": 0});
+    let ask =
+        |q: String| json!({"q": q, "containerTag": "big", "searchMode": "hybrid", "threshold": 0});
     let cold = Instant::now();
     rig.post("/v4/search", &ask(writer.question())).await?;
     let cold = cold.elapsed();

@@ -11,8 +11,8 @@ pub(crate) struct Writer {
 
 const VOCABULARY: usize = 30_000;
 const SYLLABLES: [&str; 20] = [
-    "ba", "ce", "di", "fo", "gu", "ka", "le", "mi", "no", "pu", "ra", "se", "ti", "vo", "zu", "lan", "mer",
-    "tor", "sil", "ven",
+    "ba", "ce", "di", "fo", "gu", "ka", "le", "mi", "no", "pu", "ra", "se", "ti", "vo", "zu",
+    "lan", "mer", "tor", "sil", "ven",
 ];
 
 impl Writer {
@@ -20,7 +20,9 @@ impl Writer {
         let mut random = StdRng::seed_from_u64(seed);
         let mut word = || {
             let syllables = random.random_range(1..5);
-            (0..syllables).map(|_| SYLLABLES[random.random_range(0..SYLLABLES.len())]).collect::<String>()
+            (0..syllables)
+                .map(|_| SYLLABLES[random.random_range(0..SYLLABLES.len())])
+                .collect::<String>()
         };
         let words = (0..VOCABULARY).map(|_| word()).collect();
         Self { random, words }
@@ -62,8 +64,14 @@ impl Writer {
             text.push_str(&match self.random.random_range(0..8) {
                 0 => format!("{name} prefers {thing} over {other}. "),
                 1 => format!("The deadline of the {thing} project is March {number}. "),
-                2 => format!("{name} lives in {} and works at {}. ", capital(&thing), capital(&other)),
-                3 => format!("We decided to switch from {thing} to {other} for the {name} pipeline. "),
+                2 => format!(
+                    "{name} lives in {} and works at {}. ",
+                    capital(&thing),
+                    capital(&other)
+                ),
+                3 => format!(
+                    "We decided to switch from {thing} to {other} for the {name} pipeline. "
+                ),
                 4 => format!("{name}'s {thing} costs {number} euros. "),
                 5 => format!("I will send the {thing} report to {name} by Friday. "),
                 6 => format!("The weather near the {thing} was mostly {other}, or so it seemed. "),
@@ -76,7 +84,10 @@ impl Writer {
 
     /// A question of some words.
     pub(crate) fn question(&mut self) -> String {
-        (0..5).map(|_| self.word().to_owned()).collect::<Vec<_>>().join(" ")
+        (0..5)
+            .map(|_| self.word().to_owned())
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 }
 

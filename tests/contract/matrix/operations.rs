@@ -5,8 +5,9 @@ use std::sync::LazyLock;
 
 use serde_json::{Map, Value, json};
 
-static DOCUMENT: LazyLock<Value> =
-    LazyLock::new(|| serde_norway::from_str(include_str!("../../../openapi.yaml")).expect("openapi.yaml"));
+static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
+    serde_norway::from_str(include_str!("../../../openapi.yaml")).expect("openapi.yaml")
+});
 
 /// What a parameter names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,7 +59,9 @@ pub(crate) fn every_operation() -> impl Iterator<Item = (String, String, &'stati
     let paths = DOCUMENT["paths"].as_object().expect("paths");
     paths.iter().flat_map(|(path, operations)| {
         let operations = operations.as_object().expect("operations");
-        operations.iter().map(|(method, operation)| (method.to_uppercase(), path.clone(), operation))
+        operations
+            .iter()
+            .map(|(method, operation)| (method.to_uppercase(), path.clone(), operation))
     })
 }
 
@@ -93,17 +96,27 @@ fn targets_of(method: &str, path: &str, operation: &Value) -> Vec<Target> {
     for parameter in operation["parameters"].as_array().into_iter().flatten() {
         let parameter = component(parameter);
         let name = parameter["name"].as_str().expect("a name");
-        let at = if parameter["in"] == "path" { At::Path } else { At::Query };
+        let at = if parameter["in"] == "path" {
+            At::Path
+        } else {
+            At::Query
+        };
         match names(path, name) {
             Some(names) => found.push(target(name, at, names)),
             // A new parameter of a path has to say what it names before it is taken for harmless.
             None => assert_ne!(at, At::Path, "what does {{{name}}} of {path} name?"),
         }
     }
-    let properties = form.map(|(_, form)| properties(&form["schema"])).unwrap_or_default();
+    let properties = form
+        .map(|(_, form)| properties(&form["schema"]))
+        .unwrap_or_default();
     for name in properties {
         if let Some(names) = names(path, &name) {
-            let at = if name.ends_with('s') { At::List } else { At::Field };
+            let at = if name.ends_with('s') {
+                At::List
+            } else {
+                At::Field
+            };
             found.push(target(&name, at, names));
         }
     }
@@ -132,14 +145,19 @@ fn names(path: &str, parameter: &str) -> Option<Names> {
 fn properties(schema: &Value) -> BTreeSet<String> {
     let schema = component(schema);
     let own = entries(&schema["properties"]).map(|(name, _)| name.clone());
-    let parts = ["allOf", "anyOf", "oneOf"].into_iter().flat_map(|kind| schema[kind].as_array()).flatten();
+    let parts = ["allOf", "anyOf", "oneOf"]
+        .into_iter()
+        .flat_map(|kind| schema[kind].as_array())
+        .flatten();
     own.chain(parts.flat_map(properties)).collect()
 }
 
 /// What a reference leads to, or the value itself.
 pub(crate) fn component(value: &Value) -> &Value {
     match value["$ref"].as_str() {
-        Some(reference) => DOCUMENT.pointer(reference.trim_start_matches('#')).expect("what is referred to"),
+        Some(reference) => DOCUMENT
+            .pointer(reference.trim_start_matches('#'))
+            .expect("what is referred to"),
         None => value,
     }
 }
@@ -153,7 +171,10 @@ impl Target {
     fn names_provider(&self) -> bool {
         let end = self.path.strip_prefix("/v3/connections/{id}");
         let by_method = end == Some("") && ["POST", "DELETE"].contains(&self.method.as_str());
-        by_method || ["/connection", "/documents", "/import"].iter().any(|known| end == Some(known))
+        by_method
+            || ["/connection", "/documents", "/import"]
+                .iter()
+                .any(|known| end == Some(known))
     }
 
     /// A request that names `value` there, and `own` as its container everywhere else.
@@ -164,20 +185,38 @@ impl Target {
         };
         for field in ["containerTag", "containerTags"] {
             if body.contains_key(field) {
-                body.insert(field.to_owned(), if field.ends_with('s') { json!([own]) } else { json!(own) });
+                body.insert(
+                    field.to_owned(),
+                    if field.ends_with('s') {
+                        json!([own])
+                    } else {
+                        json!(own)
+                    },
+                );
             }
         }
         // Tells of changes without making one that a second request would meet.
         if self.path.ends_with("/merge") {
             body.insert("dryRun".into(), true.into());
         }
-        let mut path = self.path.replace("{tag}", if self.parameter == "tag" { "{tag}" } else { own });
+        let mut path = self.path.replace(
+            "{tag}",
+            if self.parameter == "tag" {
+                "{tag}"
+            } else {
+                own
+            },
+        );
         match self.at {
             At::Path => path = path.replace(&format!("{{{}}}", self.parameter), value),
             At::Query => path = format!("{path}?{}={value}", self.parameter),
             At::Field => {
                 // Two ways to say one thing contradict each other.
-                let other = if self.parameter == "containerTag" { "containerTags" } else { "query" };
+                let other = if self.parameter == "containerTag" {
+                    "containerTags"
+                } else {
+                    "query"
+                };
                 body.remove(other);
                 if self.names == Names::Memory {
                     body.remove("content");
@@ -197,7 +236,11 @@ impl Target {
             }
         }
         // Parameters of the path beside the one that is looked at.
-        let id = if self.names_provider() { "web-crawler" } else { UNKNOWN };
+        let id = if self.names_provider() {
+            "web-crawler"
+        } else {
+            UNKNOWN
+        };
         let path = path.replace("{memoryId}", UNKNOWN).replace("{id}", id);
         let is_form = self.path.ends_with("/file");
         let sends = !body.is_empty();

@@ -12,7 +12,8 @@ use crate::server::{Received, Server, answer, page};
 
 /// Where the site claims to live.
 const PUBLIC: IpAddr = IpAddr::V4(Ipv4Addr::new(93, 184, 215, 14));
-const HEADERS: &str = "From: Mallory Evil <mallory@evil.example>\nTo: anna@example.com\nSubject: News\n";
+const HEADERS: &str =
+    "From: Mallory Evil <mallory@evil.example>\nTo: anna@example.com\nSubject: News\n";
 
 /// How somebody else's words are sent.
 enum Sent {
@@ -47,16 +48,34 @@ pub(super) struct Way {
 }
 
 const fn whole(name: &'static str, sent: Sent) -> Way {
-    Way { name, sent, trust: "external", whole: true, states: true }
+    Way {
+        name,
+        sent,
+        trust: "external",
+        whole: true,
+        states: true,
+    }
 }
 
 const fn part(name: &'static str, sent: Sent) -> Way {
-    Way { name, sent, trust: "external", whole: false, states: true }
+    Way {
+        name,
+        sent,
+        trust: "external",
+        whole: false,
+        states: true,
+    }
 }
 
 /// Words of which nothing is learned.
 const fn mute(name: &'static str, sent: Sent) -> Way {
-    Way { name, sent, trust: "external", whole: false, states: false }
+    Way {
+        name,
+        sent,
+        trust: "external",
+        whole: false,
+        states: false,
+    }
 }
 
 fn lines(all: &[&str]) -> String {
@@ -76,7 +95,12 @@ fn html(all: &[&str]) -> String {
 
 fn rtf(all: &[&str]) -> String {
     let ascii = all.iter().filter(|text| text.is_ascii());
-    format!("{{\\rtf1\\ansi {}}}", ascii.map(|text| format!("{text}\\par\n")).collect::<String>())
+    format!(
+        "{{\\rtf1\\ansi {}}}",
+        ascii
+            .map(|text| format!("{text}\\par\n"))
+            .collect::<String>()
+    )
 }
 
 fn quoted(all: &[&str]) -> String {
@@ -85,7 +109,9 @@ fn quoted(all: &[&str]) -> String {
 
 /// Somebody's turns with another's between them.
 fn chat(all: &[&str]) -> String {
-    all.iter().map(|text| format!("Mallory: {text}\nBen: ok then\n")).collect()
+    all.iter()
+        .map(|text| format!("Mallory: {text}\nBen: ok then\n"))
+        .collect()
 }
 
 fn user(content: &str) -> Value {
@@ -93,38 +119,65 @@ fn user(content: &str) -> Value {
 }
 
 fn said(role: &str, all: &[&str]) -> Value {
-    let messages: Vec<Value> = all.iter().map(|text| json!({"role": role, "content": text})).collect();
+    let messages: Vec<Value> = all
+        .iter()
+        .map(|text| json!({"role": role, "content": text}))
+        .collect();
     json!({"messages": messages})
 }
 
 /// Every way in.
 pub(super) const EVERY: &[Way] = &[
-    whole("a mail as content", Sent::Content(|all| json!({"content": mail(all)}))),
-    whole("a page as content", Sent::Content(|all| json!({"content": html(all)}))),
+    whole(
+        "a mail as content",
+        Sent::Content(|all| json!({"content": mail(all)})),
+    ),
+    whole(
+        "a page as content",
+        Sent::Content(|all| json!({"content": html(all)})),
+    ),
     whole(
         "content said to be external",
         Sent::Content(|all| json!({"content": lines(all), "provenance": "external"})),
     ),
     part(
         "a forwarded mail as content",
-        Sent::Content(|all| json!({"content": format!("fyi\n\n-----Original Message-----\n{}", mail(all))})),
+        Sent::Content(
+            |all| json!({"content": format!("fyi\n\n-----Original Message-----\n{}", mail(all))}),
+        ),
     ),
     part(
         "a paste as content",
-        Sent::Content(|all| json!({"content": format!("Here is the mail I got:\n\n{}", lines(all))})),
+        Sent::Content(
+            |all| json!({"content": format!("Here is the mail I got:\n\n{}", lines(all))}),
+        ),
     ),
-    part("a chat of others as content", Sent::Content(|all| json!({"content": chat(all)}))),
-    mute("a quotation as content", Sent::Content(|all| json!({"content": quoted(all)}))),
+    part(
+        "a chat of others as content",
+        Sent::Content(|all| json!({"content": chat(all)})),
+    ),
+    mute(
+        "a quotation as content",
+        Sent::Content(|all| json!({"content": quoted(all)})),
+    ),
     whole(
         "an item of a batch",
-        Sent::Batch(|all| json!({"documents": [{"content": lines(all), "provenance": "external"}]})),
+        Sent::Batch(
+            |all| json!({"documents": [{"content": lines(all), "provenance": "external"}]}),
+        ),
     ),
     whole(
         "the default of a batch",
         Sent::Batch(|all| json!({"documents": [lines(all)], "provenance": "external"})),
     ),
-    whole("a batch of mails", Sent::Batch(|all| json!({"documents": [mail(all)]}))),
-    whole("a change to a mail", Sent::Patch(|all| json!({"content": mail(all)}))),
+    whole(
+        "a batch of mails",
+        Sent::Batch(|all| json!({"documents": [mail(all)]})),
+    ),
+    whole(
+        "a change to a mail",
+        Sent::Patch(|all| json!({"content": mail(all)})),
+    ),
     whole(
         "a change said to be external",
         Sent::Patch(|all| json!({"content": lines(all), "provenance": "external"})),
@@ -134,10 +187,22 @@ pub(super) const EVERY: &[Way] = &[
     whole("an HTML file", Sent::File("news.html", html)),
     whole("a mail file", Sent::File("news.eml", mail)),
     whole("a rich text file", Sent::File("news.rtf", rtf)),
-    part("a paste in a turn", Sent::Talk(|all| user(&format!("I got this mail: {}", lines(all))))),
-    part("a forwarded mail in a turn", Sent::Talk(|all| user(&format!("what is this?\n\n{}", mail(all))))),
-    part("a chat of others in a turn", Sent::Talk(|all| user(&format!("who is right?\n{}", chat(all))))),
-    mute("a quotation in a turn", Sent::Talk(|all| user(&format!("what do you think?\n{}", quoted(all))))),
+    part(
+        "a paste in a turn",
+        Sent::Talk(|all| user(&format!("I got this mail: {}", lines(all)))),
+    ),
+    part(
+        "a forwarded mail in a turn",
+        Sent::Talk(|all| user(&format!("what is this?\n\n{}", mail(all)))),
+    ),
+    part(
+        "a chat of others in a turn",
+        Sent::Talk(|all| user(&format!("who is right?\n{}", chat(all)))),
+    ),
+    mute(
+        "a quotation in a turn",
+        Sent::Talk(|all| user(&format!("what do you think?\n{}", quoted(all)))),
+    ),
     mute(
         "a quoted string in a turn",
         Sent::Talk(|all| user(&format!("Is this true? \"{}\" I doubt it.", all.join(" ")))),
@@ -150,11 +215,23 @@ pub(super) const EVERY: &[Way] = &[
         "a fence in a turn",
         Sent::Talk(|all| user(&format!("I got this:\n```\n{}\n```\n", all.join("\n")))),
     ),
-    mute("HTML in a turn", Sent::Talk(|all| user(&format!("see {} please", html(all))))),
-    mute("a text to work on", Sent::Talk(|all| user(&format!("Translate this text: {}", lines(all))))),
+    mute(
+        "HTML in a turn",
+        Sent::Talk(|all| user(&format!("see {} please", html(all)))),
+    ),
+    mute(
+        "a text to work on",
+        Sent::Talk(|all| user(&format!("Translate this text: {}", lines(all)))),
+    ),
     mute("turns of a tool", Sent::Talk(|all| said("tool", all))),
     mute("turns of the system", Sent::Talk(|all| said("system", all))),
-    Way { trust: "assistant", ..mute("turns of an assistant", Sent::Talk(|all| said("assistant", all))) },
+    Way {
+        trust: "assistant",
+        ..mute(
+            "turns of an assistant",
+            Sent::Talk(|all| said("assistant", all)),
+        )
+    },
     part(
         "a message said to be external",
         Sent::Talk(|all| {
@@ -204,9 +281,24 @@ pub(super) async fn client() -> (Client, Outside) {
     for host in ["news.example", "other.example"] {
         client.app.world.internet.put(host, PUBLIC, server.address);
     }
-    let folder = drive.add_folder(drive.account(DRIVE_ACCOUNT).root(), "News").expect("room");
-    drive.add_file(&folder, "news.txt", "text/plain", ATTEMPTS.replace('\n', "\n\n")).expect("room");
-    (client, Outside { _site: server, _drive: drive })
+    let folder = drive
+        .add_folder(drive.account(DRIVE_ACCOUNT).root(), "News")
+        .expect("room");
+    drive
+        .add_file(
+            &folder,
+            "news.txt",
+            "text/plain",
+            ATTEMPTS.replace('\n', "\n\n"),
+        )
+        .expect("room");
+    (
+        client,
+        Outside {
+            _site: server,
+            _drive: drive,
+        },
+    )
 }
 
 impl Way {
@@ -214,15 +306,24 @@ impl Way {
     pub(super) async fn deliver(&self, client: &Client, tag: &str, all: &[&str]) {
         let answer = match &self.sent {
             Sent::Content(body) => client.post("/v3/documents", tagged(body(all), tag)).await,
-            Sent::Batch(body) => client.post("/v3/documents/batch", tagged(body(all), tag)).await,
+            Sent::Batch(body) => {
+                client
+                    .post("/v3/documents/batch", tagged(body(all), tag))
+                    .await
+            }
             Sent::Patch(body) => {
                 let own = json!({"content": "The weather is fine.", "containerTag": tag});
                 let id = client.add(own).await;
-                client.patch(&format!("/v3/documents/{id}"), body(all)).await
+                client
+                    .patch(&format!("/v3/documents/{id}"), body(all))
+                    .await
             }
             Sent::File(name, bytes) => {
                 let fields = [("containerTag", tag)];
-                client.app.upload(&client.key, name, bytes(all).as_bytes(), &fields).await
+                client
+                    .app
+                    .upload(&client.key, name, bytes(all).as_bytes(), &fields)
+                    .await
             }
             Sent::Talk(body) => {
                 let mut body = tagged(body(all), tag);
@@ -230,11 +331,20 @@ impl Way {
                 client.post("/v4/conversations", body).await
             }
             Sent::Fetched => {
-                client.post("/v3/documents", json!({"content": site("attempts"), "containerTag": tag})).await
+                client
+                    .post(
+                        "/v3/documents",
+                        json!({"content": site("attempts"), "containerTag": tag}),
+                    )
+                    .await
             }
             Sent::Drive => {
                 let body = json!({"containerTag": tag, "metadata": {"syncScope": "full"}});
-                let (id, ..) = client.app.connect_drive(&client.key, &body).await.expect("permission");
+                let (id, ..) = client
+                    .app
+                    .connect_drive(&client.key, &body)
+                    .await
+                    .expect("permission");
                 client.app.settle_connection(&client.key, &id).await;
                 return;
             }
@@ -242,7 +352,10 @@ impl Way {
                 let body = json!({"containerTag": tag, "metadata": {"startUrl": site("attempts")}});
                 let made = client.post("/v3/connections/web-crawler", body).await;
                 assert!(made.status.is_success(), "{}: {}", self.name, made.body);
-                client.app.settle_connection(&client.key, made.body["id"].as_str().expect("an id")).await;
+                client
+                    .app
+                    .settle_connection(&client.key, made.body["id"].as_str().expect("an id"))
+                    .await;
                 return;
             }
         };
@@ -272,8 +385,15 @@ pub(super) async fn say(client: &Client, way: &str, tag: &str, text: &str) {
             client.post("/v3/documents", body).await
         }
         _ => {
-            let fields = [("containerTag", tag), ("documentDate", DAY), ("provenance", "user")];
-            client.app.upload(&client.key, "note.txt", text.as_bytes(), &fields).await
+            let fields = [
+                ("containerTag", tag),
+                ("documentDate", DAY),
+                ("provenance", "user"),
+            ];
+            client
+                .app
+                .upload(&client.key, "note.txt", text.as_bytes(), &fields)
+                .await
         }
     };
     assert!(answer.status.is_success(), "{text}: {}", answer.body);

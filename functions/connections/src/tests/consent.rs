@@ -9,42 +9,76 @@ use super::world::{BASE, Browser, World};
 
 pub(super) async fn grant_of(world: &World, id: &str) -> Grant {
     let grant = world.stored(id).await.grant.unwrap();
-    world.ctx.connections.grant(&world.tenant, &grant).await.unwrap().unwrap()
+    world
+        .ctx
+        .connections
+        .grant(&world.tenant, &grant)
+        .await
+        .unwrap()
+        .unwrap()
 }
 
 async fn tokens_of(world: &World, secret: &str) -> Option<String> {
     let sealed = world.ctx.vault.get(&world.tenant, secret).await.unwrap();
-    sealed.map(|sealed| Tokens::of_secret(&sealed).unwrap().refresh.expose().to_owned())
+    sealed.map(|sealed| {
+        Tokens::of_secret(&sealed)
+            .unwrap()
+            .refresh
+            .expose()
+            .to_owned()
+    })
 }
 
 #[tokio::test]
 async fn a_user_sees_who_asks_gives_permission_and_comes_to_the_picker() {
     let world = World::new().await;
     let (id, link) = world.connect(json!({"containerTag": "mara_lind"})).await;
-    assert!(link.starts_with(&format!("{BASE}/v3/connections/auth/start/")), "{link}");
+    assert!(
+        link.starts_with(&format!("{BASE}/v3/connections/auth/start/")),
+        "{link}"
+    );
     let mut browser = Browser::default();
     let page = browser.get(&world, &link).await;
-    assert!(page.text.contains("acme") && page.text.contains("mara_lind"), "{}", page.text);
+    assert!(
+        page.text.contains("acme") && page.text.contains("mara_lind"),
+        "{}",
+        page.text
+    );
     let policy = page.headers["content-security-policy"].to_str().unwrap();
     assert!(policy.contains("default-src 'none'") && policy.contains("frame-ancestors 'none'"));
     assert_eq!(page.headers["referrer-policy"], "no-referrer");
     assert_eq!(page.headers["cache-control"], "no-store");
     // Nothing is asked of the provider before the user goes on, and nobody can be sent past the page.
     assert!(world.drive.script().asked.is_empty());
-    assert_eq!(browser.get(&world, &format!("{link}?seen=yes")).await.status, 200);
+    assert_eq!(
+        browser
+            .get(&world, &format!("{link}?seen=yes"))
+            .await
+            .status,
+        200
+    );
     assert!(world.drive.script().asked.is_empty());
 
     let answer = browser.consent(&world, &link).await;
-    assert_eq!((answer.status.as_u16(), answer.location()), (303, format!("{BASE}/picker")));
+    assert_eq!(
+        (answer.status.as_u16(), answer.location()),
+        (303, format!("{BASE}/picker"))
+    );
     let connection = world.stored(&id).await;
     assert_eq!(connection.status, ConnectionStatus::AwaitingSelection);
     assert_eq!(connection.next_run_at, None);
-    let shown = world.call("GET", &format!("/v3/connections/{id}"), Value::Null).await.json();
+    let shown = world
+        .call("GET", &format!("/v3/connections/{id}"), Value::Null)
+        .await
+        .json();
     assert_eq!(shown["email"], "mara<i>@example.com");
     assert_eq!(shown["status"], "awaiting_selection");
     let grant = grant_of(&world, &id).await;
     assert_eq!(grant.connections.len(), 1);
-    assert_eq!(tokens_of(&world, &grant.secret).await.as_deref(), Some("refresh-mara-1"));
+    assert_eq!(
+        tokens_of(&world, &grant.secret).await.as_deref(),
+        Some("refresh-mara-1")
+    );
     assert_eq!(browser.get(&world, "/picker").await.status, 200);
 }
 
@@ -55,23 +89,42 @@ async fn a_whole_drive_is_synced_at_once_and_the_browser_goes_where_the_caller_s
     let full = json!({"redirectUrl": done, "metadata": {"syncScope": "full", "team": "north"}});
     let (id, link) = world.connect(full).await;
     let answer = Browser::default().consent(&world, &link).await;
-    assert_eq!(answer.location(), format!("{done}&connectionId={id}&provider=cloud-drive&status=success"));
+    assert_eq!(
+        answer.location(),
+        format!("{done}&connectionId={id}&provider=cloud-drive&status=success")
+    );
     let connection = world.stored(&id).await;
     assert_eq!(connection.status, ConnectionStatus::Active);
     assert!(connection.next_run_at.is_some() && connection.requested.is_some());
 
     // Without an address there is a page, or an object for programs.
-    let (id, link) = world.connect(json!({"metadata": {"syncScope": "full"}})).await;
+    let (id, link) = world
+        .connect(json!({"metadata": {"syncScope": "full"}}))
+        .await;
     let mut browser = Browser::default();
     let page = browser.consent(&world, &link).await;
     assert_eq!(page.status, 200);
-    assert!(page.text.contains(&id) && page.text.contains("mara&lt;i&gt;@example.com"), "{}", page.text);
+    assert!(
+        page.text.contains(&id) && page.text.contains("mara&lt;i&gt;@example.com"),
+        "{}",
+        page.text
+    );
     let state = browser.go_to_provider(&world, &link).await;
     let path = format!("/v3/connections/google-drive/callback?state={state}&code=code");
-    let answer =
-        browser.send(&world, "GET", &path, &[(ACCEPT.as_str(), "application/json")], Value::Null).await;
+    let answer = browser
+        .send(
+            &world,
+            "GET",
+            &path,
+            &[(ACCEPT.as_str(), "application/json")],
+            Value::Null,
+        )
+        .await;
     assert_eq!(
-        (answer.json()["id"].as_str(), answer.json()["status"].as_str()),
+        (
+            answer.json()["id"].as_str(),
+            answer.json()["status"].as_str()
+        ),
         (Some(&*id), Some("active"))
     );
 }
@@ -90,14 +143,33 @@ async fn an_answer_counts_once_in_the_browser_that_was_asked_and_for_ten_minutes
         let answer = other.come_back(&world, &state, "code=code").await;
         assert_eq!(answer.status, 403, "{}", answer.text);
     }
-    assert_eq!(browser.clone().come_back(&world, "nonsense", "code=code").await.status, 400);
-    assert_eq!(world.stored(&id).await.status, ConnectionStatus::PendingOauth);
-    assert_eq!(browser.come_back(&world, &state, "code=code").await.status, 303);
-    assert_eq!(browser.come_back(&world, &state, "code=code").await.status, 400);
+    assert_eq!(
+        browser
+            .clone()
+            .come_back(&world, "nonsense", "code=code")
+            .await
+            .status,
+        400
+    );
+    assert_eq!(
+        world.stored(&id).await.status,
+        ConnectionStatus::PendingOauth
+    );
+    assert_eq!(
+        browser.come_back(&world, &state, "code=code").await.status,
+        303
+    );
+    assert_eq!(
+        browser.come_back(&world, &state, "code=code").await.status,
+        400
+    );
 
     let late = browser.go_to_provider(&world, &link).await;
     world.time.advance_seconds(11 * 60);
-    assert_eq!(browser.come_back(&world, &late, "code=code").await.status, 400);
+    assert_eq!(
+        browser.come_back(&world, &late, "code=code").await.status,
+        400
+    );
     assert_eq!(browser.get(&world, &link).await.status, 200);
     world.time.advance_seconds(3600);
     let gone = browser.get(&world, &link).await;
@@ -113,10 +185,25 @@ async fn two_questions_may_be_open_in_one_browser() {
     let mut browser = Browser::default();
     let first_state = browser.go_to_provider(&world, &first_link).await;
     let second_state = browser.go_to_provider(&world, &second_link).await;
-    assert_eq!(browser.come_back(&world, &first_state, "code=code").await.status, 303);
-    assert_eq!(browser.come_back(&world, &second_state, "code=code").await.status, 303);
+    assert_eq!(
+        browser
+            .come_back(&world, &first_state, "code=code")
+            .await
+            .status,
+        303
+    );
+    assert_eq!(
+        browser
+            .come_back(&world, &second_state, "code=code")
+            .await
+            .status,
+        303
+    );
     for id in [first, second] {
-        assert_eq!(world.stored(&id).await.status, ConnectionStatus::AwaitingSelection);
+        assert_eq!(
+            world.stored(&id).await.status,
+            ConnectionStatus::AwaitingSelection
+        );
     }
 }
 
@@ -133,11 +220,36 @@ async fn what_went_wrong_stands_on_the_connection_and_is_told_to_the_browser() {
         ("error=org_internal", None, AppMisconfigured, 400),
         ("error=server_error", None, ProviderUnavailable, 503),
         ("code=", None, ReauthRequired, 400),
-        ("code=code", Some(ConsentError::ScopeDenied), ScopeDenied, 403),
-        ("code=code", Some(ConsentError::MissingRefreshToken), MissingRefreshToken, 400),
-        ("code=code", Some(ConsentError::Invalid("nonce".into())), ReauthRequired, 400),
-        ("code=code", Some(ConnectorError::App("invalid_client".into()).into()), AppMisconfigured, 400),
-        ("code=code", Some(ConnectorError::Unavailable("502".into()).into()), ProviderUnavailable, 503),
+        (
+            "code=code",
+            Some(ConsentError::ScopeDenied),
+            ScopeDenied,
+            403,
+        ),
+        (
+            "code=code",
+            Some(ConsentError::MissingRefreshToken),
+            MissingRefreshToken,
+            400,
+        ),
+        (
+            "code=code",
+            Some(ConsentError::Invalid("nonce".into())),
+            ReauthRequired,
+            400,
+        ),
+        (
+            "code=code",
+            Some(ConnectorError::App("invalid_client".into()).into()),
+            AppMisconfigured,
+            400,
+        ),
+        (
+            "code=code",
+            Some(ConnectorError::Unavailable("502".into()).into()),
+            ProviderUnavailable,
+            503,
+        ),
     ];
     for (rest, failure, kind, status) in cases {
         for redirect in [None, Some("http://localhost:5000/callback")] {
@@ -158,7 +270,11 @@ async fn what_went_wrong_stands_on_the_connection_and_is_told_to_the_browser() {
             let answer = browser.come_back(&world, &state, rest).await;
             if redirect.is_some() {
                 let end = format!("status=error&error={}", kind.as_str());
-                assert!(answer.location().ends_with(&end), "{rest}: {}", answer.location());
+                assert!(
+                    answer.location().ends_with(&end),
+                    "{rest}: {}",
+                    answer.location()
+                );
             } else {
                 assert_eq!(answer.status, status, "{rest}: {}", answer.text);
             }
@@ -181,18 +297,28 @@ async fn connections_of_an_account_share_its_permission() {
     let world = World::new().await;
     let first = world.active(json!({"containerTag": "a"})).await;
     let before = grant_of(&world, &first).await;
-    world.change(&first, |connection| connection.status = ConnectionStatus::Expired).await;
+    world
+        .change(&first, |connection| {
+            connection.status = ConnectionStatus::Expired
+        })
+        .await;
     let second = world.active(json!({"containerTag": "b"})).await;
     let grant = grant_of(&world, &second).await;
     assert_eq!(grant.id, before.id);
     assert_eq!(grant.connections.len(), 2);
     // The new tokens count, the old ones are gone, and nothing was revoked: that would end both.
-    assert_eq!(tokens_of(&world, &grant.secret).await.as_deref(), Some("refresh-mara-2"));
+    assert_eq!(
+        tokens_of(&world, &grant.secret).await.as_deref(),
+        Some("refresh-mara-2")
+    );
     assert_eq!(tokens_of(&world, &before.secret).await, None);
     assert!(world.drive.script().revoked.is_empty());
     // Whoever had lost the permission goes on as well.
     let revived = world.stored(&first).await;
-    assert_eq!((revived.status, revived.problem), (ConnectionStatus::Active, None));
+    assert_eq!(
+        (revived.status, revived.problem),
+        (ConnectionStatus::Active, None)
+    );
     // Another account has its own.
     world.drive.script().answers.push(Ok("other"));
     let third = world.active(json!({"containerTag": "c"})).await;
@@ -203,9 +329,23 @@ async fn connections_of_an_account_share_its_permission() {
 async fn a_connection_is_given_permission_again_by_the_same_account_only() {
     let world = World::new().await;
     let id = world.active(json!({"containerTag": "a"})).await;
-    world.change(&id, |connection| connection.status = ConnectionStatus::Expired).await;
-    let answer = world.call("POST", &format!("/v3/connections/{id}/reconnect"), Value::Null).await.json();
-    assert_eq!((&answer["id"], &answer["expiresIn"]), (&json!(id), &json!("1 hour")));
+    world
+        .change(&id, |connection| {
+            connection.status = ConnectionStatus::Expired
+        })
+        .await;
+    let answer = world
+        .call(
+            "POST",
+            &format!("/v3/connections/{id}/reconnect"),
+            Value::Null,
+        )
+        .await
+        .json();
+    assert_eq!(
+        (&answer["id"], &answer["expiresIn"]),
+        (&json!(id), &json!("1 hour"))
+    );
     let link = answer["authLink"].as_str().unwrap();
     let mut browser = Browser::default();
     world.drive.script().answers.push(Ok("other"));
@@ -223,9 +363,22 @@ async fn a_connection_is_given_permission_again_by_the_same_account_only() {
 
     // Before anything is selected, the user may still change their mind about the account.
     let (id, mut browser) = world.connected(json!({"containerTag": "b"})).await;
-    let answer = world.call("POST", &format!("/v3/connections/{id}/reconnect"), Value::Null).await.json();
+    let answer = world
+        .call(
+            "POST",
+            &format!("/v3/connections/{id}/reconnect"),
+            Value::Null,
+        )
+        .await
+        .json();
     world.drive.script().answers.push(Ok("other"));
-    assert_eq!(browser.consent(&world, answer["authLink"].as_str().unwrap()).await.status, 303);
+    assert_eq!(
+        browser
+            .consent(&world, answer["authLink"].as_str().unwrap())
+            .await
+            .status,
+        303
+    );
     assert_eq!(world.stored(&id).await.account.unwrap().subject, "other");
 }
 
@@ -235,8 +388,13 @@ async fn a_connection_that_was_deleted_meanwhile_keeps_no_permission() {
     let (id, link) = world.connect(json!({})).await;
     let mut browser = Browser::default();
     let state = browser.go_to_provider(&world, &link).await;
-    world.call("DELETE", &format!("/v3/connections/{id}"), Value::Null).await;
-    assert_eq!(browser.come_back(&world, &state, "code=code").await.status, 404);
+    world
+        .call("DELETE", &format!("/v3/connections/{id}"), Value::Null)
+        .await;
+    assert_eq!(
+        browser.come_back(&world, &state, "code=code").await.status,
+        404
+    );
     assert_eq!(browser.get(&world, &link).await.status, 404);
     assert_eq!(world.stored(&id).await.grant, None);
 }
@@ -245,11 +403,22 @@ async fn a_connection_that_was_deleted_meanwhile_keeps_no_permission() {
 async fn an_app_of_the_organizations_own_speaks_for_itself() {
     let world = World::new().await;
     let secret = domain::Secret::new("own-secret");
-    world.ctx.vault.put(&world.tenant, "oauth-app/x", &secret).await.unwrap();
+    world
+        .ctx
+        .vault
+        .put(&world.tenant, "oauth-app/x", &secret)
+        .await
+        .unwrap();
     domain::usecase::change_settings(&world.ctx, &world.tenant, |settings| {
-        let app = settings.apps.entry(domain::settings::Provider::CloudDrive).or_default();
-        (app.client_id, app.secret, app.enabled) =
-            (Some("client-of-acme".into()), Some("oauth-app/x".into()), Some(true));
+        let app = settings
+            .apps
+            .entry(domain::settings::Provider::CloudDrive)
+            .or_default();
+        (app.client_id, app.secret, app.enabled) = (
+            Some("client-of-acme".into()),
+            Some("oauth-app/x".into()),
+            Some(true),
+        );
         Ok(())
     })
     .await
@@ -258,12 +427,27 @@ async fn an_app_of_the_organizations_own_speaks_for_itself() {
     let mut browser = Browser::default();
     let answer = browser.get(&world, &link).await;
     assert_eq!(answer.status, 303);
-    assert!(answer.location().contains("client_id=client-of-acme"), "{}", answer.location());
+    assert!(
+        answer.location().contains("client_id=client-of-acme"),
+        "{}",
+        answer.location()
+    );
     let state = answer.location().split("state=").nth(1).unwrap().to_owned();
-    assert_eq!(browser.come_back(&world, &state, "code=code").await.status, 303);
-    assert_eq!(grant_of(&world, &id).await.app.client_id(), "client-of-acme");
+    assert_eq!(
+        browser.come_back(&world, &state, "code=code").await.status,
+        303
+    );
+    assert_eq!(
+        grant_of(&world, &id).await.app.client_id(),
+        "client-of-acme"
+    );
     // Its secret is gone: whoever wants to connect is told what to do.
-    world.ctx.vault.delete(&world.tenant, "oauth-app/x").await.unwrap();
+    world
+        .ctx
+        .vault
+        .delete(&world.tenant, "oauth-app/x")
+        .await
+        .unwrap();
     let refused = world.call("POST", super::world::DRIVE, json!({})).await;
     assert_eq!(refused.status, 400);
     assert!(refused.text.contains("set it"), "{}", refused.text);

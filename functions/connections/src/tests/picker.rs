@@ -17,53 +17,120 @@ impl<'a> Page<'a> {
         let page = browser.get(world, "/picker").await;
         assert_eq!(page.status, 200, "{}", page.text);
         let csrf = page.text.split("name=\"csrf\" content=\"").nth(1).unwrap();
-        Self { world, csrf: csrf.split('"').next().unwrap().to_owned(), browser }
+        Self {
+            world,
+            csrf: csrf.split('"').next().unwrap().to_owned(),
+            browser,
+        }
     }
 
     async fn call(&mut self, method: &str, path: &str, body: Value) -> Answer {
         let csrf = self.csrf.clone();
-        let own = [("x-csrf-token", csrf.as_str()), ("origin", BASE), ("sec-fetch-site", "same-origin")];
-        self.browser.send(self.world, method, path, &own, body).await
+        let own = [
+            ("x-csrf-token", csrf.as_str()),
+            ("origin", BASE),
+            ("sec-fetch-site", "same-origin"),
+        ];
+        self.browser
+            .send(self.world, method, path, &own, body)
+            .await
     }
 }
 
 fn names(answer: &Answer) -> Vec<String> {
     let items = answer.json();
-    items["items"].as_array().unwrap().iter().map(|item| item["name"].as_str().unwrap().into()).collect()
+    items["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|item| item["name"].as_str().unwrap().into())
+        .collect()
 }
 
 #[tokio::test]
 async fn a_user_looks_around_selects_and_goes_back_to_the_caller() {
     let world = World::new().await;
-    let (id, browser) =
-        world.connected(json!({"redirectUrl": "https://app.example.com/done", "documentLimit": 70})).await;
+    let (id, browser) = world
+        .connected(json!({"redirectUrl": "https://app.example.com/done", "documentLimit": 70}))
+        .await;
     let mut page = Page::open(&world, browser).await;
-    let first = page.call("GET", "/picker/api/items?view=my", Value::Null).await;
+    let first = page
+        .call("GET", "/picker/api/items?view=my", Value::Null)
+        .await;
     assert_eq!(names(&first), ["Projects", "Plan <b>2026</b>"]);
     let token = first.json()["nextPageToken"].as_str().unwrap().to_owned();
-    let second = page.call("GET", &format!("/picker/api/items?view=my&pageToken={token}"), Value::Null).await;
-    assert_eq!((names(&second), &second.json()["nextPageToken"]), (vec!["Budget".to_owned()], &Value::Null));
-    assert_eq!(names(&page.call("GET", "/picker/api/items?parent=f1", Value::Null).await), ["Deep", "Notes"]);
-    assert_eq!(names(&page.call("GET", "/picker/api/items?q=Not", Value::Null).await), ["Notes"]);
-    let before = page.call("GET", "/picker/api/selection", Value::Null).await.json();
-    assert_eq!((&before["items"], &before["limit"]), (&json!([]), &json!(500)));
+    let second = page
+        .call(
+            "GET",
+            &format!("/picker/api/items?view=my&pageToken={token}"),
+            Value::Null,
+        )
+        .await;
+    assert_eq!(
+        (names(&second), &second.json()["nextPageToken"]),
+        (vec!["Budget".to_owned()], &Value::Null)
+    );
+    assert_eq!(
+        names(
+            &page
+                .call("GET", "/picker/api/items?parent=f1", Value::Null)
+                .await
+        ),
+        ["Deep", "Notes"]
+    );
+    assert_eq!(
+        names(
+            &page
+                .call("GET", "/picker/api/items?q=Not", Value::Null)
+                .await
+        ),
+        ["Notes"]
+    );
+    let before = page
+        .call("GET", "/picker/api/selection", Value::Null)
+        .await
+        .json();
+    assert_eq!(
+        (&before["items"], &before["limit"]),
+        (&json!([]), &json!(500))
+    );
     assert_eq!(before["connection"]["documentLimit"], 70);
     assert_eq!(before["connection"]["email"], "mara<i>@example.com");
     // Nothing of the provider's permission reaches the page.
     assert!(!format!("{before}{}{}", first.text, second.text).contains("access-"));
 
-    assert_eq!(page.call("POST", "/picker/api/complete", json!({})).await.status, 409);
+    assert_eq!(
+        page.call("POST", "/picker/api/complete", json!({}))
+            .await
+            .status,
+        409
+    );
     let chosen = json!([{"id": "f1", "name": "Projects", "folder": true}, {"id": "d2", "name": "Budget", "folder": false}]);
-    let saved = page.call("PUT", "/picker/api/selection", json!({"items": chosen})).await.json();
+    let saved = page
+        .call("PUT", "/picker/api/selection", json!({"items": chosen}))
+        .await
+        .json();
     assert_eq!((&saved["count"], &saved["items"]), (&json!(2), &chosen));
     let connection = world.stored(&id).await;
-    assert_eq!((connection.status, connection.selection), (ConnectionStatus::Active, 1));
+    assert_eq!(
+        (connection.status, connection.selection),
+        (ConnectionStatus::Active, 1)
+    );
     assert!(connection.next_run_at.is_some());
-    let done = page.call("POST", "/picker/api/complete", json!({})).await.json();
-    let wanted =
-        format!("https://app.example.com/done?connectionId={id}&provider=cloud-drive&status=success");
+    let done = page
+        .call("POST", "/picker/api/complete", json!({}))
+        .await
+        .json();
+    let wanted = format!(
+        "https://app.example.com/done?connectionId={id}&provider=cloud-drive&status=success"
+    );
     assert_eq!(done["redirectTo"], wanted);
-    assert_eq!(page.call("GET", "/picker/api/selection", Value::Null).await.status, 401);
+    assert_eq!(
+        page.call("GET", "/picker/api/selection", Value::Null)
+            .await
+            .status,
+        401
+    );
     assert_eq!(page.browser.get(&world, "/picker").await.status, 401);
 }
 
@@ -72,37 +139,73 @@ async fn a_picker_is_opened_once_within_five_minutes_and_lasts_half_an_hour() {
     let world = World::new().await;
     let id = world.active(json!({})).await;
     let path = format!("/v3/connections/{id}/google-drive/hosted-picker");
-    let open =
-        async || world.call("POST", &path, json!({"returnUrl": "https://app.example.com/back"})).await.json();
+    let open = async || {
+        world
+            .call(
+                "POST",
+                &path,
+                json!({"returnUrl": "https://app.example.com/back"}),
+            )
+            .await
+            .json()
+    };
     let made = open().await;
     assert_eq!(made["expiresIn"], "5 minutes");
     let url = made["url"].as_str().unwrap();
     let mut browser = Browser::default();
     let entered = browser.get(&world, url).await;
-    assert_eq!((entered.status.as_u16(), entered.location()), (303, format!("{BASE}/picker")));
+    assert_eq!(
+        (entered.status.as_u16(), entered.location()),
+        (303, format!("{BASE}/picker"))
+    );
     assert_eq!(Browser::default().get(&world, url).await.status, 404);
     let mut page = Page::open(&world, browser).await;
-    let now = page.call("GET", "/picker/api/selection", Value::Null).await.json();
+    let now = page
+        .call("GET", "/picker/api/selection", Value::Null)
+        .await
+        .json();
     assert_eq!(now["items"][0]["name"], "Projects");
     // The same again is no change, and leaving without one says so.
-    page.call("PUT", "/picker/api/selection", json!({"items": now["items"]})).await;
+    page.call(
+        "PUT",
+        "/picker/api/selection",
+        json!({"items": now["items"]}),
+    )
+    .await;
     assert_eq!(world.stored(&id).await.selection, 1);
     world.time.advance_seconds(29 * 60);
-    let left = page.call("POST", "/picker/api/complete", json!({"cancelled": true})).await.json();
+    let left = page
+        .call("POST", "/picker/api/complete", json!({"cancelled": true}))
+        .await
+        .json();
     assert!(
-        left["redirectTo"].as_str().unwrap().ends_with("&status=error&error=selection_cancelled"),
+        left["redirectTo"]
+            .as_str()
+            .unwrap()
+            .ends_with("&status=error&error=selection_cancelled"),
         "{left}"
     );
 
     let late = open().await;
     world.time.advance_seconds(5 * 60);
-    assert_eq!(Browser::default().get(&world, late["url"].as_str().unwrap()).await.status, 404);
+    assert_eq!(
+        Browser::default()
+            .get(&world, late["url"].as_str().unwrap())
+            .await
+            .status,
+        404
+    );
     let made = open().await;
     let mut browser = Browser::default();
     browser.get(&world, made["url"].as_str().unwrap()).await;
     let mut page = Page::open(&world, browser).await;
     world.time.advance_seconds(31 * 60);
-    assert_eq!(page.call("GET", "/picker/api/items", Value::Null).await.status, 401);
+    assert_eq!(
+        page.call("GET", "/picker/api/items", Value::Null)
+            .await
+            .status,
+        401
+    );
 }
 
 #[tokio::test]
@@ -116,13 +219,30 @@ async fn only_the_pickers_own_page_may_ask() {
     let csrf = page.csrf.as_str();
     for (what, headers) in [
         ("no token", vec![("origin", BASE)]),
-        ("another session's token", vec![("x-csrf-token", others.as_str()), ("origin", BASE)]),
-        ("another site", vec![("x-csrf-token", csrf), ("origin", "https://evil.example")]),
+        (
+            "another session's token",
+            vec![("x-csrf-token", others.as_str()), ("origin", BASE)],
+        ),
+        (
+            "another site",
+            vec![("x-csrf-token", csrf), ("origin", "https://evil.example")],
+        ),
         ("no origin", vec![("x-csrf-token", csrf)]),
-        ("a sibling", vec![("x-csrf-token", csrf), ("sec-fetch-site", "same-site")]),
+        (
+            "a sibling",
+            vec![("x-csrf-token", csrf), ("sec-fetch-site", "same-site")],
+        ),
     ] {
-        let answer =
-            browser.clone().send(&world, "PUT", "/picker/api/selection", &headers, body.clone()).await;
+        let answer = browser
+            .clone()
+            .send(
+                &world,
+                "PUT",
+                "/picker/api/selection",
+                &headers,
+                body.clone(),
+            )
+            .await;
         assert_eq!(
             (answer.status.as_u16(), &answer.json()["type"]),
             (403, &json!("PermissionError")),
@@ -130,11 +250,23 @@ async fn only_the_pickers_own_page_may_ask() {
         );
     }
     let answer = Browser::default()
-        .send(&world, "PUT", "/picker/api/selection", &[("x-csrf-token", csrf)], body)
+        .send(
+            &world,
+            "PUT",
+            "/picker/api/selection",
+            &[("x-csrf-token", csrf)],
+            body,
+        )
         .await;
     assert_eq!(answer.status, 401);
     // A key is no session.
-    assert_eq!(world.call("GET", "/picker/api/items", Value::Null).await.status, 401);
+    assert_eq!(
+        world
+            .call("GET", "/picker/api/items", Value::Null)
+            .await
+            .status,
+        401
+    );
 }
 
 #[tokio::test]
@@ -150,29 +282,65 @@ async fn what_cannot_be_selected_is_refused() {
         json!([{"name": "n"}]),
         json!("all"),
     ] {
-        let answer = page.call("PUT", "/picker/api/selection", json!({"items": items})).await;
+        let answer = page
+            .call("PUT", "/picker/api/selection", json!({"items": items}))
+            .await;
         assert_eq!(answer.status, 400, "{}", answer.text);
     }
-    assert_eq!(world.stored(&id).await.status, ConnectionStatus::AwaitingSelection);
-    assert_eq!(page.call("GET", "/picker/api/items?pageToken=nonsense", Value::Null).await.status, 400);
-    assert_eq!(page.call("GET", "/picker/api/items?view=bin", Value::Null).await.status, 400);
-    world.call("DELETE", &format!("/v3/connections/{id}"), Value::Null).await;
-    assert_eq!(page.call("GET", "/picker/api/items", Value::Null).await.status, 404);
+    assert_eq!(
+        world.stored(&id).await.status,
+        ConnectionStatus::AwaitingSelection
+    );
+    assert_eq!(
+        page.call("GET", "/picker/api/items?pageToken=nonsense", Value::Null)
+            .await
+            .status,
+        400
+    );
+    assert_eq!(
+        page.call("GET", "/picker/api/items?view=bin", Value::Null)
+            .await
+            .status,
+        400
+    );
+    world
+        .call("DELETE", &format!("/v3/connections/{id}"), Value::Null)
+        .await;
+    assert_eq!(
+        page.call("GET", "/picker/api/items", Value::Null)
+            .await
+            .status,
+        404
+    );
 }
 
 #[tokio::test]
 async fn the_pages_files_are_there_and_name_no_other_site() {
     let world = World::new().await;
     let (_, mut browser) = world.connected(json!({})).await;
-    for (path, kind) in
-        [("/picker", "text/html"), ("/picker/app.js", "text/javascript"), ("/picker/app.css", "text/css")]
-    {
+    for (path, kind) in [
+        ("/picker", "text/html"),
+        ("/picker/app.js", "text/javascript"),
+        ("/picker/app.css", "text/css"),
+    ] {
         let answer = browser.get(&world, path).await;
         assert_eq!(answer.status, 200, "{path}");
-        assert!(answer.headers["content-type"].to_str().unwrap().starts_with(kind), "{path}");
+        assert!(
+            answer.headers["content-type"]
+                .to_str()
+                .unwrap()
+                .starts_with(kind),
+            "{path}"
+        );
         assert_eq!(answer.headers["x-content-type-options"], "nosniff");
-        let elsewhere = answer.text.replace("http://www.w3.org/2000/svg", "").replace(BASE, "");
-        assert!(!elsewhere.contains("http://") && !elsewhere.contains("https://"), "{path}");
+        let elsewhere = answer
+            .text
+            .replace("http://www.w3.org/2000/svg", "")
+            .replace(BASE, "");
+        assert!(
+            !elsewhere.contains("http://") && !elsewhere.contains("https://"),
+            "{path}"
+        );
         // What the policy forbids would not work.
         for part in ["innerHTML", " style=\"", "<script>", "onclick=", "eval("] {
             assert!(!answer.text.contains(part), "{path}: {part}");

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use domain::connection::{Account, AppRef, Provider, Tokens};
 use domain::ports::{
-    Access, Changes, Connector, ConnectorError, ConnectorResult, Consent, ConsentError, Fetched, Item,
-    ItemKind, Listing, OAuth, OAuthClient, Permission, View, Watched,
+    Access, Changes, Connector, ConnectorError, ConnectorResult, Consent, ConsentError, Fetched,
+    Item, ItemKind, Listing, OAuth, OAuthClient, Permission, View, Watched,
 };
 use domain::{ConnectionId, Ctx, GrantId, Metadata, Secret, Tenant, Timestamp};
 
@@ -51,7 +51,11 @@ fn item((id, parent, name, folder): (&str, Option<&str>, &str, bool)) -> Item {
         id: id.into(),
         parent: parent.map(Into::into),
         name: name.into(),
-        kind: if folder { ItemKind::Folder } else { ItemKind::File { document: None } },
+        kind: if folder {
+            ItemKind::Folder
+        } else {
+            ItemKind::File { document: None }
+        },
         drive: None,
         media_type: "text/plain".into(),
         version: "1".into(),
@@ -70,7 +74,12 @@ impl Drive {
     }
 
     fn allowed(&self, access: &Access) -> ConnectorResult<()> {
-        assert!(access.token.as_ref().is_some_and(|token| token.expose().starts_with("access-")));
+        assert!(
+            access
+                .token
+                .as_ref()
+                .is_some_and(|token| token.expose().starts_with("access-"))
+        );
         self.script().failure.take().map_or(Ok(()), Err)
     }
 }
@@ -147,14 +156,20 @@ impl Connector for Drive {
         if *view != View::My {
             return Ok(Listing::default());
         }
-        let first: usize = page.map_or(Ok(0), str::parse).map_err(|_| ConnectorError::PageLost)?;
+        let first: usize = page
+            .map_or(Ok(0), str::parse)
+            .map_err(|_| ConnectorError::PageLost)?;
         let meant = |entry: &(&str, Option<&str>, &str, bool)| match query {
             Some(words) => entry.2.contains(words),
             None => entry.1 == parent,
         };
         let all: Vec<Item> = TREE.into_iter().filter(meant).map(item).collect();
         let next = (all.len() > first + 2).then(|| (first + 2).to_string());
-        Ok(Listing { items: all.into_iter().skip(first).take(2).collect(), next, incomplete: false })
+        Ok(Listing {
+            items: all.into_iter().skip(first).take(2).collect(),
+            next,
+            incomplete: false,
+        })
     }
 
     async fn watch(
@@ -177,13 +192,24 @@ impl Connector for Drive {
 #[async_trait]
 impl OAuth for Drive {
     fn operator(&self) -> Option<OAuthClient> {
-        let app = AppRef::Operator { client_id: CLIENT.into() };
-        Some(OAuthClient { app, secret: Secret::new("app-secret") })
+        let app = AppRef::Operator {
+            client_id: CLIENT.into(),
+        };
+        Some(OAuthClient {
+            app,
+            secret: Secret::new("app-secret"),
+        })
     }
 
     fn consent_url(&self, client: &OAuthClient, consent: &Consent) -> ConnectorResult<String> {
-        self.script().asked.insert(consent.state.clone(), consent.clone());
-        Ok(format!("https://drive.test/auth?client_id={}&state={}", client.app.client_id(), consent.state))
+        self.script()
+            .asked
+            .insert(consent.state.clone(), consent.clone());
+        Ok(format!(
+            "https://drive.test/auth?client_id={}&state={}",
+            client.app.client_id(),
+            consent.state
+        ))
     }
 
     async fn exchange(
@@ -196,13 +222,23 @@ impl OAuth for Drive {
         let mut script = self.script();
         // What was derived from the browser's secret has to come out the same.
         let asked = script.asked.get(&consent.state).expect("a question");
-        assert_eq!((&asked.nonce, &asked.redirect_uri), (&consent.nonce, &consent.redirect_uri));
+        assert_eq!(
+            (&asked.nonce, &asked.redirect_uri),
+            (&consent.nonce, &consent.redirect_uri)
+        );
         assert_eq!(asked.verifier, consent.verifier);
         assert_eq!(code.expose(), "code");
-        let subject = if script.answers.is_empty() { "mara" } else { script.answers.remove(0)? };
+        let subject = if script.answers.is_empty() {
+            "mara"
+        } else {
+            script.answers.remove(0)?
+        };
         script.given += 1;
         Ok(Permission {
-            account: Account { subject: subject.into(), email: Some(format!("{subject}<i>@example.com")) },
+            account: Account {
+                subject: subject.into(),
+                email: Some(format!("{subject}<i>@example.com")),
+            },
             tokens: Tokens {
                 access: Secret::new(format!("access-{}", script.given)),
                 access_until: now.plus_seconds(3600),
@@ -230,11 +266,17 @@ impl OAuth for Drive {
             assert!(ctx.connections.save_grant(&tenant, &grant).await.unwrap());
         }
         let access = Secret::new(format!("access-renewed-{number}"));
-        Ok(Tokens { access, access_until: now.plus_seconds(3600), ..tokens.clone() })
+        Ok(Tokens {
+            access,
+            access_until: now.plus_seconds(3600),
+            ..tokens.clone()
+        })
     }
 
     async fn revoke(&self, tokens: &Tokens) -> ConnectorResult<()> {
-        self.script().revoked.push(tokens.refresh.expose().to_owned());
+        self.script()
+            .revoked
+            .push(tokens.refresh.expose().to_owned());
         Ok(())
     }
 }

@@ -1,8 +1,8 @@
 //! What stands in records: items, runs, notifications, the request log.
 
 use domain::connection::{
-    Channel, ConnectionStatus, FeedState, Node, NodeState, Queue, QueueEntry, Run, RunState, SkipReason,
-    SyncState, Trigger,
+    Channel, ConnectionStatus, FeedState, Node, NodeState, Queue, QueueEntry, Run, RunState,
+    SkipReason, SyncState, Trigger,
 };
 use domain::ports::SyncWrite;
 use domain::usecase::{RequestFilter, Span, TicketFor, TicketKind, issue_ticket, list_requests};
@@ -40,7 +40,14 @@ fn node(id: &str, state: NodeState) -> Node {
 
 fn run(number: u64, state: RunState) -> Run {
     let begun = Run::begin(number, Trigger::Event, NOW.plus_seconds(number as i64));
-    Run { state, processed: 3, failed: 1, skipped: 2, requests: 9, ..begun }
+    Run {
+        state,
+        processed: 3,
+        failed: 1,
+        skipped: 2,
+        requests: 9,
+        ..begun
+    }
 }
 
 #[tokio::test]
@@ -53,14 +60,35 @@ async fn what_became_of_items_and_runs_can_be_seen() {
         SyncWrite::Node(Box::new(node("a", NodeState::Filed)), None),
         SyncWrite::Node(Box::new(node("b", skipped(SkipReason::TooLarge))), None),
         SyncWrite::Node(Box::new(node("c", skipped(SkipReason::Excluded))), None),
-        SyncWrite::Node(Box::new(node("d", NodeState::Failed { reason: "502".into() })), None),
+        SyncWrite::Node(
+            Box::new(node(
+                "d",
+                NodeState::Failed {
+                    reason: "502".into(),
+                },
+            )),
+            None,
+        ),
         SyncWrite::Run(Box::new(run(1, RunState::Completed))),
     ];
     for key in ["0#x", "1#001#y", "1#002#z", "9#1#w"] {
-        writes.push(SyncWrite::Enqueue(Queue::Fetch, QueueEntry { key: key.into(), value: "{}".into() }));
+        writes.push(SyncWrite::Enqueue(
+            Queue::Fetch,
+            QueueEntry {
+                key: key.into(),
+                value: "{}".into(),
+            },
+        ));
     }
-    let channel = Channel { id: "channel-1".into(), resource: "r".into(), expires_at: NOW };
-    let feed = FeedState { channel: Some(channel), ..FeedState::default() };
+    let channel = Channel {
+        id: "channel-1".into(),
+        resource: "r".into(),
+        expires_at: NOW,
+    };
+    let feed = FeedState {
+        channel: Some(channel),
+        ..FeedState::default()
+    };
     let state = SyncState {
         step: 1,
         documents: 2,
@@ -68,33 +96,83 @@ async fn what_became_of_items_and_runs_can_be_seen() {
         feeds: [("user".to_owned(), feed)].into(),
         ..SyncState::default()
     };
-    assert!(world.ctx.sync.commit(&world.tenant, &of, &writes, &state).await.unwrap());
+    assert!(
+        world
+            .ctx
+            .sync
+            .commit(&world.tenant, &of, &writes, &state)
+            .await
+            .unwrap()
+    );
 
-    let one = world.call("GET", &format!("/v3/connections/{id}"), Value::Null).await.json();
-    assert_eq!((&one["documentCount"], &one["skippedByLimit"]), (&json!(2), &json!(2)), "{one}");
+    let one = world
+        .call("GET", &format!("/v3/connections/{id}"), Value::Null)
+        .await
+        .json();
+    assert_eq!(
+        (&one["documentCount"], &one["skippedByLimit"]),
+        (&json!(2), &json!(2)),
+        "{one}"
+    );
     assert_eq!(one["lastSyncRun"]["status"], "running");
-    let runs = world.call("GET", &format!("/v3/connections/{id}/sync-runs"), Value::Null).await.json();
+    let runs = world
+        .call(
+            "GET",
+            &format!("/v3/connections/{id}/sync-runs"),
+            Value::Null,
+        )
+        .await
+        .json();
     assert_eq!(runs[0]["id"], format!("{id}:2"));
-    assert_eq!((&runs[1]["status"], &runs[1]["triggerType"]), (&json!("completed"), &json!("event")));
-    assert_eq!((&runs[1]["itemsProcessed"], &runs[1]["itemsFailed"]), (&json!(3), &json!(1)));
+    assert_eq!(
+        (&runs[1]["status"], &runs[1]["triggerType"]),
+        (&json!("completed"), &json!("event"))
+    );
+    assert_eq!(
+        (&runs[1]["itemsProcessed"], &runs[1]["itemsFailed"]),
+        (&json!(3), &json!(1))
+    );
     assert_eq!(runs[1]["error"], Value::Null);
     let items = |query: &str| format!("/v3/connections/{id}/items{query}");
-    let skipped = world.call("GET", &items("?state=skipped&limit=1"), Value::Null).await.json();
+    let skipped = world
+        .call("GET", &items("?state=skipped&limit=1"), Value::Null)
+        .await
+        .json();
     assert_eq!(
         (&skipped["items"][0]["id"], &skipped["items"][0]["reason"]),
         (&json!("b"), &json!("too_large"))
     );
     let next = skipped["next"].as_str().unwrap();
-    let rest = world.call("GET", &items(&format!("?state=skipped&after={next}")), Value::Null).await.json();
+    let rest = world
+        .call(
+            "GET",
+            &items(&format!("?state=skipped&after={next}")),
+            Value::Null,
+        )
+        .await
+        .json();
     assert_eq!(
         (&rest["items"][0]["id"], &rest["items"][1], &rest["next"]),
         (&json!("c"), &Value::Null, &Value::Null)
     );
-    let failed = world.call("GET", &items("?state=failed"), Value::Null).await.json();
+    let failed = world
+        .call("GET", &items("?state=failed"), Value::Null)
+        .await
+        .json();
     assert_eq!(failed["items"][0]["reason"], "502");
-    assert_eq!(world.call("GET", &items(""), Value::Null).await.json()["items"].as_array().unwrap().len(), 4);
+    assert_eq!(
+        world.call("GET", &items(""), Value::Null).await.json()["items"]
+            .as_array()
+            .unwrap()
+            .len(),
+        4
+    );
     for bad in ["?state=lost", "?limit=0", "?limit=101"] {
-        assert_eq!(world.call("GET", &items(bad), Value::Null).await.status, 400, "{bad}");
+        assert_eq!(
+            world.call("GET", &items(bad), Value::Null).await.status,
+            400,
+            "{bad}"
+        );
     }
 }
 
@@ -104,16 +182,30 @@ async fn a_providers_notification_begins_a_run() {
     let id = world.active(json!({})).await;
     let of = TicketFor::new(&world.tenant, &ConnectionId::parse(&id).unwrap());
     let until = world.ctx.clock.now().plus_seconds(3600);
-    let token = issue_ticket(&world.ctx, TicketKind::Channel, &of, until).await.unwrap();
+    let token = issue_ticket(&world.ctx, TicketKind::Channel, &of, until)
+        .await
+        .unwrap();
     let notify = async |token: &str| {
         let path = "/v3/connections/google-drive/notifications";
-        world.send("POST", path, &[("x-goog-channel-token", token)], Value::Null).await.status.as_u16()
+        world
+            .send(
+                "POST",
+                path,
+                &[("x-goog-channel-token", token)],
+                Value::Null,
+            )
+            .await
+            .status
+            .as_u16()
     };
     let now = world.ctx.clock.now();
     world
         .change(&id, |connection| {
             (connection.requested, connection.next_run_at) = (None, Some(now.plus_seconds(3600)));
-            connection.last_run = Some(Run { started_at: now, ..run(1, RunState::Completed) });
+            connection.last_run = Some(Run {
+                started_at: now,
+                ..run(1, RunState::Completed)
+            });
         })
         .await;
     assert_eq!(notify(token.expose()).await, 200);
@@ -137,11 +229,17 @@ async fn connections_whose_user_never_came_make_room() {
     let (first, link) = world.connect(json!({})).await;
     world.time.advance_seconds(23 * 3600);
     let (second, _) = world.connect(json!({})).await;
-    assert_eq!(world.stored(&first).await.status, ConnectionStatus::PendingOauth);
+    assert_eq!(
+        world.stored(&first).await.status,
+        ConnectionStatus::PendingOauth
+    );
     world.time.advance_seconds(2 * 3600);
     world.connect(json!({})).await;
     assert!(!world.has(&first).await);
-    assert_eq!(world.stored(&second).await.status, ConnectionStatus::PendingOauth);
+    assert_eq!(
+        world.stored(&second).await.status,
+        ConnectionStatus::PendingOauth
+    );
     assert!(!link.is_empty());
 }
 
@@ -154,17 +252,42 @@ async fn no_link_of_a_browser_gets_into_the_request_log() {
     })
     .await
     .unwrap();
-    let made = world.call("POST", DRIVE, json!({"containerTag": "a"})).await.json();
+    let made = world
+        .call("POST", DRIVE, json!({"containerTag": "a"}))
+        .await
+        .json();
     let id = world.active(json!({"containerTag": "b"})).await;
-    let picker =
-        world.call("POST", &format!("/v3/connections/{id}/cloud-drive/hosted-picker"), json!({})).await;
+    let picker = world
+        .call(
+            "POST",
+            &format!("/v3/connections/{id}/cloud-drive/hosted-picker"),
+            json!({}),
+        )
+        .await;
     let span = Span::asked(None, None, 3600, world.ctx.clock.now()).unwrap();
-    let logged =
-        list_requests(&world.ctx, &world.tenant, span, &RequestFilter::default(), 1, 100).await.unwrap();
+    let logged = list_requests(
+        &world.ctx,
+        &world.tenant,
+        span,
+        &RequestFilter::default(),
+        1,
+        100,
+    )
+    .await
+    .unwrap();
     let log = format!("{:?}", logged.requests);
-    assert!(log.contains("hosted-picker") && logged.requests.len() >= 4, "{log}");
+    assert!(
+        log.contains("hosted-picker") && logged.requests.len() >= 4,
+        "{log}"
+    );
     for link in [&made["authLink"], &picker.json()["url"]] {
-        let ticket = link.as_str().unwrap().rsplit('/').next().unwrap().to_owned();
+        let ticket = link
+            .as_str()
+            .unwrap()
+            .rsplit('/')
+            .next()
+            .unwrap()
+            .to_owned();
         assert!(!log.contains(&ticket[..20]), "{ticket} in {log}");
     }
 }

@@ -12,7 +12,12 @@ use super::world::{Browser, World};
 
 /// Sets the organization's own app, whose secret the vault has under `name`.
 async fn set_app(world: &World, name: &str, secret: &str, enabled: bool) {
-    world.ctx.vault.put(&world.tenant, name, &Secret::new(secret)).await.unwrap();
+    world
+        .ctx
+        .vault
+        .put(&world.tenant, name, &Secret::new(secret))
+        .await
+        .unwrap();
     change_settings(&world.ctx, &world.tenant, |settings| {
         let app = settings.apps.entry(Provider::CloudDrive).or_default();
         (app.client_id, app.secret) = (Some("client-of-acme".into()), Some(name.into()));
@@ -33,25 +38,50 @@ async fn a_permission_outlives_the_secret_of_the_organizations_app() {
     set_app(&world, "oauth-app/x", "first", true).await;
     let (id, link) = world.connect(json!({})).await;
     let mut browser = Browser::default();
-    let state = browser.get(&world, &link).await.location().split("state=").nth(1).unwrap().to_owned();
-    assert_eq!(browser.come_back(&world, &state, "code=code").await.status, StatusCode::SEE_OTHER);
+    let state = browser
+        .get(&world, &link)
+        .await
+        .location()
+        .split("state=")
+        .nth(1)
+        .unwrap()
+        .to_owned();
+    assert_eq!(
+        browser.come_back(&world, &state, "code=code").await.status,
+        StatusCode::SEE_OTHER
+    );
 
     set_app(&world, "oauth-app/y", "second", false).await;
-    world.ctx.vault.delete(&world.tenant, "oauth-app/x").await.unwrap();
+    world
+        .ctx
+        .vault
+        .delete(&world.tenant, "oauth-app/x")
+        .await
+        .unwrap();
     world.time.advance_seconds(3600);
     let connection = world.stored(&id).await;
-    access(&world.ctx, &world.drive, &world.tenant, &connection).await.unwrap();
+    access(&world.ctx, &world.drive, &world.tenant, &connection)
+        .await
+        .unwrap();
     assert_eq!(world.drive.script().refreshed_by, ["second"]);
 
     // The secret of another app is none of it.
     change_settings(&world.ctx, &world.tenant, |settings| {
-        settings.apps.entry(Provider::CloudDrive).or_default().client_id = Some("another".into());
+        settings
+            .apps
+            .entry(Provider::CloudDrive)
+            .or_default()
+            .client_id = Some("another".into());
         Ok(())
     })
     .await
     .unwrap();
     world.time.advance_seconds(3600);
-    assert!(access(&world.ctx, &world.drive, &world.tenant, &connection).await.is_err());
+    assert!(
+        access(&world.ctx, &world.drive, &world.tenant, &connection)
+            .await
+            .is_err()
+    );
 }
 
 #[tokio::test]
@@ -59,16 +89,37 @@ async fn new_tokens_are_kept_whoever_joins_the_permission_meanwhile() {
     let world = World::new().await;
     let (id, _) = world.connected(json!({})).await;
     let (before, other) = (grant_of(&world, &id).await, ConnectionId::random());
-    let joined = (world.ctx.clone(), world.tenant.clone(), before.id.clone(), other.clone());
+    let joined = (
+        world.ctx.clone(),
+        world.tenant.clone(),
+        before.id.clone(),
+        other.clone(),
+    );
     world.drive.script().joined = Some(joined);
     world.time.advance_seconds(3600);
     let connection = world.stored(&id).await;
-    let ask = async || access(&world.ctx, &world.drive, &world.tenant, &connection).await.unwrap();
+    let ask = async || {
+        access(&world.ctx, &world.drive, &world.tenant, &connection)
+            .await
+            .unwrap()
+    };
     assert_eq!(token(&ask().await), "access-renewed-1");
     let grant = grant_of(&world, &id).await;
     assert!(grant.connections.contains(&other) && grant.refreshing_until.is_none());
-    assert!(world.ctx.vault.get(&world.tenant, &before.secret).await.unwrap().is_none());
-    assert_eq!(token(&ask().await), "access-renewed-1", "they are what is stored");
+    assert!(
+        world
+            .ctx
+            .vault
+            .get(&world.tenant, &before.secret)
+            .await
+            .unwrap()
+            .is_none()
+    );
+    assert_eq!(
+        token(&ask().await),
+        "access-renewed-1",
+        "they are what is stored"
+    );
 }
 
 #[tokio::test]
@@ -76,10 +127,21 @@ async fn a_token_that_the_provider_refuses_is_made_anew() {
     let world = World::new().await;
     let (id, _) = world.connected(json!({})).await;
     let connection = world.stored(&id).await;
-    let World { ctx, drive, tenant, .. } = &world;
-    assert_eq!(token(&access(ctx, drive, tenant, &connection).await.unwrap()), "access-1");
-    assert_eq!(token(&renew_access(ctx, drive, tenant, &connection).await.unwrap()), "access-renewed-1");
-    assert_eq!(token(&access(ctx, drive, tenant, &connection).await.unwrap()), "access-renewed-1");
+    let World {
+        ctx, drive, tenant, ..
+    } = &world;
+    assert_eq!(
+        token(&access(ctx, drive, tenant, &connection).await.unwrap()),
+        "access-1"
+    );
+    assert_eq!(
+        token(&renew_access(ctx, drive, tenant, &connection).await.unwrap()),
+        "access-renewed-1"
+    );
+    assert_eq!(
+        token(&access(ctx, drive, tenant, &connection).await.unwrap()),
+        "access-renewed-1"
+    );
     // Not the old one again while somebody else is at it.
     let mut grant = grant_of(&world, &id).await;
     grant.refreshing_until = Some(ctx.clock.now().plus_seconds(20));

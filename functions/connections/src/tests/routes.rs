@@ -9,7 +9,13 @@ use serde_json::{Value, json};
 use super::world::{Answer, DRIVE, World};
 
 fn error(answer: &Answer) -> (u16, String) {
-    (answer.status.as_u16(), answer.json()["error"].as_str().unwrap_or_default().to_owned())
+    (
+        answer.status.as_u16(),
+        answer.json()["error"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned(),
+    )
 }
 
 #[tokio::test]
@@ -21,18 +27,38 @@ async fn a_request_that_is_wrong_says_where() {
         (json!({"documentLimit": "many"}), "documentLimit"),
         (json!({"containerTags": ["a", "b"]}), "containerTags"),
         (json!({"containerTag": "a b"}), "containerTag"),
-        (json!({"metadata": {"syncScope": "all"}}), "metadata.syncScope"),
+        (
+            json!({"metadata": {"syncScope": "all"}}),
+            "metadata.syncScope",
+        ),
         (json!({"metadata": {"a b": 1}}), "metadata.a b"),
         (json!({"metadata": []}), "metadata"),
-        (json!({"redirectUrl": "http://app.example.com"}), "redirectUrl"),
-        (json!({"redirectUrl": "https://a:b@app.example.com"}), "redirectUrl"),
+        (
+            json!({"redirectUrl": "http://app.example.com"}),
+            "redirectUrl",
+        ),
+        (
+            json!({"redirectUrl": "https://a:b@app.example.com"}),
+            "redirectUrl",
+        ),
     ] {
         let (status, message) = error(&world.call("POST", DRIVE, body.clone()).await);
-        assert!(status == 400 && message.starts_with(part), "{body}: {status} {message}");
+        assert!(
+            status == 400 && message.starts_with(part),
+            "{body}: {status} {message}"
+        );
     }
-    let listed = world.call("POST", "/v3/connections/list", Value::Null).await;
+    let listed = world
+        .call("POST", "/v3/connections/list", Value::Null)
+        .await;
     assert_eq!(listed.json(), json!([]));
-    let made = world.call("POST", DRIVE, json!({"documentLimit": "70", "metadata": null})).await;
+    let made = world
+        .call(
+            "POST",
+            DRIVE,
+            json!({"documentLimit": "70", "metadata": null}),
+        )
+        .await;
     assert_eq!(made.status, 200);
     assert_eq!(made.json()["redirectsTo"], Value::Null);
 }
@@ -40,12 +66,24 @@ async fn a_request_that_is_wrong_says_where() {
 #[tokio::test]
 async fn what_is_not_supported_says_what_is() {
     let world = World::new().await;
-    for name in ["notion", "onedrive", "gmail", "github", "s3", "granola", "floppy"] {
-        for (method, path) in [("POST", ""), ("POST", "/import"), ("POST", "/connection"), ("DELETE", "")] {
+    for name in [
+        "notion", "onedrive", "gmail", "github", "s3", "granola", "floppy",
+    ] {
+        for (method, path) in [
+            ("POST", ""),
+            ("POST", "/import"),
+            ("POST", "/connection"),
+            ("DELETE", ""),
+        ] {
             let path = format!("/v3/connections/{name}{path}");
-            let answer = world.call(method, &path, json!({"containerTags": ["a"]})).await;
+            let answer = world
+                .call(method, &path, json!({"containerTags": ["a"]}))
+                .await;
             let (status, message) = error(&answer);
-            assert!(status == 501 && message.contains("cloud-drive and web-crawler"), "{path}: {message}");
+            assert!(
+                status == 501 && message.contains("cloud-drive and web-crawler"),
+                "{path}: {message}"
+            );
             assert_eq!(answer.headers["x-should-retry"], "false");
         }
     }
@@ -56,83 +94,224 @@ async fn what_is_not_supported_says_what_is() {
 #[tokio::test]
 async fn connections_are_listed_and_found() {
     let world = World::new().await;
-    let (first, _) = world.connect(json!({"containerTag": "a", "metadata": {"team": "north"}})).await;
-    let second = world.active(json!({"containerTags": ["b"], "documentLimit": 5})).await;
+    let (first, _) = world
+        .connect(json!({"containerTag": "a", "metadata": {"team": "north"}}))
+        .await;
+    let second = world
+        .active(json!({"containerTags": ["b"], "documentLimit": 5}))
+        .await;
     let (third, _) = world.connect(json!({"containerTag": "a"})).await;
     for (body, wanted) in [
         (Value::Null, vec![&first, &second, &third]),
         (json!({"containerTags": ["a"]}), vec![&first, &third]),
-        (json!({"containerTags": ["a", "b"], "provider": "google-drive"}), vec![&first, &second, &third]),
+        (
+            json!({"containerTags": ["a", "b"], "provider": "google-drive"}),
+            vec![&first, &second, &third],
+        ),
         (json!({"provider": "web-crawler"}), vec![]),
     ] {
-        let listed = world.call("POST", "/v3/connections/list", body.clone()).await.json();
-        let ids: Vec<&str> =
-            listed.as_array().unwrap().iter().map(|one| one["id"].as_str().unwrap()).collect();
+        let listed = world
+            .call("POST", "/v3/connections/list", body.clone())
+            .await
+            .json();
+        let ids: Vec<&str> = listed
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| one["id"].as_str().unwrap())
+            .collect();
         assert_eq!(ids, wanted, "{body}");
     }
-    let one = world.call("GET", &format!("/v3/connections/{first}"), Value::Null).await.json();
+    let one = world
+        .call("GET", &format!("/v3/connections/{first}"), Value::Null)
+        .await
+        .json();
     assert_eq!(one["metadata"], json!({"team": "north"}));
-    assert_eq!((&one["containerTags"], &one["documentLimit"]), (&json!(["a"]), &json!(10_000)));
-    assert_eq!((&one["provider"], &one["status"]), (&json!("cloud-drive"), &json!("pending_oauth")));
-    for (tags, wanted) in [(json!(["a"]), Some(&third)), (json!(["b"]), Some(&second)), (json!(["c"]), None)]
-    {
+    assert_eq!(
+        (&one["containerTags"], &one["documentLimit"]),
+        (&json!(["a"]), &json!(10_000))
+    );
+    assert_eq!(
+        (&one["provider"], &one["status"]),
+        (&json!("cloud-drive"), &json!("pending_oauth"))
+    );
+    for (tags, wanted) in [
+        (json!(["a"]), Some(&third)),
+        (json!(["b"]), Some(&second)),
+        (json!(["c"]), None),
+    ] {
         let path = "/v3/connections/google-drive/connection";
-        let answer = world.call("POST", path, json!({"containerTags": tags})).await;
+        let answer = world
+            .call("POST", path, json!({"containerTags": tags}))
+            .await;
         match wanted {
             Some(id) => assert_eq!(answer.json()["id"], json!(id)),
             None => assert_eq!(answer.status, 404),
         }
     }
-    let answer = world.call("POST", &format!("{DRIVE}/connection"), json!({})).await;
+    let answer = world
+        .call("POST", &format!("{DRIVE}/connection"), json!({}))
+        .await;
     assert_eq!(answer.status, 400);
-    let changed =
-        world.call("PATCH", &format!("/v3/connections/{second}"), json!({"documentLimit": 9})).await;
+    let changed = world
+        .call(
+            "PATCH",
+            &format!("/v3/connections/{second}"),
+            json!({"documentLimit": 9}),
+        )
+        .await;
     assert_eq!(changed.json()["documentLimit"], 9);
     for bad in [json!({}), json!({"documentLimit": 0})] {
-        assert_eq!(world.call("PATCH", &format!("/v3/connections/{second}"), bad).await.status, 400);
+        assert_eq!(
+            world
+                .call("PATCH", &format!("/v3/connections/{second}"), bad)
+                .await
+                .status,
+            400
+        );
     }
-    assert_eq!(world.call("POST", &format!("{DRIVE}/documents"), json!({})).await.json(), json!([]));
+    assert_eq!(
+        world
+            .call("POST", &format!("{DRIVE}/documents"), json!({}))
+            .await
+            .json(),
+        json!([])
+    );
 }
 
 #[tokio::test]
 async fn keys_reach_no_further_than_their_tags() {
     let world = World::new().await;
     let (other, _) = world.connect(json!({"containerTag": "elsewhere"})).await;
-    let own = world.key_with(KeyKind::Agent, Permission::Write, Some(&["home"])).await;
+    let own = world
+        .key_with(KeyKind::Agent, Permission::Write, Some(&["home"]))
+        .await;
     let made = world.call_as(&own, "POST", DRIVE, json!({})).await.json();
     let id = made["id"].as_str().unwrap();
-    let shown = world.call_as(&own, "POST", "/v3/connections/list", Value::Null).await.json();
-    assert_eq!((shown[0]["id"].as_str(), &shown[1]), (Some(id), &Value::Null));
+    let shown = world
+        .call_as(&own, "POST", "/v3/connections/list", Value::Null)
+        .await
+        .json();
+    assert_eq!(
+        (shown[0]["id"].as_str(), &shown[1]),
+        (Some(id), &Value::Null)
+    );
     assert_eq!(shown[0]["containerTags"], json!(["home"]));
     for (method, path, body, status) in [
-        ("POST", DRIVE.to_owned(), json!({"containerTag": "elsewhere"}), 403),
-        ("POST", "/v3/connections/list".to_owned(), json!({"containerTags": ["elsewhere"]}), 403),
-        ("DELETE", DRIVE.to_owned(), json!({"containerTags": ["elsewhere"]}), 403),
-        ("POST", format!("{DRIVE}/documents"), json!({"containerTags": ["elsewhere"]}), 403),
+        (
+            "POST",
+            DRIVE.to_owned(),
+            json!({"containerTag": "elsewhere"}),
+            403,
+        ),
+        (
+            "POST",
+            "/v3/connections/list".to_owned(),
+            json!({"containerTags": ["elsewhere"]}),
+            403,
+        ),
+        (
+            "DELETE",
+            DRIVE.to_owned(),
+            json!({"containerTags": ["elsewhere"]}),
+            403,
+        ),
+        (
+            "POST",
+            format!("{DRIVE}/documents"),
+            json!({"containerTags": ["elsewhere"]}),
+            403,
+        ),
         ("GET", format!("/v3/connections/{other}"), Value::Null, 404),
-        ("DELETE", format!("/v3/connections/{other}"), Value::Null, 404),
-        ("POST", format!("/v3/connections/{other}/import"), Value::Null, 404),
-        ("POST", format!("/v3/connections/{other}/reconnect"), Value::Null, 404),
-        ("GET", format!("/v3/connections/{other}/resources"), Value::Null, 404),
-        ("GET", format!("/v3/connections/{other}/items"), Value::Null, 404),
-        ("GET", format!("/v3/connections/{other}/sync-runs"), Value::Null, 404),
-        ("POST", format!("/v3/connections/{id}/cloud-drive/hosted-picker"), Value::Null, 403),
+        (
+            "DELETE",
+            format!("/v3/connections/{other}"),
+            Value::Null,
+            404,
+        ),
+        (
+            "POST",
+            format!("/v3/connections/{other}/import"),
+            Value::Null,
+            404,
+        ),
+        (
+            "POST",
+            format!("/v3/connections/{other}/reconnect"),
+            Value::Null,
+            404,
+        ),
+        (
+            "GET",
+            format!("/v3/connections/{other}/resources"),
+            Value::Null,
+            404,
+        ),
+        (
+            "GET",
+            format!("/v3/connections/{other}/items"),
+            Value::Null,
+            404,
+        ),
+        (
+            "GET",
+            format!("/v3/connections/{other}/sync-runs"),
+            Value::Null,
+            404,
+        ),
+        (
+            "POST",
+            format!("/v3/connections/{id}/cloud-drive/hosted-picker"),
+            Value::Null,
+            403,
+        ),
     ] {
-        assert_eq!(world.call_as(&own, method, &path, body).await.status, status, "{method} {path}");
+        assert_eq!(
+            world.call_as(&own, method, &path, body).await.status,
+            status,
+            "{method} {path}"
+        );
     }
     let reader = world.key_with(KeyKind::Full, Permission::Read, None).await;
-    let scoped = world.key_with(KeyKind::Scoped, Permission::Write, Some(&["home"])).await;
+    let scoped = world
+        .key_with(KeyKind::Scoped, Permission::Write, Some(&["home"]))
+        .await;
     for key in [&reader, &scoped] {
-        assert_eq!(world.call_as(key, "POST", DRIVE, json!({})).await.status, 403);
+        assert_eq!(
+            world.call_as(key, "POST", DRIVE, json!({})).await.status,
+            403
+        );
         let resources = format!("/v3/connections/{id}/resources");
-        assert_eq!(world.call_as(key, "GET", &resources, Value::Null).await.status, 403);
+        assert_eq!(
+            world
+                .call_as(key, "GET", &resources, Value::Null)
+                .await
+                .status,
+            403
+        );
     }
     assert_eq!(
-        world.call_as(&reader, "GET", &format!("/v3/connections/{id}"), Value::Null).await.status,
+        world
+            .call_as(
+                &reader,
+                "GET",
+                &format!("/v3/connections/{id}"),
+                Value::Null
+            )
+            .await
+            .status,
         200
     );
     assert_eq!(
-        world.call_as(&scoped, "GET", &format!("/v3/connections/{id}"), Value::Null).await.status,
+        world
+            .call_as(
+                &scoped,
+                "GET",
+                &format!("/v3/connections/{id}"),
+                Value::Null
+            )
+            .await
+            .status,
         403
     );
 }
@@ -147,23 +326,60 @@ async fn deleting_is_answered_at_once_and_again() {
         assert_eq!(answer.json(), json!({"id": id, "provider": "cloud-drive"}));
     }
     let stored = world.stored(&id).await;
-    assert_eq!((stored.status, stored.delete_documents), (ConnectionStatus::Deleting, true));
-    assert!(stored.next_run_at.is_some_and(|next| next <= world.ctx.clock.now()));
+    assert_eq!(
+        (stored.status, stored.delete_documents),
+        (ConnectionStatus::Deleting, true)
+    );
+    assert!(
+        stored
+            .next_run_at
+            .is_some_and(|next| next <= world.ctx.clock.now())
+    );
     // While it goes, what is left of its documents may be asked to go as well, and that stays.
     let later = world.active(json!({"containerTag": "d"})).await;
     for (query, with_documents) in [("", false), ("?deleteDocuments=true", true), ("", true)] {
-        world.call("DELETE", &format!("/v3/connections/{later}{query}"), Value::Null).await;
-        assert_eq!(world.stored(&later).await.delete_documents, with_documents, "{query}");
+        world
+            .call(
+                "DELETE",
+                &format!("/v3/connections/{later}{query}"),
+                Value::Null,
+            )
+            .await;
+        assert_eq!(
+            world.stored(&later).await.delete_documents,
+            with_documents,
+            "{query}"
+        );
     }
     let one = format!("/v3/connections/{id}");
     assert_eq!(world.call("GET", &one, Value::Null).await.status, 404);
-    assert_eq!(world.call("POST", &format!("{one}/import"), Value::Null).await.status, 404);
     assert_eq!(
-        world.call("POST", &format!("{one}/configure"), json!({"resources": [{"id": "f1"}]})).await.status,
+        world
+            .call("POST", &format!("{one}/import"), Value::Null)
+            .await
+            .status,
         404
     );
     assert_eq!(
-        world.call("DELETE", &format!("/v3/connections/{}", "1".repeat(22)), Value::Null).await.status,
+        world
+            .call(
+                "POST",
+                &format!("{one}/configure"),
+                json!({"resources": [{"id": "f1"}]})
+            )
+            .await
+            .status,
+        404
+    );
+    assert_eq!(
+        world
+            .call(
+                "DELETE",
+                &format!("/v3/connections/{}", "1".repeat(22)),
+                Value::Null
+            )
+            .await
+            .status,
         404
     );
 
@@ -171,13 +387,28 @@ async fn deleting_is_answered_at_once_and_again() {
     let (b2, _) = world.connect(json!({"containerTag": "b"})).await;
     let (c, _) = world.connect(json!({"containerTag": "c"})).await;
     assert_eq!(world.call("DELETE", DRIVE, json!({})).await.status, 400);
-    assert_eq!(world.call("DELETE", DRIVE, json!({"containerTags": ["never"]})).await.status, 404);
+    assert_eq!(
+        world
+            .call("DELETE", DRIVE, json!({"containerTags": ["never"]}))
+            .await
+            .status,
+        404
+    );
     for _ in 0..2 {
-        let answer = world.call("DELETE", DRIVE, json!({"containerTags": ["b"]})).await.json();
-        assert_eq!(answer, json!({"id": b2, "provider": "cloud-drive", "ids": [b1, b2]}));
+        let answer = world
+            .call("DELETE", DRIVE, json!({"containerTags": ["b"]}))
+            .await
+            .json();
+        assert_eq!(
+            answer,
+            json!({"id": b2, "provider": "cloud-drive", "ids": [b1, b2]})
+        );
     }
     assert!(!world.stored(&b1).await.delete_documents);
-    assert_eq!(world.stored(&c).await.status, ConnectionStatus::PendingOauth);
+    assert_eq!(
+        world.stored(&c).await.status,
+        ConnectionStatus::PendingOauth
+    );
 }
 
 #[tokio::test]
@@ -187,16 +418,24 @@ async fn an_import_says_what_runs_and_what_does_not() {
     assert_eq!(world.call("POST", &path, Value::Null).await.status, 404);
     let active = world.active(json!({"containerTag": "a"})).await;
     world.connected(json!({"containerTag": "b"})).await;
-    world.change(&active, |connection| (connection.requested, connection.next_run_at) = (None, None)).await;
+    world
+        .change(&active, |connection| {
+            (connection.requested, connection.next_run_at) = (None, None)
+        })
+        .await;
     let answer = world.call("POST", &path, Value::Null).await;
     assert_eq!(answer.status, 202);
-    let message =
-        "Importing cloud-drive: 1 connection asked to sync. Skipped 1 connection: nothing is selected yet.";
-    assert_eq!(answer.json(), json!({"message": message, "provider": "cloud-drive"}));
+    let message = "Importing cloud-drive: 1 connection asked to sync. Skipped 1 connection: nothing is selected yet.";
+    assert_eq!(
+        answer.json(),
+        json!({"message": message, "provider": "cloud-drive"})
+    );
     let stored = world.stored(&active).await;
     assert_eq!(stored.requested, Some(Trigger::Manual));
     // Asked for twice it runs once.
-    world.call("POST", &path, json!({"containerTags": ["a"]})).await;
+    world
+        .call("POST", &path, json!({"containerTags": ["a"]}))
+        .await;
     assert_eq!(world.stored(&active).await.rev, stored.rev);
     let key = format!("Bearer {}", world.key);
     let one = format!("/v3/connections/{active}/import");
@@ -206,10 +445,21 @@ async fn an_import_says_what_runs_and_what_does_not() {
         (text.status.as_u16(), text.text.as_str()),
         (202, "Importing cloud-drive: 1 connection asked to sync.")
     );
-    for (status, runs) in [(ConnectionStatus::Suspended, true), (ConnectionStatus::Expired, false)] {
-        world.change(&active, |connection| (connection.status, connection.requested) = (status, None)).await;
+    for (status, runs) in [
+        (ConnectionStatus::Suspended, true),
+        (ConnectionStatus::Expired, false),
+    ] {
+        world
+            .change(&active, |connection| {
+                (connection.status, connection.requested) = (status, None)
+            })
+            .await;
         world.call("POST", &one, Value::Null).await;
-        assert_eq!(world.stored(&active).await.requested.is_some(), runs, "{status:?}");
+        assert_eq!(
+            world.stored(&active).await.requested.is_some(),
+            runs,
+            "{status:?}"
+        );
     }
 }
 
@@ -218,56 +468,137 @@ async fn callers_may_build_a_picker_of_their_own() {
     let world = World::new().await;
     let (pending, _) = world.connect(json!({})).await;
     let resources = |id: &str, query: &str| format!("/v3/connections/{id}/resources{query}");
-    let (status, message) = error(&world.call("GET", &resources(&pending, ""), Value::Null).await);
-    assert!(status == 400 && message.contains("reconnect"), "{status} {message}");
+    let (status, message) = error(
+        &world
+            .call("GET", &resources(&pending, ""), Value::Null)
+            .await,
+    );
+    assert!(
+        status == 400 && message.contains("reconnect"),
+        "{status} {message}"
+    );
     let configure = format!("/v3/connections/{pending}/configure");
     let body = json!({"resources": [{"id": "f1", "name": "Projects", "type": "folder"}]});
     assert_eq!(world.call("POST", &configure, body).await.status, 409);
 
     let (id, _) = world.connected(json!({})).await;
-    let all = world.call("GET", &resources(&id, ""), Value::Null).await.json();
-    assert_eq!((&all["total_count"], &all["has_more"]), (&json!(3), &json!(false)));
+    let all = world
+        .call("GET", &resources(&id, ""), Value::Null)
+        .await
+        .json();
+    assert_eq!(
+        (&all["total_count"], &all["has_more"]),
+        (&json!(3), &json!(false))
+    );
     assert_eq!(all["resources"][0]["type"], "folder");
-    let page = world.call("GET", &resources(&id, "?page=2&per_page=1"), Value::Null).await.json();
-    assert_eq!((&page["resources"][0]["id"], &page["has_more"]), (&json!("d1"), &json!(true)));
+    let page = world
+        .call("GET", &resources(&id, "?page=2&per_page=1"), Value::Null)
+        .await
+        .json();
+    assert_eq!(
+        (&page["resources"][0]["id"], &page["has_more"]),
+        (&json!("d1"), &json!(true))
+    );
     assert_eq!(page["resources"].as_array().unwrap().len(), 1);
-    let below = world.call("GET", &resources(&id, "?parent_id=f1&per_page=30"), Value::Null).await.json();
+    let below = world
+        .call(
+            "GET",
+            &resources(&id, "?parent_id=f1&per_page=30"),
+            Value::Null,
+        )
+        .await
+        .json();
     assert_eq!(below["resources"][1]["name"], "Notes");
     for bad in ["?page=0", "?per_page=0", "?per_page=101", "?view=bin"] {
-        assert_eq!(world.call("GET", &resources(&id, bad), Value::Null).await.status, 400, "{bad}");
+        assert_eq!(
+            world
+                .call("GET", &resources(&id, bad), Value::Null)
+                .await
+                .status,
+            400,
+            "{bad}"
+        );
     }
     let configure = format!("/v3/connections/{id}/configure");
     let unknown = json!({"resources": [{"id": "nowhere", "name": "Nowhere", "type": "folder"}]});
-    for bad in [json!({}), json!({"resources": []}), json!({"resources": [{"id": ""}]}), unknown] {
-        assert_eq!(world.call("POST", &configure, bad.clone()).await.status, 400, "{bad}");
+    for bad in [
+        json!({}),
+        json!({"resources": []}),
+        json!({"resources": [{"id": ""}]}),
+        unknown,
+    ] {
+        assert_eq!(
+            world.call("POST", &configure, bad.clone()).await.status,
+            400,
+            "{bad}"
+        );
     }
     let chosen = json!({"resources": [{"id": "root", "name": "All", "type": "file"}, all["resources"][1], {"id": "f1"}]});
     let answer = world.call("POST", &configure, chosen).await.json();
-    assert_eq!((&answer["success"], &answer["webhooksRegistered"]), (&json!(true), &json!(0)));
+    assert_eq!(
+        (&answer["success"], &answer["webhooksRegistered"]),
+        (&json!(true), &json!(0))
+    );
     let id_of = ConnectionId::parse(&id).unwrap();
-    let selection = world.ctx.sync.selection(&world.tenant, &id_of).await.unwrap();
-    let items: Vec<_> = selection.items.iter().map(|item| (&*item.id, &*item.name, item.folder)).collect();
-    assert_eq!(items, [("f1", "Projects", true), ("d1", "Plan <b>2026</b>", false)]);
+    let selection = world
+        .ctx
+        .sync
+        .selection(&world.tenant, &id_of)
+        .await
+        .unwrap();
+    let items: Vec<_> = selection
+        .items
+        .iter()
+        .map(|item| (&*item.id, &*item.name, item.folder))
+        .collect();
+    assert_eq!(
+        items,
+        [("f1", "Projects", true), ("d1", "Plan <b>2026</b>", false)]
+    );
     assert_eq!(world.stored(&id).await.status, ConnectionStatus::Active);
-    let again = world.call("GET", &resources(&id, ""), Value::Null).await.json();
-    let selected: Vec<_> =
-        again["resources"].as_array().unwrap().iter().map(|one| one["selected"] == true).collect();
+    let again = world
+        .call("GET", &resources(&id, ""), Value::Null)
+        .await
+        .json();
+    let selected: Vec<_> = again["resources"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["selected"] == true)
+        .collect();
     assert_eq!(selected, [true, true, false]);
 
     for (failure, status) in [
         (ConnectorError::Reauth("invalid_grant".into()), 400),
-        (ConnectorError::Throttled { retry_after: Some(7) }, 429),
+        (
+            ConnectorError::Throttled {
+                retry_after: Some(7),
+            },
+            429,
+        ),
         (ConnectorError::Unavailable("down".into()), 503),
         (ConnectorError::PageLost, 400),
     ] {
         world.drive.script().failure = Some(failure);
-        assert_eq!(world.call("GET", &resources(&id, ""), Value::Null).await.status, status);
+        assert_eq!(
+            world
+                .call("GET", &resources(&id, ""), Value::Null)
+                .await
+                .status,
+            status
+        );
     }
     let full = world.connected_full().await;
     let body = json!({"resources": [{"id": "f1", "name": "Projects", "type": "folder"}]});
-    for (path, body) in [("configure", body), ("cloud-drive/hosted-picker", json!({}))] {
+    for (path, body) in [
+        ("configure", body),
+        ("cloud-drive/hosted-picker", json!({})),
+    ] {
         assert_eq!(
-            world.call("POST", &format!("/v3/connections/{full}/{path}"), body).await.status,
+            world
+                .call("POST", &format!("/v3/connections/{full}/{path}"), body)
+                .await
+                .status,
             409,
             "{path}"
         );
@@ -276,7 +607,8 @@ async fn callers_may_build_a_picker_of_their_own() {
 
 impl World {
     async fn connected_full(&self) -> String {
-        let full = json!({"metadata": {"syncScope": "full"}, "redirectUrl": "https://app.example.com"});
+        let full =
+            json!({"metadata": {"syncScope": "full"}, "redirectUrl": "https://app.example.com"});
         self.connected(full).await.0
     }
 }

@@ -63,7 +63,10 @@ impl Answer {
     }
 
     pub(super) fn location(&self) -> String {
-        self.headers.get(LOCATION).map(|value| value.to_str().unwrap().to_owned()).unwrap_or_default()
+        self.headers
+            .get(LOCATION)
+            .map(|value| value.to_str().unwrap().to_owned())
+            .unwrap_or_default()
     }
 }
 
@@ -74,11 +77,21 @@ impl World {
         let millis = time.0.clone();
         let now: embedded::Clock = Arc::new(move || millis.load(Ordering::SeqCst).unsigned_abs());
         let services = Services::open_with_clock(folder.path(), now).unwrap();
-        let clients = Clients::new(&aws::through(Transport::new(services), ACCESS_KEY, SECRET_KEY, REGION));
-        let names = aws::create_missing(&clients, Names::embedded()).await.unwrap();
+        let clients = Clients::new(&aws::through(
+            Transport::new(services),
+            ACCESS_KEY,
+            SECRET_KEY,
+            REGION,
+        ));
+        let names = aws::create_missing(&clients, Names::embedded())
+            .await
+            .unwrap();
         let ctx = aws::ctx(&clients, &names, Arc::new(time.clone()));
         let drive = Drive::default();
-        let app = App::new(ctx.clone(), Authenticator::new(ctx.keys.clone(), ctx.clock.clone()));
+        let app = App::new(
+            ctx.clone(),
+            Authenticator::new(ctx.keys.clone(), ctx.clock.clone()),
+        );
         let connectors = Connectors::new(vec![Arc::new(drive.clone())]);
         let routes = crate::router(app.clone(), connectors, Some(BASE.into()));
         let tenant = Tenant::of_operator(OrgId::parse("acme").unwrap());
@@ -101,9 +114,23 @@ impl World {
         permission: Permission,
         tags: Option<&[&str]>,
     ) -> String {
-        let tags = tags.map(|tags| tags.iter().map(|tag| ContainerTag::parse(tag).unwrap()).collect());
-        let plan = KeyPlan { name: "test".into(), kind, permission, tags, expires_at: None, rate: None };
-        create_key(&self.ctx, &self.tenant, plan).await.unwrap().text
+        let tags = tags.map(|tags| {
+            tags.iter()
+                .map(|tag| ContainerTag::parse(tag).unwrap())
+                .collect()
+        });
+        let plan = KeyPlan {
+            name: "test".into(),
+            kind,
+            permission,
+            tags,
+            expires_at: None,
+            rate: None,
+        };
+        create_key(&self.ctx, &self.tenant, plan)
+            .await
+            .unwrap()
+            .text
     }
 
     pub(super) async fn send(
@@ -117,16 +144,35 @@ impl World {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let body = if body.is_null() { Body::empty() } else { Body::from(body.to_string()) };
-        let response = self.router.clone().oneshot(request.body(body).unwrap()).await.unwrap();
+        let body = if body.is_null() {
+            Body::empty()
+        } else {
+            Body::from(body.to_string())
+        };
+        let response = self
+            .router
+            .clone()
+            .oneshot(request.body(body).unwrap())
+            .await
+            .unwrap();
         let (parts, body) = response.into_parts();
         let bytes = body.collect().await.unwrap().to_bytes();
         let text = String::from_utf8(bytes.to_vec()).unwrap();
-        Answer { status: parts.status, headers: parts.headers, text }
+        Answer {
+            status: parts.status,
+            headers: parts.headers,
+            text,
+        }
     }
 
     pub(super) async fn call_as(&self, key: &str, method: &str, path: &str, body: Value) -> Answer {
-        self.send(method, path, &[("authorization", &format!("Bearer {key}"))], body).await
+        self.send(
+            method,
+            path,
+            &[("authorization", &format!("Bearer {key}"))],
+            body,
+        )
+        .await
     }
 
     pub(super) async fn call(&self, method: &str, path: &str, body: Value) -> Answer {
@@ -138,18 +184,31 @@ impl World {
         let answer = self.call("POST", DRIVE, body).await;
         assert_eq!(answer.status, 200, "{}", answer.text);
         let made = answer.json();
-        (made["id"].as_str().unwrap().into(), made["authLink"].as_str().unwrap().into())
+        (
+            made["id"].as_str().unwrap().into(),
+            made["authLink"].as_str().unwrap().into(),
+        )
     }
 
     pub(super) async fn stored(&self, id: &str) -> Connection {
         let id = ConnectionId::parse(id).unwrap();
-        self.ctx.connections.get(&self.tenant, &id).await.unwrap().unwrap()
+        self.ctx
+            .connections
+            .get(&self.tenant, &id)
+            .await
+            .unwrap()
+            .unwrap()
     }
 
     /// Whether a connection's record is still there.
     pub(super) async fn has(&self, id: &str) -> bool {
         let id = ConnectionId::parse(id).unwrap();
-        self.ctx.connections.get(&self.tenant, &id).await.unwrap().is_some()
+        self.ctx
+            .connections
+            .get(&self.tenant, &id)
+            .await
+            .unwrap()
+            .is_some()
     }
 
     /// Changes a connection's record as the engine does.
@@ -159,7 +218,9 @@ impl World {
             change(connection);
             Ok(true)
         };
-        domain::usecase::change_connection(&self.ctx, &self.tenant, &id, change).await.unwrap();
+        domain::usecase::change_connection(&self.ctx, &self.tenant, &id, change)
+            .await
+            .unwrap();
     }
 
     /// A connection whose user has given permission, in a browser of its own.
@@ -175,7 +236,13 @@ impl World {
     pub(super) async fn active(&self, body: Value) -> String {
         let (id, _) = self.connected(body).await;
         let resources = serde_json::json!({"resources": [{"id": "f1"}]});
-        let answer = self.call("POST", &format!("/v3/connections/{id}/configure"), resources).await;
+        let answer = self
+            .call(
+                "POST",
+                &format!("/v3/connections/{id}/configure"),
+                resources,
+            )
+            .await;
         assert_eq!(answer.status, 200, "{}", answer.text);
         id
     }
@@ -197,7 +264,11 @@ impl Browser {
         body: Value,
     ) -> Answer {
         let path = address.strip_prefix(BASE).unwrap_or(address);
-        let jar: Vec<String> = self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let jar: Vec<String> = self
+            .cookies
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
         let jar = jar.join("; ");
         let mut all = vec![(COOKIE.as_str(), jar.as_str())];
         all.extend_from_slice(headers);
@@ -220,18 +291,32 @@ impl Browser {
     }
 
     pub(super) async fn get(&mut self, world: &World, address: &str) -> Answer {
-        self.send(world, "GET", address, &[("accept", "text/html")], Value::Null).await
+        self.send(
+            world,
+            "GET",
+            address,
+            &[("accept", "text/html")],
+            Value::Null,
+        )
+        .await
     }
 
     /// Opens a link and goes on to the provider; the state that it was sent there with.
     pub(super) async fn go_to_provider(&mut self, world: &World, link: &str) -> String {
         let page = self.get(world, link).await;
         assert_eq!(page.status, 200, "{}", page.text);
-        let next = page.text.split("class=\"button primary\" href=\"").nth(1).unwrap();
+        let next = page
+            .text
+            .split("class=\"button primary\" href=\"")
+            .nth(1)
+            .unwrap();
         let answer = self.get(world, next.split('"').next().unwrap()).await;
         assert_eq!(answer.status, 303, "{}", answer.text);
         let location = answer.location();
-        assert!(location.starts_with("https://drive.test/auth?"), "{location}");
+        assert!(
+            location.starts_with("https://drive.test/auth?"),
+            "{location}"
+        );
         location.split("state=").nth(1).unwrap().to_owned()
     }
 

@@ -8,7 +8,12 @@ use clap::{Args, ValueEnum};
 #[derive(Debug, Clone, Args)]
 pub struct Data {
     /// The data folder; it is created if it does not exist
-    #[arg(long, env = "RECOLLECT_DATA", default_value = "./.recollect", value_name = "FOLDER")]
+    #[arg(
+        long,
+        env = "RECOLLECT_DATA",
+        default_value = "./.recollect",
+        value_name = "FOLDER"
+    )]
     pub data: PathBuf,
     /// What a power cut may take.
     #[command(flatten)]

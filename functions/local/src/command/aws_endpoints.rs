@@ -10,10 +10,15 @@ use super::interrupted;
 use crate::cli::AwsEndpoints;
 use crate::system::System;
 
-#[expect(clippy::print_stdout, reason = "these lines are meant to be copied or evaluated by a shell")]
+#[expect(
+    clippy::print_stdout,
+    reason = "these lines are meant to be copied or evaluated by a shell"
+)]
 pub(super) async fn aws_endpoints(options: AwsEndpoints) -> Result<()> {
     let address = SocketAddr::new(options.bind, options.port);
-    let listener = TcpListener::bind(address).await.with_context(|| format!("listen on {address}"))?;
+    let listener = TcpListener::bind(address)
+        .await
+        .with_context(|| format!("listen on {address}"))?;
     let system = System::open(&options.data.data, options.data.power_cut.durability, None).await?;
     let interrupted = interrupted()?;
     println!("export AWS_ENDPOINT_URL=http://{}", listener.local_addr()?);

@@ -21,7 +21,10 @@ pub(super) async fn run(options: Check) -> ExitCode {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(FOUND),
         Err(error) => {
-            eprintln!("recollect: could not check {}: {error:#}", options.data.data.display());
+            eprintln!(
+                "recollect: could not check {}: {error:#}",
+                options.data.data.display()
+            );
             ExitCode::from(NOT_CHECKED)
         }
     }
@@ -45,7 +48,8 @@ async fn look(options: &Check) -> Result<bool> {
     }
     let system = System::open(folder, options.data.power_cut.durability, None).await?;
     let style = ProgressStyle::with_template("{msg} [{bar:24}] {pos}/{len} documents")?;
-    let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr()).with_style(style);
+    let bar =
+        ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr()).with_style(style);
     let bar = bar.with_message("Checking");
     let checked = check(&system.ctx, options.repair, &bar).await;
     bar.finish_and_clear();
@@ -59,7 +63,13 @@ async fn look(options: &Check) -> Result<bool> {
 
 #[expect(clippy::print_stdout, reason = "the answer of a command")]
 fn summarize(checked: &Checked, repair: bool) {
-    let Checked { organizations, containers, documents, blobs, findings } = checked;
+    let Checked {
+        organizations,
+        containers,
+        documents,
+        blobs,
+        findings,
+    } = checked;
     let found = findings.len();
     println!(
         "Checked {documents} documents and {blobs} blobs in {containers} containers of {organizations} organizations: \
@@ -72,7 +82,10 @@ fn summarize(checked: &Checked, repair: bool) {
         println!("Repair what can be:  recollect check --repair");
         return;
     }
-    let repaired = findings.iter().filter(|finding| finding.repair.is_some()).count();
+    let repaired = findings
+        .iter()
+        .filter(|finding| finding.repair.is_some())
+        .count();
     println!(
         "{repaired} of them were repaired or are queued; a running server or `recollect work` does the rest."
     );

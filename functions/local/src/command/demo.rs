@@ -22,15 +22,25 @@ use crate::system::System;
 use crate::workers::Workers;
 
 const TAG: &str = "demo";
-const SERVING: Serving = Serving { cache_bytes: 256 * 1024 * 1024, body_bytes: BODY_BYTES, local_key: true };
+const SERVING: Serving = Serving {
+    cache_bytes: 256 * 1024 * 1024,
+    body_bytes: BODY_BYTES,
+    local_key: true,
+};
 /// Longer than this and something is wrong.
 const PATIENCE: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// A bundled file: its name and its bytes.
 const FILES: [(&str, &[u8]); 3] = [
-    ("rental-terms.pdf", include_bytes!("../../demo/rental-terms.pdf")),
-    ("barometer.html", include_bytes!("../../demo/barometer.html")),
+    (
+        "rental-terms.pdf",
+        include_bytes!("../../demo/rental-terms.pdf"),
+    ),
+    (
+        "barometer.html",
+        include_bytes!("../../demo/barometer.html"),
+    ),
     ("handbook.md", include_bytes!("../../demo/handbook.md")),
 ];
 const CONVERSATION: &str = include_str!("../../demo/conversation.json");
@@ -54,7 +64,10 @@ pub(super) async fn demo(options: Demo, program: &str) -> Result<()> {
     let workers = Workers::start(&system, &outside).await?;
     let routes = service(&system, &outside, SERVING)?;
 
-    println!("Sending {} files and a conversation to the container {TAG}:", FILES.len());
+    println!(
+        "Sending {} files and a conversation to the container {TAG}:",
+        FILES.len()
+    );
     let begun = Instant::now();
     let mut documents = Vec::new();
     for (name, bytes) in FILES {
@@ -72,7 +85,10 @@ pub(super) async fn demo(options: Demo, program: &str) -> Result<()> {
     }
     workers.stop().await;
     if let Some(folder) = &options.data {
-        println!("Go on with it:  {program} serve --data {}", folder.display());
+        println!(
+            "Go on with it:  {program} serve --data {}",
+            folder.display()
+        );
     } else {
         println!("Nothing was kept. To go on with this data:");
         println!("  {program} demo --data ./.recollect && {program} serve");
@@ -95,7 +111,10 @@ impl Drop for Cleanup {
 async fn send(routes: &Router, request: Request<Body>) -> Result<Value> {
     let (mut parts, body) = request.into_parts();
     parts.extensions.insert(LoopbackPeer);
-    let response = routes.clone().oneshot(Request::from_parts(parts, body)).await?;
+    let response = routes
+        .clone()
+        .oneshot(Request::from_parts(parts, body))
+        .await?;
     let status = response.status();
     let bytes = response.into_body().collect().await?.to_bytes();
     let answer: Value = serde_json::from_slice(&bytes).unwrap_or_default();
@@ -107,7 +126,9 @@ async fn send(routes: &Router, request: Request<Body>) -> Result<Value> {
 
 async fn call(routes: &Router, method: &str, path: &str, body: &Value) -> Result<Value> {
     let request = Request::builder().method(method).uri(path);
-    let request = request.header("authorization", "Bearer local").header("content-type", "application/json");
+    let request = request
+        .header("authorization", "Bearer local")
+        .header("content-type", "application/json");
     send(routes, request.body(Body::from(body.to_string()))?).await
 }
 
@@ -117,21 +138,33 @@ async fn upload(routes: &Router, name: &str, bytes: &[u8]) -> Result<String> {
         "--{BOUNDARY}\r\ncontent-disposition: form-data; name=\"containerTag\"\r\n\r\n{TAG}\r\n\
          --{BOUNDARY}\r\ncontent-disposition: form-data; name=\"file\"; filename=\"{name}\"\r\n\r\n"
     );
-    let body = [head.as_bytes(), bytes, format!("\r\n--{BOUNDARY}--\r\n").as_bytes()].concat();
+    let body = [
+        head.as_bytes(),
+        bytes,
+        format!("\r\n--{BOUNDARY}--\r\n").as_bytes(),
+    ]
+    .concat();
     let request = Request::builder().method("POST").uri("/v3/documents/file");
     let request = request.header("authorization", "Bearer local");
-    let request = request.header("content-type", format!("multipart/form-data; boundary={BOUNDARY}"));
+    let request = request.header(
+        "content-type",
+        format!("multipart/form-data; boundary={BOUNDARY}"),
+    );
     id(&send(routes, request.body(Body::from(body))?).await?)
 }
 
 fn id(answer: &Value) -> Result<String> {
-    answer["id"].as_str().map(str::to_owned).context("an answer without an id")
+    answer["id"]
+        .as_str()
+        .map(str::to_owned)
+        .context("an answer without an id")
 }
 
 /// Shows how far each document is until all are done.
 #[expect(clippy::print_stdout, reason = "a demo is there to be read")]
 async fn watch(routes: &Router, documents: &[(&str, String)]) -> Result<()> {
-    let style = ProgressStyle::with_template("  [{bar:24}] {pos}/{len} {msg}")?.progress_chars("=> ");
+    let style =
+        ProgressStyle::with_template("  [{bar:24}] {pos}/{len} {msg}")?.progress_chars("=> ");
     let bar = ProgressBar::new(documents.len() as u64).with_style(style);
     let begun = Instant::now();
     let mut open: Vec<&(&str, String)> = documents.iter().collect();
@@ -139,11 +172,17 @@ async fn watch(routes: &Router, documents: &[(&str, String)]) -> Result<()> {
         let mut still = Vec::new();
         for entry in open {
             let (name, id) = entry;
-            let document = call(routes, "GET", &format!("/v3/documents/{id}"), &Value::Null).await?;
+            let document =
+                call(routes, "GET", &format!("/v3/documents/{id}"), &Value::Null).await?;
             match document["status"].as_str() {
                 Some("done") => {
-                    let chunks =
-                        call(routes, "GET", &format!("/v3/documents/{id}/chunks"), &Value::Null).await?;
+                    let chunks = call(
+                        routes,
+                        "GET",
+                        &format!("/v3/documents/{id}/chunks"),
+                        &Value::Null,
+                    )
+                    .await?;
                     bar.inc(1);
                     bar.suspend(|| {
                         println!(
@@ -181,12 +220,20 @@ async fn ask(routes: &Router, question: &str) -> Result<()> {
         bail!("nothing was found");
     };
     // A result is a chunk of a document or a memory.
-    let text = best["chunk"].as_str().or(best["memory"].as_str()).context("a result without a text")?;
+    let text = best["chunk"]
+        .as_str()
+        .or(best["memory"].as_str())
+        .context("a result without a text")?;
     for line in text.lines().filter(|line| !line.trim().is_empty()).take(8) {
         println!("  | {line}");
     }
-    let title = best["documents"][0]["title"].as_str().unwrap_or("conversation");
+    let title = best["documents"][0]["title"]
+        .as_str()
+        .unwrap_or("conversation");
     let similarity = best["similarity"].as_f64().unwrap_or_default();
-    println!("  from: {title}  (similarity {similarity:.2}, {} ms)\n", answer["timing"]);
+    println!(
+        "  from: {title}  (similarity {similarity:.2}, {} ms)\n",
+        answer["timing"]
+    );
     Ok(())
 }

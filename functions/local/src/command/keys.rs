@@ -14,14 +14,28 @@ use crate::system::System;
 #[expect(clippy::print_stdout, reason = "the answer of a command")]
 pub(super) async fn keys(action: KeyAction) -> Result<()> {
     match action {
-        KeyAction::Create { store, name, access, read_only, tags, expires_days } => {
+        KeyAction::Create {
+            store,
+            name,
+            access,
+            read_only,
+            tags,
+            expires_days,
+        } => {
             let (ctx, tenant) = open(&store).await?;
             let is_reader = read_only || matches!(access, Access::Read);
-            let tags = tags.iter().map(|tag| ContainerTag::parse(tag)).collect::<Result<Vec<_>, _>>()?;
+            let tags = tags
+                .iter()
+                .map(|tag| ContainerTag::parse(tag))
+                .collect::<Result<Vec<_>, _>>()?;
             let plan = KeyPlan {
                 name,
                 kind: KeyKind::Full,
-                permission: if is_reader { Permission::Read } else { Permission::Write },
+                permission: if is_reader {
+                    Permission::Read
+                } else {
+                    Permission::Write
+                },
                 tags: (!tags.is_empty()).then_some(tags),
                 expires_at: expiry(ctx.clock.now(), expires_days)?,
                 rate: None,
@@ -62,9 +76,25 @@ async fn list(store: &KeyStore) -> Result<()> {
             KeyKind::Scoped => "scoped",
             KeyKind::Session => "session",
         };
-        let access = if key.permission == Permission::Write { "write" } else { "read" };
-        let expires = key.expires_at.map_or_else(|| "never".to_owned(), |end| end.to_string());
-        line([key.id.as_str(), state, kind, access, &key.created_at.to_string(), &expires], &key.name);
+        let access = if key.permission == Permission::Write {
+            "write"
+        } else {
+            "read"
+        };
+        let expires = key
+            .expires_at
+            .map_or_else(|| "never".to_owned(), |end| end.to_string());
+        line(
+            [
+                key.id.as_str(),
+                state,
+                kind,
+                access,
+                &key.created_at.to_string(),
+                &expires,
+            ],
+            &key.name,
+        );
     }
     Ok(())
 }
@@ -78,7 +108,11 @@ async fn toggle(store: &KeyStore, id: &str, enabled: bool) -> Result<()> {
     set_key_enabled(&ctx, &tenant, &id, enabled).await?;
     println!(
         "{id} is {}",
-        if enabled { "enabled" } else { "disabled; running servers follow within 30 seconds" }
+        if enabled {
+            "enabled"
+        } else {
+            "disabled; running servers follow within 30 seconds"
+        }
     );
     Ok(())
 }
@@ -89,11 +123,19 @@ async fn open(store: &KeyStore) -> Result<(Ctx, Tenant)> {
         let system = System::open(&store.data.data, store.data.power_cut.durability, None).await?;
         return Ok((system.ctx, tenant));
     }
-    #[expect(clippy::disallowed_methods, reason = "a command reads its environment where it needs it, once")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a command reads its environment where it needs it, once"
+    )]
     let Ok(secrets) = std::env::var("RECOLLECT_SECRETS_TABLE") else {
-        bail!("set RECOLLECT_SECRETS_TABLE to the deployment's table of secrets (an output of the stack)");
+        bail!(
+            "set RECOLLECT_SECRETS_TABLE to the deployment's table of secrets (an output of the stack)"
+        );
     };
-    let names = Names { secrets, ..Names::embedded() };
+    let names = Names {
+        secrets,
+        ..Names::embedded()
+    };
     let clients = Clients::new(&aws::from_environment().await);
     Ok((aws::ctx(&clients, &names, Arc::new(SystemClock)), tenant))
 }

@@ -19,7 +19,10 @@ pub(super) async fn serve(options: Serve, program: &str) -> Result<()> {
     let listener = TcpListener::bind(address).await.with_context(|| {
         format!("listen on {address}; another server may run there: choose another with --port")
     })?;
-    let public = options.public_url.clone().unwrap_or_else(|| own_address(&listener, options.port));
+    let public = options
+        .public_url
+        .clone()
+        .unwrap_or_else(|| own_address(&listener, options.port));
     let (data, durability) = (&options.data.data, options.data.power_cut.durability);
     let system = System::open(data, durability, Some(public.trim_end_matches('/'))).await?;
     let public = public.trim_end_matches('/').to_owned();
@@ -47,7 +50,9 @@ fn has_local_key(options: &Serve) -> bool {
 
 /// The address at which this machine reaches the server.
 fn own_address(listener: &TcpListener, port: u16) -> String {
-    let address = listener.local_addr().unwrap_or_else(|_| SocketAddr::from(([127, 0, 0, 1], port)));
+    let address = listener
+        .local_addr()
+        .unwrap_or_else(|_| SocketAddr::from(([127, 0, 0, 1], port)));
     let ip = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::from([127, 0, 0, 1]),
         IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::from([127, 0, 0, 1]),
@@ -56,17 +61,32 @@ fn own_address(listener: &TcpListener, port: u16) -> String {
     format!("http://{}", SocketAddr::new(ip, address.port()))
 }
 
-#[expect(clippy::print_stdout, reason = "this is what a person who starts the server reads")]
+#[expect(
+    clippy::print_stdout,
+    reason = "this is what a person who starts the server reads"
+)]
 fn greet(address: SocketAddr, options: &Serve, program: &str) {
     let local_key = has_local_key(options);
     let key = if local_key { "local" } else { "<key>" };
-    println!("Recollect listens on http://{address}  (data: {})", options.data.data.display());
+    println!(
+        "Recollect listens on http://{address}  (data: {})",
+        options.data.data.display()
+    );
     if local_key {
-        println!("API key on this machine: local  (not through a proxy: see docs/behind-a-proxy.md)");
+        println!(
+            "API key on this machine: local  (not through a proxy: see docs/behind-a-proxy.md)"
+        );
     } else {
-        let reason = if is_loopback(options.bind) { "--public-url" } else { "--bind" };
+        let reason = if is_loopback(options.bind) {
+            "--public-url"
+        } else {
+            "--bind"
+        };
         println!("The key `local` does not work with this {reason}.");
-        println!("Create an API key:  {program} keys create --data {}", options.data.data.display());
+        println!(
+            "Create an API key:  {program} keys create --data {}",
+            options.data.data.display()
+        );
     }
     println!();
     println!("Try it:");

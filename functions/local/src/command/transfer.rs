@@ -13,11 +13,15 @@ use crate::cli::{Export, FileFormat, Import, Owner};
 use crate::system::System;
 use crate::transfer::{self, Format, ImportOptions, Report};
 
-#[expect(clippy::print_stderr, reason = "standard output may be the export itself")]
+#[expect(
+    clippy::print_stderr,
+    reason = "standard output may be the export itself"
+)]
 pub(super) async fn export(options: Export) -> Result<ExitCode> {
     let tag = ContainerTag::parse(&options.container_tag)?;
     let (system, tenant) = open(&options.owner).await?;
-    let bar = bar("{msg} [{bar:24}] {pos}/{len} documents")?.with_message(format!("Exporting {tag}"));
+    let bar =
+        bar("{msg} [{bar:24}] {pos}/{len} documents")?.with_message(format!("Exporting {tag}"));
     let target = Target::new(&options.output)?;
     let mut out = target.open()?;
     let exported = transfer::export(&system.ctx, &tenant, &tag, &mut out, &bar).await;
@@ -62,11 +66,16 @@ impl Target {
             return Ok(Self { file: None });
         }
         let Some(name) = output.file_name() else {
-            bail!("--output {}: name a file, or - for standard output", output.display());
+            bail!(
+                "--output {}: name a file, or - for standard output",
+                output.display()
+            );
         };
         let mut part = name.to_owned();
         part.push(".part");
-        Ok(Self { file: Some((output.with_file_name(part), output.to_owned())) })
+        Ok(Self {
+            file: Some((output.with_file_name(part), output.to_owned())),
+        })
     }
 
     fn open(&self) -> Result<Box<dyn Write + Send>> {
@@ -78,7 +87,9 @@ impl Target {
     }
 
     fn keep(&self) -> Result<()> {
-        let Some((part, output)) = &self.file else { return Ok(()) };
+        let Some((part, output)) = &self.file else {
+            return Ok(());
+        };
         File::open(part)
             .and_then(|file| file.sync_all())
             .with_context(|| format!("write {}", part.display()))?;
@@ -93,7 +104,11 @@ impl Target {
 }
 
 pub(super) async fn import(options: Import) -> Result<()> {
-    let tag = options.container_tag.as_deref().map(ContainerTag::parse).transpose()?;
+    let tag = options
+        .container_tag
+        .as_deref()
+        .map(ContainerTag::parse)
+        .transpose()?;
     let format = match options.format {
         FileFormat::Auto => Format::Auto,
         FileFormat::Recollect => Format::Recollect,
@@ -114,7 +129,11 @@ pub(super) async fn import(options: Import) -> Result<()> {
     if let Some(length) = length {
         bar.set_length(length);
     }
-    let options = ImportOptions { tag, format, settings: options.settings };
+    let options = ImportOptions {
+        tag,
+        format,
+        settings: options.settings,
+    };
     let report = transfer::import(&system.ctx, &tenant, &mut input, &options, &bar).await;
     bar.finish_and_clear();
     tell(&report.with_context(|| format!("import {name}"))?);
@@ -129,10 +148,16 @@ fn tell(report: &Report) {
         report.tag, documents.written, documents.queued, report.actions
     );
     if documents.known > 0 {
-        println!("{} documents were there already and stay as they are.", documents.known);
+        println!(
+            "{} documents were there already and stay as they are.",
+            documents.known
+        );
     }
     if documents.without_content > 0 {
-        println!("{} had no content and were left out.", documents.without_content);
+        println!(
+            "{} had no content and were left out.",
+            documents.without_content
+        );
     }
     if report.settings {
         println!("The settings of the organization are those of the export.");

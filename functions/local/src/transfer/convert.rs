@@ -6,8 +6,8 @@ use anyhow::{Context, Result, bail};
 use domain::memory::MAX_MEMORY_CHARS;
 use domain::usecase::{BodyCopy, CLIENT, DocumentCopy, LearnedCopy, ServedCopy};
 use domain::{
-    Authorship, BodyForm, ContainerId, CustomId, DocumentId, DocumentType, Dreaming, Metadata, Pack,
-    Statement, Status, TaskType, Timestamp, TopicId, Trust,
+    Authorship, BodyForm, ContainerId, CustomId, DocumentId, DocumentType, Dreaming, Metadata,
+    Pack, Statement, Status, TaskType, Timestamp, TopicId, Trust,
 };
 use memory::written;
 use serde_json::{Map, Value};
@@ -37,7 +37,11 @@ impl Note {
         let created_at = self.said_at.unwrap_or(now);
         let custom_id = CustomId::parse_conversation(&self.custom_id(container))?;
         let text = self.text.clone();
-        let body = Some(BodyCopy { form: BodyForm::Text, text: Some(text.clone()), base64: None });
+        let body = Some(BodyCopy {
+            form: BodyForm::Text,
+            text: Some(text.clone()),
+            base64: None,
+        });
         Ok(DocumentCopy {
             id: DocumentId::random(),
             container_id: container.clone(),
@@ -68,7 +72,11 @@ impl Note {
         // Without an id, what it says and when is what tells it from others.
         let when = self.said_at.map(|at| at.to_string()).unwrap_or_default();
         let digest = || TopicId::derived(container, &[&self.text, &when]).to_string();
-        format!("{}:{}", self.service, self.id.clone().unwrap_or_else(digest))
+        format!(
+            "{}:{}",
+            self.service,
+            self.id.clone().unwrap_or_else(digest)
+        )
     }
 
     fn statement(self, said_at: Timestamp) -> Result<Statement> {
@@ -88,7 +96,12 @@ fn served(text: String, statement: Statement) -> ServedCopy {
         is_current: true,
         kind: DocumentType::Text,
         title: None,
-        pack: Pack { v: Pack::VERSION, model: String::new(), text, chunks: Vec::new() },
+        pack: Pack {
+            v: Pack::VERSION,
+            model: String::new(),
+            text,
+            chunks: Vec::new(),
+        },
         learned: Some(LearnedCopy {
             extractor: CLIENT.into(),
             fallback_reason: None,
@@ -100,12 +113,19 @@ fn served(text: String, statement: Statement) -> ServedCopy {
 
 /// A text field that is there and not blank.
 pub(super) fn text(object: &Map<String, Value>, name: &str) -> Option<String> {
-    object.get(name)?.as_str().filter(|text| !text.trim().is_empty()).map(str::to_owned)
+    object
+        .get(name)?
+        .as_str()
+        .filter(|text| !text.trim().is_empty())
+        .map(str::to_owned)
 }
 
 /// The first of these fields that holds a time. One without an offset is taken as UTC.
 pub(super) fn time(object: &Map<String, Value>, names: &[&str]) -> Result<Option<Timestamp>> {
-    let Some((name, text)) = names.iter().find_map(|name| Some((name, text(object, name)?))) else {
+    let Some((name, text)) = names
+        .iter()
+        .find_map(|name| Some((name, text(object, name)?)))
+    else {
         return Ok(None);
     };
     let time = Timestamp::parse(name, &text).or_else(|error| {
@@ -119,13 +139,22 @@ pub(super) fn time(object: &Map<String, Value>, names: &[&str]) -> Result<Option
 /// JSON, and nothing is lost but nulls.
 pub(super) fn metadata(source: Option<&Value>) -> Map<String, Value> {
     let fields = source.and_then(Value::as_object).into_iter().flatten();
-    fields.filter(|(_, value)| !value.is_null()).map(|(name, value)| (key(name), flat(value))).collect()
+    fields
+        .filter(|(_, value)| !value.is_null())
+        .map(|(name, value)| (key(name), flat(value)))
+        .collect()
 }
 
 /// Adds fields of a record to metadata that has none of these names.
-pub(super) fn add_fields(metadata: &mut Map<String, Value>, record: &Map<String, Value>, names: &[&str]) {
+pub(super) fn add_fields(
+    metadata: &mut Map<String, Value>,
+    record: &Map<String, Value>,
+    names: &[&str],
+) {
     for name in names {
-        let value = record.get(*name).filter(|value| !value.is_null() && **value != Value::Array(Vec::new()));
+        let value = record
+            .get(*name)
+            .filter(|value| !value.is_null() && **value != Value::Array(Vec::new()));
         if let Some(value) = value.filter(|_| !metadata.contains_key(*name)) {
             metadata.insert((*name).to_owned(), flat(value));
         }
@@ -134,8 +163,11 @@ pub(super) fn add_fields(metadata: &mut Map<String, Value>, record: &Map<String,
 
 fn key(name: &str) -> String {
     let allowed = |letter: char| letter.is_ascii_alphanumeric() || "_.-".contains(letter);
-    let key: String =
-        name.chars().take(64).map(|letter| if allowed(letter) { letter } else { '_' }).collect();
+    let key: String = name
+        .chars()
+        .take(64)
+        .map(|letter| if allowed(letter) { letter } else { '_' })
+        .collect();
     if key.is_empty() { "_".into() } else { key }
 }
 

@@ -42,7 +42,11 @@ pub async fn export(
     bar: &ProgressBar,
 ) -> Result<Exported> {
     let container = container(ctx, tenant, tag).await?;
-    let header = Header { version: VERSION, container_tag: tag.to_string(), exported_at: ctx.clock.now() };
+    let header = Header {
+        version: VERSION,
+        container_tag: tag.to_string(),
+        exported_at: ctx.clock.now(),
+    };
     write(out, &Line::RecollectExport(header))?;
     write(out, &Line::Container(&ContainerCopy::from(&container)))?;
     write(out, &Line::Settings(&ctx.settings.get(tenant).await?))?;
@@ -52,7 +56,11 @@ pub async fn export(
         documents.extend(ctx.documents.list(tenant, id).await?);
         rooms.push((id.clone(), cache.open(ctx, tenant, id).await?));
     }
-    let mut end = End { documents: 0, actions: 0, memories: 0 };
+    let mut end = End {
+        documents: 0,
+        actions: 0,
+        memories: 0,
+    };
     let (written, damaged) = write_documents(ctx, tenant, documents, &rooms, out, bar).await?;
     end.documents = written;
     for id in container.ids.iter().filter(|_| !damaged.is_empty()) {
@@ -60,7 +68,13 @@ pub async fn export(
     }
     for (id, room) in &rooms {
         for action in room.ledger().actions() {
-            write(out, &Line::Action(Action { container_id: id.clone(), action }))?;
+            write(
+                out,
+                &Line::Action(Action {
+                    container_id: id.clone(),
+                    action,
+                }),
+            )?;
             end.actions += 1;
         }
     }
@@ -72,21 +86,33 @@ pub async fn export(
     }
     write(out, &Line::End(end))?;
     out.flush().context("write the export")?;
-    Ok(Exported { documents: end.documents, actions: end.actions, memories: end.memories, damaged })
+    Ok(Exported {
+        documents: end.documents,
+        actions: end.actions,
+        memories: end.memories,
+        damaged,
+    })
 }
 
 async fn container(ctx: &Ctx, tenant: &Tenant, tag: &ContainerTag) -> Result<Container> {
     match existing_container(ctx, tenant, tag).await {
         Err(Error::NotFound(_)) => {
             let all = ctx.containers.list(tenant).await?;
-            let some: Vec<&str> = all.iter().take(TAGS_SHOWN).map(|other| other.tag.as_str()).collect();
+            let some: Vec<&str> = all
+                .iter()
+                .take(TAGS_SHOWN)
+                .map(|other| other.tag.as_str())
+                .collect();
             let more = if all.len() > TAGS_SHOWN { ", …" } else { "" };
             match some.as_slice() {
                 [] => bail!(
                     "there is no container yet in the organization {}; look at --data and --org",
                     tenant.org()
                 ),
-                some => bail!("there is no container tag {tag}; there are: {}{more}", some.join(", ")),
+                some => bail!(
+                    "there is no container tag {tag}; there are: {}{more}",
+                    some.join(", ")
+                ),
             }
         }
         found => Ok(found?),
@@ -107,7 +133,9 @@ async fn write_documents(
     bar.set_length(documents.len() as u64);
     let copy = |document: Document| async move {
         let id = document.id.clone();
-        copy_document(ctx, tenant, document).await.map(|copied| (id, copied))
+        copy_document(ctx, tenant, document)
+            .await
+            .map(|copied| (id, copied))
     };
     let mut copies = stream::iter(documents).map(copy).buffered(PARALLEL);
     let (mut written, mut damaged) = (0, Vec::new());

@@ -12,8 +12,17 @@ use super::{mem0, zep};
 /// How many documents are written at a time.
 const BATCH: usize = 100;
 /// Fields that hold lists of records.
-const LISTS: [&str; 9] =
-    ["results", "memories", "sessions", "threads", "edges", "facts", "relevant_facts", "items", "data"];
+const LISTS: [&str; 9] = [
+    "results",
+    "memories",
+    "sessions",
+    "threads",
+    "edges",
+    "facts",
+    "relevant_facts",
+    "items",
+    "data",
+];
 const ACCEPTED: &str = "accepted are: an export of recollect; memories of mem0, as a list or {\"results\": […]} of \
     {\"id\", \"memory\", \"created_at\", …}; of Zep sessions or threads {\"session_id\", \"messages\": […]} and facts \
     or edges {\"uuid\", \"fact\", \"valid_at\", …}; each as JSON, or as one object a line";
@@ -36,9 +45,16 @@ impl Records {
         match serde_json::from_str(whole) {
             Ok(value) => records.add(value)?,
             Err(_) => {
-                for (number, line) in whole.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+                for (number, line) in whole
+                    .lines()
+                    .enumerate()
+                    .filter(|(_, line)| !line.trim().is_empty())
+                {
                     let value = serde_json::from_str(line).with_context(|| {
-                        format!("this is no JSON, nor is its line {}; {ACCEPTED}", number + 1)
+                        format!(
+                            "this is no JSON, nor is its line {}; {ACCEPTED}",
+                            number + 1
+                        )
                     })?;
                     records.add(value)?;
                 }
@@ -73,7 +89,9 @@ impl Records {
             self.facts.push((place, object));
         } else {
             let is_session = object.get("messages").is_some_and(Value::is_array);
-            let lists = LISTS.iter().filter(|name| object.get(**name).is_some_and(Value::is_array));
+            let lists = LISTS
+                .iter()
+                .filter(|name| object.get(**name).is_some_and(Value::is_array));
             let lists: Vec<&str> = lists.copied().collect();
             if !is_session && lists.is_empty() {
                 bail!("record {place} is of no known shape; {ACCEPTED}");
@@ -88,7 +106,12 @@ impl Records {
 
     fn add_lists(&mut self, object: &Map<String, Value>, lists: &[&str]) -> Result<()> {
         for name in lists {
-            for item in object.get(*name).and_then(Value::as_array).into_iter().flatten() {
+            for item in object
+                .get(*name)
+                .and_then(Value::as_array)
+                .into_iter()
+                .flatten()
+            {
                 match item {
                     // Facts of Zep's version 2 come as bare sentences too.
                     Value::String(fact) if *name == "facts" => {
@@ -124,7 +147,9 @@ pub(super) async fn import_foreign(
     let records = Records::read(whole, options.format)?;
     let tag = tag(&records, options)?;
     let known = ctx.containers.get(tenant, &tag).await?;
-    let id = known.as_ref().map_or_else(ContainerId::random, |known| known.primary().clone());
+    let id = known
+        .as_ref()
+        .map_or_else(ContainerId::random, |known| known.primary().clone());
     let mut report = Report::new(tag.clone());
     let documents = documents(ctx, &records, &id, &mut report)?;
     let conversations = conversations(&records, &tag, &mut report)?;
@@ -187,9 +212,15 @@ fn conversations(
 }
 
 /// Sends a conversation to be processed; `false` when it says nothing that is not there.
-async fn submit_anew(ctx: &Ctx, tenant: &Tenant, container: &Container, new: NewDocument) -> Result<bool> {
+async fn submit_anew(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &Container,
+    new: NewDocument,
+) -> Result<bool> {
     let custom_id = new.custom_id.as_ref();
-    let id = custom_id.map(|custom_id| DocumentId::derived(tenant.org(), container.primary(), custom_id));
+    let id = custom_id
+        .map(|custom_id| DocumentId::derived(tenant.org(), container.primary(), custom_id));
     let before = revision(ctx, tenant, id.as_ref()).await?;
     submit(ctx, tenant, new).await?;
     Ok(before != revision(ctx, tenant, id.as_ref()).await?)
@@ -203,11 +234,18 @@ fn documents(
     report: &mut Report,
 ) -> Result<Vec<DocumentCopy>> {
     let now = ctx.clock.now();
-    let memories = records.memories.iter().map(|(place, record)| (place, mem0::note(record)));
-    let facts = records.facts.iter().map(|(place, record)| (place, zep::note(record)));
+    let memories = records
+        .memories
+        .iter()
+        .map(|(place, record)| (place, mem0::note(record)));
+    let facts = records
+        .facts
+        .iter()
+        .map(|(place, record)| (place, zep::note(record)));
     let mut documents = Vec::new();
     for (place, note) in memories.chain(facts) {
-        let document = note.and_then(|note| note.map(|note| note.document(container, now)).transpose());
+        let document =
+            note.and_then(|note| note.map(|note| note.document(container, now)).transpose());
         match document.with_context(|| format!("record {place} of the file"))? {
             Some(document) => documents.push(document),
             None => report.documents.without_content += 1,
@@ -218,6 +256,11 @@ fn documents(
 
 async fn revision(ctx: &Ctx, tenant: &Tenant, id: Option<&DocumentId>) -> Result<Option<Revision>> {
     let Some(id) = id else { return Ok(None) };
-    let known = ctx.documents.get(tenant, std::slice::from_ref(id)).await?.pop().flatten();
+    let known = ctx
+        .documents
+        .get(tenant, std::slice::from_ref(id))
+        .await?
+        .pop()
+        .flatten();
     Ok(known.map(|document| document.revision))
 }

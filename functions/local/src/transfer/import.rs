@@ -51,7 +51,12 @@ pub struct Report {
 
 impl Report {
     pub(super) fn new(tag: ContainerTag) -> Self {
-        Self { tag, documents: Imported::default(), actions: 0, settings: false }
+        Self {
+            tag,
+            documents: Imported::default(),
+            actions: 0,
+            settings: false,
+        }
     }
 }
 
@@ -68,7 +73,11 @@ pub async fn import(
     options: &ImportOptions,
     bar: &ProgressBar,
 ) -> Result<Report> {
-    let mut lines = Lines { input, number: 0, bar };
+    let mut lines = Lines {
+        input,
+        number: 0,
+        bar,
+    };
     let Some(first) = lines.next()? else {
         bail!("there is nothing in the file");
     };
@@ -102,7 +111,10 @@ impl Lines<'_> {
         loop {
             let mut line = String::new();
             self.number += 1;
-            let read = self.input.read_line(&mut line).with_context(|| format!("line {}", self.number))?;
+            let read = self
+                .input
+                .read_line(&mut line)
+                .with_context(|| format!("line {}", self.number))?;
             if read == 0 {
                 return Ok(None);
             }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use domain::memory::{Period, Review};
 use domain::usecase::{ContainerCopy, DocumentCopy};
-use domain::{ContainerId, DocumentId, MemoryAction, MemoryId, MemoryKind, Settings, Timestamp, Trust};
+use domain::{
+    ContainerId, DocumentId, MemoryAction, MemoryId, MemoryKind, Settings, Timestamp, Trust,
+};
 use memory::Memory;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -111,7 +113,9 @@ impl<'a> MemoryLine<'a> {
     /// The memory as it is recorded: one whose time is over is forgotten by `forgetAfter` alone.
     pub(super) fn new(memory: &'a Memory) -> Self {
         let forgotten = memory.forgotten.as_ref();
-        let reason = forgotten.map_or(memory.forget_reason.as_ref(), |forgotten| forgotten.reason.as_ref());
+        let reason = forgotten.map_or(memory.forget_reason.as_ref(), |forgotten| {
+            forgotten.reason.as_ref()
+        });
         let source = |source: &'a memory::Support| Source {
             document_id: &source.document,
             start: source.start,
@@ -132,7 +136,11 @@ impl<'a> MemoryLine<'a> {
             review: memory.review,
             parent_memory_id: memory.parent.as_ref(),
             root_memory_id: &memory.root,
-            memory_relations: memory.relations.iter().map(|(id, does)| (id, does.as_str())).collect(),
+            memory_relations: memory
+                .relations
+                .iter()
+                .map(|(id, does)| (id, does.as_str()))
+                .collect(),
             contradicts: &memory.contradicts,
             sources: memory.sources.iter().map(source).collect(),
             confidence: memory.confidence,

@@ -8,7 +8,14 @@ use serde_json::{Map, Value};
 use super::convert::{Note, add_fields, metadata, text, time};
 
 /// Whose memory it is, and what it is about.
-const FIELDS: [&str; 6] = ["user_id", "agent_id", "app_id", "run_id", "actor_id", "categories"];
+const FIELDS: [&str; 6] = [
+    "user_id",
+    "agent_id",
+    "app_id",
+    "run_id",
+    "actor_id",
+    "categories",
+];
 
 /// The memory of a record; `None` when it is blank. It was said when it was made, and `expiration_date` ends it.
 pub(super) fn note(record: &Map<String, Value>) -> Result<Option<Note>> {
@@ -31,5 +38,8 @@ pub(super) fn note(record: &Map<String, Value>) -> Result<Option<Note>> {
 
 /// The users whose memories these are.
 pub(super) fn users(records: &[(usize, Map<String, Value>)]) -> BTreeSet<String> {
-    records.iter().filter_map(|(_, record)| text(record, "user_id")).collect()
+    records
+        .iter()
+        .filter_map(|(_, record)| text(record, "user_id"))
+        .collect()
 }

@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use anyhow::{Context, Result, anyhow, bail};
 use domain::usecase::{
-    ContainerCopy, DocumentCopy, act_on_memories, change_settings, import_container, import_documents,
+    ContainerCopy, DocumentCopy, act_on_memories, change_settings, import_container,
+    import_documents,
 };
 use domain::{Bucket, Container, ContainerTag, Ctx, MemoryAction, Settings, Tenant};
 use index::{Cache, Memories};
@@ -89,14 +90,20 @@ impl Restore<'_> {
     async fn read(&mut self, lines: &mut Lines<'_>) -> Result<()> {
         let mut since = lines.number + 1;
         while let Some(line) = lines.next()? {
-            self.take(&line).await.with_context(|| format!("line {}", lines.number))?;
+            self.take(&line)
+                .await
+                .with_context(|| format!("line {}", lines.number))?;
             self.bytes += line.len();
             if self.documents.len() >= BATCH || self.bytes >= BATCH_BYTES {
-                self.write().await.with_context(|| format!("lines {since} to {}", lines.number))?;
+                self.write()
+                    .await
+                    .with_context(|| format!("lines {since} to {}", lines.number))?;
                 since = lines.number + 1;
             }
         }
-        self.write().await.with_context(|| format!("lines {since} to {}", lines.number))
+        self.write()
+            .await
+            .with_context(|| format!("lines {since} to {}", lines.number))
     }
 
     async fn take(&mut self, line: &str) -> Result<()> {
@@ -118,7 +125,10 @@ impl Restore<'_> {
                 self.documents.push(copy);
             }
             "action" => {
-                let Action { container_id, action } = parse(line)?;
+                let Action {
+                    container_id,
+                    action,
+                } = parse(line)?;
                 self.check_container(&container_id)?;
                 self.actions.push(action);
             }
@@ -134,8 +144,10 @@ impl Restore<'_> {
     }
 
     fn check_container(&self, id: &domain::ContainerId) -> Result<()> {
-        let container =
-            self.container.as_ref().ok_or_else(|| anyhow!("the line of the container is missing"))?;
+        let container = self
+            .container
+            .as_ref()
+            .ok_or_else(|| anyhow!("the line of the container is missing"))?;
         if container.primary() != id {
             bail!("this belongs to another container ({id}) than the one of this export");
         }
@@ -143,7 +155,10 @@ impl Restore<'_> {
     }
 
     async fn take_settings(&mut self, settings: Settings) -> Result<()> {
-        Bucket::check_all("profileBuckets", settings.profile_buckets.as_deref().unwrap_or_default())?;
+        Bucket::check_all(
+            "profileBuckets",
+            settings.profile_buckets.as_deref().unwrap_or_default(),
+        )?;
         change_settings(self.ctx, self.tenant, |present| {
             *present = settings.clone().taken_over(present);
             Ok(())
@@ -182,7 +197,10 @@ async fn act_anew(
     let cache: Cache<Memories<()>> = Cache::new(0);
     let room = cache.open(ctx, tenant, container.primary()).await?;
     let done = room.ledger().actions();
-    let done = done.iter().map(serde_json::to_string).collect::<Result<HashSet<String>, _>>()?;
+    let done = done
+        .iter()
+        .map(serde_json::to_string)
+        .collect::<Result<HashSet<String>, _>>()?;
     let mut new = Vec::new();
     for action in actions {
         if !done.contains(&serde_json::to_string(&action)?) {

@@ -18,17 +18,33 @@ fn files_are_known_by_their_shape() {
     let session = json!({"session_id": "1", "messages": []});
     let cases = [
         (json!([memory, memory]).to_string(), (2, 0, 0)),
-        (json!({"count": 1, "results": [memory]}).to_string(), (1, 0, 0)),
+        (
+            json!({"count": 1, "results": [memory]}).to_string(),
+            (1, 0, 0),
+        ),
         (format!("{memory}\n\n{memory}\n"), (2, 0, 0)),
-        (json!({"results": [memory], "relations": []}).to_string(), (1, 0, 0)),
-        (json!({"sessions": [session], "edges": [fact, fact]}).to_string(), (0, 1, 2)),
-        (json!({"messages": [], "relevant_facts": [fact], "facts": ["y"]}).to_string(), (0, 1, 2)),
+        (
+            json!({"results": [memory], "relations": []}).to_string(),
+            (1, 0, 0),
+        ),
+        (
+            json!({"sessions": [session], "edges": [fact, fact]}).to_string(),
+            (0, 1, 2),
+        ),
+        (
+            json!({"messages": [], "relevant_facts": [fact], "facts": ["y"]}).to_string(),
+            (0, 1, 2),
+        ),
         (session.to_string(), (0, 1, 0)),
         (json!([]).to_string(), (0, 0, 0)),
     ];
     for (text, expected) in cases {
         let records = Records::read(&text, Format::Auto).unwrap();
-        let found = (records.memories.len(), records.sessions.len(), records.facts.len());
+        let found = (
+            records.memories.len(),
+            records.sessions.len(),
+            records.facts.len(),
+        );
         assert_eq!(found, expected, "{text}");
     }
 }
@@ -43,7 +59,10 @@ fn an_unknown_shape_is_refused_with_those_that_are_known() {
         ("[{\"memory\": {\"nested\": true}}]", "record 1"),
     ] {
         let error = format!("{:#}", Records::read(text, Format::Auto).unwrap_err());
-        assert!(error.contains(why) && error.contains("\"session_id\""), "{text}: {error}");
+        assert!(
+            error.contains(why) && error.contains("\"session_id\""),
+            "{text}: {error}"
+        );
     }
 }
 
@@ -52,19 +71,37 @@ fn messages_of_both_versions_become_turns() {
     let turn = |message: Value| {
         let session = object(json!({"thread_id": "t", "messages": [message]}));
         let new = zep::conversation(&ContainerTag::default_tag(), &session).unwrap()?;
-        let domain::usecase::Content::Turns(turns) = new.content else { return None };
+        let domain::usecase::Content::Turns(turns) = new.content else {
+            return None;
+        };
         let turn = turns.into_iter().next()?;
-        Some((turn.role, turn.name.unwrap_or_default(), turn.at.map(Timestamp::as_millis)))
+        Some((
+            turn.role,
+            turn.name.unwrap_or_default(),
+            turn.at.map(Timestamp::as_millis),
+        ))
     };
     let cases = [
-        (json!({"role_type": "user", "role": "Ada", "content": "x"}), Some(("user", "Ada", None))),
+        (
+            json!({"role_type": "user", "role": "Ada", "content": "x"}),
+            Some(("user", "Ada", None)),
+        ),
         (
             json!({"role_type": "assistant", "role": "assistant", "content": "x"}),
             Some(("assistant", "", None)),
         ),
-        (json!({"role": "assistant", "name": "Bo", "content": "x"}), Some(("assistant", "Bo", None))),
-        (json!({"role": "function", "content": "x"}), Some(("tool", "", None))),
-        (json!({"role_type": "norole", "content": "x"}), Some(("user", "", None))),
+        (
+            json!({"role": "assistant", "name": "Bo", "content": "x"}),
+            Some(("assistant", "Bo", None)),
+        ),
+        (
+            json!({"role": "function", "content": "x"}),
+            Some(("tool", "", None)),
+        ),
+        (
+            json!({"role_type": "norole", "content": "x"}),
+            Some(("user", "", None)),
+        ),
         (
             json!({"role": "Cy", "content": "x", "created_at": "1970-01-01T00:00:01Z"}),
             Some(("user", "Cy", Some(1000))),
@@ -87,11 +124,21 @@ fn times_and_metadata_are_read_as_they_come() {
         ("2024-02-03 10:00:00", "2024-02-03T10:00:00.000Z"),
         ("2024-02-03", "2024-02-03T00:00:00.000Z"),
     ] {
-        let time = convert::time(&object(json!({"at": text})), &["no", "at"]).unwrap().unwrap();
+        let time = convert::time(&object(json!({"at": text})), &["no", "at"])
+            .unwrap()
+            .unwrap();
         assert_eq!(time.to_string(), expected, "{text}");
     }
     assert!(convert::time(&object(json!({"at": "soon"})), &["at"]).is_err());
-    assert_eq!(convert::time(&object(json!({"at": null})), &["at"]).unwrap(), None);
-    let kept = convert::metadata(Some(&json!({"a b/ü": 1, "": true, "l": ["x", 2], "n": null, "s": ["x"]})));
-    assert_eq!(Value::Object(kept), json!({"a_b__": 1, "_": true, "l": "[\"x\",2]", "s": ["x"]}));
+    assert_eq!(
+        convert::time(&object(json!({"at": null})), &["at"]).unwrap(),
+        None
+    );
+    let kept = convert::metadata(Some(
+        &json!({"a b/ü": 1, "": true, "l": ["x", 2], "n": null, "s": ["x"]}),
+    ));
+    assert_eq!(
+        Value::Object(kept),
+        json!({"a_b__": 1, "_": true, "l": "[\"x\",2]", "s": ["x"]})
+    );
 }

@@ -32,8 +32,15 @@ pub(super) fn note(record: &Map<String, Value>) -> Result<Option<Note>> {
 }
 
 /// The conversation of a session or thread; `None` when nothing is said in it.
-pub(super) fn conversation(tag: &ContainerTag, session: &Map<String, Value>) -> Result<Option<NewDocument>> {
-    let messages = session.get("messages").and_then(Value::as_array).into_iter().flatten();
+pub(super) fn conversation(
+    tag: &ContainerTag,
+    session: &Map<String, Value>,
+) -> Result<Option<NewDocument>> {
+    let messages = session
+        .get("messages")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten();
     let messages: Vec<&Map<String, Value>> = messages.filter_map(Value::as_object).collect();
     let mut turns = Vec::with_capacity(messages.len());
     for message in &messages {
@@ -43,7 +50,10 @@ pub(super) fn conversation(tag: &ContainerTag, session: &Map<String, Value>) -> 
         return Ok(None);
     }
     let first = messages.iter().find_map(|message| text(message, "uuid"));
-    let id = ["session_id", "thread_id", "uuid"].iter().find_map(|name| text(session, name)).or(first);
+    let id = ["session_id", "thread_id", "uuid"]
+        .iter()
+        .find_map(|name| text(session, name))
+        .or(first);
     let Some(id) = id else {
         bail!(
             "a session without an id: give it a `session_id` or `thread_id`, so that it is known when it comes again"
@@ -68,7 +78,10 @@ fn turn(message: &Map<String, Value>) -> Result<Option<Turn>> {
     let (kind, role) = (text(message, "role_type"), text(message, "role"));
     let is_kind = |text: &String| ROLES.contains(&text.to_lowercase().as_str());
     let own_name = role.clone().filter(|role| !is_kind(role));
-    let kind = kind.or(role).filter(is_kind).map(|kind| kind.to_lowercase());
+    let kind = kind
+        .or(role)
+        .filter(is_kind)
+        .map(|kind| kind.to_lowercase());
     let role = match kind.as_deref() {
         Some(kind @ ("assistant" | "system" | "tool")) => kind,
         Some("function") => "tool",

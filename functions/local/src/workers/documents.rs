@@ -39,8 +39,11 @@ fn places() -> usize {
 
 /// The threads that process documents.
 pub(super) fn threads() -> Result<Runtime> {
-    let threads =
-        Builder::new_multi_thread().worker_threads(places()).thread_name("documents").enable_all().build();
+    let threads = Builder::new_multi_thread()
+        .worker_threads(places())
+        .thread_name("documents")
+        .enable_all()
+        .build();
     Ok(threads?)
 }
 
@@ -75,7 +78,10 @@ pub(super) async fn poll(
                 }
             }
             Err(error) => {
-                warn!(error = &error as &dyn std::error::Error, "a queue did not answer");
+                warn!(
+                    error = &error as &dyn std::error::Error,
+                    "a queue did not answer"
+                );
                 tokio::time::sleep(BACK_OFF).await;
             }
         }
@@ -117,6 +123,9 @@ async fn send_again(source: &Source, jobs: &dyn Jobs, envelope: &Envelope, messa
     }
     .await;
     if let Err(error) = moved {
-        warn!(error = &error as &dyn std::error::Error, "a message waits longer for its turn");
+        warn!(
+            error = &error as &dyn std::error::Error,
+            "a message waits longer for its turn"
+        );
     }
 }

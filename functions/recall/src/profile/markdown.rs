@@ -13,10 +13,17 @@ use super::ProfileResponse;
 
 /// Whether the caller would rather have markdown than JSON.
 pub(super) fn is_preferred(headers: &HeaderMap) -> bool {
-    let sent = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    let sent = headers
+        .get_all(ACCEPT)
+        .iter()
+        .filter_map(|value| value.to_str().ok());
     let accepted: Vec<(String, f32)> = sent.flat_map(|value| value.split(',')).map(range).collect();
-    let quality =
-        |name: &str| accepted.iter().find(|(media, _)| media == name).map_or(0.0, |(_, quality)| *quality);
+    let quality = |name: &str| {
+        accepted
+            .iter()
+            .find(|(media, _)| media == name)
+            .map_or(0.0, |(_, quality)| *quality)
+    };
     quality("text/markdown") > quality("application/json")
 }
 
@@ -24,28 +31,48 @@ pub(super) fn is_preferred(headers: &HeaderMap) -> bool {
 fn range(text: &str) -> (String, f32) {
     let mut parts = text.split(';').map(|part| part.trim().to_ascii_lowercase());
     let media = parts.next().unwrap_or_default();
-    let quality = parts.find_map(|part| part.strip_prefix("q=")?.parse().ok()).unwrap_or(1.0);
+    let quality = parts
+        .find_map(|part| part.strip_prefix("q=")?.parse().ok())
+        .unwrap_or(1.0);
     (media, quality)
 }
 
 /// The answer as a document of lists; parts without lines are left out.
 pub(super) fn response(answer: &ProfileResponse) -> Response {
-    ([(CONTENT_TYPE, "text/markdown; charset=utf-8")], render(answer)).into_response()
+    (
+        [(CONTENT_TYPE, "text/markdown; charset=utf-8")],
+        render(answer),
+    )
+        .into_response()
 }
 
 fn render(answer: &ProfileResponse) -> String {
     let profile = &answer.profile;
     let mut out = String::from("# Profile\n");
-    section(&mut out, "Static", profile.statics.as_deref().unwrap_or_default());
-    section(&mut out, "Dynamic", profile.dynamic.as_deref().unwrap_or_default());
+    section(
+        &mut out,
+        "Static",
+        profile.statics.as_deref().unwrap_or_default(),
+    );
+    section(
+        &mut out,
+        "Dynamic",
+        profile.dynamic.as_deref().unwrap_or_default(),
+    );
     for (key, lines) in profile.buckets.iter().flatten() {
         section(&mut out, &format!("Bucket: {key}"), lines);
     }
-    let results = answer.search_results.as_ref().and_then(|found| found["results"].as_array());
+    let results = answer
+        .search_results
+        .as_ref()
+        .and_then(|found| found["results"].as_array());
     let text = |row: &Value| {
         let text = row["memory"].as_str().or(row["chunk"].as_str())?;
         let origin = Attribution::deserialize(&row["origin"]).ok();
-        Some(origin.map_or_else(|| text.to_owned(), |origin| format!("According to {origin}: {text}")))
+        Some(origin.map_or_else(
+            || text.to_owned(),
+            |origin| format!("According to {origin}: {text}"),
+        ))
     };
     let found: Vec<String> = results.into_iter().flatten().filter_map(text).collect();
     section(&mut out, "Search results", &found);

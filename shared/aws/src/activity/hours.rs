@@ -52,7 +52,11 @@ pub(super) fn parse(sk: &str) -> Option<Hour> {
 
 fn digits(hour: Hour) -> String {
     let time = Hour(hour.0.clamp(0, LAST)).start().to_string();
-    time.bytes().filter(u8::is_ascii_digit).take(10).map(char::from).collect()
+    time.bytes()
+        .filter(u8::is_ascii_digit)
+        .take(10)
+        .map(char::from)
+        .collect()
 }
 
 /// When what is kept about a time expires, in seconds.

@@ -21,7 +21,12 @@ pub(super) fn write_record(tenant: &Tenant, record: &RequestRecord) -> Item {
     let hour = Hour::of(record.at);
     let sort = format!("{:013}#{}", record.at.as_millis().max(0), record.id);
     let mut item = key_item(&(hours::records(tenant, hour), sort));
-    let frame = RequestRecord { containers: Vec::new(), input: None, output: None, ..record.clone() };
+    let frame = RequestRecord {
+        containers: Vec::new(),
+        input: None,
+        output: None,
+        ..record.clone()
+    };
     item.insert("v".into(), n(1));
     item.insert("rec".into(), json(&frame));
     item.insert("ttl".into(), n(hours::expiry(record.at)));
@@ -45,7 +50,11 @@ pub(super) fn write_record(tenant: &Tenant, record: &RequestRecord) -> Item {
 pub(super) fn read_record(item: &Item) -> PortResult<RequestRecord> {
     let mut record: RequestRecord = item.parsed("rec")?;
     let ids = item.get("cs").and_then(|value| value.as_ss().ok());
-    record.containers = ids.into_iter().flatten().filter_map(|id| ContainerId::parse(id)).collect();
+    record.containers = ids
+        .into_iter()
+        .flatten()
+        .filter_map(|id| ContainerId::parse(id))
+        .collect();
     record.containers.sort();
     record.input = item.optional_parsed("in")?;
     record.output = item.optional_parsed("out")?;
@@ -53,10 +62,16 @@ pub(super) fn read_record(item: &Item) -> PortResult<RequestRecord> {
 }
 
 /// The item of an hour's counts. `token` tells our own write from that of another.
-pub(super) fn write_tally(tenant: &Tenant, hour: Hour, token: &str, tally: &Tally) -> PortResult<Item> {
+pub(super) fn write_tally(
+    tenant: &Tenant,
+    hour: Hour,
+    token: &str,
+    tally: &Tally,
+) -> PortResult<Item> {
     let mut item = key_item(&(hours::partition(tenant), hours::closed(hour)));
     let text = serde_json::to_vec(tally).map_err(|error| PortError::Internal(error.into()))?;
-    let packed = zstd::bulk::compress(&text, 3).map_err(|error| PortError::Internal(error.into()))?;
+    let packed =
+        zstd::bulk::compress(&text, 3).map_err(|error| PortError::Internal(error.into()))?;
     item.insert("v".into(), n(1));
     item.insert("tally".into(), b(packed));
     item.insert("token".into(), s(token));
@@ -66,7 +81,10 @@ pub(super) fn write_tally(tenant: &Tenant, hour: Hour, token: &str, tally: &Tall
 
 pub(super) fn read_tally(item: &Item) -> PortResult<Tally> {
     let corrupt = || PortError::Corrupt("counts of an hour".into());
-    let packed = item.get("tally").and_then(|value| value.as_b().ok()).ok_or_else(corrupt)?;
+    let packed = item
+        .get("tally")
+        .and_then(|value| value.as_b().ok())
+        .ok_or_else(corrupt)?;
     let text = zstd::bulk::decompress(packed.as_ref(), MAX_TALLY).map_err(|_| corrupt())?;
     serde_json::from_slice(&text).map_err(|_| corrupt())
 }

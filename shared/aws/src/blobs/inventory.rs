@@ -10,23 +10,40 @@ use crate::keys;
 
 impl AwsBlobs {
     /// Reads the whole table page by page: functions have no right to do so, operators may.
-    pub(super) async fn inline_blobs(&self, after: Option<&str>, limit: usize) -> PortResult<Inventory> {
+    pub(super) async fn inline_blobs(
+        &self,
+        after: Option<&str>,
+        limit: usize,
+    ) -> PortResult<Inventory> {
         let scan = self.table.client.scan().table_name(&self.table.name);
         let scan = scan.filter_expression("begins_with(pk, :blobs)");
         let scan = scan.expression_attribute_values(":blobs", s(keys::BLOB_PREFIX));
-        let scan = scan.projection_expression("pk, #at").expression_attribute_names("#at", STORED_AT);
+        let scan = scan
+            .projection_expression("pk, #at")
+            .expression_attribute_names("#at", STORED_AT);
         // The cursor is a partition key and, after the first space, a sort key: neither begins with one.
         let from = after.and_then(|after| after.rsplit_once(' '));
         let from = from.map(|(pk, sk)| key_item(&(pk.to_owned(), sk.to_owned())));
-        let scan = scan.set_exclusive_start_key(from).limit(i32::try_from(limit).unwrap_or(i32::MAX).max(1));
+        let scan = scan
+            .set_exclusive_start_key(from)
+            .limit(i32::try_from(limit).unwrap_or(i32::MAX).max(1));
         let answer = scan.send().await.map_err(port_error)?;
 
         let mut page = Inventory::default();
         for item in answer.items.unwrap_or_default() {
-            let Some((org, path)) = keys::parse_blob(item.text("pk")?) else { continue };
-            let stored_at = item.contains_key(STORED_AT).then(|| item.number(STORED_AT)).transpose()?;
+            let Some((org, path)) = keys::parse_blob(item.text("pk")?) else {
+                continue;
+            };
+            let stored_at = item
+                .contains_key(STORED_AT)
+                .then(|| item.number(STORED_AT))
+                .transpose()?;
             let stored_at = stored_at.map(Timestamp::from_millis);
-            page.blobs.push(StoredBlob { org, blob: BlobRef::Inline(path), stored_at });
+            page.blobs.push(StoredBlob {
+                org,
+                blob: BlobRef::Inline(path),
+                stored_at,
+            });
         }
         if let Some(last) = answer.last_evaluated_key {
             page.next = Some(format!("{} {}", last.text("pk")?, last.text("sk")?));
@@ -35,8 +52,16 @@ impl AwsBlobs {
     }
 
     /// Lists the bucket by keys.
-    pub(super) async fn all_objects(&self, after: Option<&str>, limit: usize) -> PortResult<Inventory> {
-        let list = self.s3.list_objects_v2().bucket(&self.bucket).set_start_after(after.map(str::to_owned));
+    pub(super) async fn all_objects(
+        &self,
+        after: Option<&str>,
+        limit: usize,
+    ) -> PortResult<Inventory> {
+        let list = self
+            .s3
+            .list_objects_v2()
+            .bucket(&self.bucket)
+            .set_start_after(after.map(str::to_owned));
         let list = list.max_keys(i32::try_from(limit.min(OBJECTS)).unwrap_or(i32::MAX));
         let answer = list.send().await.map_err(port_error)?;
 
@@ -47,10 +72,16 @@ impl AwsBlobs {
                 page.next = Some(key.to_owned());
             }
             // Objects with other keys are not ours and stay.
-            let Some((org, path)) = keys::parse_object(key) else { continue };
+            let Some((org, path)) = keys::parse_object(key) else {
+                continue;
+            };
             let stored_at = object.last_modified().and_then(|at| at.to_millis().ok());
             let stored_at = stored_at.map(Timestamp::from_millis);
-            page.blobs.push(StoredBlob { org, blob: BlobRef::Object(path), stored_at });
+            page.blobs.push(StoredBlob {
+                org,
+                blob: BlobRef::Object(path),
+                stored_at,
+            });
         }
         Ok(page)
     }

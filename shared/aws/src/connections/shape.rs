@@ -44,7 +44,10 @@ pub(super) fn grant(tenant: &Tenant, grant: &Grant) -> Item {
 /// A claim's key. The item is hashed: providers name items as they like and as long as they like.
 pub(super) fn claim_key(tenant: &Tenant, document: &DocumentId, claim: &Claim) -> Key {
     let digest = hex(&Sha256::digest(&claim.item));
-    (keys::claims(tenant, document), format!("{}{digest}", claim.connection))
+    (
+        keys::claims(tenant, document),
+        format!("{}{digest}", claim.connection),
+    )
 }
 
 /// A claim's item.

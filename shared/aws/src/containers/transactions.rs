@@ -35,9 +35,14 @@ impl DynamoContainers {
         container: &Container,
     ) -> PortResult<Vec<TransactWriteItem>> {
         let (condition, values) = as_read(container);
-        let delete = Delete::builder().table_name(&self.0.name).condition_expression(condition);
+        let delete = Delete::builder()
+            .table_name(&self.0.name)
+            .condition_expression(condition);
         let delete = delete.set_key(Some(key_item(&keys::tag(tenant, &container.tag))));
-        let delete = delete.set_expression_attribute_values(Some(values)).build().map_err(build_error)?;
+        let delete = delete
+            .set_expression_attribute_values(Some(values))
+            .build()
+            .map_err(build_error)?;
         let mut writes = vec![TransactWriteItem::builder().delete(delete).build()];
         for id in &container.ids {
             writes.push(self.own(tenant, id, "gone", n(1))?);
@@ -55,12 +60,25 @@ impl DynamoContainers {
     ) -> PortResult<Vec<TransactWriteItem>> {
         let moved = || sources.iter().flat_map(|source| &source.ids);
         let all: Vec<&ContainerId> = target.ids.iter().chain(moved()).collect();
-        let part = Merging { task: task.id.clone(), into: None };
+        let part = Merging {
+            task: task.id.clone(),
+            into: None,
+        };
         let update = self.take_part(tenant, target, &part, "SET mg = :part, ids = :all");
-        let mut writes = vec![written(update.expression_attribute_values(":all", json(&all)))?];
+        let mut writes = vec![written(
+            update.expression_attribute_values(":all", json(&all)),
+        )?];
         for source in sources {
-            let part = Merging { into: Some(target.tag.clone()), ..part.clone() };
-            writes.push(written(self.take_part(tenant, source, &part, "SET mg = :part"))?);
+            let part = Merging {
+                into: Some(target.tag.clone()),
+                ..part.clone()
+            };
+            writes.push(written(self.take_part(
+                tenant,
+                source,
+                &part,
+                "SET mg = :part",
+            ))?);
         }
         for id in moved() {
             writes.push(self.own(tenant, id, "tag", s(target.tag.as_str()))?);
@@ -69,8 +87,16 @@ impl DynamoContainers {
     }
 
     /// Marks a tag that is in no merge as taking part in one.
-    fn take_part(&self, tenant: &Tenant, container: &Container, part: &Merging, set: &str) -> UpdateBuilder {
-        let update = Update::builder().table_name(&self.0.name).update_expression(set);
+    fn take_part(
+        &self,
+        tenant: &Tenant,
+        container: &Container,
+        part: &Merging,
+        set: &str,
+    ) -> UpdateBuilder {
+        let update = Update::builder()
+            .table_name(&self.0.name)
+            .update_expression(set);
         let update = update.set_key(Some(key_item(&keys::tag(tenant, &container.tag))));
         let update = update.condition_expression("ids = :ids AND attribute_not_exists(mg)");
         let update = update.expression_attribute_values(":ids", json(&container.ids));
@@ -88,8 +114,11 @@ impl DynamoContainers {
         let mut item = key_item(&keys::owner(tenant, id));
         item.insert("v".into(), n(1));
         item.insert(name.into(), value);
-        let put =
-            Put::builder().table_name(&self.0.name).set_item(Some(item)).build().map_err(build_error)?;
+        let put = Put::builder()
+            .table_name(&self.0.name)
+            .set_item(Some(item))
+            .build()
+            .map_err(build_error)?;
         Ok(TransactWriteItem::builder().put(put).build())
     }
 
@@ -100,19 +129,32 @@ impl DynamoContainers {
         task: &Task,
         mut writes: Vec<TransactWriteItem>,
     ) -> PortResult<bool> {
-        writes.push(TransactWriteItem::builder().put(task_put(&self.0, tenant, task)?).build());
-        let transaction = self.0.client.transact_write_items().set_transact_items(Some(writes));
+        writes.push(
+            TransactWriteItem::builder()
+                .put(task_put(&self.0, tenant, task)?)
+                .build(),
+        );
+        let transaction = self
+            .0
+            .client
+            .transact_write_items()
+            .set_transact_items(Some(writes));
         let Err(error) = transaction.send().await else {
             return Ok(true);
         };
-        let Some(TransactWriteItemsError::TransactionCanceledException(canceled)) = error.as_service_error()
+        let Some(TransactWriteItemsError::TransactionCanceledException(canceled)) =
+            error.as_service_error()
         else {
             return Err(port_error(error));
         };
         match cancellation(canceled.cancellation_reasons()) {
             // The task's record comes with the rest: where it is, this very transaction was done, and its answer lost.
-            Cancellation::Condition => Ok(self.0.get(&keys::task(tenant, &task.id)).await?.is_some()),
-            Cancellation::Conflict | Cancellation::Passing => Err(PortError::Unavailable(Box::new(error))),
+            Cancellation::Condition => {
+                Ok(self.0.get(&keys::task(tenant, &task.id)).await?.is_some())
+            }
+            Cancellation::Conflict | Cancellation::Passing => {
+                Err(PortError::Unavailable(Box::new(error)))
+            }
             Cancellation::Other => Err(port_error(error)),
         }
     }
@@ -126,7 +168,9 @@ impl DynamoContainers {
     ) -> PortResult<()> {
         let key = keys::tag(tenant, tag);
         let container = self.0.get(&key).await?.as_ref().map(read).transpose()?;
-        let Some(part) = container.and_then(|container| container.merge).filter(|part| part.task == *task)
+        let Some(part) = container
+            .and_then(|container| container.merge)
+            .filter(|part| part.task == *task)
         else {
             return Ok(());
         };
@@ -134,18 +178,32 @@ impl DynamoContainers {
         if part.into.is_some() {
             let delete = client.delete_item().table_name(&self.0.name).set_key(key);
             let delete = delete.condition_expression("mg = :mg");
-            if held(delete.expression_attribute_values(":mg", json(&part)).send().await)? {
+            if held(
+                delete
+                    .expression_attribute_values(":mg", json(&part))
+                    .send()
+                    .await,
+            )? {
                 self.release(tenant).await?;
             }
         } else {
             let update = client.update_item().table_name(&self.0.name).set_key(key);
-            let update = update.update_expression("REMOVE mg").condition_expression("mg = :mg");
-            held(update.expression_attribute_values(":mg", json(&part)).send().await)?;
+            let update = update
+                .update_expression("REMOVE mg")
+                .condition_expression("mg = :mg");
+            held(
+                update
+                    .expression_attribute_values(":mg", json(&part))
+                    .send()
+                    .await,
+            )?;
         }
         Ok(())
     }
 }
 
 fn written(update: UpdateBuilder) -> PortResult<TransactWriteItem> {
-    Ok(TransactWriteItem::builder().update(update.build().map_err(build_error)?).build())
+    Ok(TransactWriteItem::builder()
+        .update(update.build().map_err(build_error)?)
+        .build())
 }

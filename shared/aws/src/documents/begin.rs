@@ -14,7 +14,11 @@ use crate::keys;
 use crate::repeats::made_by;
 
 /// The check that no document lives in a place: there is none, or a merge has superseded it.
-pub(crate) fn check_free(table: &Table, tenant: &Tenant, id: &DocumentId) -> PortResult<TransactWriteItem> {
+pub(crate) fn check_free(
+    table: &Table,
+    tenant: &Tenant,
+    id: &DocumentId,
+) -> PortResult<TransactWriteItem> {
     let check = ConditionCheck::builder().table_name(&table.name);
     let check = check.set_key(Some(key_item(&keys::document(tenant, id))));
     let check = check.condition_expression("attribute_not_exists(pk) OR attribute_exists(sup)");
@@ -29,7 +33,9 @@ impl DynamoDocuments {
         document: &Document,
         beginning: &Beginning,
     ) -> PortResult<()> {
-        let put = Put::builder().table_name(&self.0.name).set_item(Some(new_record(tenant, document)));
+        let put = Put::builder()
+            .table_name(&self.0.name)
+            .set_item(Some(new_record(tenant, document)));
         let put = put.condition_expression("attribute_not_exists(pk)");
         let put = put.return_values_on_condition_check_failure(OnFailure::AllOld);
         let put = put.build().map_err(build_error)?;
@@ -42,11 +48,16 @@ impl DynamoDocuments {
             writes.push(TransactWriteItem::builder().update(made).build());
         }
 
-        let transaction = self.0.client.transact_write_items().set_transact_items(Some(writes));
+        let transaction = self
+            .0
+            .client
+            .transact_write_items()
+            .set_transact_items(Some(writes));
         let Err(error) = transaction.send().await else {
             return Ok(());
         };
-        let Some(TransactWriteItemsError::TransactionCanceledException(cancelled)) = error.as_service_error()
+        let Some(TransactWriteItemsError::TransactionCanceledException(cancelled)) =
+            error.as_service_error()
         else {
             return Err(port_error(error));
         };
@@ -57,7 +68,11 @@ impl DynamoDocuments {
                 let record = reasons.first().and_then(|reason| reason.item());
                 let revision = record.and_then(|record| record.optional_text("rev"));
                 let is_ours = revision == Some(document.revision.as_str());
-                if is_ours { Ok(()) } else { Err(PortError::Conflict) }
+                if is_ours {
+                    Ok(())
+                } else {
+                    Err(PortError::Conflict)
+                }
             }
             Cancellation::Conflict => Err(PortError::Conflict),
             Cancellation::Passing => Err(PortError::Unavailable(Box::new(error))),

@@ -23,5 +23,8 @@ pub(crate) fn edit_values(document: &Document, now: Timestamp) -> HashMap<String
         (":rev", s(document.revision.as_str())),
         (":now", n(now.as_millis())),
     ];
-    values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    values
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect()
 }

@@ -40,17 +40,35 @@ async fn counted(query: QueryFluentBuilder, enough: usize, pages: usize) -> Port
 
 impl DynamoDocuments {
     fn listing(&self, listing: String) -> QueryFluentBuilder {
-        let query = self.0.client.query().table_name(&self.0.name).index_name(BY_CONTAINER.name);
-        query.key_condition_expression("gl = :gl").expression_attribute_values(":gl", s(listing))
+        let query = self
+            .0
+            .client
+            .query()
+            .table_name(&self.0.name)
+            .index_name(BY_CONTAINER.name);
+        query
+            .key_condition_expression("gl = :gl")
+            .expression_attribute_values(":gl", s(listing))
     }
 
     fn due_shard(&self, shard: u32) -> QueryFluentBuilder {
-        let query = self.0.client.query().table_name(&self.0.name).index_name(DUE.name);
+        let query = self
+            .0
+            .client
+            .query()
+            .table_name(&self.0.name)
+            .index_name(DUE.name);
         query.expression_attribute_values(":qs", s(format!("Q#{shard}")))
     }
 
-    pub(super) async fn listed(&self, tenant: &Tenant, container: &ContainerId) -> PortResult<Vec<Document>> {
-        let query = self.listing(keys::listing(tenant, container)).scan_index_forward(false);
+    pub(super) async fn listed(
+        &self,
+        tenant: &Tenant,
+        container: &ContainerId,
+    ) -> PortResult<Vec<Document>> {
+        let query = self
+            .listing(keys::listing(tenant, container))
+            .scan_index_forward(false);
         collect(query).await?.iter().map(read_document).collect()
     }
 
@@ -62,8 +80,14 @@ impl DynamoDocuments {
         after: Option<&str>,
         limit: usize,
     ) -> PortResult<(Vec<Document>, Option<String>)> {
-        let listing = if superseded { keys::superseded_listing } else { keys::listing };
-        let query = self.listing(listing(tenant, container)).limit(page_size(limit));
+        let listing = if superseded {
+            keys::superseded_listing
+        } else {
+            keys::listing
+        };
+        let query = self
+            .listing(listing(tenant, container))
+            .limit(page_size(limit));
         let query = match after {
             None => query,
             Some(after) => query
@@ -71,9 +95,16 @@ impl DynamoDocuments {
                 .expression_attribute_values(":after", s(after)),
         };
         let answer = query.send().await.map_err(port_error)?;
-        let found = answer.items.unwrap_or_default().iter().map(read_document).collect::<PortResult<_>>()?;
+        let found = answer
+            .items
+            .unwrap_or_default()
+            .iter()
+            .map(read_document)
+            .collect::<PortResult<_>>()?;
         let last = answer.last_evaluated_key;
-        let next = last.map(|key| key.text("gs").map(str::to_owned)).transpose()?;
+        let next = last
+            .map(|key| key.text("gs").map(str::to_owned))
+            .transpose()?;
         Ok((found, next))
     }
 
@@ -84,7 +115,9 @@ impl DynamoDocuments {
         enough: usize,
     ) -> PortResult<Option<usize>> {
         let too_many = enough.saturating_add(1);
-        let query = self.listing(keys::listing(tenant, container)).limit(page_size(too_many));
+        let query = self
+            .listing(keys::listing(tenant, container))
+            .limit(page_size(too_many));
         let total = counted(query, too_many, usize::MAX).await?;
         Ok((total <= enough).then_some(total))
     }
@@ -106,9 +139,15 @@ impl DynamoDocuments {
     pub(super) async fn due(&self, before: Timestamp, limit: usize) -> PortResult<Vec<Overdue>> {
         let mut found = Vec::new();
         for shard in 0..keys::DUE_SHARDS {
-            let query = self.due_shard(shard).key_condition_expression("qs = :qs AND qd < :before");
+            let query = self
+                .due_shard(shard)
+                .key_condition_expression("qs = :qs AND qd < :before");
             let query = query.expression_attribute_values(":before", s(keys::due_sort(before)));
-            let answer = query.limit(page_size(limit)).send().await.map_err(port_error)?;
+            let answer = query
+                .limit(page_size(limit))
+                .send()
+                .await
+                .map_err(port_error)?;
             for item in answer.items.unwrap_or_default() {
                 match overdue(&item)? {
                     Some(overdue) => found.push((item.text("qd")?.to_owned(), overdue)),
@@ -118,7 +157,11 @@ impl DynamoDocuments {
             }
         }
         found.sort_by(|a, b| a.0.cmp(&b.0));
-        Ok(found.into_iter().take(limit).map(|(_, overdue)| overdue).collect())
+        Ok(found
+            .into_iter()
+            .take(limit)
+            .map(|(_, overdue)| overdue)
+            .collect())
     }
 }
 

@@ -3,7 +3,9 @@
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::connection::Origin;
 use domain::ports::{OVERDUE_AFTER_SECONDS, PortResult};
-use domain::{ContainerId, ContainerTag, CustomId, Document, DocumentId, Metadata, PortError, Revision};
+use domain::{
+    ContainerId, ContainerTag, CustomId, Document, DocumentId, Metadata, PortError, Revision,
+};
 use domain::{Dreaming, Provenance, Status, TaskType, Tenant, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -53,7 +55,10 @@ pub(crate) fn write_sent(document: &Document) -> AttributeValue {
         filepath: document.filepath.clone(),
         task_type: document.task_type,
         dreaming: document.dreaming,
-        filter_by_metadata: document.filter_by_metadata.as_ref().map(|filter| filter.as_object().clone()),
+        filter_by_metadata: document
+            .filter_by_metadata
+            .as_ref()
+            .map(|filter| filter.as_object().clone()),
         url: document.url.clone(),
         document_date: document.document_date.map(Timestamp::as_millis),
         provenance: document.provenance,
@@ -82,9 +87,16 @@ pub(crate) fn new_record(tenant: &Tenant, document: &Document) -> Item {
     set("kind", json(&document.kind));
     set("cr", n(document.created_at.as_millis()));
     set("up", n(document.updated_at.as_millis()));
-    let listing = if document.superseded_by.is_some() { keys::superseded_listing } else { keys::listing };
+    let listing = if document.superseded_by.is_some() {
+        keys::superseded_listing
+    } else {
+        keys::listing
+    };
     set("gl", s(listing(tenant, &document.container)));
-    set("gs", s(keys::listing_sort(document.created_at, &document.id)));
+    set(
+        "gs",
+        s(keys::listing_sort(document.created_at, &document.id)),
+    );
     if !document.status.is_final() {
         set("qs", s(keys::due_shard(document.id.as_str())));
         set("qd", s(keys::due_sort(overdue_at(document))));
@@ -114,8 +126,9 @@ pub(crate) fn new_record(tenant: &Tenant, document: &Document) -> Item {
 pub(crate) fn read_document(item: &Item) -> PortResult<Document> {
     let corrupt = |what: &str| PortError::Corrupt(format!("document {what}"));
     let sent: Sent = item.parsed("sent")?;
-    let superseded_by =
-        item.optional_text("sup").map(|id| DocumentId::parse(id).ok_or_else(|| corrupt("sup")));
+    let superseded_by = item
+        .optional_text("sup")
+        .map(|id| DocumentId::parse(id).ok_or_else(|| corrupt("sup")));
     let time = |name: &str| item.number(name).map(Timestamp::from_millis);
     let origin = sent.origin;
     Ok(Document {
@@ -133,7 +146,10 @@ pub(crate) fn read_document(item: &Item) -> PortResult<Document> {
         extracted: item.optional_parsed("ext")?,
         indexed: item.optional_parsed("idx")?,
         // What the provider says counts, however the content was understood, or is at the moment.
-        kind: origin.as_ref().and_then(|origin| origin.kind).map_or_else(|| item.parsed("kind"), Ok)?,
+        kind: origin
+            .as_ref()
+            .and_then(|origin| origin.kind)
+            .map_or_else(|| item.parsed("kind"), Ok)?,
         title: origin
             .as_ref()
             .map(|origin| origin.title.as_str())
@@ -143,7 +159,11 @@ pub(crate) fn read_document(item: &Item) -> PortResult<Document> {
         url: sent.url,
         metadata: Metadata::from_stored(sent.metadata),
         filepath: sent.filepath,
-        edits: if item.contains_key("ed") { item.number("ed")? } else { 0 },
+        edits: if item.contains_key("ed") {
+            item.number("ed")?
+        } else {
+            0
+        },
         filter_by_metadata: sent.filter_by_metadata.map(Metadata::from_stored),
         task_type: sent.task_type,
         dreaming: sent.dreaming,
@@ -177,7 +197,10 @@ mod tests {
         set("st", s("failed"));
         set("att", n(1));
         set("lease", n(0));
-        set("body", s(r#"{"blob":"inline:x/body","form":{"form":"text"},"hash":"00","size":3}"#));
+        set(
+            "body",
+            s(r#"{"blob":"inline:x/body","form":{"form":"text"},"hash":"00","size":3}"#),
+        );
         set("kind", s("\"text\""));
         set("err", s(r#"{"code":"corrupt","message":"no"}"#));
         set("cr", n(1));
@@ -198,7 +221,10 @@ mod tests {
         for name in ["sent", "rev", "num", "st", "body", "cr"] {
             let mut item = golden();
             item.insert(name.to_owned(), b(vec![0]));
-            assert!(matches!(read_document(&item), Err(PortError::Corrupt(_))), "{name}");
+            assert!(
+                matches!(read_document(&item), Err(PortError::Corrupt(_))),
+                "{name}"
+            );
         }
     }
 }

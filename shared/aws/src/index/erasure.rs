@@ -20,12 +20,23 @@ impl DynamoIndex {
     ) -> PortResult<Vec<(OrgId, ContainerId)>> {
         let mut found = Vec::new();
         for shard in 0..keys::DUE_SHARDS {
-            let query = self.0.client.query().table_name(&self.0.name).index_name(DUE.name);
+            let query = self
+                .0
+                .client
+                .query()
+                .table_name(&self.0.name)
+                .index_name(DUE.name);
             let query = query.key_condition_expression("qs = :qs AND qd < :before");
             let query = query.expression_attribute_values(":qs", s(keys::due_erasures(shard)));
             let query = query.expression_attribute_values(":before", s(keys::due_sort(before)));
             let query = query.limit(i32::try_from(limit).unwrap_or(i32::MAX).max(1));
-            for item in query.send().await.map_err(port_error)?.items.unwrap_or_default() {
+            for item in query
+                .send()
+                .await
+                .map_err(port_error)?
+                .items
+                .unwrap_or_default()
+            {
                 match keys::parse_head(item.text("pk")?, item.text("sk")?) {
                     Some(head) => found.push(head),
                     // One record that cannot be read must not stop all others.
@@ -48,7 +59,9 @@ impl DynamoIndex {
         container: &ContainerId,
         due_at: Timestamp,
     ) -> PortResult<()> {
-        let update = self.update_head(tenant, container).update_expression("SET qd = :qd");
+        let update = self
+            .update_head(tenant, container)
+            .update_expression("SET qd = :qd");
         let update = update.condition_expression("attribute_exists(rms)");
         held_or_not(update.expression_attribute_values(":qd", s(keys::due_sort(due_at)))).await
     }
@@ -59,7 +72,9 @@ impl DynamoIndex {
         container: &ContainerId,
         through: u64,
     ) -> PortResult<()> {
-        let update = self.update_head(tenant, container).update_expression("REMOVE rms, qs, qd");
+        let update = self
+            .update_head(tenant, container)
+            .update_expression("REMOVE rms, qs, qd");
         let update = update.condition_expression("rms <= :through");
         held_or_not(update.expression_attribute_values(":through", n(through))).await
     }

@@ -39,50 +39,90 @@ impl Setting {
         let folder = tempfile::tempdir().unwrap();
         let now = NOW.as_millis().unsigned_abs();
         let services = Services::open_with_clock(folder.path(), Arc::new(move || now)).unwrap();
-        let config = crate::through(Transport::new(services.clone()), ACCESS_KEY, SECRET_KEY, REGION);
+        let config = crate::through(
+            Transport::new(services.clone()),
+            ACCESS_KEY,
+            SECRET_KEY,
+            REGION,
+        );
         let clients = Clients::new(&config);
-        let clients =
-            clients.with_public_endpoint("http://127.0.0.1:8787", SIGNING_KEY, services.signing_secret());
-        let names = crate::create_missing(&clients, Names::embedded()).await.unwrap();
+        let clients = clients.with_public_endpoint(
+            "http://127.0.0.1:8787",
+            SIGNING_KEY,
+            services.signing_secret(),
+        );
+        let names = crate::create_missing(&clients, Names::embedded())
+            .await
+            .unwrap();
         let blobs = crate::ctx(&clients, &names, Arc::new(Still)).blobs;
         let acme = Tenant::of_operator(OrgId::parse("acme").unwrap());
-        Self { services, clients, names, blobs, acme, _folder: folder }
+        Self {
+            services,
+            clients,
+            names,
+            blobs,
+            acme,
+            _folder: folder,
+        }
     }
 
     async fn form(&self, max_bytes: u64, seconds: i64) -> UploadForm {
         let until = NOW.plus_seconds(seconds);
-        self.blobs.upload_form(&self.acme, "d/one two/upload", max_bytes, NOW, until).await.unwrap()
+        self.blobs
+            .upload_form(&self.acme, "d/one two/upload", max_bytes, NOW, until)
+            .await
+            .unwrap()
     }
 
     async fn post(&self, form: &UploadForm, file: &[u8]) -> u16 {
         let mut body = Vec::new();
-        let fields = form.fields.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
+        let fields = form
+            .fields
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_bytes()));
         for (name, value) in fields.chain([("file", file)]) {
             body.extend(
-                format!("--e\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n").into_bytes(),
+                format!("--e\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n")
+                    .into_bytes(),
             );
             body.extend([value, b"\r\n"].concat());
         }
         body.extend(b"--e--\r\n");
-        let request = Request::post(&form.url).header("content-type", "multipart/form-data; boundary=e");
-        self.services.call_public(request.body(Bytes::from(body)).unwrap()).await.status().as_u16()
+        let request =
+            Request::post(&form.url).header("content-type", "multipart/form-data; boundary=e");
+        self.services
+            .call_public(request.body(Bytes::from(body)).unwrap())
+            .await
+            .status()
+            .as_u16()
     }
 
     async fn get(&self, url: &str) -> Response<Bytes> {
-        self.services.call_public(Request::get(url).body(Bytes::new()).unwrap()).await
+        self.services
+            .call_public(Request::get(url).body(Bytes::new()).unwrap())
+            .await
     }
 
     /// What the keeper's queue says has arrived.
     async fn arrived(&self) -> Vec<Arrival> {
         let queue = Receiver::new(self.clients.sqs.clone(), self.names.keeper_queue.clone());
         let messages = queue.receive(Duration::ZERO).await.unwrap();
-        messages.iter().flat_map(|message| self.blobs.arrivals(&message.body).unwrap()).collect()
+        messages
+            .iter()
+            .flat_map(|message| self.blobs.arrivals(&message.body).unwrap())
+            .collect()
     }
 }
 
 /// The configuration of a function on AWS, with the short-lived keys of its role.
 fn on_aws(region: &'static str) -> Presigner {
-    let keys = Credentials::new("ASIAEXAMPLE", "secret", Some("a+token/=".into()), None, "role");
+    let keys = Credentials::new(
+        "ASIAEXAMPLE",
+        "secret",
+        Some("a+token/=".into()),
+        None,
+        "role",
+    );
     let config = SdkConfig::builder()
         .behavior_version(aws_config::BehaviorVersion::latest())
         .region(Region::from_static(region))
@@ -97,12 +137,23 @@ async fn a_form_stores_its_object_and_the_keeper_hears_of_it() {
     assert_eq!(form.url, "http://127.0.0.1:8787/content");
     assert_eq!(setting.post(&form, b"text").await, 204);
     let blob = BlobRef::Object("d/one two/upload".into());
-    let stored = setting.blobs.get(&setting.acme, std::slice::from_ref(&blob)).await.unwrap();
+    let stored = setting
+        .blobs
+        .get(&setting.acme, std::slice::from_ref(&blob))
+        .await
+        .unwrap();
     assert_eq!(stored, [Some(Bytes::from_static(b"text"))]);
-    let arrival = Arrival { org: setting.acme.org().clone(), path: "d/one two/upload".into() };
+    let arrival = Arrival {
+        org: setting.acme.org().clone(),
+        path: "d/one two/upload".into(),
+    };
     assert_eq!(setting.arrived().await, [arrival]);
     // What the service itself stores is not an arrival.
-    setting.blobs.put_object(&setting.acme, "d/raw", Bytes::from_static(b"text")).await.unwrap();
+    setting
+        .blobs
+        .put_object(&setting.acme, "d/raw", Bytes::from_static(b"text"))
+        .await
+        .unwrap();
     assert_eq!(setting.arrived().await, []);
 }
 
@@ -110,12 +161,23 @@ async fn a_form_stores_its_object_and_the_keeper_hears_of_it() {
 async fn a_form_stores_nothing_else() {
     let setting = Setting::new().await;
     let form = setting.form(4, 60).await;
-    assert_eq!((setting.post(&form, b"").await, setting.post(&form, b"texts").await), (400, 400));
+    assert_eq!(
+        (
+            setting.post(&form, b"").await,
+            setting.post(&form, b"texts").await
+        ),
+        (400, 400)
+    );
     assert_eq!(setting.post(&setting.form(4, 0).await, b"text").await, 403);
     for changed in 0..form.fields.len() {
         let mut form = form.clone();
         form.fields[changed].1.insert(0, 'x');
-        assert_eq!(setting.post(&form, b"text").await, 403, "{}", form.fields[changed].0);
+        assert_eq!(
+            setting.post(&form, b"text").await,
+            403,
+            "{}",
+            form.fields[changed].0
+        );
         form.fields.remove(changed);
         assert_eq!(setting.post(&form, b"text").await, 403);
     }
@@ -129,43 +191,104 @@ async fn a_form_stores_nothing_else() {
 async fn an_address_downloads_under_the_name() {
     let setting = Setting::new().await;
     let text = Bytes::from_static(b"text");
-    let blob = setting.blobs.put_object(&setting.acme, "d/\u{fc} +/raw", text.clone()).await.unwrap();
+    let blob = setting
+        .blobs
+        .put_object(&setting.acme, "d/\u{fc} +/raw", text.clone())
+        .await
+        .unwrap();
     let name = Some("\u{dc}ber \"uns\".pdf");
-    let url = setting.blobs.download_url(&setting.acme, &blob, name, NOW, 60).await.unwrap().unwrap();
-    assert!(url.starts_with("http://127.0.0.1:8787/content/acme/d/"), "{url}");
+    let url = setting
+        .blobs
+        .download_url(&setting.acme, &blob, name, NOW, 60)
+        .await
+        .unwrap()
+        .unwrap();
+    assert!(
+        url.starts_with("http://127.0.0.1:8787/content/acme/d/"),
+        "{url}"
+    );
     let answer = setting.get(&url).await;
     assert_eq!((answer.status().as_u16(), answer.body()), (200, &text));
-    let disposition = "attachment; filename=\"_ber _uns_.pdf\"; filename*=UTF-8''%C3%9Cber%20%22uns%22.pdf";
+    let disposition =
+        "attachment; filename=\"_ber _uns_.pdf\"; filename*=UTF-8''%C3%9Cber%20%22uns%22.pdf";
     assert_eq!(answer.headers()["content-disposition"], disposition);
 
     let past = NOW.plus_seconds(-61);
-    let expired = setting.blobs.download_url(&setting.acme, &blob, None, past, 60).await.unwrap().unwrap();
+    let expired = setting
+        .blobs
+        .download_url(&setting.acme, &blob, None, past, 60)
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(setting.get(&expired).await.status().as_u16(), 403);
     let beta = Tenant::of_operator(OrgId::parse("beta").unwrap());
-    let foreign = setting.blobs.download_url(&beta, &blob, None, NOW, 60).await.unwrap().unwrap();
+    let foreign = setting
+        .blobs
+        .download_url(&beta, &blob, None, NOW, 60)
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(setting.get(&foreign).await.status().as_u16(), 404);
-    assert_eq!(setting.get(&foreign.replace("beta", "acme")).await.status().as_u16(), 403);
+    assert_eq!(
+        setting
+            .get(&foreign.replace("beta", "acme"))
+            .await
+            .status()
+            .as_u16(),
+        403
+    );
 }
 
 #[tokio::test]
 async fn only_objects_have_an_address() {
     let setting = Setting::new().await;
     let text = Bytes::from_static(b"text");
-    let small = setting.blobs.put(&setting.acme, "small", text.clone()).await.unwrap();
-    assert_eq!(setting.blobs.download_url(&setting.acme, &small, None, NOW, 60).await.unwrap(), None);
-    let object = setting.blobs.put_object(&setting.acme, "small", text.clone()).await.unwrap();
+    let small = setting
+        .blobs
+        .put(&setting.acme, "small", text.clone())
+        .await
+        .unwrap();
+    assert_eq!(
+        setting
+            .blobs
+            .download_url(&setting.acme, &small, None, NOW, 60)
+            .await
+            .unwrap(),
+        None
+    );
+    let object = setting
+        .blobs
+        .put_object(&setting.acme, "small", text.clone())
+        .await
+        .unwrap();
     assert_eq!(object, BlobRef::Object("small".into()));
-    assert_eq!(setting.blobs.get(&setting.acme, &[object]).await.unwrap(), [Some(text)]);
+    assert_eq!(
+        setting.blobs.get(&setting.acme, &[object]).await.unwrap(),
+        [Some(text)]
+    );
 }
 
 #[tokio::test]
 async fn on_aws_the_form_goes_to_the_host_of_the_bucket_with_the_token_of_the_role() {
     let until = NOW.plus_seconds(900);
-    let form = on_aws("eu-central-1").form("content", "acme/d/upload", 50, NOW, until).await.unwrap();
+    let form = on_aws("eu-central-1")
+        .form("content", "acme/d/upload", 50, NOW, until)
+        .await
+        .unwrap();
     assert_eq!(form.url, "https://content.s3.eu-central-1.amazonaws.com/");
-    let value = |name: &str| form.fields.iter().find(|(known, _)| known == name).unwrap().1.as_str();
+    let value = |name: &str| {
+        form.fields
+            .iter()
+            .find(|(known, _)| known == name)
+            .unwrap()
+            .1
+            .as_str()
+    };
     assert_eq!(value("x-amz-date"), "20260101T000000Z");
-    assert_eq!(value("x-amz-credential"), "ASIAEXAMPLE/20260101/eu-central-1/s3/aws4_request");
+    assert_eq!(
+        value("x-amz-credential"),
+        "ASIAEXAMPLE/20260101/eu-central-1/s3/aws4_request"
+    );
     let policy: Value = serde_json::from_slice(&base64::decode(value("policy")).unwrap()).unwrap();
     let wanted = json!({"expiration": "2026-01-01T00:15:00Z", "conditions": [
         {"bucket": "content"},
@@ -177,15 +300,28 @@ async fn on_aws_the_form_goes_to_the_host_of_the_bucket_with_the_token_of_the_ro
         {"x-amz-security-token": "a+token/="},
     ]});
     assert_eq!(policy, wanted);
-    let china = on_aws("cn-north-1").form("content", "key", 50, NOW, until).await.unwrap();
+    let china = on_aws("cn-north-1")
+        .form("content", "key", 50, NOW, until)
+        .await
+        .unwrap();
     assert_eq!(china.url, "https://content.s3.cn-north-1.amazonaws.com.cn/");
 }
 
 #[tokio::test]
 async fn on_aws_an_address_needs_no_header() {
-    let url = on_aws("eu-central-1").address("content", "acme/d/raw", None, NOW, 60).await.unwrap();
-    assert!(url.starts_with("https://content.s3.eu-central-1.amazonaws.com/acme/d/raw?"), "{url}");
-    for part in ["X-Amz-SignedHeaders=host&", "X-Amz-Expires=60&", "X-Amz-Security-Token=a%2Btoken%2F%3D"] {
+    let url = on_aws("eu-central-1")
+        .address("content", "acme/d/raw", None, NOW, 60)
+        .await
+        .unwrap();
+    assert!(
+        url.starts_with("https://content.s3.eu-central-1.amazonaws.com/acme/d/raw?"),
+        "{url}"
+    );
+    for part in [
+        "X-Amz-SignedHeaders=host&",
+        "X-Amz-Expires=60&",
+        "X-Amz-Security-Token=a%2Btoken%2F%3D",
+    ] {
         assert!(format!("{url}&").contains(part), "{part} in {url}");
     }
 }
@@ -205,19 +341,44 @@ async fn without_a_public_endpoint_that_of_the_process_is_named() {
     let public = own.at("https://example.org/", "key", "secret");
     let form = public.form("content", "key", 50, NOW, NOW).await.unwrap();
     assert_eq!(form.url, "https://example.org/content");
-    assert!(form.fields.iter().all(|(name, _)| name != "x-amz-security-token"));
+    assert!(
+        form.fields
+            .iter()
+            .all(|(name, _)| name != "x-amz-security-token")
+    );
 }
 
 #[test]
 fn any_file_name_makes_a_header() {
     assert_eq!(disposition(None), "attachment");
-    assert_eq!(disposition(Some("a b.pdf")), "attachment; filename=\"a b.pdf\"");
-    assert_eq!(disposition(Some("a;b='c'.pdf")), "attachment; filename=\"a;b='c'.pdf\"");
-    let odd = ["", "\r\nSet-Cookie: a", "../../a\\b", "100%.txt", "\"", "\u{65e5}\u{672c}.txt", "\u{0}"];
-    for name in odd.iter().map(|name| (*name).to_owned()).chain(["\u{65e5}".repeat(5000)]) {
+    assert_eq!(
+        disposition(Some("a b.pdf")),
+        "attachment; filename=\"a b.pdf\""
+    );
+    assert_eq!(
+        disposition(Some("a;b='c'.pdf")),
+        "attachment; filename=\"a;b='c'.pdf\""
+    );
+    let odd = [
+        "",
+        "\r\nSet-Cookie: a",
+        "../../a\\b",
+        "100%.txt",
+        "\"",
+        "\u{65e5}\u{672c}.txt",
+        "\u{0}",
+    ];
+    for name in odd
+        .iter()
+        .map(|name| (*name).to_owned())
+        .chain(["\u{65e5}".repeat(5000)])
+    {
         let header = disposition(Some(&name));
         assert!(http::HeaderValue::try_from(&header).is_ok(), "{header}");
-        assert!(header.len() < 3000 && header.bytes().all(|byte| (32..127).contains(&byte)), "{header}");
+        assert!(
+            header.len() < 3000 && header.bytes().all(|byte| (32..127).contains(&byte)),
+            "{header}"
+        );
         assert_eq!(header.matches('"').count(), 2, "{header}");
     }
     assert!(disposition(Some("it's.t\u{e4}t")).ends_with("filename*=UTF-8''it%27s.t%C3%A4t"));

@@ -4,8 +4,8 @@ use anyhow::{Context, Result};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{
     AttributeDefinition, BillingMode, CreateGlobalSecondaryIndexAction, GlobalSecondaryIndex,
-    GlobalSecondaryIndexUpdate, KeySchemaElement, KeyType, Projection, ProjectionType, ScalarAttributeType,
-    TimeToLiveSpecification, TimeToLiveStatus,
+    GlobalSecondaryIndexUpdate, KeySchemaElement, KeyType, Projection, ProjectionType,
+    ScalarAttributeType, TimeToLiveSpecification, TimeToLiveStatus,
 };
 
 use crate::layout::{IndexLayout, TABLES, TableLayout};
@@ -13,47 +13,75 @@ use crate::names::Names;
 
 /// Brings the tables to the layout. What an index or a time to live was added to keeps its items.
 pub(super) async fn create_missing(client: &Client, names: &Names) -> Result<()> {
-    let existing = client.list_tables().send().await.context("list the tables")?;
-    for (layout, name) in TABLES.iter().zip([&names.records, &names.secrets, &names.activity]) {
+    let existing = client
+        .list_tables()
+        .send()
+        .await
+        .context("list the tables")?;
+    for (layout, name) in TABLES
+        .iter()
+        .zip([&names.records, &names.secrets, &names.activity])
+    {
         if existing.table_names().contains(name) {
             add_indexes(client, layout, name).await
         } else {
             create_table(client, layout, name).await
         }
         .with_context(|| format!("create the table {name}"))?;
-        expire(client, layout, name).await.with_context(|| format!("let items of {name} expire"))?;
+        expire(client, layout, name)
+            .await
+            .with_context(|| format!("let items of {name} expire"))?;
     }
     Ok(())
 }
 
 fn string_attribute(name: &str) -> Result<AttributeDefinition> {
-    let definition =
-        AttributeDefinition::builder().attribute_name(name).attribute_type(ScalarAttributeType::S);
+    let definition = AttributeDefinition::builder()
+        .attribute_name(name)
+        .attribute_type(ScalarAttributeType::S);
     Ok(definition.build()?)
 }
 
 fn schema(hash: &str, range: &str) -> Result<Vec<KeySchemaElement>> {
-    let element = |name: &str, kind| KeySchemaElement::builder().attribute_name(name).key_type(kind).build();
-    Ok(vec![element(hash, KeyType::Hash)?, element(range, KeyType::Range)?])
+    let element = |name: &str, kind| {
+        KeySchemaElement::builder()
+            .attribute_name(name)
+            .key_type(kind)
+            .build()
+    };
+    Ok(vec![
+        element(hash, KeyType::Hash)?,
+        element(range, KeyType::Range)?,
+    ])
 }
 
 fn index(layout: &IndexLayout) -> Result<GlobalSecondaryIndex> {
-    let kind = if layout.project_all { ProjectionType::All } else { ProjectionType::KeysOnly };
+    let kind = if layout.project_all {
+        ProjectionType::All
+    } else {
+        ProjectionType::KeysOnly
+    };
     let index = GlobalSecondaryIndex::builder().index_name(layout.name);
     let index = index.set_key_schema(Some(schema(layout.hash, layout.range)?));
-    Ok(index.projection(Projection::builder().projection_type(kind).build()).build()?)
+    Ok(index
+        .projection(Projection::builder().projection_type(kind).build())
+        .build()?)
 }
 
 async fn create_table(client: &Client, layout: &TableLayout, name: &str) -> Result<()> {
     let mut attributes = vec![string_attribute("pk")?, string_attribute("sk")?];
-    let mut request = client.create_table().table_name(name).billing_mode(BillingMode::PayPerRequest);
+    let mut request = client
+        .create_table()
+        .table_name(name)
+        .billing_mode(BillingMode::PayPerRequest);
     for found in layout.indexes {
         attributes.push(string_attribute(found.hash)?);
         attributes.push(string_attribute(found.range)?);
         request = request.global_secondary_indexes(index(found)?);
     }
-    let request =
-        request.set_key_schema(Some(schema("pk", "sk")?)).set_attribute_definitions(Some(attributes));
+    let request = request
+        .set_key_schema(Some(schema("pk", "sk")?))
+        .set_attribute_definitions(Some(attributes));
     request.send().await?;
     Ok(())
 }
@@ -62,18 +90,25 @@ async fn add_indexes(client: &Client, layout: &TableLayout, name: &str) -> Resul
     let table = client.describe_table().table_name(name).send().await?.table;
     let table = table.context("a table without a description")?;
     for missing in layout.indexes {
-        if table.global_secondary_indexes().iter().any(|index| index.index_name() == Some(missing.name)) {
+        if table
+            .global_secondary_indexes()
+            .iter()
+            .any(|index| index.index_name() == Some(missing.name))
+        {
             continue;
         }
         let index = index(missing)?;
         let create = CreateGlobalSecondaryIndexAction::builder().index_name(missing.name);
-        let create =
-            create.set_key_schema(Some(index.key_schema)).set_projection(index.projection).build()?;
+        let create = create
+            .set_key_schema(Some(index.key_schema))
+            .set_projection(index.projection)
+            .build()?;
         let update = client.update_table().table_name(name);
         let update = update.attribute_definitions(string_attribute(missing.hash)?);
         let update = update.attribute_definitions(string_attribute(missing.range)?);
-        let update = update
-            .global_secondary_index_updates(GlobalSecondaryIndexUpdate::builder().create(create).build());
+        let update = update.global_secondary_index_updates(
+            GlobalSecondaryIndexUpdate::builder().create(create).build(),
+        );
         update.send().await?;
     }
     Ok(())
@@ -84,12 +119,25 @@ async fn expire(client: &Client, layout: &TableLayout, name: &str) -> Result<()>
     let Some(attribute) = layout.ttl else {
         return Ok(());
     };
-    let known = client.describe_time_to_live().table_name(name).send().await?.time_to_live_description;
+    let known = client
+        .describe_time_to_live()
+        .table_name(name)
+        .send()
+        .await?
+        .time_to_live_description;
     if known.is_some_and(|known| known.time_to_live_status() == Some(&TimeToLiveStatus::Enabled)) {
         return Ok(());
     }
-    let ttl = TimeToLiveSpecification::builder().attribute_name(attribute).enabled(true).build()?;
-    client.update_time_to_live().table_name(name).time_to_live_specification(ttl).send().await?;
+    let ttl = TimeToLiveSpecification::builder()
+        .attribute_name(attribute)
+        .enabled(true)
+        .build()?;
+    client
+        .update_time_to_live()
+        .table_name(name)
+        .time_to_live_specification(ttl)
+        .send()
+        .await?;
     Ok(())
 }
 

@@ -84,26 +84,53 @@ mod tests {
     #[test]
     fn no_two_names_share_a_key_and_none_is_too_long() {
         let long = "ö".repeat(2000);
-        let names = ["", "#", "a", "a#", "#a", "a#b", "1#a", "ö", "a~", &"x".repeat(400), &long];
+        let names = [
+            "",
+            "#",
+            "a",
+            "a#",
+            "#a",
+            "a#b",
+            "1#a",
+            "ö",
+            "a~",
+            &"x".repeat(400),
+            &long,
+        ];
         let mut names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         names.push(format!("{long}!"));
         names.push("x".repeat(401));
         let mut keys: Vec<String> = names.iter().map(|id| node(id)).collect();
-        for (folder, id) in names.iter().flat_map(|folder| names.iter().map(move |id| (folder, id))) {
+        for (folder, id) in names
+            .iter()
+            .flat_map(|folder| names.iter().map(move |id| (folder, id)))
+        {
             keys.push(format!("{}{}", children(folder), part(id)));
             keys.push(format!("{}{}", shortcuts(folder), part(id)));
         }
         for of in [Queue::Walk, Queue::Fetch, Queue::Leave] {
             keys.extend(names.iter().map(|name| queued(of, name)));
         }
-        keys.extend([STATE.to_owned(), SELECTION.to_owned(), run(0), run(u64::from(u32::MAX))]);
+        keys.extend([
+            STATE.to_owned(),
+            SELECTION.to_owned(),
+            run(0),
+            run(u64::from(u32::MAX)),
+        ]);
         assert!(keys.iter().all(|key| key.len() <= 1024));
         let (total, _) = (keys.len(), keys.sort());
         keys.dedup();
         assert_eq!(keys.len(), total);
         // A folder's hints are exactly those that begin as they should.
-        for (one, other) in names.iter().flat_map(|one| names.iter().map(move |other| (one, other))) {
-            assert_eq!(children(other).starts_with(&children(one)), one == other, "{one} {other}");
+        for (one, other) in names
+            .iter()
+            .flat_map(|one| names.iter().map(move |other| (one, other)))
+        {
+            assert_eq!(
+                children(other).starts_with(&children(one)),
+                one == other,
+                "{one} {other}"
+            );
         }
     }
 }

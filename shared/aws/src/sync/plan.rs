@@ -28,7 +28,10 @@ impl Write {
         const FRAME: usize = 16;
         let value = |value: &AttributeValue| value.as_s().map_or(0, String::len) + FRAME;
         match self {
-            Self::Put(item) => item.iter().map(|(name, held)| name.len() + value(held)).sum(),
+            Self::Put(item) => item
+                .iter()
+                .map(|(name, held)| name.len() + value(held))
+                .sum(),
             Self::Delete(sk) => sk.len() + FRAME,
         }
     }
@@ -60,12 +63,21 @@ impl<'a> NodeDraft<'a> {
     }
 
     fn finish(self, pk: &str, sk: String) -> Vec<Write> {
-        let wanted: BTreeSet<String> = self.last.map(place::hints_of).into_iter().flatten().collect();
+        let wanted: BTreeSet<String> = self
+            .last
+            .map(place::hints_of)
+            .into_iter()
+            .flatten()
+            .collect();
         let mut writes = vec![match self.last {
             Some(node) => Write::Put(shape::node(pk, node)),
             None => Write::Delete(sk),
         }];
-        writes.extend(self.known.difference(&wanted).map(|sk| Write::Delete(sk.clone())));
+        writes.extend(
+            self.known
+                .difference(&wanted)
+                .map(|sk| Write::Delete(sk.clone())),
+        );
         // Only one write knows for certain what is there.
         let there = |sk: &&String| self.writes == 1 && self.known.contains(*sk);
         let missing = wanted.iter().filter(|sk| !there(sk));
@@ -101,9 +113,13 @@ fn units(pk: &str, writes: &[SyncWrite]) -> Vec<Vec<Write>> {
         if !drafts.contains_key(&sk) {
             order.push(sk.clone());
         }
-        let draft = drafts.entry(sk).or_insert_with(|| Draft::Node(NodeDraft::default()));
+        let draft = drafts
+            .entry(sk)
+            .or_insert_with(|| Draft::Node(NodeDraft::default()));
         match (draft, write) {
-            (Draft::Node(draft), SyncWrite::Node(new, known)) => draft.write(known.as_deref(), Some(new)),
+            (Draft::Node(draft), SyncWrite::Node(new, known)) => {
+                draft.write(known.as_deref(), Some(new))
+            }
             (Draft::Node(draft), SyncWrite::Forget(known)) => draft.write(Some(known), None),
             (draft, write) => *draft = Draft::Other(other(pk, write)),
         }
@@ -135,7 +151,10 @@ fn other(pk: &str, write: &SyncWrite) -> Vec<Write> {
         SyncWrite::Run(run) => {
             let old = run.number.checked_sub(RUNS).filter(|old| *old > 0);
             let forgotten = old.map(|old| Write::Delete(place::run(old)));
-            [Write::Put(shape::run(pk, run))].into_iter().chain(forgotten).collect()
+            [Write::Put(shape::run(pk, run))]
+                .into_iter()
+                .chain(forgotten)
+                .collect()
         }
     }
 }

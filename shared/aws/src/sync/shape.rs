@@ -22,7 +22,8 @@ fn keyed(pk: &str, sk: String) -> Item {
 /// charged for its size several times.
 pub(super) fn state(pk: &str, state: &SyncState) -> PortResult<Item> {
     let text = serde_json::to_vec(state).map_err(|error| PortError::Internal(error.into()))?;
-    let packed = zstd::bulk::compress(&text, 3).map_err(|error| PortError::Internal(error.into()))?;
+    let packed =
+        zstd::bulk::compress(&text, 3).map_err(|error| PortError::Internal(error.into()))?;
     if text.len() > MAX_STATE || packed.len() > MAX_PACKED {
         return Err(too_large(text.len(), packed.len()));
     }
@@ -33,14 +34,18 @@ pub(super) fn state(pk: &str, state: &SyncState) -> PortResult<Item> {
 }
 
 fn too_large(bytes: usize, packed: usize) -> PortError {
-    let what =
-        format!("the state of a connection has {bytes} bytes, {packed} compressed: more than a record may");
+    let what = format!(
+        "the state of a connection has {bytes} bytes, {packed} compressed: more than a record may"
+    );
     PortError::Internal(what.into())
 }
 
 pub(super) fn read_state(item: &Item) -> PortResult<SyncState> {
     let corrupt = || PortError::Corrupt("attribute state".into());
-    let packed = item.get("state").and_then(|value| value.as_b().ok()).ok_or_else(corrupt)?;
+    let packed = item
+        .get("state")
+        .and_then(|value| value.as_b().ok())
+        .ok_or_else(corrupt)?;
     let text = zstd::bulk::decompress(packed.as_ref(), MAX_STATE).map_err(|_| corrupt())?;
     serde_json::from_slice(&text).map_err(|_| corrupt())
 }
@@ -75,7 +80,10 @@ pub(super) fn entry(pk: &str, queue: Queue, entry: &QueueEntry) -> Item {
 }
 
 pub(super) fn read_entry(item: &Item) -> PortResult<QueueEntry> {
-    Ok(QueueEntry { key: item.text("key")?.to_owned(), value: item.text("val")?.to_owned() })
+    Ok(QueueEntry {
+        key: item.text("key")?.to_owned(),
+        value: item.text("val")?.to_owned(),
+    })
 }
 
 pub(super) fn run(pk: &str, run: &Run) -> Item {
@@ -93,7 +101,13 @@ mod tests {
 
     fn with_page(page: String) -> SyncState {
         let feed = Some("user".to_owned());
-        SyncState { phase: Some(Phase::Scan { feed, page: Some(page) }), ..SyncState::default() }
+        SyncState {
+            phase: Some(Phase::Scan {
+                feed,
+                page: Some(page),
+            }),
+            ..SyncState::default()
+        }
     }
 
     #[test]
@@ -113,7 +127,9 @@ mod tests {
             match state("pk", &given) {
                 Ok(item) => assert!(fits && read_state(&item).expect("a state") == given),
                 Err(error) => {
-                    let said = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+                    let said = std::error::Error::source(&error)
+                        .map(ToString::to_string)
+                        .unwrap_or_default();
                     assert!(
                         !fits && !error.is_retryable() && said.contains("more than a record may"),
                         "{said}"

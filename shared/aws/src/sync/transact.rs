@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{
-    AttributeValue, CancellationReason, ConditionCheck, Delete, Put, ReturnValuesOnConditionCheckFailure,
-    TransactWriteItem,
+    AttributeValue, CancellationReason, ConditionCheck, Delete, Put,
+    ReturnValuesOnConditionCheckFailure, TransactWriteItem,
 };
 use domain::ports::PortResult;
 use domain::{PortError, Revision};
@@ -32,26 +32,42 @@ pub(super) struct Fence<'a> {
 
 impl Fence<'_> {
     const fn condition(&self) -> &'static str {
-        if self.before.is_some() { "rev = :before" } else { "attribute_not_exists(pk)" }
+        if self.before.is_some() {
+            "rev = :before"
+        } else {
+            "attribute_not_exists(pk)"
+        }
     }
 
     fn values(&self) -> Option<std::collections::HashMap<String, AttributeValue>> {
-        self.before.map(|before| [(":before".to_owned(), n(before))].into())
+        self.before
+            .map(|before| [(":before".to_owned(), n(before))].into())
     }
 
     fn check(&self, table: &Table) -> PortResult<TransactWriteItem> {
         let check = ConditionCheck::builder().table_name(&table.name);
-        let check = check.set_key(Some(key_item(&(self.pk.to_owned(), place::STATE.to_owned()))));
+        let check = check.set_key(Some(key_item(&(
+            self.pk.to_owned(),
+            place::STATE.to_owned(),
+        ))));
         let check = check.condition_expression(self.condition());
-        let check = check.set_expression_attribute_values(self.values()).build().map_err(build_error)?;
+        let check = check
+            .set_expression_attribute_values(self.values())
+            .build()
+            .map_err(build_error)?;
         Ok(TransactWriteItem::builder().condition_check(check).build())
     }
 
     fn put(&self, table: &Table, state: Item) -> PortResult<TransactWriteItem> {
         let put = Put::builder().table_name(&table.name).set_item(Some(state));
-        let put = put.condition_expression(self.condition()).set_expression_attribute_values(self.values());
-        let put = put.return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
-        Ok(TransactWriteItem::builder().put(put.build().map_err(build_error)?).build())
+        let put = put
+            .condition_expression(self.condition())
+            .set_expression_attribute_values(self.values());
+        let put = put
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
+        Ok(TransactWriteItem::builder()
+            .put(put.build().map_err(build_error)?)
+            .build())
     }
 }
 
@@ -113,11 +129,15 @@ enum Sent {
 /// Sends a transaction whose first item is the fence. It is as good the second time as the first.
 async fn sent(table: &Table, items: Vec<TransactWriteItem>) -> PortResult<Sent> {
     for attempt in 0.. {
-        let transaction = table.client.transact_write_items().set_transact_items(Some(items.clone()));
+        let transaction = table
+            .client
+            .transact_write_items()
+            .set_transact_items(Some(items.clone()));
         let Err(error) = transaction.send().await else {
             break;
         };
-        let Some(TransactWriteItemsError::TransactionCanceledException(canceled)) = error.as_service_error()
+        let Some(TransactWriteItemsError::TransactionCanceledException(canceled)) =
+            error.as_service_error()
         else {
             return Err(port_error(error));
         };

@@ -34,11 +34,20 @@ pub(super) struct Call<'a> {
 
 impl<'a> Call<'a> {
     pub(super) fn get(path: &[&'a str]) -> Self {
-        Self { method: Method::GET, path: path.to_vec(), query: Vec::new(), body: None, key: None }
+        Self {
+            method: Method::GET,
+            path: path.to_vec(),
+            query: Vec::new(),
+            body: None,
+            key: None,
+        }
     }
 
     pub(super) fn post(path: &[&'a str]) -> Self {
-        Self { method: Method::POST, ..Self::get(path) }
+        Self {
+            method: Method::POST,
+            ..Self::get(path)
+        }
     }
 
     pub(super) fn with(mut self, name: &'a str, value: &'a str) -> Self {
@@ -87,7 +96,9 @@ impl Drive {
     ) -> Result<(T, HeaderMap), Failure> {
         let response = self.send(access, call, PATIENCE).await?;
         let headers = response.headers().clone();
-        let body = body(response, MAX_ANSWER).await?.ok_or_else(|| unavailable("an answer without end"))?;
+        let body = body(response, MAX_ANSWER)
+            .await?
+            .ok_or_else(|| unavailable("an answer without end"))?;
         Ok((decode(&body)?, headers))
     }
 
@@ -97,14 +108,26 @@ impl Drive {
     }
 
     /// An answer whose body is content.
-    pub(super) async fn content(&self, access: &Access, call: Call<'_>) -> Result<Response, Failure> {
+    pub(super) async fn content(
+        &self,
+        access: &Access,
+        call: Call<'_>,
+    ) -> Result<Response, Failure> {
         self.send(access, call, PATIENCE_CONTENT).await
     }
 
-    async fn send(&self, access: &Access, call: Call<'_>, patience: Duration) -> Result<Response, Failure> {
+    async fn send(
+        &self,
+        access: &Access,
+        call: Call<'_>,
+        patience: Duration,
+    ) -> Result<Response, Failure> {
         let url = self.address(&call.path)?;
         let client = self.http.client().await?;
-        let mut request = client.request(call.method, url).query(&call.query).timeout(patience);
+        let mut request = client
+            .request(call.method, url)
+            .query(&call.query)
+            .timeout(patience);
         request = request.bearer_auth(token_of(access)?.expose());
         if let Some(key) = call.key {
             request = request.header("X-Goog-Drive-Resource-Keys", key);
@@ -118,7 +141,10 @@ impl Drive {
     /// Content at an address that the API gave out.
     pub(super) async fn download(&self, access: &Access, url: Url) -> Result<Response, Failure> {
         let client = self.http.client().await?;
-        let request = client.get(url).timeout(PATIENCE_CONTENT).bearer_auth(token_of(access)?.expose());
+        let request = client
+            .get(url)
+            .timeout(PATIENCE_CONTENT)
+            .bearer_auth(token_of(access)?.expose());
         Ok(request.send().await.map_err(unreachable)?)
     }
 
@@ -128,7 +154,9 @@ impl Drive {
             return Err(Failure::Gone);
         }
         let mut url = Url::parse(&self.addresses.api).map_err(|_| fault("the API's address"))?;
-        let mut parts = url.path_segments_mut().map_err(|()| fault("the API's address"))?;
+        let mut parts = url
+            .path_segments_mut()
+            .map_err(|()| fault("the API's address"))?;
         parts.pop_if_empty().extend(["drive", "v3"]).extend(path);
         drop(parts);
         Ok(url)

@@ -46,13 +46,21 @@ impl Drive {
             (None, View::My | View::Shared) => Corpus::Own,
         };
         let terms = terms(view, parent, query);
-        let search = Search { query: &terms, corpus, order: Some(ORDER), size: PAGE, page };
+        let search = Search {
+            query: &terms,
+            corpus,
+            order: Some(ORDER),
+            size: PAGE,
+            page,
+        };
         let mut listing = match self.list(access, search).await {
             Err(Failure::Gone) => Listing::default(),
             listed => listed.map_err(ConnectorError::from)?,
         };
         let of_drives = *view == View::Drives;
-        listing.items.retain(|item| is_offered(item) && (!of_drives || item.drive.is_some()));
+        listing
+            .items
+            .retain(|item| is_offered(item) && (!of_drives || item.drive.is_some()));
         Ok(listing)
     }
 
@@ -94,16 +102,29 @@ mod tests {
         let cases = [
             (View::My, None, None, "'root' in parents"),
             (View::My, Some("f'1"), None, r"'f\'1' in parents"),
-            (View::My, Some("f1"), Some("o'hara"), r"name contains 'o\'hara'"),
+            (
+                View::My,
+                Some("f1"),
+                Some("o'hara"),
+                r"name contains 'o\'hara'",
+            ),
             (View::Shared, None, None, "sharedWithMe=true"),
             (View::Shared, Some("f1"), None, "'f1' in parents"),
-            (View::Shared, None, Some("x"), "name contains 'x' and sharedWithMe=true"),
+            (
+                View::Shared,
+                None,
+                Some("x"),
+                "name contains 'x' and sharedWithMe=true",
+            ),
             (View::Drives, Some("d1"), None, "'d1' in parents"),
         ];
         let readable = "trashed=false and not mimeType contains 'image/' and not mimeType contains 'video/' \
                         and not mimeType contains 'audio/'";
         for (view, parent, query, wanted) in cases {
-            assert_eq!(terms(&view, parent, query), format!("{wanted} and {readable}"));
+            assert_eq!(
+                terms(&view, parent, query),
+                format!("{wanted} and {readable}")
+            );
         }
     }
 }

@@ -35,7 +35,12 @@ impl Connector for Drive {
         self.start(access, feed).await
     }
 
-    async fn everything(&self, access: &Access, feed: &str, page: Option<&str>) -> ConnectorResult<Listing> {
+    async fn everything(
+        &self,
+        access: &Access,
+        feed: &str,
+        page: Option<&str>,
+    ) -> ConnectorResult<Listing> {
         self.whole_feed(access, feed, page).await
     }
 
@@ -81,7 +86,8 @@ impl Connector for Drive {
         address: &str,
         token: &str,
     ) -> ConnectorResult<Option<Watched>> {
-        self.open_channel(access, feed, cursor, (id, address, token)).await
+        self.open_channel(access, feed, cursor, (id, address, token))
+            .await
     }
 
     async fn unwatch(&self, access: &Access, id: &str, resource: &str) -> ConnectorResult<()> {

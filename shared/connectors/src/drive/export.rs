@@ -45,7 +45,12 @@ use Way::{Download, Export, Link};
 
 /// The ways, best first. Text alone loses little of documents and slides, so it comes before the slow ways; of a sheet
 /// its only text form is the first table, so that comes last.
-const DOC: [Way; 4] = [Export(MARKDOWN), Export(TEXT), Download(MARKDOWN), Link(MARKDOWN)];
+const DOC: [Way; 4] = [
+    Export(MARKDOWN),
+    Export(TEXT),
+    Download(MARKDOWN),
+    Link(MARKDOWN),
+];
 const SHEET: [Way; 4] = [Export(XLSX), Download(XLSX), Link(XLSX), Export(CSV)];
 const SLIDES: [Way; 4] = [Export(PPTX), Export(TEXT), Download(PPTX), Link(PPTX)];
 
@@ -113,14 +118,18 @@ impl Drive {
         let (response, form) = match way {
             Export(form) => {
                 // This call alone knows nothing of shared drives, and refuses to be told.
-                let call = Call::get(&["files", id, "export"]).with("mimeType", form).key(key.clone());
+                let call = Call::get(&["files", id, "export"])
+                    .with("mimeType", form)
+                    .key(key.clone());
                 (self.content(access, call).await?, form)
             }
             Download(form) => (self.made(access, id, key.clone(), form).await?, form),
             Link(form) => {
                 let links: Links = self.file(access, id, "exportLinks", key.clone()).await?;
-                let link =
-                    links.export_links.get(form).ok_or_else(|| Failure::Refused("noExportLink".into()))?;
+                let link = links
+                    .export_links
+                    .get(form)
+                    .ok_or_else(|| Failure::Refused("noExportLink".into()))?;
                 (self.follow(access, link, form).await?, form)
             }
         };
@@ -138,7 +147,9 @@ impl Drive {
         key: Option<String>,
         form: &str,
     ) -> Result<Response, Failure> {
-        let call = Call::post(&["files", id, "download"]).with("mimeType", form).key(key);
+        let call = Call::post(&["files", id, "download"])
+            .with("mimeType", form)
+            .key(key);
         let mut operation: Operation = self.json(access, call).await?;
         for pause in POLLS {
             if operation.done {
@@ -161,7 +172,12 @@ impl Drive {
 
     /// Gets what lies at an address that the API gave out. The permission goes along, so each hop is looked at; a page
     /// where people log in has another media type.
-    async fn follow(&self, access: &Access, address: &str, form: &str) -> Result<Response, Failure> {
+    async fn follow(
+        &self,
+        access: &Access,
+        address: &str,
+        form: &str,
+    ) -> Result<Response, Failure> {
         let mut url = Url::parse(address).map_err(|_| Failure::Refused("badAddress".into()))?;
         for _ in 0..=MAX_HOPS {
             if !self.is_the_providers(&url) {
@@ -169,7 +185,10 @@ impl Drive {
             }
             let response = self.download(access, url.clone()).await?;
             if response.status().is_redirection() {
-                let to = response.headers().get(LOCATION).and_then(|to| to.to_str().ok());
+                let to = response
+                    .headers()
+                    .get(LOCATION)
+                    .and_then(|to| to.to_str().ok());
                 let to = to.and_then(|to| url.join(to).ok());
                 url = to.ok_or_else(|| unavailable("a way that leads nowhere"))?;
                 continue;
@@ -185,14 +204,19 @@ impl Drive {
 
     /// Whether tokens may go to an address.
     fn is_the_providers(&self, url: &Url) -> bool {
-        let configured = Url::parse(&self.addresses.api).is_ok_and(|api| api.origin() == url.origin());
+        let configured =
+            Url::parse(&self.addresses.api).is_ok_and(|api| api.origin() == url.origin());
         configured || (url.scheme() == "https" && url.port().is_none() && is_content_host(url))
     }
 }
 
 fn is_content_host(url: &Url) -> bool {
-    let Some(Host::Domain(host)) = url.host() else { return false };
-    host == "docs.google.com" || host.ends_with(".googleusercontent.com") || host == "www.googleapis.com"
+    let Some(Host::Domain(host)) = url.host() else {
+        return false;
+    };
+    host == "docs.google.com"
+        || host.ends_with(".googleusercontent.com")
+        || host == "www.googleapis.com"
 }
 
 fn handed_over(bytes: Bytes, form: &'static str) -> Fetched {
@@ -204,8 +228,12 @@ fn handed_over(bytes: Bytes, form: &'static str) -> Fetched {
         _ => "pptx",
     };
     let bytes = match form {
-        MARKDOWN => without_pictures(&String::from_utf8_lossy(&bytes)).into_bytes().into(),
-        TEXT | CSV => bytes.strip_prefix(b"\xef\xbb\xbf").map_or(bytes.clone(), |rest| bytes.slice_ref(rest)),
+        MARKDOWN => without_pictures(&String::from_utf8_lossy(&bytes))
+            .into_bytes()
+            .into(),
+        TEXT | CSV => bytes
+            .strip_prefix(b"\xef\xbb\xbf")
+            .map_or(bytes.clone(), |rest| bytes.slice_ref(rest)),
         _ => bytes,
     };
     file(bytes, extension, form)
@@ -219,10 +247,17 @@ mod tests {
     #[test]
     fn tokens_go_to_the_providers_hosts_only() {
         let drive = |api: Option<&str>| {
-            Drive::new(&Settings { api_url: api.map(str::to_owned), ..Settings::default() }).unwrap()
+            Drive::new(&Settings {
+                api_url: api.map(str::to_owned),
+                ..Settings::default()
+            })
+            .unwrap()
         };
         let cases = [
-            ("https://docs.google.com/document/d/x/export?format=md", true),
+            (
+                "https://docs.google.com/document/d/x/export?format=md",
+                true,
+            ),
             ("https://doc-0s.googleusercontent.com/docs/x", true),
             ("https://www.googleapis.com/drive/v3/files/x", true),
             ("http://docs.google.com/x", false),
@@ -234,7 +269,11 @@ mod tests {
             ("http://127.0.0.1:7777/x", false),
         ];
         for (address, wanted) in cases {
-            assert_eq!(drive(None).is_the_providers(&Url::parse(address).unwrap()), wanted, "{address}");
+            assert_eq!(
+                drive(None).is_the_providers(&Url::parse(address).unwrap()),
+                wanted,
+                "{address}"
+            );
         }
         let own = Url::parse("http://127.0.0.1:7777/x").unwrap();
         assert!(drive(Some("http://127.0.0.1:7777")).is_the_providers(&own));
@@ -245,6 +284,9 @@ mod tests {
     fn text_is_handed_over_without_marks_of_its_order() {
         let text = handed_over(Bytes::from_static(b"\xef\xbb\xbfA plan"), TEXT);
         assert_eq!(text.bytes, "A plan");
-        assert_eq!(handed_over(Bytes::from_static(b"\xff ![](data:,x)"), MARKDOWN).bytes, "\u{fffd} ");
+        assert_eq!(
+            handed_over(Bytes::from_static(b"\xff ![](data:,x)"), MARKDOWN).bytes,
+            "\u{fffd} "
+        );
     }
 }

@@ -30,7 +30,9 @@ impl From<Failure> for ConnectorError {
     fn from(failure: Failure) -> Self {
         match failure {
             Failure::Gone => Self::Fault("the drive knows nothing of it".into()),
-            Failure::Refused(reason) => Self::Fault(format!("the drive refuses the request: {reason}")),
+            Failure::Refused(reason) => {
+                Self::Fault(format!("the drive refuses the request: {reason}"))
+            }
             Failure::TooLarge => Self::Item(SkipReason::TooLarge),
             Failure::Other(error) => error,
         }
@@ -47,7 +49,9 @@ impl Failure {
             // Pages for people, as of an overload or a login, say nothing about the request.
             _ if reasons.is_none() => Self::Other(unavailable("no answer of the API")),
             // It is our address for notifications that is not permitted, not we.
-            401 if says(&reasons, "webhook") => Self::Refused(first(&reasons.unwrap_or_default(), status)),
+            401 if says(&reasons, "webhook") => {
+                Self::Refused(first(&reasons.unwrap_or_default(), status))
+            }
             401 => Self::Other(ConnectorError::Reauth("authError".into())),
             403 => forbidden(&reasons.unwrap_or_default(), throttled),
             404 => Self::Gone,
@@ -63,13 +67,15 @@ fn forbidden(reasons: &[String], throttled: impl Fn() -> ConnectorError) -> Fail
         let item = |skip| Some(Failure::Other(ConnectorError::Item(skip)));
         let other = |error| Some(Failure::Other(error));
         match reason.as_str() {
-            "ratelimitexceeded" | "userratelimitexceeded" | "sharingratelimitexceeded" => other(throttled()),
+            "ratelimitexceeded" | "userratelimitexceeded" | "sharingratelimitexceeded" => {
+                other(throttled())
+            }
             "backenderror" | "internalerror" => other(unavailable("the API has a fault")),
             "dailylimitexceeded" | "quotaexceeded" => other(ConnectorError::QuotaExceeded),
             // One file was downloaded too often, by anyone: nothing is wrong with the others.
-            "downloadquotaexceeded" => {
-                other(ConnectorError::Fault("the file was downloaded too often".into()))
-            }
+            "downloadquotaexceeded" => other(ConnectorError::Fault(
+                "the file was downloaded too often".into(),
+            )),
             "autherror"
             | "insufficientpermissions"
             | "insufficientscopes"
@@ -90,7 +96,10 @@ fn forbidden(reasons: &[String], throttled: impl Fn() -> ConnectorError) -> Fail
         }
     });
     meaning.unwrap_or_else(|| {
-        Failure::Other(ConnectorError::Fault(format!("the drive forbids it: {}", first(reasons, 403))))
+        Failure::Other(ConnectorError::Fault(format!(
+            "the drive forbids it: {}",
+            first(reasons, 403)
+        )))
     })
 }
 
@@ -103,7 +112,12 @@ fn reasons(body: &[u8]) -> Option<Vec<String>> {
     let listed = of("errors").into_iter().chain(of("details"));
     let listed = listed.filter_map(|entry| entry["reason"].as_str().map(normalised));
     let status = error["status"].as_str().map(normalised);
-    Some(listed.chain(status).filter(|reason| !reason.is_empty()).collect())
+    Some(
+        listed
+            .chain(status)
+            .filter(|reason| !reason.is_empty())
+            .collect(),
+    )
 }
 
 fn says(reasons: &Option<Vec<String>>, word: &str) -> bool {
@@ -116,12 +130,17 @@ fn normalised(reason: &str) -> String {
 }
 
 fn first(reasons: &[String], status: u16) -> String {
-    reasons.first().cloned().unwrap_or_else(|| status.to_string())
+    reasons
+        .first()
+        .cloned()
+        .unwrap_or_else(|| status.to_string())
 }
 
 /// That the provider asks to slow down.
 pub(super) fn throttled(headers: &HeaderMap) -> ConnectorError {
-    ConnectorError::Throttled { retry_after: retry_after(headers) }
+    ConnectorError::Throttled {
+        retry_after: retry_after(headers),
+    }
 }
 
 /// The seconds that an answer asks to wait: a number, or a time, which is held against the answer's own.
@@ -140,7 +159,9 @@ pub(super) fn date(headers: &HeaderMap) -> Option<jiff::Timestamp> {
 }
 
 fn http_time(text: &str) -> Option<jiff::Timestamp> {
-    jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(text).ok()
+    jiff::fmt::rfc2822::DateTimeParser::new()
+        .parse_timestamp(text)
+        .ok()
 }
 
 #[cfg(test)]
@@ -164,7 +185,10 @@ mod tests {
             ("sharingRateLimitExceeded", "Throttled"),
             ("RATE_LIMIT_EXCEEDED", "Throttled"),
             ("backendError", "Unavailable"),
-            ("downloadQuotaExceeded", "Fault(\"the file was downloaded too often\")"),
+            (
+                "downloadQuotaExceeded",
+                "Fault(\"the file was downloaded too often\")",
+            ),
             ("dailyLimitExceeded", "QuotaExceeded"),
             ("quotaExceeded", "QuotaExceeded"),
             ("insufficientPermissions", "Reauth"),
@@ -178,8 +202,14 @@ mod tests {
             ("cannotExportFile", "Item(NotDownloadable)"),
             ("insufficientFilePermissions", "Item(NotDownloadable)"),
             ("appNotAuthorizedToFile", "Item(NotDownloadable)"),
-            ("teamDriveMembershipRequired", "Fault(\"the drive knows nothing of it\")"),
-            ("somethingNew", "Fault(\"the drive forbids it: somethingnew\")"),
+            (
+                "teamDriveMembershipRequired",
+                "Fault(\"the drive knows nothing of it\")",
+            ),
+            (
+                "somethingNew",
+                "Fault(\"the drive forbids it: somethingnew\")",
+            ),
         ];
         for (given, wanted) in cases {
             let meant = format!("{:?}", of(403, &reason(given)));
@@ -190,19 +220,35 @@ mod tests {
 
     #[test]
     fn a_status_means_the_same_whatever_the_reason() {
-        for (status, wanted) in
-            [(401, "Reauth(\"authError\")"), (429, "Throttled"), (500, "Unav"), (503, "Unav")]
-        {
+        for (status, wanted) in [
+            (401, "Reauth(\"authError\")"),
+            (429, "Throttled"),
+            (500, "Unav"),
+            (503, "Unav"),
+        ] {
             let meant = format!("{:?}", of(status, &reason("notFound")));
             assert!(meant.starts_with(wanted), "{status}: {meant}");
         }
-        assert!(matches!(Failure::of(404, &HeaderMap::new(), b"{\"error\":{}}"), Failure::Gone));
+        assert!(matches!(
+            Failure::of(404, &HeaderMap::new(), b"{\"error\":{}}"),
+            Failure::Gone
+        ));
         let details = json!({"error": {"code": 403, "status": "PERMISSION_DENIED",
             "details": [{"@type": "x"}, {"reason": "RATE_LIMIT_EXCEEDED"}]}});
-        assert!(matches!(of(403, &details), ConnectorError::Throttled { .. }));
+        assert!(matches!(
+            of(403, &details),
+            ConnectorError::Throttled { .. }
+        ));
         for status in [400, 410] {
-            let refused = Failure::of(status, &HeaderMap::new(), reason("in-Valid").to_string().as_bytes());
-            assert!(matches!(refused, Failure::Refused(why) if why == "invalid"), "{status}");
+            let refused = Failure::of(
+                status,
+                &HeaderMap::new(),
+                reason("in-Valid").to_string().as_bytes(),
+            );
+            assert!(
+                matches!(refused, Failure::Refused(why) if why == "invalid"),
+                "{status}"
+            );
         }
     }
 
@@ -211,7 +257,10 @@ mod tests {
         for status in [302, 400, 401, 403, 404, 410, 502] {
             for body in ["<html>not found</html>", "", "{}", "[]", "{\"error\""] {
                 let meant = Failure::of(status, &HeaderMap::new(), body.as_bytes());
-                assert!(matches!(meant, Failure::Other(ConnectorError::Unavailable(_))), "{status} {body}");
+                assert!(
+                    matches!(meant, Failure::Other(ConnectorError::Unavailable(_))),
+                    "{status} {body}"
+                );
             }
         }
     }
@@ -230,8 +279,14 @@ mod tests {
         };
         let date = ("date", "Sun, 06 Nov 1994 08:49:37 GMT");
         assert_eq!(wait(&[("retry-after", " 17 ")]), Some(17));
-        assert_eq!(wait(&[("retry-after", "Sun, 06 Nov 1994 08:50:07 GMT"), date]), Some(30));
-        assert_eq!(wait(&[("retry-after", "Sun, 06 Nov 1994 08:49:07 GMT"), date]), None);
+        assert_eq!(
+            wait(&[("retry-after", "Sun, 06 Nov 1994 08:50:07 GMT"), date]),
+            Some(30)
+        );
+        assert_eq!(
+            wait(&[("retry-after", "Sun, 06 Nov 1994 08:49:07 GMT"), date]),
+            None
+        );
         assert_eq!(wait(&[("retry-after", "soon"), date]), None);
         assert_eq!(wait(&[date]), None);
     }

@@ -1,6 +1,8 @@
 //! Feeds: the account's own and one for each shared drive, with everything in them and what changes.
 
-use domain::ports::{Access, Changed, Changes, ConnectorError, ConnectorResult, Item, ItemKind, Listing};
+use domain::ports::{
+    Access, Changed, Changes, ConnectorError, ConnectorResult, Item, ItemKind, Listing,
+};
 use domain::time::Timestamp;
 use serde::Deserialize;
 
@@ -96,14 +98,28 @@ impl Drive {
                 return Ok(feeds);
             }
         }
-        Err(ConnectorError::Fault("a list of shared drives without end".into()))
+        Err(ConnectorError::Fault(
+            "a list of shared drives without end".into(),
+        ))
     }
 
     /// Shared drives as folders.
-    pub(super) async fn drive_items(&self, access: &Access, page: Option<&str>) -> ConnectorResult<Listing> {
+    pub(super) async fn drive_items(
+        &self,
+        access: &Access,
+        page: Option<&str>,
+    ) -> ConnectorResult<Listing> {
         let listed = self.drives(access, page).await?;
-        let items = listed.drives.into_iter().map(SharedDrive::into_item).collect();
-        Ok(Listing { items, next: listed.next_page_token, incomplete: false })
+        let items = listed
+            .drives
+            .into_iter()
+            .map(SharedDrive::into_item)
+            .collect();
+        Ok(Listing {
+            items,
+            next: listed.next_page_token,
+            incomplete: false,
+        })
     }
 
     async fn drives(&self, access: &Access, page: Option<&str>) -> ConnectorResult<Drives> {
@@ -111,14 +127,18 @@ impl Drive {
             .with("pageSize", "100")
             .with("fields", "nextPageToken,drives(id,name)")
             .maybe("pageToken", page);
-        self.json(access, call).await.map_err(|failure| match failure {
-            Failure::Refused(_) if page.is_some() => ConnectorError::PageLost,
-            failure => failure.into(),
-        })
+        self.json(access, call)
+            .await
+            .map_err(|failure| match failure {
+                Failure::Refused(_) if page.is_some() => ConnectorError::PageLost,
+                failure => failure.into(),
+            })
     }
 
     pub(super) async fn start(&self, access: &Access, feed: &str) -> ConnectorResult<String> {
-        let call = Call::get(&["changes", "startPageToken"]).maybe("driveId", shared(feed)).all_drives();
+        let call = Call::get(&["changes", "startPageToken"])
+            .maybe("driveId", shared(feed))
+            .all_drives();
         match self.json::<Start>(access, call).await {
             Ok(start) => Ok(start.start_page_token),
             // It was there a moment ago: the next list of feeds is without it.
@@ -134,7 +154,13 @@ impl Drive {
         page: Option<&str>,
     ) -> ConnectorResult<Listing> {
         let corpus = shared(feed).map_or(Corpus::Own, Corpus::Drive);
-        let search = Search { query: "trashed=false", corpus, order: None, size: FULL_PAGE, page };
+        let search = Search {
+            query: "trashed=false",
+            corpus,
+            order: None,
+            size: FULL_PAGE,
+            page,
+        };
         match self.list(access, search).await {
             Ok(listing) => Ok(listing),
             // A drive that the account has lost shows nothing.
@@ -151,8 +177,16 @@ impl Drive {
         page: Option<&str>,
     ) -> ConnectorResult<Listing> {
         let query = format!("'{}' in parents and trashed=false", escaped(folder));
-        let search = |corpus| Search { query: &query, corpus, order: None, size: FULL_PAGE, page };
-        let mut listed = self.list(access, search(drive.map_or(Corpus::Own, Corpus::Drive))).await;
+        let search = |corpus| Search {
+            query: &query,
+            corpus,
+            order: None,
+            size: FULL_PAGE,
+            page,
+        };
+        let mut listed = self
+            .list(access, search(drive.map_or(Corpus::Own, Corpus::Drive)))
+            .await;
         // A folder may be shared out of a drive that the account is not in, with its later pages as well.
         if drive.is_some() && matches!(listed, Err(Failure::Gone)) {
             listed = self.list(access, search(Corpus::Own)).await;
@@ -164,7 +198,12 @@ impl Drive {
         }
     }
 
-    pub(super) async fn log(&self, access: &Access, feed: &str, cursor: &str) -> ConnectorResult<Changes> {
+    pub(super) async fn log(
+        &self,
+        access: &Access,
+        feed: &str,
+        cursor: &str,
+    ) -> ConnectorResult<Changes> {
         let fields = format!(
             "nextPageToken,newStartPageToken,\
              changes(changeType,removed,fileId,driveId,time,file({FIELDS}),drive(id,name,hidden))"
@@ -177,26 +216,41 @@ impl Drive {
             .with("includeItemsFromAllDrives", "true")
             .all_drives()
             .with("fields", &fields);
-        let log: Log = self.json(access, call).await.map_err(|failure| match failure {
-            Failure::Gone | Failure::Refused(_) => ConnectorError::CursorLost,
-            failure => failure.into(),
-        })?;
+        let log: Log = self
+            .json(access, call)
+            .await
+            .map_err(|failure| match failure {
+                Failure::Gone | Failure::Refused(_) => ConnectorError::CursorLost,
+                failure => failure.into(),
+            })?;
         let more = log.next_page_token.is_some();
         let Some(cursor) = log.next_page_token.or(log.new_start_page_token) else {
             return Err(ConnectorError::Fault("changes that lead nowhere".into()));
         };
-        let mut changes = Changes { cursor, more, ..Changes::default() };
+        let mut changes = Changes {
+            cursor,
+            more,
+            ..Changes::default()
+        };
         for entry in log.changes {
             self.note(access, entry, &mut changes).await?;
         }
         Ok(changes)
     }
 
-    async fn note(&self, access: &Access, entry: Entry, changes: &mut Changes) -> ConnectorResult<()> {
+    async fn note(
+        &self,
+        access: &Access,
+        entry: Entry,
+        changes: &mut Changes,
+    ) -> ConnectorResult<()> {
         if entry.change_type == "drive" {
             changes.feeds_changed = true;
         }
-        let Some(id) = entry.file_id.or_else(|| entry.file.as_ref().map(|file| file.id.clone())) else {
+        let Some(id) = entry
+            .file_id
+            .or_else(|| entry.file.as_ref().map(|file| file.id.clone()))
+        else {
             return Ok(());
         };
         let item = match entry.file {

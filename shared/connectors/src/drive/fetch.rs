@@ -42,7 +42,12 @@ impl Drive {
     }
 
     /// The content; what was shared by its link alone is had with the key in it, which shortcuts keep.
-    async fn with_key(&self, access: &Access, item: &Item, limit: usize) -> ConnectorResult<Fetched> {
+    async fn with_key(
+        &self,
+        access: &Access,
+        item: &Item,
+        limit: usize,
+    ) -> ConnectorResult<Fetched> {
         let mut fetched = self.with(access, item, None, limit).await;
         if matches!(fetched, Err(Failure::Gone))
             && let Some(key) = self.key_of(access, &item.id).await?
@@ -80,8 +85,13 @@ impl Drive {
             return Err(Failure::TooLarge);
         }
         // What the provider takes for malware is not asked for all the same.
-        let call = Call::get(&["files", &item.id]).all_drives().with("alt", "media").key(key);
-        let response = self.content(access, call.with("acknowledgeAbuse", "false")).await?;
+        let call = Call::get(&["files", &item.id])
+            .all_drives()
+            .with("alt", "media")
+            .key(key);
+        let response = self
+            .content(access, call.with("acknowledgeAbuse", "false"))
+            .await?;
         let bytes = whole(response, limit).await?;
         if sha256_of(&item.mark).is_some_and(|digest| digest != hex(&Sha256::digest(&bytes))) {
             // Edited since it was listed, or damaged on its way: the next look at it tells which.

@@ -62,7 +62,10 @@ struct Owner {
 
 impl Owner {
     fn called(&self) -> Option<String> {
-        self.email_address.clone().or_else(|| self.display_name.clone()).map(bounds::owner)
+        self.email_address
+            .clone()
+            .or_else(|| self.display_name.clone())
+            .map(bounds::owner)
     }
 }
 
@@ -90,8 +93,10 @@ impl File {
         // First of all, so that the kind and the mark follow from what is kept.
         self.name = bounds::name(self.name);
         self.mime_type = bounds::media_type(self.mime_type);
-        let time =
-            |text: &Option<String>| text.as_deref().and_then(|text| Timestamp::parse("time", text).ok());
+        let time = |text: &Option<String>| {
+            text.as_deref()
+                .and_then(|text| Timestamp::parse("time", text).ok())
+        };
         let modified_at = time(&self.modified_time).or_else(|| time(&self.created_time));
         let owner = self.owners.first();
         Item {
@@ -117,19 +122,25 @@ impl File {
         let encrypted = encrypted.and_then(|details| details.encryption_state.as_deref());
         match (self.mime_type.as_str(), &self.shortcut_details) {
             (FOLDER, _) => ItemKind::Folder,
-            (SHORTCUT, Some(to)) if !to.target_id.is_empty() => {
-                ItemKind::Shortcut { target: to.target_id.clone() }
-            }
+            (SHORTCUT, Some(to)) if !to.target_id.is_empty() => ItemKind::Shortcut {
+                target: to.target_id.clone(),
+            },
             (SHORTCUT, _) => unreadable(SkipReason::Shortcut),
             _ if encrypted.is_some_and(|state| state.eq_ignore_ascii_case("encrypted")) => {
                 unreadable(SkipReason::Encrypted)
             }
-            _ if self.capabilities.can_download == Some(false) => unreadable(SkipReason::NotDownloadable),
+            _ if self.capabilities.can_download == Some(false) => {
+                unreadable(SkipReason::NotDownloadable)
+            }
             _ if self.capabilities.can_access_via_gen_ai == Some(false) => {
                 unreadable(SkipReason::GenaiRestricted)
             }
-            (mime, _) if kinds::native(mime).is_some() => ItemKind::File { document: kinds::native(mime) },
-            (mime, _) if kinds::extension(mime, &self.name).is_some() => ItemKind::File { document: None },
+            (mime, _) if kinds::native(mime).is_some() => ItemKind::File {
+                document: kinds::native(mime),
+            },
+            (mime, _) if kinds::extension(mime, &self.name).is_some() => {
+                ItemKind::File { document: None }
+            }
             _ => unreadable(SkipReason::UnsupportedType),
         }
     }
@@ -138,8 +149,14 @@ impl File {
     fn mark(&self) -> String {
         let size = self.size.as_deref().unwrap_or_default();
         let edited = self.modified_time.as_deref().unwrap_or_default();
-        match (&self.sha256_checksum, &self.md5_checksum, &self.head_revision_id) {
-            _ if kinds::native(&self.mime_type).is_some() => format!("at:{edited}:{}", self.mime_type),
+        match (
+            &self.sha256_checksum,
+            &self.md5_checksum,
+            &self.head_revision_id,
+        ) {
+            _ if kinds::native(&self.mime_type).is_some() => {
+                format!("at:{edited}:{}", self.mime_type)
+            }
             (Some(digest), _, _) => format!("{SHA256}{digest}:{size}"),
             (_, Some(digest), _) => format!("md5:{digest}:{size}"),
             (_, _, Some(revision)) => format!("rev:{revision}:{size}"),
@@ -174,17 +191,37 @@ mod tests {
         let file = |document| ItemKind::File { document };
         let cases = [
             (json!({"mimeType": native("folder")}), ItemKind::Folder),
-            (json!({"mimeType": native("document")}), file(Some(DocumentType::CloudDoc))),
-            (json!({"mimeType": native("spreadsheet")}), file(Some(DocumentType::CloudSheet))),
-            (json!({"mimeType": native("presentation")}), file(Some(DocumentType::CloudSlide))),
-            (json!({"mimeType": native("drawing")}), ItemKind::Unreadable(SkipReason::UnsupportedType)),
+            (
+                json!({"mimeType": native("document")}),
+                file(Some(DocumentType::CloudDoc)),
+            ),
+            (
+                json!({"mimeType": native("spreadsheet")}),
+                file(Some(DocumentType::CloudSheet)),
+            ),
+            (
+                json!({"mimeType": native("presentation")}),
+                file(Some(DocumentType::CloudSlide)),
+            ),
+            (
+                json!({"mimeType": native("drawing")}),
+                ItemKind::Unreadable(SkipReason::UnsupportedType),
+            ),
             (json!({"mimeType": "application/pdf"}), file(None)),
-            (json!({"mimeType": "image/png"}), ItemKind::Unreadable(SkipReason::UnsupportedType)),
+            (
+                json!({"mimeType": "image/png"}),
+                ItemKind::Unreadable(SkipReason::UnsupportedType),
+            ),
             (
                 json!({"mimeType": native("shortcut"), "shortcutDetails": {"targetId": "t9", "targetMimeType": "x"}}),
-                ItemKind::Shortcut { target: "t9".into() },
+                ItemKind::Shortcut {
+                    target: "t9".into(),
+                },
             ),
-            (json!({"mimeType": native("shortcut")}), ItemKind::Unreadable(SkipReason::Shortcut)),
+            (
+                json!({"mimeType": native("shortcut")}),
+                ItemKind::Unreadable(SkipReason::Shortcut),
+            ),
             (
                 json!({"mimeType": "application/pdf", "capabilities": {"canDownload": false}}),
                 ItemKind::Unreadable(SkipReason::NotDownloadable),
@@ -223,19 +260,36 @@ mod tests {
             let mime = "application/vnd.google-apps.document";
             item(json!({"mimeType": mime, "modifiedTime": time, "version": version})).mark
         };
-        assert_eq!(doc("2026-03-01T10:00:00.000Z", "1"), doc("2026-03-01T10:00:00.000Z", "2"));
-        assert_ne!(doc("2026-03-01T10:00:00.000Z", "1"), doc("2026-03-01T10:00:00.001Z", "1"));
+        assert_eq!(
+            doc("2026-03-01T10:00:00.000Z", "1"),
+            doc("2026-03-01T10:00:00.000Z", "2")
+        );
+        assert_ne!(
+            doc("2026-03-01T10:00:00.000Z", "1"),
+            doc("2026-03-01T10:00:00.001Z", "1")
+        );
     }
 
     #[test]
     fn what_is_missing_leaves_an_item_all_the_same() {
         let bare = item(json!({}));
-        assert_eq!((bare.modified_at, bare.parent, bare.size), (Timestamp::from_millis(0), None, None));
-        let folder = item(json!({"createdTime": "2026-01-02T00:00:00Z", "parents": ["p"], "driveId": "d",
-            "owners": [{"displayName": "Ida"}], "trashed": true, "webViewLink": "https://x.example"}));
+        assert_eq!(
+            (bare.modified_at, bare.parent, bare.size),
+            (Timestamp::from_millis(0), None, None)
+        );
+        let folder = item(
+            json!({"createdTime": "2026-01-02T00:00:00Z", "parents": ["p"], "driveId": "d",
+            "owners": [{"displayName": "Ida"}], "trashed": true, "webViewLink": "https://x.example"}),
+        );
         assert_eq!(folder.modified_at.to_string(), "2026-01-02T00:00:00.000Z");
-        assert_eq!((folder.parent.as_deref(), folder.drive.as_deref()), (Some("p"), Some("d")));
-        assert_eq!((folder.owner.as_deref(), folder.trashed), (Some("Ida"), true));
+        assert_eq!(
+            (folder.parent.as_deref(), folder.drive.as_deref()),
+            (Some("p"), Some("d"))
+        );
+        assert_eq!(
+            (folder.owner.as_deref(), folder.trashed),
+            (Some("Ida"), true)
+        );
     }
 
     #[test]
@@ -245,8 +299,14 @@ mod tests {
         let vague = json!({"name": format!("{long}.md"), "mimeType": "application/octet-stream", "owners": [owner],
             "webViewLink": format!("https://x.example/{long}")});
         let file = item(vague);
-        assert_eq!((file.name.chars().count(), file.name.ends_with("ü.md")), (500, true));
-        assert_eq!((file.kind, file.url), (ItemKind::File { document: None }, None));
+        assert_eq!(
+            (file.name.chars().count(), file.name.ends_with("ü.md")),
+            (500, true)
+        );
+        assert_eq!(
+            (file.kind, file.url),
+            (ItemKind::File { document: None }, None)
+        );
         assert_eq!(file.owner.map(|owner| owner.chars().count()), Some(320));
         let odd = item(json!({"mimeType": format!("image/{long}")}));
         assert_eq!(odd.media_type.chars().count(), 255);
@@ -256,7 +316,10 @@ mod tests {
     #[test]
     fn a_digest_is_read_back_from_the_mark() {
         let digest = "A".repeat(64);
-        assert_eq!(sha256_of(&format!("sha256:{digest}:9")), Some("a".repeat(64)));
+        assert_eq!(
+            sha256_of(&format!("sha256:{digest}:9")),
+            Some("a".repeat(64))
+        );
         assert_eq!(sha256_of("sha256:ab:9"), None);
         assert_eq!(sha256_of("md5:ab:9"), None);
     }

@@ -34,7 +34,9 @@ fn client() -> Result<Client, ConnectorError> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     if roots.is_empty() {
-        tracing::warn!("this system has no certificate authorities: nothing can be reached by https");
+        tracing::warn!(
+            "this system has no certificate authorities: nothing can be reached by https"
+        );
     }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let tls = ClientConfig::builder_with_provider(provider)
@@ -66,7 +68,10 @@ pub(super) fn unavailable(what: &str) -> ConnectorError {
 }
 
 /// The body, `None` when it has more than `limit` bytes.
-pub(super) async fn body(mut response: Response, limit: usize) -> Result<Option<Bytes>, ConnectorError> {
+pub(super) async fn body(
+    mut response: Response,
+    limit: usize,
+) -> Result<Option<Bytes>, ConnectorError> {
     let announced = response.content_length().unwrap_or(0);
     if announced > limit as u64 {
         return Ok(None);
@@ -84,6 +89,13 @@ pub(super) async fn body(mut response: Response, limit: usize) -> Result<Option<
 
 /// The essence of the media type that an answer says to have, in lower case.
 pub(super) fn media_type(response: &Response) -> String {
-    let value = response.headers().get(reqwest::header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    value.and_then(|value| value.split(';').next()).unwrap_or_default().trim().to_ascii_lowercase()
+    let value = response
+        .headers()
+        .get(reqwest::header::CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok());
+    value
+        .and_then(|value| value.split(';').next())
+        .unwrap_or_default()
+        .trim()
+        .to_ascii_lowercase()
 }

@@ -58,8 +58,15 @@ pub(super) fn account_of(token: &str, expected: &Expected<'_>) -> Result<Account
     if claims.sub.is_empty() {
         return Err("the identity token names nobody");
     }
-    let unverified = claims.email_verified.is_some_and(|said| said == false || said == "false");
-    Ok(Account { subject: claims.sub, email: claims.email.filter(|email| !unverified && !email.is_empty()) })
+    let unverified = claims
+        .email_verified
+        .is_some_and(|said| said == false || said == "false");
+    Ok(Account {
+        subject: claims.sub,
+        email: claims
+            .email
+            .filter(|email| !unverified && !email.is_empty()),
+    })
 }
 
 fn claims_of(token: &str) -> Option<Claims> {
@@ -81,7 +88,12 @@ mod tests {
         let payload = BASE64_URL_SAFE_NO_PAD.encode(claims.to_string());
         let authorize = Url::parse("http://127.0.0.1:81/o/oauth2/v2/auth").unwrap();
         let now = Timestamp::from_millis(900_000);
-        let expected = Expected { client_id: "app", nonce: "n", authorize: &authorize, now };
+        let expected = Expected {
+            client_id: "app",
+            nonce: "n",
+            authorize: &authorize,
+            now,
+        };
         account_of(&format!("e30.{payload}.c2ln"), &expected)
     }
 
@@ -96,7 +108,10 @@ mod tests {
         ];
         for (name, value) in good {
             let account = read(|claims| claims[name] = value.clone()).unwrap();
-            assert_eq!((account.subject.as_str(), account.email.as_deref()), ("77", Some("ida@example.org")));
+            assert_eq!(
+                (account.subject.as_str(), account.email.as_deref()),
+                ("77", Some("ida@example.org"))
+            );
         }
         let bad: [(&str, Value); 8] = [
             ("iss", json!("https://accounts.example")),
@@ -109,14 +124,22 @@ mod tests {
             ("sub", json!("")),
         ];
         for (name, value) in bad {
-            assert!(read(|claims| claims[name] = value.clone()).is_err(), "{name} {value}");
+            assert!(
+                read(|claims| claims[name] = value.clone()).is_err(),
+                "{name} {value}"
+            );
         }
     }
 
     #[test]
     fn an_address_that_nobody_has_verified_is_not_shown() {
         for said in [json!(false), json!("false")] {
-            assert_eq!(read(|claims| claims["email_verified"] = said.clone()).unwrap().email, None);
+            assert_eq!(
+                read(|claims| claims["email_verified"] = said.clone())
+                    .unwrap()
+                    .email,
+                None
+            );
         }
     }
 
@@ -124,7 +147,12 @@ mod tests {
     fn what_is_no_token_is_refused() {
         let authorize = Url::parse("https://accounts.google.com/").unwrap();
         let now = Timestamp::from_millis(0);
-        let expected = Expected { client_id: "app", nonce: "n", authorize: &authorize, now };
+        let expected = Expected {
+            client_id: "app",
+            nonce: "n",
+            authorize: &authorize,
+            now,
+        };
         for token in ["", "a.b", "a.!.c", "a.e30.c", "..", "ü.ü.ü"] {
             assert!(account_of(token, &expected).is_err(), "{token}");
         }

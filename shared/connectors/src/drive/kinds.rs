@@ -12,7 +12,8 @@ const NATIVE: &str = "application/vnd.google-apps.";
 /// Tables, as others read them.
 pub(super) const XLSX: &str = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
 /// Slides, as others read them.
-pub(super) const PPTX: &str = "application/vnd.openxmlformats-officedocument.presentationml.presentation";
+pub(super) const PPTX: &str =
+    "application/vnd.openxmlformats-officedocument.presentationml.presentation";
 const DOCX: &str = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
 
 /// What exists on the drive only.
@@ -27,22 +28,34 @@ pub(super) fn native(media_type: &str) -> Option<DocumentType> {
 
 /// The extension under which a file's content is handed over; `None` for a kind that is not read.
 pub(super) fn extension(media_type: &str, name: &str) -> Option<String> {
-    let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let essence = media_type
+        .split(';')
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .to_ascii_lowercase();
     if essence.starts_with(NATIVE) {
         return None;
     }
-    let known = EXTENSIONS.iter().find(|(known, _)| *known == essence).map(|(_, extension)| *extension);
+    let known = EXTENSIONS
+        .iter()
+        .find(|(known, _)| *known == essence)
+        .map(|(_, extension)| *extension);
     if let Some(extension) = known {
         return Some(extension.to_owned());
     }
-    let named = name.rsplit_once('.').map(|(_, end)| end.to_ascii_lowercase());
-    let named =
-        named.filter(|end| (1..=10).contains(&end.len()) && end.bytes().all(|b| b.is_ascii_alphanumeric()));
+    let named = name
+        .rsplit_once('.')
+        .map(|(_, end)| end.to_ascii_lowercase());
+    let named = named.filter(|end| {
+        (1..=10).contains(&end.len()) && end.bytes().all(|b| b.is_ascii_alphanumeric())
+    });
     if essence.starts_with("text/") {
         return Some(named.unwrap_or_else(|| "txt".to_owned()));
     }
-    let vague =
-        essence.is_empty() || essence == "application/octet-stream" || essence.starts_with("application/x-");
+    let vague = essence.is_empty()
+        || essence == "application/octet-stream"
+        || essence.starts_with("application/x-");
     let readable = |end: &String| READABLE.contains(&end.as_str());
     named.filter(|end| (vague || essence == "application/javascript") && readable(end))
 }
@@ -56,7 +69,10 @@ const EXTENSIONS: [(&str, &str); 27] = [
     (PPTX, "pptx"),
     ("application/vnd.ms-word.document.macroenabled.12", "docm"),
     ("application/vnd.ms-excel.sheet.macroenabled.12", "xlsm"),
-    ("application/vnd.ms-powerpoint.presentation.macroenabled.12", "pptm"),
+    (
+        "application/vnd.ms-powerpoint.presentation.macroenabled.12",
+        "pptm",
+    ),
     ("application/vnd.oasis.opendocument.text", "odt"),
     ("application/vnd.oasis.opendocument.presentation", "odp"),
     ("application/vnd.oasis.opendocument.spreadsheet", "ods"),
@@ -80,9 +96,10 @@ const EXTENSIONS: [(&str, &str); 27] = [
 
 /// Names that say more than a vague kind.
 const READABLE: [&str; 38] = [
-    "pdf", "docx", "docm", "xlsx", "xlsm", "pptx", "pptm", "odt", "odp", "ods", "doc", "xls", "ppt", "rtf",
-    "epub", "html", "htm", "md", "markdown", "txt", "text", "csv", "tsv", "json", "jsonl", "yaml", "yml",
-    "toml", "xml", "eml", "ipynb", "js", "ts", "py", "rs", "sh", "sql", "tex",
+    "pdf", "docx", "docm", "xlsx", "xlsm", "pptx", "pptm", "odt", "odp", "ods", "doc", "xls",
+    "ppt", "rtf", "epub", "html", "htm", "md", "markdown", "txt", "text", "csv", "tsv", "json",
+    "jsonl", "yaml", "yml", "toml", "xml", "eml", "ipynb", "js", "ts", "py", "rs", "sh", "sql",
+    "tex",
 ];
 
 #[cfg(test)]
@@ -113,9 +130,16 @@ mod tests {
             ("application/vnd.google-apps.document", "a.md", None),
         ];
         for (media_type, name, wanted) in cases {
-            assert_eq!(extension(media_type, name).as_deref(), wanted, "{media_type} {name}");
+            assert_eq!(
+                extension(media_type, name).as_deref(),
+                wanted,
+                "{media_type} {name}"
+            );
         }
-        assert_eq!(native("application/vnd.google-apps.spreadsheet"), Some(DocumentType::CloudSheet));
+        assert_eq!(
+            native("application/vnd.google-apps.spreadsheet"),
+            Some(DocumentType::CloudSheet)
+        );
         assert_eq!(native("application/vnd.google-apps.drawing"), None);
     }
 }

@@ -43,7 +43,11 @@ pub(super) const FULL_PAGE: &str = "1000";
 
 impl Drive {
     /// A page of files.
-    pub(super) async fn list(&self, access: &Access, search: Search<'_>) -> Result<Listing, Failure> {
+    pub(super) async fn list(
+        &self,
+        access: &Access,
+        search: Search<'_>,
+    ) -> Result<Listing, Failure> {
         let listed = self.files(access, &search).await?;
         Ok(Listing {
             items: listed.files.into_iter().map(File::into_item).collect(),
@@ -53,16 +57,34 @@ impl Drive {
     }
 
     /// The key of a file that was shared by its link alone, as a shortcut to it knows.
-    pub(super) async fn key_of(&self, access: &Access, id: &str) -> ConnectorResult<Option<String>> {
-        let query = format!("shortcutDetails.targetId='{}' and trashed=false", escaped(id));
-        let search = Search { query: &query, corpus: Corpus::Own, order: None, size: "100", page: None };
+    pub(super) async fn key_of(
+        &self,
+        access: &Access,
+        id: &str,
+    ) -> ConnectorResult<Option<String>> {
+        let query = format!(
+            "shortcutDetails.targetId='{}' and trashed=false",
+            escaped(id)
+        );
+        let search = Search {
+            query: &query,
+            corpus: Corpus::Own,
+            order: None,
+            size: "100",
+            page: None,
+        };
         let listed = match self.files(access, &search).await {
             Ok(listed) => listed,
             Err(Failure::Gone | Failure::Refused(_)) => return Ok(None),
             Err(failure) => return Err(failure.into()),
         };
-        let keys = listed.files.into_iter().filter_map(|file| file.shortcut_details);
-        let mut keys = keys.filter(|to| to.target_id == id).filter_map(|to| to.target_resource_key);
+        let keys = listed
+            .files
+            .into_iter()
+            .filter_map(|file| file.shortcut_details);
+        let mut keys = keys
+            .filter(|to| to.target_id == id)
+            .filter_map(|to| to.target_resource_key);
         Ok(keys.next().map(|key| format!("{id}/{key}")))
     }
 
@@ -83,11 +105,15 @@ impl Drive {
             .with("fields", &fields)
             .maybe("orderBy", search.order)
             .maybe("pageToken", search.page);
-        self.json(access, call).await.map_err(|failure| match failure {
-            // The query is ours and good: what is not is the page that it was to go on from.
-            Failure::Refused(_) if search.page.is_some() => Failure::Other(ConnectorError::PageLost),
-            failure => failure,
-        })
+        self.json(access, call)
+            .await
+            .map_err(|failure| match failure {
+                // The query is ours and good: what is not is the page that it was to go on from.
+                Failure::Refused(_) if search.page.is_some() => {
+                    Failure::Other(ConnectorError::PageLost)
+                }
+                failure => failure,
+            })
     }
 }
 
@@ -103,6 +129,9 @@ mod tests {
     #[test]
     fn a_text_never_leaves_its_quotes() {
         assert_eq!(escaped(r"Ida's \plan"), r"Ida\'s \\plan");
-        assert_eq!(escaped(r"\' or name contains '"), r"\\\' or name contains \'");
+        assert_eq!(
+            escaped(r"\' or name contains '"),
+            r"\\\' or name contains \'"
+        );
     }
 }

@@ -19,14 +19,19 @@ pub(super) fn without_pictures(text: &str) -> String {
 
 /// The label of a line as `[image1]: <data:image/png;base64,iVBOR…>`.
 fn picture_definition(line: &str) -> Option<&str> {
-    let (label, target) = line.trim_start_matches(' ').strip_prefix('[')?.split_once("]:")?;
+    let (label, target) = line
+        .trim_start_matches(' ')
+        .strip_prefix('[')?
+        .split_once("]:")?;
     let target = target.trim_start();
     let target = target.strip_prefix('<').unwrap_or(target);
     (is_data(target) && !label.contains(['[', ']'])).then_some(label)
 }
 
 fn is_data(target: &str) -> bool {
-    target.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"))
+    target
+        .get(..5)
+        .is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"))
 }
 
 /// Replaces each `![description](data:…)` and `![description][label]` of a known label by the description.
@@ -81,11 +86,20 @@ mod tests {
     #[test]
     fn pictures_leave_their_descriptions_and_nothing_else() {
         let cases = [
-            ("# Plan\n\n![][image1]\n\n[image1]: <data:image/png;base64,iVBORw0KGgo=>\n", "# Plan\n\n\n\n"),
-            ("![A chart][Image1] rises\n[image1]: data:image/png;base64,AA==", "A chart rises\n"),
+            (
+                "# Plan\n\n![][image1]\n\n[image1]: <data:image/png;base64,iVBORw0KGgo=>\n",
+                "# Plan\n\n\n\n",
+            ),
+            (
+                "![A chart][Image1] rises\n[image1]: data:image/png;base64,AA==",
+                "A chart rises\n",
+            ),
             ("a ![logo](data:image/gif;base64,R0lG) b", "a logo b"),
             ("a ![logo](<data:image/gif;base64,R0lG>) b", "a logo b"),
-            ("![x](https://pictures.example/x.png)", "![x](https://pictures.example/x.png)"),
+            (
+                "![x](https://pictures.example/x.png)",
+                "![x](https://pictures.example/x.png)",
+            ),
             (
                 "![x][other]\n[other]: https://pictures.example",
                 "![x][other]\n[other]: https://pictures.example",
@@ -93,7 +107,10 @@ mod tests {
             ("[data]: see below\n![", "[data]: see below\n!["),
             ("\u{feff}Grüße ![ü][é]", "Grüße ![ü][é]"),
             ("![image1][]\n[image1]: <DATA:,x>\n", "image1\n"),
-            ("![never closed](data:image/png;base64,AA", "![never closed](data:image/png;base64,AA"),
+            (
+                "![never closed](data:image/png;base64,AA",
+                "![never closed](data:image/png;base64,AA",
+            ),
             ("![[nested](data:,x)", "[nested"),
         ];
         for (given, wanted) in cases {

@@ -8,7 +8,8 @@ use domain::ports::{
 use domain::time::Timestamp;
 use domain::vault::Secret;
 use oauth2::{
-    AuthorizationCode, CsrfToken, PkceCodeChallenge, PkceCodeVerifier, RefreshToken, Scope, TokenResponse,
+    AuthorizationCode, CsrfToken, PkceCodeChallenge, PkceCodeVerifier, RefreshToken, Scope,
+    TokenResponse,
 };
 use serde::Deserialize;
 
@@ -89,11 +90,19 @@ impl OAuth for Drive {
         Ok(Permission { account, tokens })
     }
 
-    async fn refresh(&self, client: &OAuthClient, held: &Tokens, now: Timestamp) -> ConnectorResult<Tokens> {
+    async fn refresh(
+        &self,
+        client: &OAuthClient,
+        held: &Tokens,
+        now: Timestamp,
+    ) -> ConnectorResult<Tokens> {
         let app = self.app(client, None)?;
         let carry = self.carrier().await?;
         let refresh = RefreshToken::new(held.refresh.expose().to_owned());
-        let answer = app.exchange_refresh_token(&refresh).request_async(&carry).await;
+        let answer = app
+            .exchange_refresh_token(&refresh)
+            .request_async(&carry)
+            .await;
         let answer = answer.map_err(|error| match refused(error) {
             Refusal::InvalidGrant(why) => ConnectorError::Reauth(why.into()),
             Refusal::Other(error) => error,
@@ -101,14 +110,19 @@ impl OAuth for Drive {
         if !lets_files_be_read(&answer) {
             return Err(ConnectorError::Reauth("scope_denied".into()));
         }
-        tokens(&answer, Some(held), now).ok_or_else(|| ConnectorError::Reauth("missing_refresh_token".into()))
+        tokens(&answer, Some(held), now)
+            .ok_or_else(|| ConnectorError::Reauth("missing_refresh_token".into()))
     }
 
     async fn revoke(&self, held: &Tokens) -> ConnectorResult<()> {
         let client = self.http.client().await?;
         let form = [("token", held.refresh.expose())];
-        let response =
-            client.post(self.addresses.revoke.clone()).form(&form).send().await.map_err(unreachable)?;
+        let response = client
+            .post(self.addresses.revoke.clone())
+            .form(&form)
+            .send()
+            .await
+            .map_err(unreachable)?;
         let status = response.status().as_u16();
         let answer = body(response, 64 * 1024).await?.unwrap_or_default();
         let answer: serde_json::Value = serde_json::from_slice(&answer).unwrap_or_default();
@@ -116,9 +130,9 @@ impl OAuth for Drive {
             200..300 => Ok(()),
             // It has ended before.
             400 if answer["error"] == "invalid_token" => Ok(()),
-            400..500 if status != 429 && answer["error"].is_string() => {
-                Err(ConnectorError::Fault(format!("the permission cannot be revoked: {status}")))
-            }
+            400..500 if status != 429 && answer["error"].is_string() => Err(ConnectorError::Fault(
+                format!("the permission cannot be revoked: {status}"),
+            )),
             _ => Err(unavailable("the permission cannot be revoked now")),
         }
     }
@@ -135,16 +149,33 @@ impl Drive {
     ) -> Result<Account, ConsentError> {
         if let Some(token) = &answer.extra_fields().id_token {
             let (client_id, authorize) = (client.app.client_id(), &self.addresses.authorize);
-            let expected = Expected { client_id, nonce: &consent.nonce, authorize, now };
-            return account_of(token, &expected).map_err(|wrong| ConsentError::Invalid(wrong.into()));
+            let expected = Expected {
+                client_id,
+                nonce: &consent.nonce,
+                authorize,
+                now,
+            };
+            return account_of(token, &expected)
+                .map_err(|wrong| ConsentError::Invalid(wrong.into()));
         }
         let token = Some(Secret::new(answer.access_token().secret().as_str()));
-        let access = Access { token, metadata: domain::metadata::Metadata::default() };
-        let call = Call::get(&["about"]).with("fields", "user(emailAddress,permissionId,displayName)");
-        let about: About = self.json(&access, call).await.map_err(ConnectorError::from)?;
+        let access = Access {
+            token,
+            metadata: domain::metadata::Metadata::default(),
+        };
+        let call =
+            Call::get(&["about"]).with("fields", "user(emailAddress,permissionId,displayName)");
+        let about: About = self
+            .json(&access, call)
+            .await
+            .map_err(ConnectorError::from)?;
         let subject = about.user.permission_id.filter(|id| !id.is_empty());
-        let subject = subject.ok_or_else(|| ConsentError::Invalid("the drive names nobody".into()))?;
-        Ok(Account { subject, email: about.user.email_address })
+        let subject =
+            subject.ok_or_else(|| ConsentError::Invalid("the drive names nobody".into()))?;
+        Ok(Account {
+            subject,
+            email: about.user.email_address,
+        })
     }
 }
 
@@ -152,24 +183,32 @@ impl Drive {
 fn verifier(consent: &Consent) -> ConnectorResult<PkceCodeVerifier> {
     let text = consent.verifier.expose();
     if !(43..=128).contains(&text.len()) {
-        return Err(ConnectorError::Fault("a verifier has 43 to 128 characters".into()));
+        return Err(ConnectorError::Fault(
+            "a verifier has 43 to 128 characters".into(),
+        ));
     }
     Ok(PkceCodeVerifier::new(text.to_owned()))
 }
 
 /// Users may leave out what they are asked for. An answer that says nothing of it grants what was asked.
 fn lets_files_be_read(answer: &Answer) -> bool {
-    answer
-        .scopes()
-        .is_none_or(|granted| granted.iter().any(|scope| [DRIVE, DRIVE_FULL].contains(&scope.as_str())))
+    answer.scopes().is_none_or(|granted| {
+        granted
+            .iter()
+            .any(|scope| [DRIVE, DRIVE_FULL].contains(&scope.as_str()))
+    })
 }
 
 /// The tokens of an answer; a refresh token that does not come anew is the one that is held.
 fn tokens(answer: &Answer, held: Option<&Tokens>, now: Timestamp) -> Option<Tokens> {
     let after = |seconds: i64| now.plus_seconds(seconds.clamp(0, MAX_SECONDS));
-    let lasts = answer.expires_in().and_then(|lasts| i64::try_from(lasts.as_secs()).ok());
+    let lasts = answer
+        .expires_in()
+        .and_then(|lasts| i64::try_from(lasts.as_secs()).ok());
     let refresh_until = answer.extra_fields().refresh_token_expires_in.map(after);
-    let new = answer.refresh_token().filter(|token| !token.secret().is_empty());
+    let new = answer
+        .refresh_token()
+        .filter(|token| !token.secret().is_empty());
     let refresh = match (new, held) {
         (Some(new), _) => Secret::new(new.secret().as_str()),
         (None, held) => held?.refresh.clone(),

@@ -30,7 +30,10 @@ impl Drive {
         }
         let call = Call::get(&["drives", id]).with("fields", "id,name");
         match self.json::<SharedDrive>(access, call).await {
-            Ok(drive) => Ok(Some(Item { name: bounds::name(drive.name), ..file.into_item() })),
+            Ok(drive) => Ok(Some(Item {
+                name: bounds::name(drive.name),
+                ..file.into_item()
+            })),
             Err(Failure::Gone) => Ok(None),
             Err(failure) => Err(failure.into()),
         }
@@ -44,6 +47,13 @@ impl Drive {
         fields: &str,
         key: Option<String>,
     ) -> Result<T, Failure> {
-        self.json(access, Call::get(&["files", id]).all_drives().with("fields", fields).key(key)).await
+        self.json(
+            access,
+            Call::get(&["files", id])
+                .all_drives()
+                .with("fields", fields)
+                .key(key),
+        )
+        .await
     }
 }

@@ -23,7 +23,9 @@ fn item(media_type: &str) -> Item {
         id: "f1".into(),
         parent: None,
         name: "Plan".into(),
-        kind: ItemKind::File { document: super::kinds::native(media_type) },
+        kind: ItemKind::File {
+            document: super::kinds::native(media_type),
+        },
         drive: None,
         media_type: media_type.into(),
         version: "1".into(),

@@ -5,11 +5,13 @@ use std::time::Duration;
 use domain::ports::{ConnectorError, OAuthClient};
 use futures::future::BoxFuture;
 use oauth2::basic::{
-    BasicErrorResponse, BasicRevocationErrorResponse, BasicTokenIntrospectionResponse, BasicTokenType,
+    BasicErrorResponse, BasicRevocationErrorResponse, BasicTokenIntrospectionResponse,
+    BasicTokenType,
 };
 use oauth2::{
-    AuthType, AuthUrl, ClientId, ClientSecret, EndpointNotSet, EndpointSet, ExtraTokenFields, HttpRequest,
-    HttpResponse, RedirectUrl, RequestTokenError, StandardRevocableToken, StandardTokenResponse, TokenUrl,
+    AuthType, AuthUrl, ClientId, ClientSecret, EndpointNotSet, EndpointSet, ExtraTokenFields,
+    HttpRequest, HttpResponse, RedirectUrl, RequestTokenError, StandardRevocableToken,
+    StandardTokenResponse, TokenUrl,
 };
 use reqwest::header::HeaderMap;
 use serde::{Deserialize, Serialize};
@@ -77,20 +79,29 @@ struct ErrorAnswer {
 }
 
 impl Drive {
-    pub(super) fn app(&self, client: &OAuthClient, redirect: Option<&str>) -> Result<App, ConnectorError> {
+    pub(super) fn app(
+        &self,
+        client: &OAuthClient,
+        redirect: Option<&str>,
+    ) -> Result<App, ConnectorError> {
         let app: App = oauth2::Client::new(ClientId::new(client.app.client_id().to_owned()))
             .set_client_secret(ClientSecret::new(client.secret.expose().to_owned()))
             .set_auth_uri(AuthUrl::from_url(self.addresses.authorize.clone()))
             .set_token_uri(TokenUrl::from_url(self.addresses.token.clone()))
             .set_auth_type(AuthType::RequestBody);
-        let Some(redirect) = redirect else { return Ok(app) };
+        let Some(redirect) = redirect else {
+            return Ok(app);
+        };
         let redirect = RedirectUrl::new(redirect.to_owned());
-        let redirect = redirect.map_err(|_| ConnectorError::Fault("the address for the answer".into()))?;
+        let redirect =
+            redirect.map_err(|_| ConnectorError::Fault("the address for the answer".into()))?;
         Ok(app.set_redirect_uri(redirect))
     }
 
     /// What carries the requests of the `oauth2` crate to the provider.
-    pub(super) async fn carrier(&self) -> Result<impl Fn(HttpRequest) -> Carried + use<>, ConnectorError> {
+    pub(super) async fn carrier(
+        &self,
+    ) -> Result<impl Fn(HttpRequest) -> Carried + use<>, ConnectorError> {
         let client = self.http.client().await?.clone();
         Ok(move |request| -> Carried { Box::pin(carry(client.clone(), request)) })
     }
@@ -105,7 +116,9 @@ async fn carry(client: reqwest::Client, request: HttpRequest) -> Result<HttpResp
     *request.timeout_mut() = Some(PATIENCE);
     let response = client.execute(request).await.map_err(unreachable)?;
     let (status, headers) = (response.status(), response.headers().clone());
-    let body = body(response, MAX_ANSWER).await?.ok_or_else(|| unavailable("an answer without end"))?;
+    let body = body(response, MAX_ANSWER)
+        .await?
+        .ok_or_else(|| unavailable("an answer without end"))?;
     if !status.is_success() {
         return Err(refusal(status.as_u16(), &headers, &body));
     }
@@ -119,7 +132,9 @@ async fn carry(client: reqwest::Client, request: HttpRequest) -> Result<HttpResp
 pub(super) fn refused(error: RequestTokenError<Refusal, BasicErrorResponse>) -> Refusal {
     match error {
         RequestTokenError::Request(refusal) => refusal,
-        _ => ConnectorError::Fault("the token endpoint's answer is not one of tokens".into()).into(),
+        _ => {
+            ConnectorError::Fault("the token endpoint's answer is not one of tokens".into()).into()
+        }
     }
 }
 
@@ -132,22 +147,32 @@ fn refusal(status: u16, headers: &HeaderMap, body: &[u8]) -> Refusal {
         Ok(answer) if status < 500 => answer,
         _ => return unavailable("no answer of the token endpoint").into(),
     };
-    let name: String =
-        answer.error.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').take(60).collect();
+    let name: String = answer
+        .error
+        .chars()
+        .filter(|c| c.is_ascii_alphanumeric() || *c == '_')
+        .take(60)
+        .collect();
     let session = [&answer.error_subtype, &answer.error_description];
-    let session = session.iter().any(|text| text.contains("invalid_rapt") || text.contains("rapt_required"));
+    let session = session
+        .iter()
+        .any(|text| text.contains("invalid_rapt") || text.contains("rapt_required"));
     match name.as_str() {
         "invalid_grant" if session => Refusal::InvalidGrant("invalid_rapt"),
         "invalid_grant" => Refusal::InvalidGrant("invalid_grant"),
         "invalid_client" | "unauthorized_client" | "deleted_client" | "redirect_uri_mismatch" => {
             ConnectorError::App(name).into()
         }
-        "admin_policy_enforced" | "access_denied" | "org_internal" => ConnectorError::Policy(name).into(),
+        "admin_policy_enforced" | "access_denied" | "org_internal" => {
+            ConnectorError::Policy(name).into()
+        }
         "temporarily_unavailable" | "server_error" | "internal_failure" => {
             unavailable("the token endpoint has a fault").into()
         }
         "rate_limit_exceeded" => throttled(headers).into(),
-        _ => ConnectorError::Fault(format!("the token endpoint refuses the request: {name}")).into(),
+        _ => {
+            ConnectorError::Fault(format!("the token endpoint refuses the request: {name}")).into()
+        }
     }
 }
 
@@ -157,7 +182,8 @@ mod tests {
 
     #[test]
     fn each_refusal_means_what_has_to_be_done_about_it() {
-        let error = |name: &str| format!(r#"{{"error":"{name}","error_description":"secret words"}}"#);
+        let error =
+            |name: &str| format!(r#"{{"error":"{name}","error_description":"secret words"}}"#);
         let cases = [
             (400, error("invalid_grant"), "InvalidGrant(\"invalid_grant\")"),
             (
@@ -196,6 +222,9 @@ mod tests {
             "scope":"a b","id_token":"hidden3","refresh_token_expires_in":604799}"#;
         let answer: Answer = serde_json::from_str(text).unwrap();
         assert!(!format!("{answer:?}").contains("hidden"));
-        assert_eq!(answer.extra_fields().refresh_token_expires_in, Some(604_799));
+        assert_eq!(
+            answer.extra_fields().refresh_token_expires_in,
+            Some(604_799)
+        );
     }
 }

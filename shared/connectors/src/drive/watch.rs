@@ -66,7 +66,8 @@ impl Drive {
         id: &str,
         resource: &str,
     ) -> ConnectorResult<()> {
-        let call = Call::post(&["channels", "stop"]).body(json!({"id": id, "resourceId": resource}));
+        let call =
+            Call::post(&["channels", "stop"]).body(json!({"id": id, "resourceId": resource}));
         match self.done(access, call).await {
             // It had ended by itself.
             Ok(()) | Err(Failure::Gone) => Ok(()),
@@ -76,15 +77,21 @@ impl Drive {
 
     /// The provider tells nothing in the clear; a stand-in on this machine may tell this machine.
     fn may_be_told_at(&self, address: &str) -> bool {
-        let Ok(address) = Url::parse(address) else { return false };
+        let Ok(address) = Url::parse(address) else {
+            return false;
+        };
         let stand_in = Url::parse(&self.addresses.api).is_ok_and(|api| is_loopback(&api));
-        address.scheme() == "https" || (stand_in && address.scheme() == "http" && is_loopback(&address))
+        address.scheme() == "https"
+            || (stand_in && address.scheme() == "http" && is_loopback(&address))
     }
 
     /// What time it is where the end of the notifications is reckoned.
     async fn provider_time(&self, access: &Access) -> ConnectorResult<Option<Timestamp>> {
         let call = Call::get(&["about"]).with("fields", "user(permissionId)");
-        let (_, headers) = self.dated::<Value>(access, call).await.map_err(ConnectorError::from)?;
+        let (_, headers) = self
+            .dated::<Value>(access, call)
+            .await
+            .map_err(ConnectorError::from)?;
         Ok(date(&headers).map(|time| Timestamp::from_millis(time.as_millisecond())))
     }
 }
@@ -95,6 +102,11 @@ fn watched(channel: Channel, now: Option<Timestamp>) -> Option<Watched> {
         number => number.as_i64(),
     });
     // Without an end and without a clock nobody would know when to ask again.
-    let end = said.map(Timestamp::from_millis).or_else(|| now.map(|now| now.plus_seconds(UNSAID_SECONDS)));
-    Some(Watched { resource: channel.resource_id, expires_at: end? })
+    let end = said
+        .map(Timestamp::from_millis)
+        .or_else(|| now.map(|now| now.plus_seconds(UNSAID_SECONDS)));
+    Some(Watched {
+        resource: channel.resource_id,
+        expires_at: end?,
+    })
 }

@@ -54,7 +54,14 @@ impl<'a> Crawl<'a> {
         if page.is_none() && plan.start.is_some() && !robots.is_url_allowed(&site) {
             return Err(forbidden(&site));
         }
-        Ok(Self { crawler, plan, site, robots, frontier, items: Vec::new() })
+        Ok(Self {
+            crawler,
+            plan,
+            site,
+            robots,
+            frontier,
+            items: Vec::new(),
+        })
     }
 
     /// Visits as many pages as a call may.
@@ -75,10 +82,18 @@ impl<'a> Crawl<'a> {
         }
         if self.is_over() {
             let incomplete = self.frontier.incomplete || !self.frontier.is_empty();
-            return Ok(Listing { items: self.items, next: None, incomplete });
+            return Ok(Listing {
+                items: self.items,
+                next: None,
+                incomplete,
+            });
         }
         let next = self.frontier.to_page();
-        Ok(Listing { items: self.items, next, incomplete: self.frontier.incomplete })
+        Ok(Listing {
+            items: self.items,
+            next,
+            incomplete: self.frontier.incomplete,
+        })
     }
 
     fn is_over(&self) -> bool {
@@ -107,8 +122,17 @@ impl<'a> Crawl<'a> {
             }
         }
         for (address, changed) in &listed.pages {
-            if let Some(url) = self.here(&map.url, address).filter(|url| self.plan.wants(url)) {
-                self.frontier.add(Waiting { changed: *changed, ..Waiting::new(url, 0) }, self.room());
+            if let Some(url) = self
+                .here(&map.url, address)
+                .filter(|url| self.plan.wants(url))
+            {
+                self.frontier.add(
+                    Waiting {
+                        changed: *changed,
+                        ..Waiting::new(url, 0)
+                    },
+                    self.room(),
+                );
             }
         }
     }
@@ -136,7 +160,10 @@ impl<'a> Crawl<'a> {
 
     /// Lists a page unless it is another's copy, and has wait what it leads to.
     fn take(&mut self, waiting: Waiting, found: &Page) {
-        let Some(url) = Url::parse(&found.url).ok().and_then(|base| self.here(&base, &found.url)) else {
+        let Some(url) = Url::parse(&found.url)
+            .ok()
+            .and_then(|base| self.here(&base, &found.url))
+        else {
             // It leads to another site.
             return;
         };
@@ -152,17 +179,28 @@ impl<'a> Crawl<'a> {
             self.follow(&url, seen, waiting.depth);
         }
         if let Some(better) = better.filter(|_| !waiting.named) {
-            self.frontier.add(Waiting { named: true, ..Waiting::new(better, waiting.depth) }, self.room());
-        } else if !no_index && !html.as_ref().is_some_and(|seen| seen.no_index) && self.plan.wants(&url) {
+            self.frontier.add(
+                Waiting {
+                    named: true,
+                    ..Waiting::new(better, waiting.depth)
+                },
+                self.room(),
+            );
+        } else if !no_index
+            && !html.as_ref().is_some_and(|seen| seen.no_index)
+            && self.plan.wants(&url)
+        {
             self.frontier.listed += 1;
-            self.items.extend(item(&url, found, html.as_ref(), waiting.changed));
+            self.items
+                .extend(item(&url, found, html.as_ref(), waiting.changed));
         }
     }
 
     /// The address that a page would rather have, where that is another one of the site.
     fn better(&self, url: &Url, seen: &Seen) -> Option<Url> {
         let canonical = self.here(url, seen.canonical.as_deref()?)?;
-        Some(canonical).filter(|canonical| canonical != url && self.robots.is_url_allowed(canonical))
+        Some(canonical)
+            .filter(|canonical| canonical != url && self.robots.is_url_allowed(canonical))
     }
 
     fn follow(&mut self, url: &Url, seen: &Seen, depth: u64) {
@@ -170,11 +208,18 @@ impl<'a> Crawl<'a> {
         if depth >= self.plan.max_depth || self.plan.start.is_none() {
             return;
         }
-        let base = seen.base.as_deref().and_then(|base| url.join(base).ok()).unwrap_or_else(|| url.clone());
+        let base = seen
+            .base
+            .as_deref()
+            .and_then(|base| url.join(base).ok())
+            .unwrap_or_else(|| url.clone());
         for link in &seen.links {
-            let there = self.here(&base, link).filter(|there| self.plan.wants(there));
+            let there = self
+                .here(&base, link)
+                .filter(|there| self.plan.wants(there));
             if let Some(there) = there.filter(|there| self.robots.is_url_allowed(there)) {
-                self.frontier.add(Waiting::new(there, depth + 1), self.room());
+                self.frontier
+                    .add(Waiting::new(there, depth + 1), self.room());
             }
         }
     }
@@ -214,7 +259,9 @@ async fn first(crawler: &Crawler, url: &Url) -> ConnectorResult<Url> {
     let nothing = |what: &str| ConnectorError::Unavailable(format!("{url} {what}").into());
     match crawler.get(url).await? {
         Visit::Page(found) => {
-            let there = Url::parse(&found.url).ok().and_then(|there| named(&there, &found.url));
+            let there = Url::parse(&found.url)
+                .ok()
+                .and_then(|there| named(&there, &found.url));
             there.ok_or_else(|| nothing("leads to no page"))
         }
         Visit::Gone => Err(nothing("is not there")),
@@ -228,8 +275,12 @@ fn item(url: &Url, found: &Page, html: Option<&Seen>, changed: Option<Timestamp>
     if html.is_none() && !is_read(&media_type) {
         return None;
     }
-    let digest =
-        |bytes: &[u8]| -> String { Sha256::digest(bytes).iter().map(|b| format!("{b:02x}")).collect() };
+    let digest = |bytes: &[u8]| -> String {
+        Sha256::digest(bytes)
+            .iter()
+            .map(|b| format!("{b:02x}"))
+            .collect()
+    };
     let mark = match html {
         Some(seen) => seen.digest.clone(),
         None => Some(digest(&found.bytes)).filter(|_| !found.bytes.is_empty()),
@@ -239,7 +290,9 @@ fn item(url: &Url, found: &Page, html: Option<&Seen>, changed: Option<Timestamp>
         Some(_) => ItemKind::File { document },
         None => ItemKind::Unreadable(SkipReason::Empty),
     };
-    let name = html.and_then(|seen| seen.title.clone()).map_or_else(|| name_of(url), bounds::name);
+    let name = html
+        .and_then(|seen| seen.title.clone())
+        .map_or_else(|| name_of(url), bounds::name);
     let mark = mark.unwrap_or_default();
     Some(Item {
         version: digest(format!("{mark}\n{media_type}\n{name}").as_bytes()),
@@ -275,7 +328,11 @@ fn unreadable(url: &Url, reason: SkipReason) -> Item {
 /// What a page without a title is called: its address without what all pages of the site share.
 fn name_of(url: &Url) -> String {
     let path = url.path().trim_matches('/');
-    let name = if path.is_empty() { url.host_str().unwrap_or_default() } else { path };
+    let name = if path.is_empty() {
+        url.host_str().unwrap_or_default()
+    } else {
+        path
+    };
     let query = url.query().map(|query| format!("?{query}"));
     bounds::name(format!("{name}{}", query.unwrap_or_default()))
 }
@@ -309,9 +366,16 @@ pub(super) async fn stat(crawler: &Crawler, id: &str) -> ConnectorResult<Option<
 
 /// What is at an address now; none where it leads elsewhere or asks not to be found.
 fn as_it_is(url: &Url, found: &Page) -> Option<Item> {
-    let there = Url::parse(&found.url).ok().and_then(|there| named(&there, &found.url));
+    let there = Url::parse(&found.url)
+        .ok()
+        .and_then(|there| named(&there, &found.url));
     let media_type = found.media_type.as_deref().unwrap_or_default();
     let html = is_html(found).then(|| page::read(&found.bytes, media_type));
-    let hides = page::directives(&found.robots_tag).0 || html.as_ref().is_some_and(|seen| seen.no_index);
-    if hides || there.as_ref() != Some(url) { None } else { item(url, found, html.as_ref(), None) }
+    let hides =
+        page::directives(&found.robots_tag).0 || html.as_ref().is_some_and(|seen| seen.no_index);
+    if hides || there.as_ref() != Some(url) {
+        None
+    } else {
+        item(url, found, html.as_ref(), None)
+    }
 }

@@ -66,7 +66,13 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 
 impl Waiting {
     pub(super) fn new(url: Url, depth: u64) -> Self {
-        Self { url, depth, tries: 0, named: false, changed: None }
+        Self {
+            url,
+            depth,
+            tries: 0,
+            named: false,
+            changed: None,
+        }
     }
 }
 
@@ -164,7 +170,9 @@ mod marks {
     pub(super) fn deserialize<'de, D: serde::Deserializer<'de>>(
         deserializer: D,
     ) -> Result<HashSet<[u8; MARK]>, D::Error> {
-        let bytes = BASE64.decode(String::deserialize(deserializer)?).map_err(serde::de::Error::custom)?;
+        let bytes = BASE64
+            .decode(String::deserialize(deserializer)?)
+            .map_err(serde::de::Error::custom)?;
         Ok(bytes.as_chunks::<MARK>().0.iter().copied().collect())
     }
 }
@@ -174,7 +182,9 @@ mod tests {
     use super::*;
 
     fn url(path: &str) -> Url {
-        Url::parse("https://tides.example/").and_then(|site| site.join(path)).expect("an address")
+        Url::parse("https://tides.example/")
+            .and_then(|site| site.join(path))
+            .expect("an address")
     }
 
     #[test]
@@ -191,7 +201,9 @@ mod tests {
         read.add(Waiting::new(url("/a"), 1), 10);
         assert_eq!(read.next().map(|next| next.url), Some(url("/b")));
         assert_eq!(read.next(), None);
-        assert!(!read.is_empty() && read.next_map().is_some() && read.is_empty() && !read.incomplete);
+        assert!(
+            !read.is_empty() && read.next_map().is_some() && read.is_empty() && !read.incomplete
+        );
         assert_eq!(Frontier::read("{}x"), None);
     }
 
@@ -209,16 +221,28 @@ mod tests {
 
     #[test]
     fn it_never_grows_beyond_its_page() {
-        let mut frontier = Frontier { site: Some(url("/")), ..Frontier::default() };
+        let mut frontier = Frontier {
+            site: Some(url("/")),
+            ..Frontier::default()
+        };
         for number in 0..20_000 {
-            frontier.add(Waiting::new(url(&format!("/{number}?{}", "\"<é".repeat(number % 100))), 9), 1_000);
+            frontier.add(
+                Waiting::new(
+                    url(&format!("/{number}?{}", "\"<é".repeat(number % 100))),
+                    9,
+                ),
+                1_000,
+            );
             if number % 2 == 0 {
                 let next = frontier.next().expect("a page");
                 frontier.again(next);
             }
         }
         for number in 0..500 {
-            frontier.add_map(Waiting::new(url(&format!("/{number}.xml?{}", "x".repeat(200))), 9));
+            frontier.add_map(Waiting::new(
+                url(&format!("/{number}.xml?{}", "x".repeat(200))),
+                9,
+            ));
         }
         let bytes = frontier.to_page().expect("a page").len();
         assert!((50_000..=200_000).contains(&bytes), "{bytes}");

@@ -27,7 +27,10 @@ pub(super) struct Tag {
 impl Tag {
     /// The value of an attribute.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
-        self.attributes.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+        self.attributes
+            .iter()
+            .find(|(known, _)| known == name)
+            .map(|(_, value)| value.as_str())
     }
 }
 
@@ -40,11 +43,17 @@ pub(super) struct Markup<'a> {
 
 impl<'a> Markup<'a> {
     pub(super) fn html(text: &'a str) -> Self {
-        Self { rest: text, xml: false }
+        Self {
+            rest: text,
+            xml: false,
+        }
     }
 
     pub(super) fn xml(text: &'a str) -> Self {
-        Self { rest: text, xml: true }
+        Self {
+            rest: text,
+            xml: true,
+        }
     }
 
     /// Takes what is before `mark`, which goes as well; all of it where there is no mark.
@@ -61,7 +70,9 @@ impl<'a> Markup<'a> {
     fn text(&mut self) -> Event {
         // A lone `<` is text.
         let from = usize::from(self.rest.starts_with('<'));
-        let end = self.rest[from..].find('<').map_or(self.rest.len(), |at| at + from);
+        let end = self.rest[from..]
+            .find('<')
+            .map_or(self.rest.len(), |at| at + from);
         let (text, rest) = self.rest.split_at(end);
         self.rest = rest;
         Event::Text(resolved(text))
@@ -71,7 +82,9 @@ impl<'a> Markup<'a> {
     fn tag(&mut self) -> Event {
         let is_end = self.rest.starts_with("</");
         self.rest = &self.rest[if is_end { 2 } else { 1 }..];
-        let name = self.word(|c| c.is_whitespace() || matches!(c, '/' | '>')).to_ascii_lowercase();
+        let name = self
+            .word(|c| c.is_whitespace() || matches!(c, '/' | '>'))
+            .to_ascii_lowercase();
         let attributes = self.attributes();
         if is_end {
             return Event::End(name);
@@ -92,7 +105,9 @@ impl<'a> Markup<'a> {
     fn attributes(&mut self) -> Vec<(String, String)> {
         let mut found = Vec::new();
         loop {
-            self.rest = self.rest.trim_start_matches(|c: char| c.is_whitespace() || c == '/');
+            self.rest = self
+                .rest
+                .trim_start_matches(|c: char| c.is_whitespace() || c == '/');
             if self.rest.is_empty() {
                 return found;
             }
@@ -102,8 +117,11 @@ impl<'a> Markup<'a> {
             }
             let first = self.rest.chars().next().map_or(0, char::len_utf8);
             // A name has at least one character, whatever that is.
-            let end = self.rest[first..].find(|c: char| c.is_whitespace() || matches!(c, '/' | '>' | '='));
-            let (name, rest) = self.rest.split_at(end.map_or(self.rest.len(), |at| at + first));
+            let end = self.rest[first..]
+                .find(|c: char| c.is_whitespace() || matches!(c, '/' | '>' | '='));
+            let (name, rest) = self
+                .rest
+                .split_at(end.map_or(self.rest.len(), |at| at + first));
             self.rest = rest;
             let value = self.value();
             if found.len() < MAX_ATTRIBUTES {
@@ -130,7 +148,10 @@ impl<'a> Markup<'a> {
     fn skip_raw(&mut self, name: &str) {
         loop {
             self.take_until("</");
-            let named = self.rest.get(..name.len()).is_some_and(|end| end.eq_ignore_ascii_case(name));
+            let named = self
+                .rest
+                .get(..name.len())
+                .is_some_and(|end| end.eq_ignore_ascii_case(name));
             if self.rest.is_empty() || named {
                 self.take_until(">");
                 return;
@@ -156,8 +177,12 @@ impl Iterator for Markup<'_> {
             } else if self.rest.starts_with("<!") || self.rest.starts_with("<?") {
                 self.take_until(">");
             } else {
-                let name = self.rest.strip_prefix("</").or_else(|| self.rest.strip_prefix('<'));
-                let is_tag = name.is_some_and(|name| name.starts_with(|c: char| c.is_ascii_alphabetic()));
+                let name = self
+                    .rest
+                    .strip_prefix("</")
+                    .or_else(|| self.rest.strip_prefix('<'));
+                let is_tag =
+                    name.is_some_and(|name| name.starts_with(|c: char| c.is_ascii_alphabetic()));
                 return Some(if is_tag { self.tag() } else { self.text() });
             }
         }
@@ -172,7 +197,9 @@ fn resolved(text: &str) -> String {
     let mut parts = text.split('&');
     let mut resolved = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        let name = part.split_once(';').filter(|(name, _)| name.len() <= LONGEST_ENTITY);
+        let name = part
+            .split_once(';')
+            .filter(|(name, _)| name.len() <= LONGEST_ENTITY);
         match name.and_then(|(name, rest)| Some((entity(name)?, rest))) {
             Some((character, rest)) => {
                 resolved.push(character);
@@ -201,7 +228,10 @@ fn entity(name: &str) -> Option<char> {
         "nbsp" => Some('\u{a0}'),
         "ndash" => Some('–'),
         "mdash" => Some('—'),
-        _ => name.strip_prefix('#').and_then(number).and_then(char::from_u32),
+        _ => name
+            .strip_prefix('#')
+            .and_then(number)
+            .and_then(char::from_u32),
     }
 }
 
@@ -213,7 +243,10 @@ mod tests {
     fn read(markup: Markup<'_>) -> Vec<String> {
         let show = |event| match event {
             Event::Start(tag) => {
-                let attributes = tag.attributes.iter().map(|(name, value)| format!(" {name}={value}"));
+                let attributes = tag
+                    .attributes
+                    .iter()
+                    .map(|(name, value)| format!(" {name}={value}"));
                 format!("+{}{}", tag.name, attributes.collect::<String>())
             }
             Event::End(name) => format!("-{name}"),
@@ -226,7 +259,10 @@ mod tests {
     fn markup_is_tags_and_texts() {
         for (text, wanted) in [
             ("", vec![]),
-            ("plain &amp; <b>bold</B >", vec!["plain & ", "+b", "bold", "-b"]),
+            (
+                "plain &amp; <b>bold</B >",
+                vec!["plain & ", "+b", "bold", "-b"],
+            ),
             (
                 "<A HREF='x>y' rel=\"no follow\" data-x=1 y>t",
                 vec!["+a href=x>y rel=no follow data-x=1 y=", "t"],
@@ -234,12 +270,18 @@ mod tests {
             ("<br/><a href=/b/ >", vec!["+br", "+a href=/b/"]),
             ("a < b <3 </ x", vec!["a ", "< b ", "<3 ", "</ x"]),
             ("<!doctype html><!-- <a> --><?x y?>t", vec!["t"]),
-            ("<script>if (a < b) '<a href=x>' </scr </SCRIPT >t", vec!["+script", "t"]),
+            (
+                "<script>if (a < b) '<a href=x>' </scr </SCRIPT >t",
+                vec!["+script", "t"],
+            ),
             ("<style>a</style", vec!["+style"]),
             ("<!-- never closed <a>", vec![]),
             ("<a href=\"never closed>", vec!["+a href=never closed>"]),
             ("<a =x>", vec!["+a =x="]),
-            ("&#65;&#x42;&nope;&#x110000;&copyright; & ;", vec!["AB&nope;&#x110000;&copyright; & ;"]),
+            (
+                "&#65;&#x42;&nope;&#x110000;&copyright; & ;",
+                vec!["AB&nope;&#x110000;&copyright; & ;"],
+            ),
             ("<ä>é&", vec!["<ä>é&"]),
         ] {
             assert_eq!(read(Markup::html(text)), wanted, "{text}");

@@ -48,7 +48,10 @@ pub(super) fn read(bytes: &[u8], media_type: &str) -> Seen {
 fn encoding(bytes: &[u8], media_type: &str) -> &'static Encoding {
     let named = |text: &str| {
         let text = text.to_ascii_lowercase();
-        let label = text.split_once("charset=")?.1.trim_start_matches(['"', '\'']);
+        let label = text
+            .split_once("charset=")?
+            .1
+            .trim_start_matches(['"', '\'']);
         let end = label.find(|c: char| !(c.is_ascii_alphanumeric() || "-_:".contains(c)));
         Encoding::for_label(&label.as_bytes()[..end.unwrap_or(label.len())])
     };
@@ -84,7 +87,9 @@ impl Reader {
         match tag.name.as_str() {
             "title" if self.title.is_empty() => self.within = Some("title"),
             "h1" if self.heading.is_empty() => self.within = Some("h1"),
-            "base" if self.seen.base.is_none() => self.seen.base = tag.get("href").map(str::to_owned),
+            "base" if self.seen.base.is_none() => {
+                self.seen.base = tag.get("href").map(str::to_owned)
+            }
             "link" if has_word("rel", "canonical") && self.seen.canonical.is_none() => {
                 self.seen.canonical = tag.get("href").map(str::to_owned);
             }
@@ -118,7 +123,12 @@ impl Reader {
             let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
             Some(line.chars().take(MAX_TITLE).collect::<String>()).filter(|line| !line.is_empty())
         };
-        let digest = self.hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        let digest = self
+            .hash
+            .finalize()
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
         Seen {
             title: one_line(&self.title).or_else(|| one_line(&self.heading)),
             digest: self.has_text.then_some(digest),
@@ -167,17 +177,24 @@ mod tests {
             <body><h1>Other</h1><a href="a?x=1&amp;y=2">A</a><a name=x>no</a><a rel="ugc nofollow" href=b>B</a>
             <AREA HREF=c><script>document.write('<a href="d">')</script></body></html>"#);
         assert_eq!(seen.title.as_deref(), Some("Tides & moons"));
-        assert_eq!((seen.base.as_deref(), seen.canonical.as_deref()), (Some("/en/"), Some("/tides")));
+        assert_eq!(
+            (seen.base.as_deref(), seen.canonical.as_deref()),
+            (Some("/en/"), Some("/tides"))
+        );
         assert_eq!(seen.links, ["a?x=1&y=2", "c"]);
         assert!(!seen.no_index && !seen.no_follow);
-        assert_eq!(of("<h1>The <b>tide</b></h1><h1>two</h1>").title.as_deref(), Some("The tide"));
+        assert_eq!(
+            of("<h1>The <b>tide</b></h1><h1>two</h1>").title.as_deref(),
+            Some("The tide")
+        );
     }
 
     #[test]
     fn only_another_text_is_another_content() {
         let one = of("<p>High tide</p><form><input name=token value=1></form><script>t=1</script>");
-        let two =
-            of("<p>High\n tide</p><form><input name=token value=2></form><script>t=2</script><!-- 3 -->");
+        let two = of(
+            "<p>High\n tide</p><form><input name=token value=2></form><script>t=2</script><!-- 3 -->",
+        );
         assert_eq!(one.digest, two.digest);
         assert_ne!(one.digest, of("<p>Low tide</p>").digest);
         assert_eq!(of("<div id=app></div><script>x</script> ").digest, None);
@@ -187,7 +204,10 @@ mod tests {
     fn pages_say_what_they_allow() {
         for (html, wanted) in [
             ("<meta name=robots content='noindex'>", (true, false)),
-            ("<meta name=ROBOTS content='index, NoFollow'>", (false, true)),
+            (
+                "<meta name=ROBOTS content='index, NoFollow'>",
+                (false, true),
+            ),
             ("<meta name=recollect content=none>", (true, true)),
             ("<meta name=other content=none>", (false, false)),
             ("<meta name=robots content=all>", (false, false)),
@@ -198,9 +218,15 @@ mod tests {
         for (header, wanted) in [
             ("", (false, false)),
             ("noindex,nofollow", (true, true)),
-            ("otherbot: noindex, nofollow,recollect: nofollow", (false, true)),
+            (
+                "otherbot: noindex, nofollow,recollect: nofollow",
+                (false, true),
+            ),
             ("otherbot: none", (false, false)),
-            ("unavailable_after: 25 Jun 2030 15:00:00 PST", (false, false)),
+            (
+                "unavailable_after: 25 Jun 2030 15:00:00 PST",
+                (false, false),
+            ),
         ] {
             assert_eq!(directives(header), wanted, "{header}");
         }
@@ -209,9 +235,19 @@ mod tests {
     #[test]
     fn a_title_is_read_in_the_encoding_of_its_page() {
         let latin = b"<title>K\xfcste</title>";
-        assert_eq!(read(latin, "text/html; charset=ISO-8859-1").title.as_deref(), Some("Küste"));
+        assert_eq!(
+            read(latin, "text/html; charset=ISO-8859-1")
+                .title
+                .as_deref(),
+            Some("Küste")
+        );
         let said = [b"<meta charset='windows-1252'>".as_slice(), latin].concat();
         assert_eq!(read(&said, "text/html").title.as_deref(), Some("Küste"));
-        assert_eq!(read("<title>Küste</title>".as_bytes(), "text/html").title.as_deref(), Some("Küste"));
+        assert_eq!(
+            read("<title>Küste</title>".as_bytes(), "text/html")
+                .title
+                .as_deref(),
+            Some("Küste")
+        );
     }
 }

@@ -19,9 +19,9 @@ const MAX_ADDRESS: usize = 2_048;
 const TRACKING: [&str; 6] = ["fbclid", "gclid", "mc_cid", "mc_eid", "msclkid", "yclid"];
 /// Ends of addresses whose files are never text.
 const NO_TEXT: [&str; 38] = [
-    "7z", "aac", "apk", "avi", "avif", "bin", "bmp", "css", "dmg", "eot", "exe", "flac", "gif", "gz", "ico",
-    "iso", "jpeg", "jpg", "js", "json", "m4a", "mov", "mp3", "mp4", "mpeg", "msi", "ogg", "png", "rar",
-    "svg", "tar", "tif", "tiff", "wav", "webm", "webp", "woff2", "zip",
+    "7z", "aac", "apk", "avi", "avif", "bin", "bmp", "css", "dmg", "eot", "exe", "flac", "gif",
+    "gz", "ico", "iso", "jpeg", "jpg", "js", "json", "m4a", "mov", "mp3", "mp4", "mpeg", "msi",
+    "ogg", "png", "rar", "svg", "tar", "tif", "tiff", "wav", "webm", "webp", "woff2", "zip",
 ];
 
 /// What is crawled.
@@ -45,17 +45,22 @@ impl Plan {
     /// # Errors
     /// A sentence for the caller that names the field.
     pub(super) fn read(metadata: &Metadata) -> Result<Self, String> {
-        let (start, sitemap) = (address(metadata, "startUrl")?, address(metadata, "sitemapUrl")?);
+        let (start, sitemap) = (
+            address(metadata, "startUrl")?,
+            address(metadata, "sitemapUrl")?,
+        );
         if start.is_none() && sitemap.is_none() {
             return Err(
-                "metadata.startUrl or metadata.sitemapUrl is required: where the crawler begins".into()
+                "metadata.startUrl or metadata.sitemapUrl is required: where the crawler begins"
+                    .into(),
             );
         }
         if let (Some(start), Some(sitemap)) = (&start, &sitemap)
             && on_site(start, sitemap.clone()).is_none()
         {
             return Err(
-                "metadata.sitemapUrl: expected an address of the same host as metadata.startUrl".into()
+                "metadata.sitemapUrl: expected an address of the same host as metadata.startUrl"
+                    .into(),
             );
         }
         let prefix = match metadata.as_object().get("pathPrefix") {
@@ -75,7 +80,10 @@ impl Plan {
 
     /// Whether a page of the site is wanted.
     pub(super) fn wants(&self, url: &Url) -> bool {
-        self.prefix.as_ref().is_none_or(|prefix| url.path().starts_with(prefix.as_str())) && may_be_text(url)
+        self.prefix
+            .as_ref()
+            .is_none_or(|prefix| url.path().starts_with(prefix.as_str()))
+            && may_be_text(url)
     }
 }
 
@@ -95,14 +103,21 @@ fn address(metadata: &Metadata, field: &str) -> Result<Option<Url>, String> {
 }
 
 /// A whole number, also as digits: some clients send every value as a string.
-fn number(metadata: &Metadata, field: &str, least: u64, default: u64, most: u64) -> Result<u64, String> {
+fn number(
+    metadata: &Metadata,
+    field: &str,
+    least: u64,
+    default: u64,
+    most: u64,
+) -> Result<u64, String> {
     let number = match metadata.as_object().get(field) {
         None | Some(Value::Null) => return Ok(default),
         Some(Value::String(digits)) => digits.parse().ok(),
         Some(value) => value.as_u64(),
     };
     let number = number.filter(|number| (least..=most).contains(number));
-    number.ok_or_else(|| format!("metadata.{field}: expected a whole number from {least} to {most}"))
+    number
+        .ok_or_else(|| format!("metadata.{field}: expected a whole number from {least} to {most}"))
 }
 
 /// The address that `href` names on a page, as the crawler calls it: without a fragment and without what only says where
@@ -115,10 +130,20 @@ pub(super) fn named(base: &Url, href: &str) -> Option<Url> {
     }
     url.set_fragment(None);
     let is_kept = |part: &&str| {
-        let name = part.split('=').next().unwrap_or_default().to_ascii_lowercase();
+        let name = part
+            .split('=')
+            .next()
+            .unwrap_or_default()
+            .to_ascii_lowercase();
         !part.is_empty() && !name.starts_with("utm_") && !TRACKING.contains(&name.as_str())
     };
-    let query = url.query().map(|query| query.split('&').filter(is_kept).collect::<Vec<_>>().join("&"));
+    let query = url.query().map(|query| {
+        query
+            .split('&')
+            .filter(is_kept)
+            .collect::<Vec<_>>()
+            .join("&")
+    });
     url.set_query(query.as_deref().filter(|query| !query.is_empty()));
     Some(url).filter(|url| url.as_str().len() <= MAX_ADDRESS)
 }
@@ -137,7 +162,9 @@ pub(super) fn on_site(site: &Url, mut url: Url) -> Option<Url> {
 
 fn may_be_text(url: &Url) -> bool {
     let file = url.path().rsplit('/').next().unwrap_or_default();
-    let extension = file.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
+    let extension = file
+        .rsplit_once('.')
+        .map(|(_, extension)| extension.to_ascii_lowercase());
     extension.is_none_or(|extension| !NO_TEXT.contains(&extension.as_str()))
 }
 
@@ -148,24 +175,43 @@ mod tests {
     use super::*;
 
     fn plan(value: &Value) -> Result<Plan, String> {
-        Plan::read(&Metadata::parse(value.as_object().expect("an object").clone()).expect("metadata"))
+        Plan::read(
+            &Metadata::parse(value.as_object().expect("an object").clone()).expect("metadata"),
+        )
     }
 
     #[test]
     fn a_plan_says_what_is_wrong_with_it() {
         let start = "https://tides.example/docs/";
-        let read =
-            plan(&json!({"startUrl": format!("{start}#top"), "maxDepth": 0, "maxPages": "7", "own": true}));
+        let read = plan(
+            &json!({"startUrl": format!("{start}#top"), "maxDepth": 0, "maxPages": "7", "own": true}),
+        );
         let read = read.expect("a plan");
         assert_eq!(read.start.as_ref().map(Url::as_str), Some(start));
-        assert_eq!((read.max_depth, read.max_pages, read.prefix.as_deref()), (0, 7, None));
-        let read = plan(&json!({"sitemapUrl": "http://tides.example/sitemap.xml"})).expect("a plan");
+        assert_eq!(
+            (read.max_depth, read.max_pages, read.prefix.as_deref()),
+            (0, 7, None)
+        );
+        let read =
+            plan(&json!({"sitemapUrl": "http://tides.example/sitemap.xml"})).expect("a plan");
         assert_eq!((read.max_depth, read.max_pages), (3, 100));
         for (metadata, wanted) in [
-            (json!({}), "metadata.startUrl or metadata.sitemapUrl is required"),
-            (json!({"startUrl": 1}), "metadata.startUrl: expected an address"),
-            (json!({"startUrl": "tides.example"}), "metadata.startUrl: expected one http or https"),
-            (json!({"startUrl": "ftp://tides.example"}), "metadata.startUrl: expected one http or https"),
+            (
+                json!({}),
+                "metadata.startUrl or metadata.sitemapUrl is required",
+            ),
+            (
+                json!({"startUrl": 1}),
+                "metadata.startUrl: expected an address",
+            ),
+            (
+                json!({"startUrl": "tides.example"}),
+                "metadata.startUrl: expected one http or https",
+            ),
+            (
+                json!({"startUrl": "ftp://tides.example"}),
+                "metadata.startUrl: expected one http or https",
+            ),
             (
                 json!({"startUrl": "http://127.0.0.1/"}),
                 "metadata.startUrl: The address does not lead to the public",
@@ -174,12 +220,18 @@ mod tests {
                 json!({"startUrl": "http://[::1]/"}),
                 "metadata.startUrl: The address does not lead to the public",
             ),
-            (json!({"startUrl": "http://wiki.internal/"}), "metadata.startUrl: The address does not lead"),
+            (
+                json!({"startUrl": "http://wiki.internal/"}),
+                "metadata.startUrl: The address does not lead",
+            ),
             (
                 json!({"startUrl": "https://me:x@tides.example"}),
                 "metadata.startUrl: An address with a user name",
             ),
-            (json!({"startUrl": "https://tides.example:8443"}), "metadata.startUrl: Only the ports"),
+            (
+                json!({"startUrl": "https://tides.example:8443"}),
+                "metadata.startUrl: Only the ports",
+            ),
             (
                 json!({"startUrl": start, "maxDepth": 11}),
                 "metadata.maxDepth: expected a whole number from 0 to 10",
@@ -188,12 +240,18 @@ mod tests {
                 json!({"startUrl": start, "maxPages": 0}),
                 "metadata.maxPages: expected a whole number from 1 to 1000",
             ),
-            (json!({"startUrl": start, "maxPages": 1.5}), "metadata.maxPages"),
+            (
+                json!({"startUrl": start, "maxPages": 1.5}),
+                "metadata.maxPages",
+            ),
             (
                 json!({"startUrl": start, "sitemapUrl": "https://other.example/sitemap.xml"}),
                 "metadata.sitemapUrl: expected an address of the same host",
             ),
-            (json!({"startUrl": start, "pathPrefix": "docs"}), "metadata.pathPrefix: expected a path"),
+            (
+                json!({"startUrl": start, "pathPrefix": "docs"}),
+                "metadata.pathPrefix: expected a path",
+            ),
         ] {
             let message = plan(&metadata).expect_err("no plan");
             assert!(message.starts_with(wanted), "{metadata}: {message}");
@@ -207,7 +265,10 @@ mod tests {
             ("b", Some("https://tides.example/docs/b")),
             (" ../c#part ", Some("https://tides.example/c")),
             ("?b=2&a=1", Some("https://tides.example/docs/a?b=2&a=1")),
-            ("/d?utm_source=x&a=1&GCLID=2&", Some("https://tides.example/d?a=1")),
+            (
+                "/d?utm_source=x&a=1&GCLID=2&",
+                Some("https://tides.example/d?a=1"),
+            ),
             ("/d?utm_source=x", Some("https://tides.example/d")),
             ("//other.example/x", Some("https://other.example/x")),
             ("HTTP://Tides.Example:80/e", Some("http://tides.example/e")),
@@ -218,7 +279,11 @@ mod tests {
             ("https://me@tides.example/", None),
             ("http://[", None),
         ] {
-            assert_eq!(named(&base, href).as_ref().map(Url::as_str), wanted, "{href}");
+            assert_eq!(
+                named(&base, href).as_ref().map(Url::as_str),
+                wanted,
+                "{href}"
+            );
         }
         assert_eq!(named(&base, &"x".repeat(3_000)), None);
     }
@@ -235,14 +300,18 @@ mod tests {
             ("https://tides.example.evil.example/a", None),
         ] {
             let url = Url::parse(url).expect("an address");
-            assert_eq!(on_site(&site, url.clone()).as_ref().map(Url::as_str), wanted, "{url}");
+            assert_eq!(
+                on_site(&site, url.clone()).as_ref().map(Url::as_str),
+                wanted,
+                "{url}"
+            );
         }
     }
 
     #[test]
     fn a_plan_wants_pages_below_its_prefix_that_may_be_text() {
-        let plan =
-            plan(&json!({"startUrl": "https://tides.example", "pathPrefix": "/docs"})).expect("a plan");
+        let plan = plan(&json!({"startUrl": "https://tides.example", "pathPrefix": "/docs"}))
+            .expect("a plan");
         for (path, wanted) in [
             ("/docs", true),
             ("/docs/a.html", true),
@@ -252,8 +321,9 @@ mod tests {
             ("/docs/a.PNG?x=1", false),
             ("/blog/docs", false),
         ] {
-            let url =
-                Url::parse("https://tides.example").and_then(|site| site.join(path)).expect("an address");
+            let url = Url::parse("https://tides.example")
+                .and_then(|site| site.join(path))
+                .expect("an address");
             assert_eq!(plan.wants(&url), wanted, "{path}");
         }
     }

@@ -26,21 +26,37 @@ pub(super) fn read(bytes: &[u8]) -> Option<Sitemap> {
     const GZIP: [u8; 2] = [0x1f, 0x8b];
     if bytes.starts_with(&GZIP) {
         let mut unpacked = Vec::new();
-        MultiGzDecoder::new(bytes).take(MAX_BYTES).read_to_end(&mut unpacked).ok()?;
+        MultiGzDecoder::new(bytes)
+            .take(MAX_BYTES)
+            .read_to_end(&mut unpacked)
+            .ok()?;
         return Some(of_text(&String::from_utf8_lossy(&unpacked)));
     }
-    let bytes = &bytes[..bytes.len().min(usize::try_from(MAX_BYTES).unwrap_or(usize::MAX))];
+    let bytes = &bytes[..bytes
+        .len()
+        .min(usize::try_from(MAX_BYTES).unwrap_or(usize::MAX))];
     Some(of_text(&String::from_utf8_lossy(bytes)))
 }
 
 fn of_text(text: &str) -> Sitemap {
     let text = text.trim_start_matches('\u{feff}').trim_start();
-    if text.starts_with('<') { of_xml(text) } else { of_lines(text) }
+    if text.starts_with('<') {
+        of_xml(text)
+    } else {
+        of_lines(text)
+    }
 }
 
 fn of_lines(text: &str) -> Sitemap {
-    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty()).take(MAX_ADDRESSES);
-    Sitemap { maps: Vec::new(), pages: lines.map(|line| (line.to_owned(), None)).collect() }
+    let lines = text
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .take(MAX_ADDRESSES);
+    Sitemap {
+        maps: Vec::new(),
+        pages: lines.map(|line| (line.to_owned(), None)).collect(),
+    }
 }
 
 fn of_xml(text: &str) -> Sitemap {
@@ -79,7 +95,11 @@ fn of_xml(text: &str) -> Sitemap {
 /// A W3C date: a day, or a time with its offset.
 fn date(text: &str) -> Option<Timestamp> {
     let day = text.get(..10)?;
-    let whole = if text.len() == 10 { format!("{day}T00:00:00Z") } else { text.to_owned() };
+    let whole = if text.len() == 10 {
+        format!("{day}T00:00:00Z")
+    } else {
+        text.to_owned()
+    };
     let at: jiff::Timestamp = whole.parse().ok()?;
     Some(Timestamp::from_millis(at.as_millisecond()))
 }
@@ -101,17 +121,31 @@ mod tests {
     fn sitemaps_list_pages_or_sitemaps() {
         let at = |millis| Some(Timestamp::from_millis(millis));
         let pages = vec![
-            ("https://tides.example/a?x=1&y=2".to_owned(), at(1_772_323_200_000)),
+            (
+                "https://tides.example/a?x=1&y=2".to_owned(),
+                at(1_772_323_200_000),
+            ),
             ("https://tides.example/b".to_owned(), at(1_772_355_600_000)),
             ("https://tides.example/c".to_owned(), None),
         ];
-        assert_eq!(read(PAGES.as_bytes()), Some(Sitemap { maps: Vec::new(), pages }));
-        let index =
-            "<sitemapindex><sitemap><loc>https://tides.example/1.xml.gz</loc></sitemap></sitemapindex>";
+        assert_eq!(
+            read(PAGES.as_bytes()),
+            Some(Sitemap {
+                maps: Vec::new(),
+                pages
+            })
+        );
+        let index = "<sitemapindex><sitemap><loc>https://tides.example/1.xml.gz</loc></sitemap></sitemapindex>";
         let maps = vec!["https://tides.example/1.xml.gz".to_owned()];
-        assert_eq!(read(index.as_bytes()), Some(Sitemap { maps, pages: Vec::new() }));
-        let lines =
-            read("\u{feff}https://a.example/\r\n\r\nhttps://a.example/b\n".as_bytes()).expect("lines");
+        assert_eq!(
+            read(index.as_bytes()),
+            Some(Sitemap {
+                maps,
+                pages: Vec::new()
+            })
+        );
+        let lines = read("\u{feff}https://a.example/\r\n\r\nhttps://a.example/b\n".as_bytes())
+            .expect("lines");
         assert_eq!(lines.pages.len(), 2);
     }
 

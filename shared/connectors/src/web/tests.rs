@@ -15,7 +15,8 @@ use server::Web;
 fn access(metadata: &Value) -> Access {
     Access {
         token: None,
-        metadata: Metadata::parse(metadata.as_object().expect("an object").clone()).expect("metadata"),
+        metadata: Metadata::parse(metadata.as_object().expect("an object").clone())
+            .expect("metadata"),
     }
 }
 
@@ -27,7 +28,12 @@ async fn crawl(crawler: &Crawler, metadata: &Value) -> Result<(Vec<Item>, bool),
         let listing = crawler.everything(&access, "site", page.as_deref()).await?;
         items.extend(listing.items);
         incomplete |= listing.incomplete;
-        assert!(listing.next.as_ref().is_none_or(|next| next.len() <= 200 * 1024 && listing.next != page));
+        assert!(
+            listing
+                .next
+                .as_ref()
+                .is_none_or(|next| next.len() <= 200 * 1024 && listing.next != page)
+        );
         page = listing.next;
         if page.is_none() {
             return Ok((items, incomplete));
@@ -36,7 +42,9 @@ async fn crawl(crawler: &Crawler, metadata: &Value) -> Result<(Vec<Item>, bool),
 }
 
 async fn ids(web: &Web, metadata: &Value) -> Vec<String> {
-    let (items, _) = crawl(&web.crawler().await, metadata).await.expect("a crawl");
+    let (items, _) = crawl(&web.crawler().await, metadata)
+        .await
+        .expect("a crawl");
     items.into_iter().map(|item| item.id).collect()
 }
 
@@ -51,20 +59,40 @@ async fn a_site_is_what_its_first_page_leads_to_within_its_host() {
         <a href="http://other.example/o">o</a><a href="/c" rel=nofollow>c</a><a href="/d.png">d</a><a href="/gone">g</a>
         <a href="mailto:x@tides.example">m</a><a href="/report">r</a><a href="/data">x</a><a href="/empty">e</a>"##,
     );
-    web.page("tides.example/a", "<title>A &amp; a</title><a href='/'>back</a><a href='/deep/1'>deep</a>");
+    web.page(
+        "tides.example/a",
+        "<title>A &amp; a</title><a href='/'>back</a><a href='/deep/1'>deep</a>",
+    );
     web.page("tides.example/b?y=2&x=1", "<h1>The b</h1>");
     web.page("tides.example/c", "not followed");
     web.page("tides.example/deep/1", "one <a href='2'>2</a>");
     web.page("tides.example/deep/2", "two <a href='3'>3</a>");
     web.page("tides.example/deep/3", "three");
-    web.page("tides.example/empty", "<div id=app></div><script>x</script>");
-    web.put("tides.example/report", 200, &[("content-type", "application/pdf")], "%PDF-1.7");
-    web.put("tides.example/data", 200, &[("content-type", "application/octet-stream")], "\0\0");
+    web.page(
+        "tides.example/empty",
+        "<div id=app></div><script>x</script>",
+    );
+    web.put(
+        "tides.example/report",
+        200,
+        &[("content-type", "application/pdf")],
+        "%PDF-1.7",
+    );
+    web.put(
+        "tides.example/data",
+        200,
+        &[("content-type", "application/octet-stream")],
+        "\0\0",
+    );
     let crawler = web.crawler().await;
-    let (items, incomplete) = crawl(&crawler, &json!({"startUrl": START})).await.expect("a crawl");
+    let (items, incomplete) = crawl(&crawler, &json!({"startUrl": START}))
+        .await
+        .expect("a crawl");
     assert!(!incomplete);
-    let shown: Vec<(&str, &str)> =
-        items.iter().map(|item| (&item.id["http://tides.example".len()..], item.name.as_str())).collect();
+    let shown: Vec<(&str, &str)> = items
+        .iter()
+        .map(|item| (&item.id["http://tides.example".len()..], item.name.as_str()))
+        .collect();
     let wanted = [
         ("/", "Tides"),
         ("/a", "A & a"),
@@ -76,14 +104,24 @@ async fn a_site_is_what_its_first_page_leads_to_within_its_host() {
     ];
     assert_eq!(shown, wanted, "breadth first, and three links deep");
     let kind = |at: usize| items[at].kind.clone();
-    assert_eq!(kind(0), ItemKind::File { document: Some(DocumentType::Webpage) });
+    assert_eq!(
+        kind(0),
+        ItemKind::File {
+            document: Some(DocumentType::Webpage)
+        }
+    );
     assert_eq!(kind(3), ItemKind::File { document: None });
     assert_eq!(kind(4), ItemKind::Unreadable(SkipReason::Empty));
-    assert_eq!(web.asked("other.example/o") + web.asked("tides.example/d.png"), 0);
+    assert_eq!(
+        web.asked("other.example/o") + web.asked("tides.example/d.png"),
+        0
+    );
     assert_eq!(web.asked("tides.example/a"), 1);
     let shallow = ids(&web, &json!({"startUrl": START, "maxDepth": 0})).await;
     assert_eq!(shallow, [START]);
-    let few = crawl(&crawler, &json!({"startUrl": START, "maxPages": 2})).await.expect("a crawl");
+    let few = crawl(&crawler, &json!({"startUrl": START, "maxPages": 2}))
+        .await
+        .expect("a crawl");
     assert_eq!((few.0.len(), few.1), (2, true));
     let below = json!({"startUrl": "http://tides.example/deep/1", "pathPrefix": "/deep/2"});
     assert_eq!(ids(&web, &below).await, ["http://tides.example/deep/2"]);
@@ -93,36 +131,66 @@ async fn a_site_is_what_its_first_page_leads_to_within_its_host() {
 async fn a_large_site_is_crawled_in_several_calls() {
     let web = Web::default();
     for page in 0..70 {
-        let links: String = (1..=3).map(|n| format!("<a href='/{}'>x</a>", page * 3 + n)).collect();
-        web.page(&format!("tides.example/{page}"), &format!("page {page} {links}"));
+        let links: String = (1..=3)
+            .map(|n| format!("<a href='/{}'>x</a>", page * 3 + n))
+            .collect();
+        web.page(
+            &format!("tides.example/{page}"),
+            &format!("page {page} {links}"),
+        );
     }
     let metadata = json!({"startUrl": "http://tides.example/0", "maxDepth": 10});
     let mut found = ids(&web, &metadata).await;
     found.sort();
     found.dedup();
     assert_eq!(found.len(), 70);
-    let page = web.crawler().await.everything(&access(&metadata), "site", Some("damaged")).await;
+    let page = web
+        .crawler()
+        .await
+        .everything(&access(&metadata), "site", Some("damaged"))
+        .await;
     assert!(matches!(page, Err(ConnectorError::PageLost)));
 }
 
 #[tokio::test]
 async fn robots_txt_is_honoured() {
     let web = Web::default();
-    let rules =
-        "User-agent: *\nDisallow: /private\nAllow: /private/open\n\nUser-agent: otherbot\nDisallow: /";
+    let rules = "User-agent: *\nDisallow: /private\nAllow: /private/open\n\nUser-agent: otherbot\nDisallow: /";
     web.put("tides.example/robots.txt", 200, &[], rules);
-    web.page("tides.example/", "start <a href='/private/1'>1</a><a href='/private/open'>2</a>");
+    web.page(
+        "tides.example/",
+        "start <a href='/private/1'>1</a><a href='/private/open'>2</a>",
+    );
     web.page("tides.example/private/1", "secret");
     web.page("tides.example/private/open", "open");
     let crawler = web.crawler().await;
-    assert_eq!(ids(&web, &json!({"startUrl": START})).await, [START, "http://tides.example/private/open"]);
+    assert_eq!(
+        ids(&web, &json!({"startUrl": START})).await,
+        [START, "http://tides.example/private/open"]
+    );
     let access = access(&json!({"startUrl": START}));
     let known = |id: &'static str| crawler.stat(&access, id);
-    assert_eq!(known("http://tides.example/private/1").await.expect("an answer"), None);
+    assert_eq!(
+        known("http://tides.example/private/1")
+            .await
+            .expect("an answer"),
+        None
+    );
     assert_eq!(web.asked("tides.example/private/1"), 0);
-    let denied = crawl(&crawler, &json!({"startUrl": "http://tides.example/private/1"})).await;
-    let Err(ConnectorError::Policy(said)) = denied else { panic!("{denied:?}") };
-    for word in ["robots.txt", "tides.example", "metadata.startUrl", "recollect"] {
+    let denied = crawl(
+        &crawler,
+        &json!({"startUrl": "http://tides.example/private/1"}),
+    )
+    .await;
+    let Err(ConnectorError::Policy(said)) = denied else {
+        panic!("{denied:?}")
+    };
+    for word in [
+        "robots.txt",
+        "tides.example",
+        "metadata.startUrl",
+        "recollect",
+    ] {
         assert!(said.contains(word), "{said}");
     }
     web.moved("other.example/", "http://tides.example/private/1");
@@ -130,10 +198,19 @@ async fn robots_txt_is_honoured() {
     assert!(matches!(led, Err(ConnectorError::Policy(said)) if said.contains("tides.example")));
     web.put("tides.example/robots.txt", 503, &[], "");
     let later = crawl(&crawler, &json!({"startUrl": START})).await;
-    assert!(matches!(later, Err(ConnectorError::Unavailable(_))), "rules that cannot be had allow nothing");
-    assert!(matches!(known(START).await, Err(ConnectorError::Unavailable(_))));
+    assert!(
+        matches!(later, Err(ConnectorError::Unavailable(_))),
+        "rules that cannot be had allow nothing"
+    );
+    assert!(matches!(
+        known(START).await,
+        Err(ConnectorError::Unavailable(_))
+    ));
     web.put("tides.example/robots.txt", 429, &[], "");
-    assert!(matches!(known(START).await, Err(ConnectorError::Throttled { .. })));
+    assert!(matches!(
+        known(START).await,
+        Err(ConnectorError::Throttled { .. })
+    ));
 }
 
 #[tokio::test]
@@ -147,13 +224,34 @@ async fn pages_have_one_address_each() {
     web.moved("www.tides.example/away", "http://other.example/");
     web.page("other.example/", "elsewhere");
     web.page("www.tides.example/a", "a");
-    web.page("www.tides.example/copy", "<link rel=canonical href='/original'>copy");
-    web.page("www.tides.example/original", "<link rel=canonical href='/original'>original");
-    web.page("www.tides.example/ring/1", "<link rel=canonical href='/ring/2'>one");
-    web.page("www.tides.example/ring/2", "<link rel=canonical href='/ring/1'>two");
-    web.page("www.tides.example/syndicated", "<link rel=canonical href='http://other.example/'>ours");
-    web.page("www.tides.example/hidden", "<meta name=robots content=noindex>x <a href='/behind'>9</a>");
-    web.page("www.tides.example/behind", "<meta name=robots content=nofollow>b <a href='/never'>10</a>");
+    web.page(
+        "www.tides.example/copy",
+        "<link rel=canonical href='/original'>copy",
+    );
+    web.page(
+        "www.tides.example/original",
+        "<link rel=canonical href='/original'>original",
+    );
+    web.page(
+        "www.tides.example/ring/1",
+        "<link rel=canonical href='/ring/2'>one",
+    );
+    web.page(
+        "www.tides.example/ring/2",
+        "<link rel=canonical href='/ring/1'>two",
+    );
+    web.page(
+        "www.tides.example/syndicated",
+        "<link rel=canonical href='http://other.example/'>ours",
+    );
+    web.page(
+        "www.tides.example/hidden",
+        "<meta name=robots content=noindex>x <a href='/behind'>9</a>",
+    );
+    web.page(
+        "www.tides.example/behind",
+        "<meta name=robots content=nofollow>b <a href='/never'>10</a>",
+    );
     web.page("www.tides.example/never", "never");
     web.put(
         "www.tides.example/tagged",
@@ -164,7 +262,10 @@ async fn pages_have_one_address_each() {
     let mut found = ids(&web, &json!({"startUrl": START})).await;
     found.sort();
     let wanted = ["a", "behind", "home", "original", "ring/2", "syndicated"];
-    assert_eq!(found, wanted.map(|path| format!("http://www.tides.example/{path}")));
+    assert_eq!(
+        found,
+        wanted.map(|path| format!("http://www.tides.example/{path}"))
+    );
 }
 
 #[tokio::test]
@@ -172,7 +273,12 @@ async fn a_sitemap_lists_what_is_crawled() {
     let web = Web::default();
     let index = "<sitemapindex><sitemap><loc>http://tides.example/1.xml</loc></sitemap>
         <sitemap><loc>http://other.example/2.xml</loc></sitemap><sitemap><loc>/gone.xml</loc></sitemap></sitemapindex>";
-    web.put("tides.example/sitemap.xml", 200, &[("content-type", "application/xml")], index);
+    web.put(
+        "tides.example/sitemap.xml",
+        200,
+        &[("content-type", "application/xml")],
+        index,
+    );
     let map = "<urlset><url><loc>http://tides.example/a</loc><lastmod>2026-03-01</lastmod></url>
         <url><loc>https://tides.example/b</loc></url><url><loc>http://other.example/c</loc></url></urlset>";
     web.put("tides.example/1.xml", 200, &[], map);
@@ -180,10 +286,20 @@ async fn a_sitemap_lists_what_is_crawled() {
     web.page("tides.example/b", "b");
     web.page("tides.example/not-listed", "n");
     let metadata = json!({"sitemapUrl": "http://tides.example/sitemap.xml"});
-    let (items, incomplete) = crawl(&web.crawler().await, &metadata).await.expect("a crawl");
-    let shown: Vec<(&str, i64)> =
-        items.iter().map(|item| (item.id.as_str(), item.modified_at.as_millis())).collect();
-    assert_eq!(shown, [("http://tides.example/a", 1_772_323_200_000), ("http://tides.example/b", 0)]);
+    let (items, incomplete) = crawl(&web.crawler().await, &metadata)
+        .await
+        .expect("a crawl");
+    let shown: Vec<(&str, i64)> = items
+        .iter()
+        .map(|item| (item.id.as_str(), item.modified_at.as_millis()))
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            ("http://tides.example/a", 1_772_323_200_000),
+            ("http://tides.example/b", 0)
+        ]
+    );
     assert!(incomplete, "a part of the list is not there");
     assert_eq!(web.asked("other.example/2.xml"), 0);
 }
@@ -202,31 +318,64 @@ async fn nothing_leads_inside() {
     let crawler = web.crawler().await;
     let inside = crawl(&crawler, &json!({"startUrl": "http://inside.example/"})).await;
     assert!(matches!(inside, Err(ConnectorError::Unavailable(_))));
-    let inside = crawler.stat(&access(&json!({"startUrl": START})), "http://10.0.0.7/secret").await;
-    assert!(matches!(inside, Err(ConnectorError::Item(SkipReason::NotDownloadable))));
-    assert_eq!(web.asked("10.0.0.7/secret") + web.asked("inside.example/"), 0);
+    let inside = crawler
+        .stat(
+            &access(&json!({"startUrl": START})),
+            "http://10.0.0.7/secret",
+        )
+        .await;
+    assert!(matches!(
+        inside,
+        Err(ConnectorError::Item(SkipReason::NotDownloadable))
+    ));
+    assert_eq!(
+        web.asked("10.0.0.7/secret") + web.asked("inside.example/"),
+        0
+    );
 }
 
 #[tokio::test]
 async fn pages_that_give_trouble_do_not_end_the_crawl() {
     let web = Web::default();
-    web.page("tides.example/", "x <a href='/broken'>1</a><a href='/denied'>2</a><a href='/fine'>3</a>");
+    web.page(
+        "tides.example/",
+        "x <a href='/broken'>1</a><a href='/denied'>2</a><a href='/fine'>3</a>",
+    );
     web.put("tides.example/broken", 500, &[], "");
-    for (path, status) in [("denied", 403), ("paid", 401), ("unlawful", 451), ("slow", 408)] {
+    for (path, status) in [
+        ("denied", 403),
+        ("paid", 401),
+        ("unlawful", 451),
+        ("slow", 408),
+    ] {
         web.put(&format!("tides.example/{path}"), status, &[], "");
     }
     let huge = vec![b'x'; 52 * 1024 * 1024];
-    web.put("tides.example/huge", 200, &[("content-type", "text/plain")], huge);
+    web.put(
+        "tides.example/huge",
+        200,
+        &[("content-type", "text/plain")],
+        huge,
+    );
     web.page("tides.example/fine", "fine");
     let crawler = web.crawler().await;
     let metadata = json!({"startUrl": START});
     let (items, incomplete) = crawl(&crawler, &metadata).await.expect("a crawl");
-    assert_eq!(items.iter().map(|item| item.name.as_str()).collect::<Vec<_>>(), ["tides.example", "fine"]);
+    assert_eq!(
+        items
+            .iter()
+            .map(|item| item.name.as_str())
+            .collect::<Vec<_>>(),
+        ["tides.example", "fine"]
+    );
     assert!(incomplete);
     let access = access(&metadata);
     let stat = |path: &'static str| crawler.stat(&access, path);
     for path in ["http://tides.example/broken", "http://tides.example/slow"] {
-        assert!(matches!(stat(path).await, Err(ConnectorError::Unavailable(_))), "{path}");
+        assert!(
+            matches!(stat(path).await, Err(ConnectorError::Unavailable(_))),
+            "{path}"
+        );
     }
     for (path, reason) in [
         ("http://tides.example/denied", SkipReason::NotDownloadable),
@@ -236,7 +385,10 @@ async fn pages_that_give_trouble_do_not_end_the_crawl() {
     ] {
         // A matter of this page alone, which says nothing of whether it is gone.
         let refused = stat(path).await.expect_err("no page");
-        assert!(matches!(refused, ConnectorError::Item(told) if told == reason), "{path}: {refused}");
+        assert!(
+            matches!(refused, ConnectorError::Item(told) if told == reason),
+            "{path}: {refused}"
+        );
     }
 }
 
@@ -245,32 +397,71 @@ async fn what_a_site_says_at_length_is_cut() {
     let web = Web::default();
     let long = format!("tides.example/{}", "x".repeat(900));
     let media_type = format!("text/html; x={}", "x".repeat(900));
-    web.put(&long, 200, &[("content-type", &media_type)], "words without a title");
+    web.put(
+        &long,
+        200,
+        &[("content-type", &media_type)],
+        "words without a title",
+    );
     let crawler = web.crawler().await;
     let access = access(&json!({"startUrl": START}));
-    let item = crawler.stat(&access, &format!("http://{long}")).await.expect("an answer").expect("an item");
-    assert_eq!((item.name.len(), item.id.len()), (500, "http://".len() + long.len()));
+    let item = crawler
+        .stat(&access, &format!("http://{long}"))
+        .await
+        .expect("an answer")
+        .expect("an item");
+    assert_eq!(
+        (item.name.len(), item.id.len()),
+        (500, "http://".len() + long.len())
+    );
     let fetched = crawler.fetch(&access, &item, 100).await.expect("a page");
-    let BodyForm::File { declared: Some(declared), .. } = fetched.form else { panic!("{fetched:?}") };
+    let BodyForm::File {
+        declared: Some(declared),
+        ..
+    } = fetched.form
+    else {
+        panic!("{fetched:?}")
+    };
     assert_eq!(declared.len(), 255);
 }
 
 #[tokio::test]
 async fn a_page_is_gone_when_it_is_gone_twice() {
     let web = Web::default();
-    web.page("tides.example/a", "<title>A</title>words <form><input value=1></form>");
+    web.page(
+        "tides.example/a",
+        "<title>A</title>words <form><input value=1></form>",
+    );
     web.put("tides.example/gone", 410, &[], "");
     web.moved("tides.example/moved", "/a");
-    web.page("tides.example/hidden", "<meta name=robots content=noindex>words");
+    web.page(
+        "tides.example/hidden",
+        "<meta name=robots content=noindex>words",
+    );
     let crawler = web.crawler().await;
     let access = access(&json!({"startUrl": "http://tides.example/a"}));
     let stat = |path: &'static str| crawler.stat(&access, path);
-    let one = stat("http://tides.example/a").await.expect("an answer").expect("an item");
-    web.page("tides.example/a", "<title>A</title>words <form><input value=2></form>");
-    let two = stat("http://tides.example/a").await.expect("an answer").expect("an item");
+    let one = stat("http://tides.example/a")
+        .await
+        .expect("an answer")
+        .expect("an item");
+    web.page(
+        "tides.example/a",
+        "<title>A</title>words <form><input value=2></form>",
+    );
+    let two = stat("http://tides.example/a")
+        .await
+        .expect("an answer")
+        .expect("an item");
     assert_eq!((&one.mark, &one.version), (&two.mark, &two.version));
-    web.page("tides.example/a", "<title>B</title>words <form><input value=2></form>");
-    let three = stat("http://tides.example/a").await.expect("an answer").expect("an item");
+    web.page(
+        "tides.example/a",
+        "<title>B</title>words <form><input value=2></form>",
+    );
+    let three = stat("http://tides.example/a")
+        .await
+        .expect("an answer")
+        .expect("an item");
     assert_ne!(one.version, three.version);
     for path in [
         "http://tides.example/gone",
@@ -287,12 +478,21 @@ async fn a_page_is_gone_when_it_is_gone_twice() {
 async fn a_page_is_fetched_as_it_was_listed() {
     let web = Web::default();
     web.page("tides.example/a", "<title>A</title>words");
-    web.put("tides.example/b", 200, &[("content-type", "application/pdf")], "%PDF-1.7 words");
+    web.put(
+        "tides.example/b",
+        200,
+        &[("content-type", "application/pdf")],
+        "%PDF-1.7 words",
+    );
     web.moved("tides.example/moved", "/a");
     web.put("tides.example/denied", 403, &[], "");
     let crawler = web.crawler().await;
     let access = access(&json!({"startUrl": "http://tides.example/a"}));
-    let item = crawler.stat(&access, "http://tides.example/a").await.expect("an answer").expect("an item");
+    let item = crawler
+        .stat(&access, "http://tides.example/a")
+        .await
+        .expect("an answer")
+        .expect("an item");
     let fetched = crawler.fetch(&access, &item, 100).await.expect("a page");
     assert_eq!(fetched.bytes, "<title>A</title>words");
     let form = |name: &str, declared: &str| BodyForm::File {
@@ -300,13 +500,31 @@ async fn a_page_is_fetched_as_it_was_listed() {
         declared: Some(declared.into()),
     };
     assert_eq!(fetched.form, form("page.html", "text/html; charset=utf-8"));
-    let other = |id: &str| Item { id: id.into(), ..item.clone() };
-    let fetched = crawler.fetch(&access, &other("http://tides.example/b"), 100).await.expect("a file");
+    let other = |id: &str| Item {
+        id: id.into(),
+        ..item.clone()
+    };
+    let fetched = crawler
+        .fetch(&access, &other("http://tides.example/b"), 100)
+        .await
+        .expect("a file");
     assert_eq!(fetched.form, form("file.pdf", "application/pdf"));
     let large = crawler.fetch(&access, &item, 5).await;
-    assert!(matches!(large, Err(ConnectorError::Item(SkipReason::TooLarge))));
+    assert!(matches!(
+        large,
+        Err(ConnectorError::Item(SkipReason::TooLarge))
+    ));
     for path in ["moved", "gone", "denied"] {
-        let fetched = crawler.fetch(&access, &other(&format!("http://tides.example/{path}")), 100).await;
-        assert!(matches!(fetched, Err(ConnectorError::Unavailable(_))), "{path}");
+        let fetched = crawler
+            .fetch(
+                &access,
+                &other(&format!("http://tides.example/{path}")),
+                100,
+            )
+            .await;
+        assert!(
+            matches!(fetched, Err(ConnectorError::Unavailable(_))),
+            "{path}"
+        );
     }
 }

@@ -36,7 +36,9 @@ impl Crawler {
     /// What crawlers may do on the site of an address. One without rules allows everything; one whose rules cannot be had
     /// just now allows nothing, so it is not crawled now.
     pub(super) async fn robots(&self, url: &Url) -> ConnectorResult<Robots> {
-        let rules = url.join("/robots.txt").map_err(|error| ConnectorError::Fault(error.to_string()))?;
+        let rules = url
+            .join("/robots.txt")
+            .map_err(|error| ConnectorError::Fault(error.to_string()))?;
         match self.get(&rules).await? {
             Visit::Page(page) => Ok(Robots::parse(&page.bytes, AGENT)),
             Visit::Gone | Visit::NoPage(_) => Ok(Robots::allow_all()),
@@ -45,7 +47,9 @@ impl Crawler {
 
     /// How long to wait between two requests.
     pub(super) fn pause(&self, robots: &Robots) -> Duration {
-        robots.crawl_delay().map_or(self.pace, |delay| delay.clamp(self.pace, MAX_PAUSE))
+        robots
+            .crawl_delay()
+            .map_or(self.pace, |delay| delay.clamp(self.pace, MAX_PAUSE))
     }
 }
 
@@ -56,7 +60,9 @@ fn of_error(error: FetchError) -> ConnectorResult<Visit> {
         (FetchErrorKind::Failed, Some(404 | 410)) => Ok(Visit::Gone),
         (FetchErrorKind::Failed, Some(429)) => Err(ConnectorError::Throttled { retry_after: None }),
         // Whoever is told that it took too long, or came too early, may come again.
-        (FetchErrorKind::Failed, Some(408 | 425)) => Err(ConnectorError::Unavailable(Box::new(error))),
+        (FetchErrorKind::Failed, Some(408 | 425)) => {
+            Err(ConnectorError::Unavailable(Box::new(error)))
+        }
         (FetchErrorKind::Failed, Some(400..500)) => Ok(Visit::NoPage(SkipReason::NotDownloadable)),
         (FetchErrorKind::Failed, _) => Err(ConnectorError::Unavailable(Box::new(error))),
     }
@@ -65,7 +71,12 @@ fn of_error(error: FetchError) -> ConnectorResult<Visit> {
 /// The media type of a page, without parameters.
 pub(super) fn essence(page: &Page) -> String {
     let declared = page.media_type.as_deref().unwrap_or_default();
-    let essence = declared.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let essence = declared
+        .split(';')
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .to_ascii_lowercase();
     if !essence.is_empty() {
         return bounds::media_type(essence);
     }
@@ -81,10 +92,16 @@ pub(super) fn essence(page: &Page) -> String {
 }
 
 pub(super) fn is_html(page: &Page) -> bool {
-    matches!(essence(page).as_str(), "text/html" | "application/xhtml+xml")
+    matches!(
+        essence(page).as_str(),
+        "text/html" | "application/xhtml+xml"
+    )
 }
 
 /// Whether a file of this type is read beside web pages.
 pub(super) fn is_read(essence: &str) -> bool {
-    matches!(essence, "application/pdf" | "text/plain" | "text/markdown" | "text/x-markdown")
+    matches!(
+        essence,
+        "application/pdf" | "text/plain" | "text/markdown" | "text/x-markdown"
+    )
 }

@@ -10,19 +10,32 @@ use crate::{OLE, Stage};
 const LIMIT: usize = 50_000_000;
 
 async fn fetch(stage: &Stage, id: &str) -> ConnectorResult<Fetched> {
-    stage.drive().fetch(&stage.ida(), &stage.item(id).await, LIMIT).await
+    stage
+        .drive()
+        .fetch(&stage.ida(), &stage.item(id).await, LIMIT)
+        .await
 }
 
 fn name(fetched: &Fetched) -> &str {
     match &fetched.form {
-        BodyForm::File { name: Some(name), .. } => name,
+        BodyForm::File {
+            name: Some(name), ..
+        } => name,
         other => panic!("{other:?}"),
     }
 }
 
 fn sheet(rows: usize) -> Vec<Table> {
-    let row = |number: usize| vec![format!("Part {number}"), format!("{}", number * 7_919 % 1_000_003)];
-    vec![Table { name: "Stock".into(), rows: (0..rows).map(row).collect() }]
+    let row = |number: usize| {
+        vec![
+            format!("Part {number}"),
+            format!("{}", number * 7_919 % 1_000_003),
+        ]
+    };
+    vec![Table {
+        name: "Stock".into(),
+        rows: (0..rows).map(row).collect(),
+    }]
 }
 
 #[tokio::test]
@@ -31,10 +44,18 @@ async fn what_exists_on_the_drive_only_is_exported() {
     let root = stage.root();
     let doc = stage
         .fake
-        .add_doc(&root, "Plan", "# Plan\n\n![A map](data:image/png;base64,AAAA) leads there.")
+        .add_doc(
+            &root,
+            "Plan",
+            "# Plan\n\n![A map](data:image/png;base64,AAAA) leads there.",
+        )
         .unwrap();
     let table = stage.fake.add_sheet(&root, "Stock", sheet(3)).unwrap();
-    let slide = Slide { title: "Goals".into(), lines: vec!["Grow".into()], notes: "Slowly".into() };
+    let slide = Slide {
+        title: "Goals".into(),
+        lines: vec!["Grow".into()],
+        notes: "Slowly".into(),
+    };
     let slides = stage.fake.add_slides(&root, "Talk", vec![slide]).unwrap();
     let cases = [
         (&doc, DocumentType::CloudDoc, "file.md"),
@@ -42,7 +63,12 @@ async fn what_exists_on_the_drive_only_is_exported() {
         (&slides, DocumentType::CloudSlide, "file.pptx"),
     ];
     for (id, kind, wanted) in cases {
-        assert_eq!(stage.item(id).await.kind, ItemKind::File { document: Some(kind) });
+        assert_eq!(
+            stage.item(id).await.kind,
+            ItemKind::File {
+                document: Some(kind)
+            }
+        );
         let fetched = fetch(&stage, id).await.unwrap();
         assert_eq!(name(&fetched), wanted);
         if wanted == "file.md" {
@@ -55,28 +81,82 @@ async fn what_exists_on_the_drive_only_is_exported() {
             assert!(fetched.bytes.starts_with(b"PK"));
         }
         stage.fake.rename(id, "Another name.pdf").unwrap();
-        assert_eq!(fetch(&stage, id).await.unwrap(), fetched, "a rename changes no content");
+        assert_eq!(
+            fetch(&stage, id).await.unwrap(),
+            fetched,
+            "a rename changes no content"
+        );
     }
 }
 
 #[tokio::test]
 async fn a_file_comes_as_it_was_uploaded() {
     let stage = Stage::open().await;
-    let id = stage.fake.add_file(&stage.root(), "Notes.md", "text/markdown", "# Notes\n").unwrap();
+    let id = stage
+        .fake
+        .add_file(&stage.root(), "Notes.md", "text/markdown", "# Notes\n")
+        .unwrap();
     let fetched = fetch(&stage, &id).await.unwrap();
-    assert_eq!((fetched.bytes.as_ref(), name(&fetched)), (b"# Notes\n".as_slice(), "file.md"));
-    let short = stage.drive().fetch(&stage.ida(), &stage.item(&id).await, 3).await.unwrap_err();
-    assert!(matches!(short, ConnectorError::Item(SkipReason::TooLarge)), "{short:?}");
-    stage.fake.restrict(&id, Restrictions { abusive: true, ..Restrictions::default() }).unwrap();
+    assert_eq!(
+        (fetched.bytes.as_ref(), name(&fetched)),
+        (b"# Notes\n".as_slice(), "file.md")
+    );
+    let short = stage
+        .drive()
+        .fetch(&stage.ida(), &stage.item(&id).await, 3)
+        .await
+        .unwrap_err();
+    assert!(
+        matches!(short, ConnectorError::Item(SkipReason::TooLarge)),
+        "{short:?}"
+    );
+    stage
+        .fake
+        .restrict(
+            &id,
+            Restrictions {
+                abusive: true,
+                ..Restrictions::default()
+            },
+        )
+        .unwrap();
     let flagged = fetch(&stage, &id).await.unwrap_err();
-    assert!(matches!(flagged, ConnectorError::Item(SkipReason::FlaggedMalware)), "{flagged:?}");
+    assert!(
+        matches!(flagged, ConnectorError::Item(SkipReason::FlaggedMalware)),
+        "{flagged:?}"
+    );
     // What was listed before it was forbidden.
-    let listed = Item { kind: ItemKind::File { document: None }, ..stage.item(&id).await };
-    stage.fake.restrict(&id, Restrictions { no_download: true, ..Restrictions::default() }).unwrap();
-    let kept = stage.drive().fetch(&stage.ida(), &listed, LIMIT).await.unwrap_err();
-    assert!(matches!(kept, ConnectorError::Item(SkipReason::NotDownloadable)), "{kept:?}");
-    let empty = stage.fake.add_file(&stage.root(), "e.txt", "text/plain", "").unwrap();
-    assert!(matches!(fetch(&stage, &empty).await, Err(ConnectorError::Item(SkipReason::Empty))));
+    let listed = Item {
+        kind: ItemKind::File { document: None },
+        ..stage.item(&id).await
+    };
+    stage
+        .fake
+        .restrict(
+            &id,
+            Restrictions {
+                no_download: true,
+                ..Restrictions::default()
+            },
+        )
+        .unwrap();
+    let kept = stage
+        .drive()
+        .fetch(&stage.ida(), &listed, LIMIT)
+        .await
+        .unwrap_err();
+    assert!(
+        matches!(kept, ConnectorError::Item(SkipReason::NotDownloadable)),
+        "{kept:?}"
+    );
+    let empty = stage
+        .fake
+        .add_file(&stage.root(), "e.txt", "text/plain", "")
+        .unwrap();
+    assert!(matches!(
+        fetch(&stage, &empty).await,
+        Err(ConnectorError::Item(SkipReason::Empty))
+    ));
 }
 
 #[tokio::test]
@@ -87,17 +167,30 @@ async fn what_is_too_large_to_be_exported_comes_another_way() {
     let doc = stage.fake.add_doc(&stage.root(), "Plan", &text).unwrap();
     let fetched = fetch(&stage, &doc).await.unwrap();
     let text = String::from_utf8_lossy(&fetched.bytes).into_owned();
-    assert!(text.len() < 1_000 && text.contains("leads there"), "{} bytes", text.len());
+    assert!(
+        text.len() < 1_000 && text.contains("leads there"),
+        "{} bytes",
+        text.len()
+    );
     let ways = |stage: &Stage| {
         let calls = ["export", "download", "operations"];
-        let call = |path: &str| calls.iter().find(|call| path.split('/').any(|part| part == **call)).copied();
+        let call = |path: &str| {
+            calls
+                .iter()
+                .find(|call| path.split('/').any(|part| part == **call))
+                .copied()
+        };
         let seen = stage.fake.requests().into_iter();
-        seen.filter_map(|seen| Some((call(&seen.path)?, seen.status))).collect::<Vec<_>>()
+        seen.filter_map(|seen| Some((call(&seen.path)?, seen.status)))
+            .collect::<Vec<_>>()
     };
     let taken = ways(&stage);
     assert_eq!(taken[..2], [("export", 403), ("export", 200)], "{taken:?}");
 
-    let table = stage.fake.add_sheet(&stage.root(), "Stock", sheet(3)).unwrap();
+    let table = stage
+        .fake
+        .add_sheet(&stage.root(), "Stock", sheet(3))
+        .unwrap();
     stage.fake.clear_requests();
     stage.fake.plan(Fault::reason(
         &format!("/drive/v3/files/{table}/export"),
@@ -114,10 +207,19 @@ async fn what_is_too_large_to_be_exported_comes_another_way() {
 #[tokio::test]
 async fn what_was_shared_by_its_link_is_had_with_the_key_that_a_shortcut_keeps() {
     let stage = Stage::open().await;
-    let linked = stage.fake.add_doc(stage.fake.account(OLE).root(), "Linked", "# Linked").unwrap();
+    let linked = stage
+        .fake
+        .add_doc(stage.fake.account(OLE).root(), "Linked", "# Linked")
+        .unwrap();
     stage.fake.share_by_link(&linked, "k-1").unwrap();
-    assert_eq!(stage.drive().stat(&stage.ida(), &linked).await.unwrap(), None);
-    stage.fake.add_shortcut(&stage.root(), "to it", &linked).unwrap();
+    assert_eq!(
+        stage.drive().stat(&stage.ida(), &linked).await.unwrap(),
+        None
+    );
+    stage
+        .fake
+        .add_shortcut(&stage.root(), "to it", &linked)
+        .unwrap();
     assert_eq!(stage.item(&linked).await.name, "Linked");
     let bytes = fetch(&stage, &linked).await.unwrap().bytes;
     assert!(String::from_utf8_lossy(&bytes).contains("# Linked"));

@@ -55,9 +55,16 @@ impl Stage {
 }
 
 fn access(token: &str) -> Access {
-    Access { token: Some(Secret::new(token)), metadata: Metadata::default() }
+    Access {
+        token: Some(Secret::new(token)),
+        metadata: Metadata::default(),
+    }
 }
 
 fn names(listing: &Listing) -> Vec<&str> {
-    listing.items.iter().map(|item| item.name.as_str()).collect()
+    listing
+        .items
+        .iter()
+        .map(|item| item.name.as_str())
+        .collect()
 }

@@ -14,7 +14,10 @@ async fn everything_and_the_children_of_a_folder_come_in_pages() {
     let (ida, root) = (stage.ida(), stage.root());
     let folder = stage.fake.add_folder(&root, "Plans").unwrap();
     for number in 0..7 {
-        stage.fake.add_doc(&folder, &format!("Plan {number}"), "Words").unwrap();
+        stage
+            .fake
+            .add_doc(&folder, &format!("Plan {number}"), "Words")
+            .unwrap();
     }
     let bin = stage.fake.add_doc(&root, "Old", "Words").unwrap();
     stage.fake.trash(&bin).unwrap();
@@ -22,7 +25,11 @@ async fn everything_and_the_children_of_a_folder_come_in_pages() {
     let mut seen = Vec::new();
     let (mut page, mut pages) = (None, 0);
     loop {
-        let listed = stage.drive().everything(&ida, "user", page.as_deref()).await.unwrap();
+        let listed = stage
+            .drive()
+            .everything(&ida, "user", page.as_deref())
+            .await
+            .unwrap();
         seen.extend(names(&listed).into_iter().map(str::to_owned));
         pages += 1;
         page = listed.next;
@@ -31,14 +38,40 @@ async fn everything_and_the_children_of_a_folder_come_in_pages() {
         }
     }
     seen.sort();
-    assert_eq!(seen, ["Plan 0", "Plan 1", "Plan 2", "Plan 3", "Plan 4", "Plan 5", "Plan 6", "Plans"]);
+    assert_eq!(
+        seen,
+        [
+            "Plan 0", "Plan 1", "Plan 2", "Plan 3", "Plan 4", "Plan 5", "Plan 6", "Plans"
+        ]
+    );
     assert_eq!(pages, 3);
-    let first = stage.drive().children(&ida, &folder, None, None).await.unwrap();
+    let first = stage
+        .drive()
+        .children(&ida, &folder, None, None)
+        .await
+        .unwrap();
     assert_eq!(first.items.len(), 3);
-    assert!(first.items.iter().all(|item| item.parent.as_deref() == Some(&folder)));
-    let other = stage.drive().children(&ida, &root, None, first.next.as_deref()).await.unwrap_err();
+    assert!(
+        first
+            .items
+            .iter()
+            .all(|item| item.parent.as_deref() == Some(&folder))
+    );
+    let other = stage
+        .drive()
+        .children(&ida, &root, None, first.next.as_deref())
+        .await
+        .unwrap_err();
     assert!(matches!(other, ConnectorError::PageLost), "{other:?}");
-    assert!(stage.drive().children(&ida, "nowhere", None, None).await.unwrap().items.is_empty());
+    assert!(
+        stage
+            .drive()
+            .children(&ida, "nowhere", None, None)
+            .await
+            .unwrap()
+            .items
+            .is_empty()
+    );
 }
 
 #[tokio::test]
@@ -48,22 +81,49 @@ async fn shared_drives_are_feeds_of_their_own_and_have_their_names() {
     let sales = stage.fake.add_drive("Sales", &[IDA, OLE]);
     let folder = stage.fake.add_folder(&sales, "Offers").unwrap();
     stage.fake.add_doc(&folder, "Offer", "Words").unwrap();
-    assert_eq!(stage.drive().feeds(&ida).await.unwrap(), ["user", sales.as_str()]);
+    assert_eq!(
+        stage.drive().feeds(&ida).await.unwrap(),
+        ["user", sales.as_str()]
+    );
     let top = stage.item(&sales).await;
-    assert_eq!((top.name.as_str(), top.kind, top.parent), ("Sales", ItemKind::Folder, None));
+    assert_eq!(
+        (top.name.as_str(), top.kind, top.parent),
+        ("Sales", ItemKind::Folder, None)
+    );
     assert_eq!(stage.item("root").await.id, stage.root());
     let listed = stage.drive().everything(&ida, &sales, None).await.unwrap();
     assert_eq!(names(&listed), ["Offers", "Offer"]);
-    assert!(listed.items.iter().all(|item| item.drive.as_ref() == Some(&sales)));
-    let inside = stage.drive().children(&ida, &folder, Some(&sales), None).await.unwrap();
+    assert!(
+        listed
+            .items
+            .iter()
+            .all(|item| item.drive.as_ref() == Some(&sales))
+    );
+    let inside = stage
+        .drive()
+        .children(&ida, &folder, Some(&sales), None)
+        .await
+        .unwrap();
     assert_eq!(names(&inside), ["Offer"]);
 
     let start = stage.drive().head(&ida, &sales).await.unwrap();
     stage.fake.leave(&sales, IDA).unwrap();
     assert_eq!(stage.drive().feeds(&ida).await.unwrap(), ["user"]);
-    assert!(stage.drive().everything(&ida, &sales, None).await.unwrap().items.is_empty());
+    assert!(
+        stage
+            .drive()
+            .everything(&ida, &sales, None)
+            .await
+            .unwrap()
+            .items
+            .is_empty()
+    );
     assert_eq!(stage.drive().stat(&ida, &folder).await.unwrap(), None);
-    let lost = stage.drive().changes(&ida, &sales, &start).await.unwrap_err();
+    let lost = stage
+        .drive()
+        .changes(&ida, &sales, &start)
+        .await
+        .unwrap_err();
     assert!(matches!(lost, ConnectorError::CursorLost), "{lost:?}");
 }
 
@@ -72,7 +132,10 @@ async fn changes_tell_what_is_and_what_is_gone() {
     let stage = Stage::open().await;
     let (ida, root) = (stage.ida(), stage.root());
     let doc = stage.fake.add_doc(&root, "Plan", "Words").unwrap();
-    let pdf = stage.fake.add_file(&root, "a.pdf", "application/pdf", "%PDF").unwrap();
+    let pdf = stage
+        .fake
+        .add_file(&root, "a.pdf", "application/pdf", "%PDF")
+        .unwrap();
     let old = stage.fake.add_doc(&root, "Old", "Words").unwrap();
     let before = stage.item(&doc).await;
     let mut cursor = stage.drive().head(&ida, "user").await.unwrap();
@@ -85,21 +148,40 @@ async fn changes_tell_what_is_and_what_is_gone() {
     loop {
         let changes = stage.drive().changes(&ida, "user", &cursor).await.unwrap();
         feeds |= changes.feeds_changed;
-        seen.extend(changes.changes.into_iter().map(|changed| (changed.id, changed.item)));
+        seen.extend(
+            changes
+                .changes
+                .into_iter()
+                .map(|changed| (changed.id, changed.item)),
+        );
         cursor = changes.cursor;
         if !changes.more {
             break;
         }
     }
     let renamed = seen[&doc].clone().unwrap();
-    assert_eq!((renamed.name.as_str(), &renamed.mark), ("The plan", &before.mark));
+    assert_eq!(
+        (renamed.name.as_str(), &renamed.mark),
+        ("The plan", &before.mark)
+    );
     assert_ne!(renamed.version, before.version);
     assert!(seen[&pdf].as_ref().unwrap().trashed && seen[&old].is_none() && feeds);
     let none = stage.drive().changes(&ida, "user", &cursor).await.unwrap();
     assert!(none.changes.is_empty() && !none.more);
     stage.fake.rename_drive(&sales, "More sales").unwrap();
-    assert!(stage.drive().changes(&ida, "user", &none.cursor).await.unwrap().feeds_changed);
-    let lost = stage.drive().changes(&ida, "user", "no such cursor").await.unwrap_err();
+    assert!(
+        stage
+            .drive()
+            .changes(&ida, "user", &none.cursor)
+            .await
+            .unwrap()
+            .feeds_changed
+    );
+    let lost = stage
+        .drive()
+        .changes(&ida, "user", "no such cursor")
+        .await
+        .unwrap_err();
     assert!(matches!(lost, ConnectorError::CursorLost), "{lost:?}");
 }
 
@@ -107,7 +189,12 @@ async fn changes_tell_what_is_and_what_is_gone() {
 async fn items_say_what_they_are_and_why_they_cannot_be_read() {
     let stage = Stage::open().await;
     let root = stage.root();
-    let pdf = |name: &str| stage.fake.add_file(&root, name, "application/pdf", "%PDF-1.7").unwrap();
+    let pdf = |name: &str| {
+        stage
+            .fake
+            .add_file(&root, name, "application/pdf", "%PDF-1.7")
+            .unwrap()
+    };
     let restricted = |name: &str, restrictions: Restrictions| {
         let id = pdf(name);
         stage.fake.restrict(&id, restrictions).unwrap();
@@ -120,16 +207,45 @@ async fn items_say_what_they_are_and_why_they_cannot_be_read() {
         (target.clone(), ItemKind::File { document: None }),
         (
             stage.fake.add_shortcut(&root, "cut", &target).unwrap(),
-            ItemKind::Shortcut { target: target.clone() },
+            ItemKind::Shortcut {
+                target: target.clone(),
+            },
         ),
         (
-            restricted("a", Restrictions { no_download: true, ..no() }),
+            restricted(
+                "a",
+                Restrictions {
+                    no_download: true,
+                    ..no()
+                },
+            ),
             unreadable(SkipReason::NotDownloadable),
         ),
-        (restricted("b", Restrictions { no_gen_ai: true, ..no() }), unreadable(SkipReason::GenaiRestricted)),
-        (restricted("c", Restrictions { encrypted: true, ..no() }), unreadable(SkipReason::Encrypted)),
         (
-            stage.fake.add_file(&root, "x.png", "image/png", "png").unwrap(),
+            restricted(
+                "b",
+                Restrictions {
+                    no_gen_ai: true,
+                    ..no()
+                },
+            ),
+            unreadable(SkipReason::GenaiRestricted),
+        ),
+        (
+            restricted(
+                "c",
+                Restrictions {
+                    encrypted: true,
+                    ..no()
+                },
+            ),
+            unreadable(SkipReason::Encrypted),
+        ),
+        (
+            stage
+                .fake
+                .add_file(&root, "x.png", "image/png", "png")
+                .unwrap(),
             unreadable(SkipReason::UnsupportedType),
         ),
     ];
@@ -143,11 +259,20 @@ async fn items_say_what_they_are_and_why_they_cannot_be_read() {
     assert!(item.mark.starts_with("sha256:") && item.url.is_some() && !item.trashed);
     stage
         .fake
-        .edit(&target, Body::Bytes { media_type: item.media_type.clone(), bytes: "%PDF-2".into() })
+        .edit(
+            &target,
+            Body::Bytes {
+                media_type: item.media_type.clone(),
+                bytes: "%PDF-2".into(),
+            },
+        )
         .unwrap();
     assert_ne!(stage.item(&target).await.mark, item.mark);
     stage.fake.withhold(&target, IDA).unwrap();
-    assert_eq!(stage.drive().stat(&stage.ida(), &target).await.unwrap(), None);
+    assert_eq!(
+        stage.drive().stat(&stage.ida(), &target).await.unwrap(),
+        None
+    );
 }
 
 #[tokio::test]
@@ -157,12 +282,21 @@ async fn the_picker_looks_through_all_views() {
     stage.fake.add_doc(&root, "b doc", "Words").unwrap();
     stage.fake.add_doc(&root, "Ida's plan", "Words").unwrap();
     let folder = stage.fake.add_folder(&root, "z folder").unwrap();
-    stage.fake.add_file(&folder, "in.pdf", "application/pdf", "%PDF").unwrap();
+    stage
+        .fake
+        .add_file(&folder, "in.pdf", "application/pdf", "%PDF")
+        .unwrap();
     // More than a page of what is never offered, before the first that is.
     for number in 0..101 {
-        stage.fake.add_file(&root, &format!("a{number}.png"), "image/png", "png").unwrap();
+        stage
+            .fake
+            .add_file(&root, &format!("a{number}.png"), "image/png", "png")
+            .unwrap();
     }
-    stage.fake.add_file(&root, "a.mp4", "video/mp4", "mp4").unwrap();
+    stage
+        .fake
+        .add_file(&root, "a.mp4", "video/mp4", "mp4")
+        .unwrap();
     let ole = stage.fake.account(OLE).root().to_owned();
     let given = stage.fake.add_folder(&ole, "Given").unwrap();
     stage.fake.add_doc(&given, "Gift", "Words").unwrap();
@@ -171,7 +305,12 @@ async fn the_picker_looks_through_all_views() {
     let offers = stage.fake.add_folder(&sales, "Offers").unwrap();
     stage.fake.add_doc(&offers, "Offer", "Words").unwrap();
     let cases = [
-        (View::My, None, None, vec!["z folder", "b doc", "Ida's plan"]),
+        (
+            View::My,
+            None,
+            None,
+            vec!["z folder", "b doc", "Ida's plan"],
+        ),
         (View::My, Some(folder.as_str()), None, vec!["in.pdf"]),
         (View::My, None, Some(" ida's "), vec!["Ida's plan"]),
         (View::My, None, Some("' or name contains 'b"), Vec::new()),
@@ -182,7 +321,11 @@ async fn the_picker_looks_through_all_views() {
         (View::Drives, None, Some("off"), vec!["Offers", "Offer"]),
     ];
     for (view, parent, query, wanted) in cases {
-        let listed = stage.drive().browse(&ida, &view, parent, query, None).await.unwrap();
+        let listed = stage
+            .drive()
+            .browse(&ida, &view, parent, query, None)
+            .await
+            .unwrap();
         assert_eq!(names(&listed), wanted, "{view:?} {parent:?} {query:?}");
     }
 }
@@ -194,7 +337,12 @@ async fn notifications_are_asked_for_and_stopped() {
     let cursor = stage.drive().head(&ida, "user").await.unwrap();
     let told = |address: &'static str| {
         let (drive, ida, cursor) = (stage.drive(), &ida, &cursor);
-        async move { drive.watch(ida, "user", cursor, "channel-1", address, "a token").await.unwrap() }
+        async move {
+            drive
+                .watch(ida, "user", cursor, "channel-1", address, "a token")
+                .await
+                .unwrap()
+        }
     };
     assert_eq!(told("http://api.example/hook").await, None);
     let watched = told("http://127.0.0.1:1/hook").await.unwrap();
@@ -204,7 +352,15 @@ async fn notifications_are_asked_for_and_stopped() {
         "a week by the clock of the drive: {seconds}"
     );
     assert_eq!(stage.fake.channels(), ["channel-1"]);
-    stage.drive().unwatch(&ida, "channel-1", &watched.resource).await.unwrap();
+    stage
+        .drive()
+        .unwatch(&ida, "channel-1", &watched.resource)
+        .await
+        .unwrap();
     assert!(stage.fake.channels().is_empty());
-    stage.drive().unwatch(&ida, "channel-1", &watched.resource).await.unwrap();
+    stage
+        .drive()
+        .unwatch(&ida, "channel-1", &watched.resource)
+        .await
+        .unwrap();
 }

@@ -24,31 +24,65 @@ async fn answer(stage: &Stage, how: Answer) -> Vec<(String, String)> {
     stage.fake.account(IDA);
     stage.fake.plan_consent(how);
     let oauth = stage.drive().oauth().unwrap();
-    let url = oauth.consent_url(&oauth.operator().unwrap(), &consent()).unwrap();
-    let browser = reqwest::Client::builder().redirect(Policy::none()).no_proxy();
-    let config = rustls::ClientConfig::builder_with_provider(rustls::crypto::ring::default_provider().into())
-        .with_safe_default_protocol_versions()
+    let url = oauth
+        .consent_url(&oauth.operator().unwrap(), &consent())
+        .unwrap();
+    let browser = reqwest::Client::builder()
+        .redirect(Policy::none())
+        .no_proxy();
+    let config = rustls::ClientConfig::builder_with_provider(
+        rustls::crypto::ring::default_provider().into(),
+    )
+    .with_safe_default_protocol_versions()
+    .unwrap()
+    .with_root_certificates(rustls::RootCertStore::empty())
+    .with_no_client_auth();
+    let page = browser
+        .tls_backend_preconfigured(config)
+        .build()
         .unwrap()
-        .with_root_certificates(rustls::RootCertStore::empty())
-        .with_no_client_auth();
-    let page = browser.tls_backend_preconfigured(config).build().unwrap().get(url).send().await.unwrap();
+        .get(url)
+        .send()
+        .await
+        .unwrap();
     let there = page.headers()["location"].to_str().unwrap().to_owned();
-    Url::parse(&there).unwrap().query_pairs().into_owned().collect()
+    Url::parse(&there)
+        .unwrap()
+        .query_pairs()
+        .into_owned()
+        .collect()
 }
 
 fn part(answer: &[(String, String)], name: &str) -> String {
-    answer.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone()).unwrap_or_default()
+    answer
+        .iter()
+        .find(|(key, _)| key == name)
+        .map(|(_, value)| value.clone())
+        .unwrap_or_default()
 }
 
 async fn exchange(stage: &Stage, code: &str) -> Result<Permission, ConsentError> {
     let oauth = stage.drive().oauth().unwrap();
     let now = Timestamp::from_millis(stage.fake.now());
-    oauth.exchange(&oauth.operator().unwrap(), &consent(), &Secret::new(code), now).await
+    oauth
+        .exchange(
+            &oauth.operator().unwrap(),
+            &consent(),
+            &Secret::new(code),
+            now,
+        )
+        .await
 }
 
 async fn refresh(stage: &Stage, tokens: &Tokens) -> Result<Tokens, ConnectorError> {
     let oauth = stage.drive().oauth().unwrap();
-    oauth.refresh(&oauth.operator().unwrap(), tokens, Timestamp::from_millis(stage.fake.now())).await
+    oauth
+        .refresh(
+            &oauth.operator().unwrap(),
+            tokens,
+            Timestamp::from_millis(stage.fake.now()),
+        )
+        .await
 }
 
 async fn permitted(stage: &Stage) -> Permission {
@@ -72,7 +106,10 @@ async fn a_user_permits_and_takes_it_back() {
 
     stage.fake.expire_access_tokens();
     let stale = feeds(&permission.tokens).await.unwrap_err();
-    assert!(matches!(&stale, ConnectorError::Reauth(why) if why == "authError"), "{stale:?}");
+    assert!(
+        matches!(&stale, ConnectorError::Reauth(why) if why == "authError"),
+        "{stale:?}"
+    );
     let renewed = refresh(&stage, &permission.tokens).await.unwrap();
     assert_eq!(renewed.refresh, permission.tokens.refresh);
     assert_eq!(feeds(&renewed).await.unwrap(), ["user"]);
@@ -81,8 +118,14 @@ async fn a_user_permits_and_takes_it_back() {
     oauth.revoke(&renewed).await.unwrap();
     oauth.revoke(&renewed).await.unwrap();
     let gone = refresh(&stage, &renewed).await.unwrap_err();
-    assert!(matches!(&gone, ConnectorError::Reauth(why) if why == "invalid_grant"), "{gone:?}");
-    assert!(matches!(feeds(&renewed).await, Err(ConnectorError::Reauth(_))));
+    assert!(
+        matches!(&gone, ConnectorError::Reauth(why) if why == "invalid_grant"),
+        "{gone:?}"
+    );
+    assert!(matches!(
+        feeds(&renewed).await,
+        Err(ConnectorError::Reauth(_))
+    ));
 }
 
 #[tokio::test]
@@ -98,23 +141,37 @@ async fn a_provider_that_hands_out_new_refresh_tokens_is_followed() {
     let second = refresh(&stage, &first).await.unwrap();
     assert!(second.refresh != first.refresh && second.refresh_until.is_some());
     assert!(refresh(&stage, &second).await.is_ok());
-    assert!(matches!(refresh(&stage, &first).await, Err(ConnectorError::Reauth(_))));
+    assert!(matches!(
+        refresh(&stage, &first).await,
+        Err(ConnectorError::Reauth(_))
+    ));
 }
 
 #[tokio::test]
 async fn half_a_permission_is_none() {
     let stage = Stage::open().await;
     let denied = answer(&stage, Answer::Deny).await;
-    assert_eq!((part(&denied, "error").as_str(), part(&denied, "code").as_str()), ("access_denied", ""));
+    assert_eq!(
+        (
+            part(&denied, "error").as_str(),
+            part(&denied, "code").as_str()
+        ),
+        ("access_denied", "")
+    );
 
     let unticked = answer(&stage, Answer::Untick { email: IDA.into() }).await;
-    let failed = exchange(&stage, &part(&unticked, "code")).await.unwrap_err();
+    let failed = exchange(&stage, &part(&unticked, "code"))
+        .await
+        .unwrap_err();
     assert!(matches!(failed, ConsentError::ScopeDenied), "{failed:?}");
 
     stage.fake.without_refresh_token(1);
     let short = answer(&stage, Answer::Allow { email: IDA.into() }).await;
     let failed = exchange(&stage, &part(&short, "code")).await.unwrap_err();
-    assert!(matches!(failed, ConsentError::MissingRefreshToken), "{failed:?}");
+    assert!(
+        matches!(failed, ConsentError::MissingRefreshToken),
+        "{failed:?}"
+    );
 
     let used = exchange(&stage, &part(&short, "code")).await.unwrap_err();
     assert!(matches!(used, ConsentError::Invalid(_)), "{used:?}");
@@ -127,8 +184,14 @@ async fn the_token_endpoints_faults_are_told_apart() {
     let cases = [
         (Fault::html("/token", 502), "Unavailable"),
         (Fault::html("/token", 200), "Unavailable"),
-        (Fault::oauth("/token", 400, "invalid_grant", Some("invalid_rapt")), "Reauth(\"invalid_rapt\")"),
-        (Fault::oauth("/token", 400, "admin_policy_enforced", None), "Policy("),
+        (
+            Fault::oauth("/token", 400, "invalid_grant", Some("invalid_rapt")),
+            "Reauth(\"invalid_rapt\")",
+        ),
+        (
+            Fault::oauth("/token", 400, "admin_policy_enforced", None),
+            "Policy(",
+        ),
     ];
     for (fault, wanted) in cases {
         stage.fake.plan(fault);
@@ -137,5 +200,8 @@ async fn the_token_endpoints_faults_are_told_apart() {
     }
     let id = stage.fake.client().0.to_owned();
     stage.fake.remove_client(&id);
-    assert!(matches!(refresh(&stage, &tokens).await, Err(ConnectorError::App(_))));
+    assert!(matches!(
+        refresh(&stage, &tokens).await,
+        Err(ConnectorError::App(_))
+    ));
 }

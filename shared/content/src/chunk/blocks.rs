@@ -26,7 +26,10 @@ pub(super) fn announce(sections: &mut Vec<Section>, headings: Vec<String>, head:
         Some(last) if is_bare(last) => std::mem::take(&mut last.units),
         _ => Vec::new(),
     };
-    units.extend(head.into_iter().map(|unit| Unit { end: End::Heading, ..unit }));
+    units.extend(head.into_iter().map(|unit| Unit {
+        end: End::Heading,
+        ..unit
+    }));
     sections.push(Section { headings, units });
 }
 
@@ -50,7 +53,10 @@ enum Kind {
 /// Returns the sections of a text in order. Blank lines belong to no unit.
 pub(super) fn sections(text: &str, format: Format, target: usize) -> Vec<Section> {
     let mut path: Vec<(u8, String)> = Vec::new();
-    let mut sections = vec![Section { headings: Vec::new(), units: Vec::new() }];
+    let mut sections = vec![Section {
+        headings: Vec::new(),
+        units: Vec::new(),
+    }];
     // Whether the last section holds headings only: then deeper headings join it.
     let mut is_bare = false;
     for block in blocks(text, format != Format::Text) {
@@ -58,11 +64,17 @@ pub(super) fn sections(text: &str, format: Format, target: usize) -> Vec<Section
             let is_child = path.last().is_some_and(|(outer, _)| *outer < level);
             path.retain(|(outer, _)| *outer < level);
             path.push((level, heading_text(&text[block.bytes.clone()])));
-            let headings =
-                path.iter().map(|(_, title)| title.clone()).filter(|title| !title.is_empty()).collect();
+            let headings = path
+                .iter()
+                .map(|(_, title)| title.clone())
+                .filter(|title| !title.is_empty())
+                .collect();
             match sections.last_mut() {
                 Some(last) if is_bare && is_child => last.headings = headings,
-                _ => sections.push(Section { headings, units: Vec::new() }),
+                _ => sections.push(Section {
+                    headings,
+                    units: Vec::new(),
+                }),
             }
         }
         is_bare = matches!(block.kind, Kind::Heading(_));
@@ -109,14 +121,20 @@ fn push_units(text: &str, block: &Block, target: usize, units: &mut Vec<Unit>) {
     match block.kind {
         Kind::Paragraph => {
             for item in items(text, bytes) {
-                units.extend(sentences(text, item).into_iter().flat_map(|part| running(text, part, target)));
+                units.extend(
+                    sentences(text, item)
+                        .into_iter()
+                        .flat_map(|part| running(text, part, target)),
+                );
                 end_with(units, End::Item);
             }
         }
         Kind::Heading(_) if chars <= 2 * target => units.push(Unit::of(text, bytes, End::Heading)),
         _ if chars <= 2 * target => units.push(Unit::of(text, bytes, End::Block)),
         Kind::Table => {
-            let end = text[bytes.clone()].find('\n').map_or(bytes.end, |newline| bytes.start + newline);
+            let end = text[bytes.clone()]
+                .find('\n')
+                .map_or(bytes.end, |newline| bytes.start + newline);
             let header = bytes.start..end;
             units.extend(lines(text, bytes, target));
             for row in units.iter_mut().skip(first + 1) {
@@ -154,7 +172,11 @@ pub(super) fn lines(text: &str, bytes: Range<usize>, target: usize) -> Vec<Unit>
         if line.trim().is_empty() {
             end_with(&mut units, End::Block);
         } else {
-            units.extend(pieces(text, range, target).into_iter().map(|part| Unit::of(text, part, End::Item)));
+            units.extend(
+                pieces(text, range, target)
+                    .into_iter()
+                    .map(|part| Unit::of(text, part, End::Item)),
+            );
         }
     }
     units
@@ -178,11 +200,17 @@ fn items(text: &str, bytes: Range<usize>) -> Vec<Range<usize>> {
 
 fn is_item(line: &str) -> bool {
     let line = line.trim_start();
-    if ["- ", "* ", "+ ", "• "].iter().any(|mark| line.starts_with(mark)) {
+    if ["- ", "* ", "+ ", "• "]
+        .iter()
+        .any(|mark| line.starts_with(mark))
+    {
         return true;
     }
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
-    (1..=4).contains(&digits) && [". ", ") "].iter().any(|mark| line[digits..].starts_with(mark))
+    (1..=4).contains(&digits)
+        && [". ", ") "]
+            .iter()
+            .any(|mark| line[digits..].starts_with(mark))
 }
 
 /// Returns a heading without its marks.
@@ -204,10 +232,22 @@ struct Reader<'a> {
 
 /// Returns the blocks of a text. Plain text has only paragraphs.
 fn blocks(text: &str, is_markdown: bool) -> Vec<Block> {
-    let mut reader = Reader { text, blocks: Vec::new(), open: None, fence: None };
-    let front = if is_markdown { text.len() - split_front_matter(text).1.len() } else { 0 };
+    let mut reader = Reader {
+        text,
+        blocks: Vec::new(),
+        open: None,
+        fence: None,
+    };
+    let front = if is_markdown {
+        text.len() - split_front_matter(text).1.len()
+    } else {
+        0
+    };
     if front > 0 {
-        reader.blocks.push(Block { kind: Kind::Code, bytes: 0..front });
+        reader.blocks.push(Block {
+            kind: Kind::Code,
+            bytes: 0..front,
+        });
     }
     let mut at = front;
     for line in text[front..].split_inclusive('\n') {
@@ -234,8 +274,9 @@ impl Reader<'_> {
     fn markdown_line(&mut self, line: &str, at: usize) {
         let end = at + line.len();
         if let Some(open) = self.fence {
-            let closes = fence_of(line)
-                .is_some_and(|(mark, length, rest)| mark == open.0 && length >= open.1 && rest.is_empty());
+            let closes = fence_of(line).is_some_and(|(mark, length, rest)| {
+                mark == open.0 && length >= open.1 && rest.is_empty()
+            });
             if closes {
                 self.fence = None;
                 self.close(end);
@@ -248,7 +289,10 @@ impl Reader<'_> {
             self.fence = Some((mark, length));
         } else if let Some((level, _)) = atx_heading(line) {
             self.close(at);
-            self.blocks.push(Block { kind: Kind::Heading(level), bytes: at..end });
+            self.blocks.push(Block {
+                kind: Kind::Heading(level),
+                bytes: at..end,
+            });
         } else if let Some(level) = self.underline(line, at) {
             self.open = self.open.map(|(_, start)| (Kind::Heading(level), start));
             self.close(end);
@@ -259,7 +303,11 @@ impl Reader<'_> {
 
     /// A line of a table or a paragraph.
     fn running_line(&mut self, line: &str, at: usize) {
-        let kind = if line.trim_start().starts_with('|') { Kind::Table } else { Kind::Paragraph };
+        let kind = if line.trim_start().starts_with('|') {
+            Kind::Table
+        } else {
+            Kind::Paragraph
+        };
         if self.open.is_some_and(|(open, _)| open != kind) {
             self.close(at);
         }
@@ -284,7 +332,10 @@ impl Reader<'_> {
 
     fn close(&mut self, end: usize) {
         if let Some((kind, start)) = self.open.take() {
-            self.blocks.push(Block { kind, bytes: start..end });
+            self.blocks.push(Block {
+                kind,
+                bytes: start..end,
+            });
         }
         self.fence = None;
     }

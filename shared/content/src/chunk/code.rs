@@ -15,8 +15,8 @@ const TAB_WIDTH: usize = 4;
 
 /// Words that begin a branch, a loop or a statement.
 const FLOW_WORDS: [&str; 16] = [
-    "if", "for", "foreach", "while", "until", "unless", "loop", "try", "with", "switch", "match", "case",
-    "select", "return", "using", "let",
+    "if", "for", "foreach", "while", "until", "unless", "loop", "try", "with", "switch", "match",
+    "case", "select", "return", "using", "let",
 ];
 
 /// What the text is made of.
@@ -32,7 +32,13 @@ pub(super) enum Style {
 /// whole (a chunk and a half) and has parts, under the signatures of those around it.
 pub(super) fn sections(text: &str, style: Style, target: usize) -> Vec<Section> {
     let lines = read_lines(text, style);
-    let mut outline = Outline { text, style, target, lines: &lines, sections: vec![Section::default()] };
+    let mut outline = Outline {
+        text,
+        style,
+        target,
+        lines: &lines,
+        sections: vec![Section::default()],
+    };
     outline.cut(0..lines.len(), &[], 0);
     outline.sections.retain(|section| !section.units.is_empty());
     outline.sections
@@ -71,9 +77,18 @@ fn read_lines(text: &str, style: Style) -> Vec<Line> {
             continue;
         }
         in_comment |= style == Style::Code && words.starts_with("/*");
-        let role = if in_comment { Role::Lead } else { role(words, style) };
+        let role = if in_comment {
+            Role::Lead
+        } else {
+            role(words, style)
+        };
         in_comment &= !words.contains("*/");
-        lines.push(Line { bytes, indent: indent(line, style), role, after_blank });
+        lines.push(Line {
+            bytes,
+            indent: indent(line, style),
+            role,
+            after_blank,
+        });
         after_blank = false;
     }
     lines
@@ -83,32 +98,48 @@ fn read_lines(text: &str, style: Style) -> Vec<Line> {
 /// header of a TOML table is below it.
 fn indent(line: &str, style: Style) -> usize {
     let words = line.trim_start();
-    let columns =
-        line[..line.len() - words.len()].bytes().map(|byte| if byte == b'\t' { TAB_WIDTH } else { 1 });
+    let columns = line[..line.len() - words.len()]
+        .bytes()
+        .map(|byte| if byte == b'\t' { TAB_WIDTH } else { 1 });
     let columns: usize = columns.sum();
     if style == Style::Code {
         return columns;
     }
     let is_table = words.starts_with('[') && words.trim_end().ends_with(']');
-    if is_table { 0 } else { 1 + 2 * columns + usize::from(words.starts_with("- ")) }
+    if is_table {
+        0
+    } else {
+        1 + 2 * columns + usize::from(words.starts_with("- "))
+    }
 }
 
 fn role(words: &str, style: Style) -> Role {
     const CLOSING_WORDS: [&str; 18] = [
-        "end", "else", "elif", "elsif", "except", "finally", "rescue", "ensure", "catch", "fi", "done",
-        "esac", "then", "do", "begin", "where", "EOF", "#endif",
+        "end", "else", "elif", "elsif", "except", "finally", "rescue", "ensure", "catch", "fi",
+        "done", "esac", "then", "do", "begin", "where", "EOF", "#endif",
     ];
-    let word = words.split(|letter: char| !letter.is_alphanumeric() && !"_#".contains(letter)).next();
+    let word = words
+        .split(|letter: char| !letter.is_alphanumeric() && !"_#".contains(letter))
+        .next();
     let closes = words.starts_with(['}', ')', ']', '{']) || words.starts_with("</");
-    if closes && style == Style::Code || words.starts_with(['}', ')', ']']) || words.starts_with("</") {
+    if closes && style == Style::Code
+        || words.starts_with(['}', ')', ']'])
+        || words.starts_with("</")
+    {
         return Role::Tail;
     }
     if style == Style::Code && word.is_some_and(|word| CLOSING_WORDS.contains(&word)) {
         return Role::Tail;
     }
     let is_attribute = style == Style::Code && words.starts_with('[') && words.ends_with(']');
-    let leads = ["//", "#", "/*", "--", "@", ";;", "<!--"].iter().any(|mark| words.starts_with(mark));
-    if leads || is_attribute { Role::Lead } else { Role::Body }
+    let leads = ["//", "#", "/*", "--", "@", ";;", "<!--"]
+        .iter()
+        .any(|mark| words.starts_with(mark));
+    if leads || is_attribute {
+        Role::Lead
+    } else {
+        Role::Body
+    }
 }
 
 struct Outline<'a> {
@@ -125,7 +156,11 @@ impl Outline<'_> {
         for item in self.items(lines) {
             let bytes = self.bytes(&item);
             let is_small = self.text[bytes].chars().nth(self.target * 3 / 2).is_none();
-            let parts = if is_small || depth == MAX_DEPTH { None } else { self.parts(&item) };
+            let parts = if is_small || depth == MAX_DEPTH {
+                None
+            } else {
+                self.parts(&item)
+            };
             let Some((head, body)) = parts else {
                 self.push(&item);
                 continue;
@@ -138,16 +173,27 @@ impl Outline<'_> {
             if body.end < item.end {
                 self.push(&(body.end..item.end));
             }
-            self.sections.push(Section { headings: path.to_vec(), units: Vec::new() });
+            self.sections.push(Section {
+                headings: path.to_vec(),
+                units: Vec::new(),
+            });
         }
     }
 
     /// Adds an item to the section that is being written, whole if it fits.
     fn push(&mut self, item: &Range<usize>) {
-        let end = if self.ends_block(item) { End::Block } else { End::Item };
+        let end = if self.ends_block(item) {
+            End::Block
+        } else {
+            End::Item
+        };
         let unit = Unit::of(self.text, self.bytes(item), end);
         let is_whole = unit.chars <= 2 * self.target;
-        let units = if is_whole { vec![unit] } else { line_units(self.text, unit.bytes, self.target) };
+        let units = if is_whole {
+            vec![unit]
+        } else {
+            line_units(self.text, unit.bytes, self.target)
+        };
         if let Some(section) = self.sections.last_mut() {
             section.units.extend(units);
         }
@@ -160,7 +206,10 @@ impl Outline<'_> {
     /// Whether a definition or a paragraph of statements ends with an item.
     fn ends_block(&self, item: &Range<usize>) -> bool {
         item.len() > 1
-            || self.lines.get(item.end).is_none_or(|next| next.after_blank || next.role == Role::Tail)
+            || self
+                .lines
+                .get(item.end)
+                .is_none_or(|next| next.after_blank || next.role == Role::Tail)
     }
 
     /// Groups lines: what stands at the depth of the first line begins an item, with the comments right above it.
@@ -172,7 +221,8 @@ impl Outline<'_> {
         for at in lines {
             let line = &self.lines[at];
             let is_first = items.is_empty();
-            let begins = line.indent <= base && line.role != Role::Tail && (!is_lead || line.after_blank);
+            let begins =
+                line.indent <= base && line.role != Role::Tail && (!is_lead || line.after_blank);
             match items.last_mut() {
                 Some(item) if !begins => item.end = at + 1,
                 _ => items.push(at..at + 1),
@@ -208,27 +258,43 @@ impl Outline<'_> {
         let limit = item.end.min(end + MAX_SIGNATURE_LINES / 3);
         let own_line = (end..limit).find(|at| self.lines[*at].indent == base && is_open_line(at));
         end = own_line.map_or(end, |at| at + 1);
-        let tail = (end..item.end).rev().take_while(|at| self.lines[*at].indent <= base).count();
+        let tail = (end..item.end)
+            .rev()
+            .take_while(|at| self.lines[*at].indent <= base)
+            .count();
         let body = end..item.end - tail;
         (body.len() > 1).then_some((item.start..end, body))
     }
 
     /// Returns the first line of an item that is no comment.
     fn signature_start(&self, item: &Range<usize>) -> usize {
-        item.clone().find(|at| self.lines[*at].role != Role::Lead).unwrap_or(item.start)
+        item.clone()
+            .find(|at| self.lines[*at].role != Role::Lead)
+            .unwrap_or(item.start)
     }
 
     /// Returns what announces a definition, on one line. A branch or a loop defines nothing.
     fn signature(&self, head: &Range<usize>) -> Option<String> {
         let bytes = self.bytes(&(self.signature_start(head)..head.end));
-        let words = self.text[bytes].split_whitespace().collect::<Vec<_>>().join(" ");
-        let words = words.replace("( ", "(").replace(", )", ")").replace(" )", ")");
+        let words = self.text[bytes]
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ");
+        let words = words
+            .replace("( ", "(")
+            .replace(", )", ")")
+            .replace(" )", ")");
         let words = words.trim_end_matches(['{', ':', '[', ' ', '(', '=']);
         let words = match self.style {
             Style::Code => words,
-            Style::Data => words.trim_start_matches(['-', '[', ' ', '"']).trim_end_matches([']', '"']),
+            Style::Data => words
+                .trim_start_matches(['-', '[', ' ', '"'])
+                .trim_end_matches([']', '"']),
         };
-        let first = words.split(|letter: char| !letter.is_alphanumeric()).next().unwrap_or_default();
+        let first = words
+            .split(|letter: char| !letter.is_alphanumeric())
+            .next()
+            .unwrap_or_default();
         let is_flow = self.style == Style::Code && FLOW_WORDS.contains(&first);
         let signature: String = words.trim().chars().take(MAX_HEADING_CHARS).collect();
         (!signature.is_empty() && !is_flow).then_some(signature)

@@ -11,7 +11,11 @@ const MAX_DEPTH: usize = 16;
 /// Returns the sections of a text of one or more JSON values.
 pub(super) fn sections(text: &str, target: usize) -> Vec<Section> {
     let mut sections = vec![Section::default()];
-    let mut cutter = Cutter { text, target, sections: &mut sections };
+    let mut cutter = Cutter {
+        text,
+        target,
+        sections: &mut sections,
+    };
     cutter.cut(0..text.len(), &[], 0);
     sections.retain(|section| !section.units.is_empty());
     sections
@@ -32,7 +36,9 @@ impl Cutter<'_> {
                 self.push(vec![unit]);
                 continue;
             }
-            let Some((open, close)) = inside(self.text, member.clone()).filter(|_| depth < MAX_DEPTH) else {
+            let Some((open, close)) =
+                inside(self.text, member.clone()).filter(|_| depth < MAX_DEPTH)
+            else {
                 self.push(lines(self.text, member, self.target));
                 continue;
             };
@@ -42,7 +48,10 @@ impl Cutter<'_> {
             announce(self.sections, inner.clone(), head);
             self.cut(open..close, &inner, depth + 1);
             self.close(close..member.end);
-            self.sections.push(Section { headings: path.to_vec(), units: Vec::new() });
+            self.sections.push(Section {
+                headings: path.to_vec(),
+                units: Vec::new(),
+            });
         }
     }
 
@@ -54,11 +63,16 @@ impl Cutter<'_> {
 
     /// Gives a closing bracket to the chunk before it, where there is room.
     fn close(&mut self, tail: Range<usize>) {
-        let last = self.sections.iter_mut().rev().find_map(|section| section.units.last_mut());
+        let last = self
+            .sections
+            .iter_mut()
+            .rev()
+            .find_map(|section| section.units.last_mut());
         let tail = Unit::of(self.text, tail, End::Block);
         match last {
             Some(last)
-                if last.bytes.end == tail.bytes.start && last.chars + tail.chars <= 2 * self.target =>
+                if last.bytes.end == tail.bytes.start
+                    && last.chars + tail.chars <= 2 * self.target =>
             {
                 *last = Unit::of(self.text, last.bytes.start..tail.bytes.end, End::Block);
             }
@@ -104,8 +118,17 @@ fn inside(text: &str, member: Range<usize>) -> Option<(usize, usize)> {
 
 /// Returns the key that a member begins with.
 fn key(head: &str) -> Option<String> {
-    let key = head.trim().trim_end_matches(['{', '[']).trim_end().strip_suffix(':')?;
-    let key: String = key.trim().trim_matches('"').chars().take(MAX_HEADING_CHARS).collect();
+    let key = head
+        .trim()
+        .trim_end_matches(['{', '['])
+        .trim_end()
+        .strip_suffix(':')?;
+    let key: String = key
+        .trim()
+        .trim_matches('"')
+        .chars()
+        .take(MAX_HEADING_CHARS)
+        .collect();
     (!key.is_empty()).then_some(key)
 }
 

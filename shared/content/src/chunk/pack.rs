@@ -33,7 +33,12 @@ pub(crate) enum End {
 impl Unit {
     pub(crate) fn of(text: &str, bytes: Range<usize>, end: End) -> Self {
         let chars = text[bytes.clone()].chars().count();
-        Self { bytes, chars, end, header: None }
+        Self {
+            bytes,
+            chars,
+            end,
+            header: None,
+        }
     }
 }
 
@@ -68,7 +73,11 @@ pub(crate) fn pack(
             let first = overlap_start(&ruler, before, fresh, options);
             let end = best_end(&ruler, first, fresh..segment.end, target);
             let bytes = units[first].bytes.start..units[end - 1].bytes.end;
-            spans.push(Span { bytes, headings: path(text, headings, &units[first]), turns: None });
+            spans.push(Span {
+                bytes,
+                headings: path(text, headings, &units[first]),
+                turns: None,
+            });
             before = first;
             fresh = end;
         }
@@ -77,7 +86,10 @@ pub(crate) fn pack(
 
 /// The headings above a chunk. One that begins inside a table knows what its columns mean.
 fn path(text: &str, headings: &[String], first: &Unit) -> Vec<String> {
-    let row = first.header.clone().map(|row| text[row].trim().trim_matches('|').trim());
+    let row = first
+        .header
+        .clone()
+        .map(|row| text[row].trim().trim_matches('|').trim());
     let header = row.map(|row| row.chars().take(MAX_HEADING_CHARS).collect());
     headings.iter().cloned().chain(header).collect()
 }

@@ -30,7 +30,12 @@ fn least(text: &str, ruler: &Ruler, reach: usize) -> Vec<usize> {
     let all = ruler.units.len() - 1;
     let total = ruler.length(0, all);
     let place = |unit: usize| ruler.length(0, unit);
-    let key = |unit: usize| (ruler.units[unit].end, hash(&text[ruler.units[unit].bytes.clone()]));
+    let key = |unit: usize| {
+        (
+            ruler.units[unit].end,
+            hash(&text[ruler.units[unit].bytes.clone()]),
+        )
+    };
     // Units with growing keys: each is the least since the one below it.
     let mut stack: Vec<(usize, (End, u64))> = Vec::new();
     let mut found = Vec::new();
@@ -56,8 +61,11 @@ fn least(text: &str, ruler: &Ruler, reach: usize) -> Vec<usize> {
 
 /// FNV-1a: the same in every version, because a changed hash would move every cut.
 fn hash(text: &str) -> u64 {
-    let mixed = text.trim().bytes().fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3)
-    });
+    let mixed = text
+        .trim()
+        .bytes()
+        .fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3)
+        });
     mixed ^ (mixed >> 32)
 }

@@ -36,8 +36,8 @@ const BLOCKS: &[&str] = &[
 
 /// Elements a fragment may start with besides the blocks.
 const STARTERS: &[&str] = &[
-    "a", "b", "strong", "i", "em", "u", "span", "font", "img", "br", "hr", "small", "style", "script",
-    "meta", "title", "link",
+    "a", "b", "strong", "i", "em", "u", "span", "font", "img", "br", "hr", "small", "style",
+    "script", "meta", "title", "link",
 ];
 
 /// Whether the text is a whole HTML document: it starts with its doctype or one of its outer elements.
@@ -46,8 +46,11 @@ pub(crate) fn is_html_document(text: &str) -> bool {
     if starts_with_ignoring_case(start, "<!doctype html") {
         return true;
     }
-    tag_name(start)
-        .is_some_and(|name| ["html", "head", "body"].iter().any(|tag| name.eq_ignore_ascii_case(tag)))
+    tag_name(start).is_some_and(|name| {
+        ["html", "head", "body"]
+            .iter()
+            .any(|tag| name.eq_ignore_ascii_case(tag))
+    })
 }
 
 /// Whether the text is a fragment of HTML: tags at both ends and a closed block element between.
@@ -58,7 +61,11 @@ pub(crate) fn is_html_fragment(text: &str) -> bool {
         return false;
     };
     let starts = BLOCKS.contains(&&*name) || STARTERS.contains(&&*name);
-    starts && start.ends_with('>') && closes_a_block(start) && !is_template(start) && !has_markdown(start)
+    starts
+        && start.ends_with('>')
+        && closes_a_block(start)
+        && !is_template(start)
+        && !has_markdown(start)
 }
 
 /// Returns the encoding that the head of a page names.
@@ -68,11 +75,14 @@ pub(crate) fn charset_in_head(bytes: &[u8]) -> Option<&str> {
     let head = head.utf8_chunks().next()?.valid();
     let lower = head.to_ascii_lowercase();
     let declaration = lower.find("<meta").or_else(|| lower.find("<?xml"))?;
-    let at = ["charset=", "encoding="]
-        .iter()
-        .find_map(|key| lower[declaration..].find(key).map(|found| declaration + found + key.len()))?;
+    let at = ["charset=", "encoding="].iter().find_map(|key| {
+        lower[declaration..]
+            .find(key)
+            .map(|found| declaration + found + key.len())
+    })?;
     let value = head[at..].trim_start_matches(['"', '\'', ' ']);
-    let end = value.find(|letter: char| !letter.is_ascii_alphanumeric() && !"-_:.".contains(letter))?;
+    let end =
+        value.find(|letter: char| !letter.is_ascii_alphanumeric() && !"-_:.".contains(letter))?;
     Some(&value[..end]).filter(|label| !label.is_empty())
 }
 
@@ -80,7 +90,8 @@ pub(crate) fn charset_in_head(bytes: &[u8]) -> Option<&str> {
 fn skip_prolog(text: &str) -> &str {
     let mut rest = text;
     loop {
-        rest = rest.trim_start_matches(|letter: char| letter.is_whitespace() || letter == '\u{FEFF}');
+        rest =
+            rest.trim_start_matches(|letter: char| letter.is_whitespace() || letter == '\u{FEFF}');
         let close = if rest.starts_with("<!--") {
             "-->"
         } else if rest.starts_with("<?xml ") {
@@ -96,33 +107,40 @@ fn skip_prolog(text: &str) -> &str {
 }
 
 fn starts_with_ignoring_case(text: &str, prefix: &str) -> bool {
-    text.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
+    text.get(..prefix.len())
+        .is_some_and(|start| start.eq_ignore_ascii_case(prefix))
 }
 
 /// Returns the name of the tag that the text starts with.
 fn tag_name(text: &str) -> Option<&str> {
     let rest = text.strip_prefix('<')?;
     let end = rest.find(|letter: char| !letter.is_ascii_alphanumeric())?;
-    let boundary =
-        rest[end..].starts_with(|letter: char| letter.is_ascii_whitespace() || "/>".contains(letter));
+    let boundary = rest[end..]
+        .starts_with(|letter: char| letter.is_ascii_whitespace() || "/>".contains(letter));
     (boundary && end > 0).then(|| &rest[..end])
 }
 
 fn closes_a_block(text: &str) -> bool {
     text.match_indices("</").any(|(at, _)| {
         let rest = &text[at + 2..];
-        let end = rest.find(|letter: char| !letter.is_ascii_alphanumeric()).unwrap_or(rest.len());
-        rest[end..].trim_start().starts_with('>') && BLOCKS.contains(&&*rest[..end].to_ascii_lowercase())
+        let end = rest
+            .find(|letter: char| !letter.is_ascii_alphanumeric())
+            .unwrap_or(rest.len());
+        rest[end..].trim_start().starts_with('>')
+            && BLOCKS.contains(&&*rest[..end].to_ascii_lowercase())
     })
 }
 
 /// Whether the text is source code that makes HTML: JSX, PHP, ERB, Vue.
 fn is_template(text: &str) -> bool {
-    ["className=", "={", "<?php", "<%", "v-if=", "v-for=", "=> {"].iter().any(|mark| text.contains(mark))
+    ["className=", "={", "<?php", "<%", "v-if=", "v-for=", "=> {"]
+        .iter()
+        .any(|mark| text.contains(mark))
 }
 
 fn has_markdown(text: &str) -> bool {
-    text.lines().any(|line| line.starts_with("```") || atx_heading(line).is_some())
+    text.lines()
+        .any(|line| line.starts_with("```") || atx_heading(line).is_some())
 }
 
 #[cfg(test)]
@@ -139,14 +157,25 @@ mod tests {
         ] {
             assert!(is_html_document(page), "{page}");
         }
-        for other in ["<htmlx>", "<!doctype book>", "<header>x</header>", "plain", "<", ""] {
+        for other in [
+            "<htmlx>",
+            "<!doctype book>",
+            "<header>x</header>",
+            "plain",
+            "<",
+            "",
+        ] {
             assert!(!is_html_document(other), "{other}");
         }
     }
 
     #[test]
     fn fragments_are_told_from_prose_and_code() {
-        for fragment in ["<p>Hello</p>", " <div class=a><h2>T</h2><p>x</div>\n", "<b>Hi</b><ul><li>x</ul >"] {
+        for fragment in [
+            "<p>Hello</p>",
+            " <div class=a><h2>T</h2><p>x</div>\n",
+            "<b>Hi</b><ul><li>x</ul >",
+        ] {
             assert!(is_html_fragment(fragment), "{fragment}");
         }
         for other in [
@@ -167,7 +196,10 @@ mod tests {
 
     #[test]
     fn declared_charset_of_a_page_is_found() {
-        assert_eq!(charset_in_head(b"<html><meta charset=\"koi8-r\">"), Some("koi8-r"));
+        assert_eq!(
+            charset_in_head(b"<html><meta charset=\"koi8-r\">"),
+            Some("koi8-r")
+        );
         let old = b"<META http-equiv=Content-Type content='text/html; charset=windows-1251'>\xCC";
         assert_eq!(charset_in_head(old), Some("windows-1251"));
         assert_eq!(charset_in_head(b"a charset=x is a set"), None);

@@ -65,16 +65,27 @@ const BLOCKS: &[&str] = &[
 
 /// Returns what is inside `node` as markdown.
 pub(super) fn render(node: &NodeRef, mode: Mode) -> String {
-    let mut renderer = Renderer { mode, writer: Writer::default() };
+    let mut renderer = Renderer {
+        mode,
+        writer: Writer::default(),
+    };
     renderer.node(node);
     renderer.writer.finish()
 }
 
 /// Returns what is inside `node` as markdown on one line.
 pub(super) fn render_line(node: &NodeRef, mode: Mode) -> String {
-    let mut renderer = Renderer { mode, writer: Writer::default() };
+    let mut renderer = Renderer {
+        mode,
+        writer: Writer::default(),
+    };
     renderer.children(node);
-    renderer.writer.finish().split_whitespace().collect::<Vec<_>>().join(" ")
+    renderer
+        .writer
+        .finish()
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 struct Renderer {
@@ -153,16 +164,29 @@ impl Renderer {
     }
 
     fn list(&mut self, node: &NodeRef, is_ordered: bool) {
-        let is_nested =
-            node.parent().and_then(|parent| parent.node_name()).is_some_and(|name| &*name == "li");
-        let between: fn(&mut Writer) = if is_nested { Writer::line } else { Writer::block };
+        let is_nested = node
+            .parent()
+            .and_then(|parent| parent.node_name())
+            .is_some_and(|name| &*name == "li");
+        let between: fn(&mut Writer) = if is_nested {
+            Writer::line
+        } else {
+            Writer::block
+        };
         between(&mut self.writer);
-        let mut number: usize = node.attr("start").and_then(|start| start.parse().ok()).unwrap_or(1);
+        let mut number: usize = node
+            .attr("start")
+            .and_then(|start| start.parse().ok())
+            .unwrap_or(1);
         for child in node.children_it(false) {
             if child.node_name().as_deref() != Some("li") {
                 self.node(&child);
             } else if has_content(&child) {
-                let mark = if is_ordered { format!("{number}. ") } else { "- ".to_owned() };
+                let mark = if is_ordered {
+                    format!("{number}. ")
+                } else {
+                    "- ".to_owned()
+                };
                 self.item(&child, &mark);
                 number = number.saturating_add(1);
             }
@@ -173,7 +197,9 @@ impl Renderer {
     fn item(&mut self, node: &NodeRef, mark: &str) {
         self.writer.line();
         self.writer.mark(mark);
-        let is_indented = self.writer.push_prefix(if mark.len() > 2 { "   " } else { "  " });
+        let is_indented = self
+            .writer
+            .push_prefix(if mark.len() > 2 { "   " } else { "  " });
         self.children_without_gap(node);
         if is_indented {
             self.writer.pop_prefix();
@@ -183,11 +209,14 @@ impl Renderer {
 
     /// Renders the children so that the first paragraph stands on the line of the list mark.
     fn children_without_gap(&mut self, node: &NodeRef) {
-        let mut rest =
-            node.children_it(false).skip_while(|child| child.is_text() && child.text().trim().is_empty());
+        let mut rest = node
+            .children_it(false)
+            .skip_while(|child| child.is_text() && child.text().trim().is_empty());
         if let Some(first) = rest.next() {
             match first.node_name().as_deref() {
-                Some("p" | "div" | "span") if !is_unseen(&first, "p") => self.children_without_gap(&first),
+                Some("p" | "div" | "span") if !is_unseen(&first, "p") => {
+                    self.children_without_gap(&first)
+                }
                 _ => self.node(&first),
             }
         }
@@ -216,7 +245,8 @@ impl Renderer {
         let fence = "`".repeat(longest_run(&code, '`').max(2) + 1);
         let language = language_of(node).unwrap_or_default();
         let code = code.strip_prefix('\n').unwrap_or(&code).trim_end();
-        self.writer.verbatim(&format!("{fence}{language}\n{code}\n{fence}"));
+        self.writer
+            .verbatim(&format!("{fence}{language}\n{code}\n{fence}"));
     }
 
     fn inline(&mut self, node: &NodeRef, name: &str) {
@@ -228,9 +258,11 @@ impl Renderer {
             "del" | "s" | "strike" => self.wrapped(node, "~~", "~~"),
             "code" | "kbd" | "samp" | "tt" => self.code_span(node),
             "a" => match node.attr("href").filter(|href| is_worth_keeping(href)) {
-                Some(href) => {
-                    self.wrapped(node, "[", &format!("]({})", href.trim().replace([' ', '\n'], "%20")))
-                }
+                Some(href) => self.wrapped(
+                    node,
+                    "[",
+                    &format!("]({})", href.trim().replace([' ', '\n'], "%20")),
+                ),
                 // The sign beside a heading that links to the heading.
                 None if matches!(node.text().trim(), "§" | "¶" | "#" | "🔗") => {}
                 None => self.children(node),
@@ -242,7 +274,11 @@ impl Renderer {
 
     /// Renders the children between two marks, unless they are nothing or more than a line.
     fn wrapped(&mut self, node: &NodeRef, open: &str, close: &str) {
-        if node.descendants_it().any(|inner| inner.node_name().is_some_and(|name| BLOCKS.contains(&&*name))) {
+        if node.descendants_it().any(|inner| {
+            inner
+                .node_name()
+                .is_some_and(|name| BLOCKS.contains(&&*name))
+        }) {
             return self.children(node);
         }
         let whole = node.text();
@@ -250,9 +286,17 @@ impl Renderer {
         if inner.is_empty() {
             return self.writer.text(if whole.is_empty() { "" } else { " " });
         }
-        self.writer.text(if whole.starts_with(char::is_whitespace) { " " } else { "" });
+        self.writer.text(if whole.starts_with(char::is_whitespace) {
+            " "
+        } else {
+            ""
+        });
         self.writer.span(&format!("{open}{inner}{close}"));
-        self.writer.text(if whole.ends_with(char::is_whitespace) { " " } else { "" });
+        self.writer.text(if whole.ends_with(char::is_whitespace) {
+            " "
+        } else {
+            ""
+        });
     }
 
     fn code_span(&mut self, node: &NodeRef) {
@@ -269,9 +313,15 @@ impl Renderer {
         let Some(text) = node.attr("alt").filter(|text| !text.trim().is_empty()) else {
             return;
         };
-        let text = text.split_whitespace().collect::<Vec<_>>().join(" ").replace(['[', ']'], "");
+        let text = text
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+            .replace(['[', ']'], "");
         match node.attr("src").filter(|source| source.starts_with("http")) {
-            Some(source) => self.writer.span(&format!("![{text}]({})", source.trim().replace(' ', "%20"))),
+            Some(source) => self
+                .writer
+                .span(&format!("![{text}]({})", source.trim().replace(' ', "%20"))),
             None => self.writer.text(&text),
         }
     }
@@ -279,32 +329,47 @@ impl Renderer {
 
 fn has_content(node: &NodeRef) -> bool {
     node.descendants_it().any(|inner| {
-        inner.is_text() && !inner.text().trim().is_empty() || inner.node_name().as_deref() == Some("img")
+        inner.is_text() && !inner.text().trim().is_empty()
+            || inner.node_name().as_deref() == Some("img")
     })
 }
 
 fn longest_run(text: &str, letter: char) -> usize {
-    text.split(|other| other != letter).map(str::len).max().unwrap_or_default()
+    text.split(|other| other != letter)
+        .map(str::len)
+        .max()
+        .unwrap_or_default()
 }
 
 /// Returns the language that the usual highlighters put into the class of a code block.
 fn language_of(node: &NodeRef) -> Option<String> {
     let code = node.first_element_child();
-    let classes = [node.class(), code.and_then(|code| code.class())].into_iter().flatten();
+    let classes = [node.class(), code.and_then(|code| code.class())]
+        .into_iter()
+        .flatten();
     let found = classes
-        .flat_map(|list| list.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+        .flat_map(|list| {
+            list.split_whitespace()
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        })
         .find_map(|class| {
             ["language-", "lang-", "highlight-source-"]
                 .iter()
                 .find_map(|p| class.strip_prefix(p).map(str::to_owned))
         });
-    found.filter(|name| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-#_".contains(&byte)))
+    found.filter(|name| {
+        name.bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"+-#_".contains(&byte))
+    })
 }
 
 /// Whether a link leads somewhere.
 fn is_worth_keeping(href: &str) -> bool {
     let href = href.trim();
-    let is_script = href.get(..11).is_some_and(|start| start.eq_ignore_ascii_case("javascript:"));
+    let is_script = href
+        .get(..11)
+        .is_some_and(|start| start.eq_ignore_ascii_case("javascript:"));
     !href.is_empty()
         && !href.starts_with('#')
         && !href.starts_with("data:")

@@ -13,7 +13,10 @@ pub(super) fn is_quickly_written(root: &NodeRef) -> bool {
         if node.is_text() {
             searched(&node.text())
         } else {
-            node.attrs().iter().map(|attribute| searched(&attribute.value)).sum()
+            node.attrs()
+                .iter()
+                .map(|attribute| searched(&attribute.value))
+                .sum()
         }
     });
     texts.sum::<u64>() <= MAX_SEARCHED
@@ -21,7 +24,11 @@ pub(super) fn is_quickly_written(root: &NodeRef) -> bool {
 
 /// The bytes that the serializer searches in a text.
 fn searched(text: &str) -> u64 {
-    let stops = text.bytes().filter(|byte| matches!(byte, b'&' | 0xC2)).count() + 1;
+    let stops = text
+        .bytes()
+        .filter(|byte| matches!(byte, b'&' | 0xC2))
+        .count()
+        + 1;
     text.len() as u64 * stops as u64
 }
 
@@ -39,7 +46,10 @@ mod tests {
         for escape in ["&amp;", "\u{a7}", "\u{a0}"] {
             assert!(is_quick(&escape.repeat(40_000)), "{escape}");
             assert!(!is_quick(&escape.repeat(100_000)), "{escape}");
-            assert!(!is_quick(&format!("<p title='{}'>x", escape.repeat(100_000))), "{escape}");
+            assert!(
+                !is_quick(&format!("<p title='{}'>x", escape.repeat(100_000))),
+                "{escape}"
+            );
             assert!(
                 is_quick(&format!("<p>{escape}</p>").repeat(10_000)),
                 "each in a text of its own: {escape}"
@@ -49,11 +59,16 @@ mod tests {
 
     #[test]
     fn a_long_page_of_prose_is_written() {
-        assert!(is_quick(&"<p>Salt &amp; pepper cost £2 in May.</p>\n".repeat(5_000)));
+        assert!(is_quick(
+            &"<p>Salt &amp; pepper cost £2 in May.</p>\n".repeat(5_000)
+        ));
         assert!(is_quick(&format!(
             "<pre>{}</pre>",
             "A line of a log with & in it, of eighty characters.\n".repeat(8_000)
         )));
-        assert!(is_quick(&format!("<img src='data:image/png;base64,{}'>", "iVBORw0KGgo".repeat(100_000))));
+        assert!(is_quick(&format!(
+            "<img src='data:image/png;base64,{}'>",
+            "iVBORw0KGgo".repeat(100_000)
+        )));
     }
 }

@@ -7,12 +7,17 @@ use super::render::{Mode, render_line};
 /// The widest table: wider ones are layout or a bomb.
 const MAX_COLUMNS: usize = 100;
 /// Elements that show a table to be the layout of a page.
-const LAYOUT: &[&str] = &["table", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "form", "article", "section"];
+const LAYOUT: &[&str] = &[
+    "table", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "form", "article", "section",
+];
 
 /// Returns a data table as markdown; `None` for a table that only lays out the page.
 pub(super) fn render(table: &NodeRef, mode: Mode) -> Option<String> {
     // Before any cell is rendered: tables within tables would be rendered twice on every level.
-    let is_layout = |node: NodeRef| node.node_name().is_some_and(|name| LAYOUT.contains(&&*name));
+    let is_layout = |node: NodeRef| {
+        node.node_name()
+            .is_some_and(|name| LAYOUT.contains(&&*name))
+    };
     if table.descendants_it().any(is_layout) {
         return None;
     }
@@ -52,7 +57,10 @@ fn cells(row: &NodeRef, mode: Mode) -> Vec<String> {
         }
         cells.push(render_line(&cell, mode).replace('|', "\\|"));
         // A cell over several columns keeps the following ones in their place.
-        let span: usize = cell.attr("colspan").and_then(|span| span.parse().ok()).unwrap_or(1);
+        let span: usize = cell
+            .attr("colspan")
+            .and_then(|span| span.parse().ok())
+            .unwrap_or(1);
         cells.extend((1..span.min(MAX_COLUMNS)).map(|_| String::new()));
         if cells.len() > MAX_COLUMNS {
             break;

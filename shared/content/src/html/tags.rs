@@ -52,7 +52,9 @@ impl Tag {
     /// Whether the tokenizer may read text instead of tags after it.
     pub(super) fn may_hold_raw_text(&self, html: &str) -> bool {
         let name = &html[self.name.clone()];
-        MAY_HOLD_RAW_TEXT.iter().any(|raw| raw.eq_ignore_ascii_case(name))
+        MAY_HOLD_RAW_TEXT
+            .iter()
+            .any(|raw| raw.eq_ignore_ascii_case(name))
     }
 }
 
@@ -60,7 +62,11 @@ impl Tag {
 pub(super) fn markup(html: &str, start: usize) -> Markup {
     let rest = &html[start..];
     let name = if rest.starts_with("</") { 2 } else { 1 };
-    if rest.as_bytes().get(name).is_some_and(u8::is_ascii_alphabetic) {
+    if rest
+        .as_bytes()
+        .get(name)
+        .is_some_and(u8::is_ascii_alphabetic)
+    {
         return Markup::Tag(tag(html, start + name));
     }
     if rest.starts_with("<![CDATA[") {
@@ -77,7 +83,9 @@ pub(super) fn markup(html: &str, start: usize) -> Markup {
 
 /// Returns where the next `close` after `start` ends, or else the text.
 pub(super) fn end_of(html: &str, start: usize, close: &str) -> usize {
-    html[start..].find(close).map_or(html.len(), |at| start + at + close.len())
+    html[start..]
+        .find(close)
+        .map_or(html.len(), |at| start + at + close.len())
 }
 
 /// Returns where the next end tag of an element begins that holds raw text.
@@ -85,23 +93,36 @@ pub(super) fn end_tag_of(html: &str, start: usize, name: &str) -> Option<usize> 
     let mut ends = html[start..].match_indices("</").map(|(at, _)| start + at);
     ends.find(|at| {
         let after = &html.as_bytes()[at + 2..];
-        let is_named =
-            after.get(..name.len()).is_some_and(|found| found.eq_ignore_ascii_case(name.as_bytes()));
-        is_named && after.get(name.len()).is_none_or(|byte| is_blank(*byte) || b"/>".contains(byte))
+        let is_named = after
+            .get(..name.len())
+            .is_some_and(|found| found.eq_ignore_ascii_case(name.as_bytes()));
+        is_named
+            && after
+                .get(name.len())
+                .is_none_or(|byte| is_blank(*byte) || b"/>".contains(byte))
     })
 }
 
 /// Returns the length of a comment after its opening.
 fn comment_length(comment: &str) -> usize {
-    let early = [">", "->"].into_iter().find(|close| comment.starts_with(close));
-    let late = ["-->", "--!>"].into_iter().filter_map(|close| Some(comment.find(close)? + close.len()));
-    early.map(str::len).or_else(|| late.min()).unwrap_or(comment.len())
+    let early = [">", "->"]
+        .into_iter()
+        .find(|close| comment.starts_with(close));
+    let late = ["-->", "--!>"]
+        .into_iter()
+        .filter_map(|close| Some(comment.find(close)? + close.len()));
+    early
+        .map(str::len)
+        .or_else(|| late.min())
+        .unwrap_or(comment.len())
 }
 
 /// Reads the tag whose name begins at `start`.
 fn tag(html: &str, start: usize) -> Tag {
     let bytes = html.as_bytes();
-    let mut at = skip(bytes, start, |byte| !is_blank(byte) && byte != b'/' && byte != b'>');
+    let mut at = skip(bytes, start, |byte| {
+        !is_blank(byte) && byte != b'/' && byte != b'>'
+    });
     let name = start..at;
     let (mut count, mut kept) = (0, at);
     loop {
@@ -112,10 +133,20 @@ fn tag(html: &str, start: usize) -> Tag {
             Some(b'>') => {
                 at += 1;
                 if count <= MAX_ATTRIBUTES {
-                    return Tag { name, kept: at, ending: "", end: at };
+                    return Tag {
+                        name,
+                        kept: at,
+                        ending: "",
+                        end: at,
+                    };
                 }
                 let closes_itself = at >= before + 2 && bytes[at - 2] == b'/';
-                return Tag { name, kept, ending: if closes_itself { "/>" } else { ">" }, end: at };
+                return Tag {
+                    name,
+                    kept,
+                    ending: if closes_itself { "/>" } else { ">" },
+                    end: at,
+                };
             }
             Some(_) => at = attribute(bytes, at),
         }
@@ -125,13 +156,20 @@ fn tag(html: &str, start: usize) -> Tag {
         }
     }
     // A tag without an end is dropped by the tokenizer.
-    Tag { name, kept, ending: "", end: html.len() }
+    Tag {
+        name,
+        kept,
+        ending: "",
+        end: html.len(),
+    }
 }
 
 /// Returns where the attribute ends that begins at `start`.
 fn attribute(bytes: &[u8], start: usize) -> usize {
     // Its first character may be anything, also an equals sign.
-    let name_end = skip(bytes, start + 1, |byte| !is_blank(byte) && !b"/>=".contains(&byte));
+    let name_end = skip(bytes, start + 1, |byte| {
+        !is_blank(byte) && !b"/>=".contains(&byte)
+    });
     let equals = skip(bytes, name_end, is_blank);
     if bytes.get(equals) != Some(&b'=') {
         return name_end;
@@ -153,5 +191,7 @@ fn is_blank(byte: u8) -> bool {
 /// Returns the first place from `start` on whose byte does not match.
 fn skip(bytes: &[u8], start: usize, matches: impl Fn(u8) -> bool) -> usize {
     let rest = bytes.get(start..).unwrap_or_default();
-    rest.iter().position(|byte| !matches(*byte)).map_or(bytes.len(), |length| start + length)
+    rest.iter()
+        .position(|byte| !matches(*byte))
+        .map_or(bytes.len(), |length| start + length)
 }

@@ -36,26 +36,37 @@ const MAX_ROOT_TAGS: usize = 16;
 
 /// Elements without an end tag.
 const VOID: &[&str] = &[
-    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track",
-    "wbr", "frame", "keygen", "basefont", "bgsound",
+    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source",
+    "track", "wbr", "frame", "keygen", "basefont", "bgsound",
 ];
 /// Elements that hold raw text: they cannot nest, and dropping their tags would show their content.
-const RAW: &[&str] = &["script", "style", "textarea", "title", "iframe", "xmp", "noframes", "noembed"];
+const RAW: &[&str] = &[
+    "script", "style", "textarea", "title", "iframe", "xmp", "noframes", "noembed",
+];
 /// Elements whose end tag may be missing when the next one of them starts.
-const OPTIONAL_END: &[&str] = &["p", "li", "dd", "dt", "td", "th", "tr", "option", "tbody", "thead", "tfoot"];
+const OPTIONAL_END: &[&str] = &[
+    "p", "li", "dd", "dt", "td", "th", "tr", "option", "tbody", "thead", "tfoot",
+];
 /// Elements that are opened again in the next block; a link is not, once the next one begins.
-const FORMATTING: &[&str] =
-    &["b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u"];
+const FORMATTING: &[&str] = &[
+    "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u",
+];
 /// Elements that nothing inside can close.
 const WALLS: &[&str] = &[
-    "table", "ul", "ol", "dl", "button", "object", "marquee", "applet", "caption", "template", "svg", "math",
+    "table", "ul", "ol", "dl", "button", "object", "marquee", "applet", "caption", "template",
+    "svg", "math",
 ];
 
 /// Parses a page or a fragment.
 pub(super) fn parse(html: &str) -> Document {
-    let options = TreeBuilderOpts { scripting_enabled: false, ..TreeBuilderOpts::default() };
-    let tokenizer =
-        Tokenizer::new(Guard::new(TreeBuilder::new(Document::default(), options)), TokenizerOpts::default());
+    let options = TreeBuilderOpts {
+        scripting_enabled: false,
+        ..TreeBuilderOpts::default()
+    };
+    let tokenizer = Tokenizer::new(
+        Guard::new(TreeBuilder::new(Document::default(), options)),
+        TokenizerOpts::default(),
+    );
     feed(html, &tokenizer);
     tokenizer.end();
     tokenizer.sink.builder.sink
@@ -137,8 +148,14 @@ impl Guard {
         let name = &*tag.name;
         let mut open = self.open.borrow_mut();
         // Only drawings and formulas know raw text as a usual element, and elements that close themselves.
-        let is_foreign = self.builder.adjusted_current_node_present_but_not_in_html_namespace();
-        let is_leaf = if is_foreign { tag.self_closing } else { RAW.contains(&name) };
+        let is_foreign = self
+            .builder
+            .adjusted_current_node_present_but_not_in_html_namespace();
+        let is_leaf = if is_foreign {
+            tag.self_closing
+        } else {
+            RAW.contains(&name)
+        };
         if VOID.contains(&name) || is_leaf {
             return true;
         }
@@ -146,7 +163,10 @@ impl Guard {
             TagKind::StartTag => {
                 close_implied(&mut open, name);
                 let is_dropped = open.len() >= MAX_DEPTH || self.held.get() >= MAX_HELD;
-                open.push(Open { name: tag.name.clone(), is_dropped });
+                open.push(Open {
+                    name: tag.name.clone(),
+                    is_dropped,
+                });
                 !is_dropped
             }
             TagKind::EndTag => match position(&open, |entry| entry.name == tag.name) {
@@ -173,7 +193,8 @@ impl Guard {
     /// Drops the attributes of a start tag that the builder would have to compare with too many.
     fn bound_attributes(&self, tag: &mut Tag) {
         let is_root = matches!(&*tag.name, "html" | "body");
-        self.root_tags.set(self.root_tags.get() + usize::from(is_root));
+        self.root_tags
+            .set(self.root_tags.get() + usize::from(is_root));
         let adds_too_many = is_root && self.root_tags.get() > MAX_ROOT_TAGS;
         // Open formatting elements are held twice.
         let many = MANY_HELD.min(2 * self.open.borrow().len() + LEFT_OVER);
@@ -200,7 +221,9 @@ fn close_implied(open: &mut Vec<Open>, name: &str) {
     if !OPTIONAL_END.contains(&name) {
         return;
     }
-    let found = position(open, |entry| &*entry.name == name || WALLS.contains(&&*entry.name));
+    let found = position(open, |entry| {
+        &*entry.name == name || WALLS.contains(&&*entry.name)
+    });
     if let Some(at) = found.filter(|at| &*open[*at].name == name) {
         open.truncate(at);
     }
@@ -229,7 +252,10 @@ impl TokenSink for Guard {
         }
         let name = tag.name.clone();
         let result = self.builder.process_token(token, line);
-        if matches!(result, TokenSinkResult::RawData(_) | TokenSinkResult::Plaintext) {
+        if matches!(
+            result,
+            TokenSinkResult::RawData(_) | TokenSinkResult::Plaintext
+        ) {
             self.raw.replace(Some(name));
         }
         result
@@ -240,7 +266,8 @@ impl TokenSink for Guard {
     }
 
     fn adjusted_current_node_present_but_not_in_html_namespace(&self) -> bool {
-        self.builder.adjusted_current_node_present_but_not_in_html_namespace()
+        self.builder
+            .adjusted_current_node_present_but_not_in_html_namespace()
     }
 }
 
@@ -250,7 +277,10 @@ mod tests {
 
     fn depth(page: &Document) -> usize {
         let root = page.root();
-        root.descendants_it().map(|node| node.ancestors_it(None).count()).max().unwrap_or_default()
+        root.descendants_it()
+            .map(|node| node.ancestors_it(None).count())
+            .max()
+            .unwrap_or_default()
     }
 
     #[test]
@@ -268,7 +298,11 @@ mod tests {
             "div/",
             "svg><style",
         ] {
-            let page = parse(&format!("{}deep{}", format!("<{tag}>").repeat(20_000), "</div>".repeat(50)));
+            let page = parse(&format!(
+                "{}deep{}",
+                format!("<{tag}>").repeat(20_000),
+                "</div>".repeat(50)
+            ));
             assert!(depth(&page) < 3 * MAX_DEPTH, "{tag}: {}", depth(&page));
             assert!(page.root().text().contains("deep"), "{tag}");
         }
@@ -283,7 +317,10 @@ mod tests {
             ("<ul><li><object>", "</li></ul>"),
             ("<svg><foreignObject><div>", "</svg>"),
         ] {
-            let page = parse(&format!("{}deep", format!("{before}x{after}").repeat(20_000)));
+            let page = parse(&format!(
+                "{}deep",
+                format!("{before}x{after}").repeat(20_000)
+            ));
             assert!(depth(&page) < 3 * MAX_HELD, "{before}: {}", depth(&page));
             assert!(page.root().text().contains("deep"), "{before}");
         }
@@ -292,14 +329,29 @@ mod tests {
     #[test]
     fn attributes_of_a_tag_are_bounded_and_no_text_is_lost() {
         let many = |from: usize| -> String {
-            (from..from + 5000).map(|n| format!(" a{n}=\"> < {n}\" b{n} c{n}=x/")).collect()
+            (from..from + 5000)
+                .map(|n| format!(" a{n}=\"> < {n}\" b{n} c{n}=x/"))
+                .collect()
         };
         for tag in ["p", "x-y", "textarea", "svg"] {
-            let page = parse(&format!("<{tag} id=it{} />one</{tag}{}>two", many(0), many(9)));
-            let elements: Vec<_> = page.root().descendants_it().filter(|node| node.is_element()).collect();
+            let page = parse(&format!(
+                "<{tag} id=it{} />one</{tag}{}>two",
+                many(0),
+                many(9)
+            ));
+            let elements: Vec<_> = page
+                .root()
+                .descendants_it()
+                .filter(|node| node.is_element())
+                .collect();
             let most = elements.iter().map(|node| node.attrs().len()).max();
             assert_eq!(most, Some(tags::MAX_ATTRIBUTES), "{tag}");
-            assert!(elements.iter().any(|node| node.attr("id").as_deref() == Some("it")), "{tag}");
+            assert!(
+                elements
+                    .iter()
+                    .any(|node| node.attr("id").as_deref() == Some("it")),
+                "{tag}"
+            );
             assert_eq!(page.root().text().trim(), "onetwo", "{tag}");
         }
     }
@@ -323,7 +375,11 @@ mod tests {
             assert!(page.select_single("#next").exists(), "{before}");
         }
         for comment in ["<!-- <b ", "<!doctype <b ", "<?x <b ", "</ <b "] {
-            let close = if comment.starts_with("<!--") { "-->" } else { ">" };
+            let close = if comment.starts_with("<!--") {
+                "-->"
+            } else {
+                ">"
+            };
             let page = parse(&format!("one{comment}{words}{close}two<!--><p>three"));
             assert_eq!(page.root().text().trim(), "onetwothree", "{comment}");
         }
@@ -331,9 +387,15 @@ mod tests {
 
     #[test]
     fn attributes_that_pile_up_over_many_tags_are_bounded() {
-        let roots: String = (0..5000).map(|n| format!("<html a{n}><body b{n}>")).collect();
+        let roots: String = (0..5000)
+            .map(|n| format!("<html a{n}><body b{n}>"))
+            .collect();
         let page = parse(&format!("{roots}text"));
-        let most = page.root().descendants_it().map(|node| node.attrs().len()).max();
+        let most = page
+            .root()
+            .descendants_it()
+            .map(|node| node.attrs().len())
+            .max();
         assert!(most.is_some_and(|most| most <= MAX_ROOT_TAGS), "{most:?}");
 
         let count = 2000;
@@ -346,8 +408,14 @@ mod tests {
 
     #[test]
     fn unclosed_paragraphs_and_items_do_not_count_as_nesting() {
-        let page = parse(&format!("{}<h2>End</h2>", "<p><b>x<ul><li>y<li>z</ul>".repeat(1000)));
+        let page = parse(&format!(
+            "{}<h2>End</h2>",
+            "<p><b>x<ul><li>y<li>z</ul>".repeat(1000)
+        ));
         let root = page.root();
-        assert!(root.descendants_it().any(|node| node.node_name().as_deref() == Some("h2")));
+        assert!(
+            root.descendants_it()
+                .any(|node| node.node_name().as_deref() == Some("h2"))
+        );
     }
 }

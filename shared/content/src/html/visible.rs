@@ -4,14 +4,23 @@ use dom_query::NodeRef;
 
 /// Elements that a reader does not see, or that are no text.
 const UNSEEN: &[&str] = &[
-    "head", "title", "script", "style", "template", "noscript", "svg", "canvas", "iframe", "object", "embed",
-    "audio", "video", "map", "button", "input", "select", "textarea", "datalist", "dialog",
+    "head", "title", "script", "style", "template", "noscript", "svg", "canvas", "iframe",
+    "object", "embed", "audio", "video", "map", "button", "input", "select", "textarea",
+    "datalist", "dialog",
 ];
 /// Elements around the content of a page.
 const AROUND: &[&str] = &["nav", "footer", "aside"];
 /// Landmarks around the content of a page.
-const AROUND_ROLES: &[&str] =
-    &["navigation", "banner", "contentinfo", "complementary", "search", "dialog", "alert", "alertdialog"];
+const AROUND_ROLES: &[&str] = &[
+    "navigation",
+    "banner",
+    "contentinfo",
+    "complementary",
+    "search",
+    "dialog",
+    "alert",
+    "alertdialog",
+];
 /// Parts of class names and ids that mark what stands around the content on nearly every page.
 const AROUND_NAMES: &[&str] = &[
     "cookie",
@@ -34,25 +43,43 @@ const AROUND_NAMES: &[&str] = &[
 pub(super) fn is_unseen(node: &NodeRef, name: &str) -> bool {
     UNSEEN.contains(&name)
         || node.has_attr("hidden")
-        || node.attr("aria-hidden").is_some_and(|value| &*value == "true")
-        || node.attr("style").is_some_and(|style| style.replace(' ', "").contains("display:none"))
+        || node
+            .attr("aria-hidden")
+            .is_some_and(|value| &*value == "true")
+        || node
+            .attr("style")
+            .is_some_and(|style| style.replace(' ', "").contains("display:none"))
 }
 
 /// Whether the element stands around the content of a page.
 pub(super) fn is_around(node: &NodeRef, name: &str) -> bool {
-    if AROUND.contains(&name) || node.attr("role").is_some_and(|role| AROUND_ROLES.contains(&&*role)) {
+    if AROUND.contains(&name)
+        || node
+            .attr("role")
+            .is_some_and(|role| AROUND_ROLES.contains(&&*role))
+    {
         return true;
     }
     // The header of the page, but not the header of an article.
     if name == "header" {
-        let inside =
-            |outer: NodeRef| matches!(outer.node_name().as_deref(), Some("main" | "article" | "section"));
+        let inside = |outer: NodeRef| {
+            matches!(
+                outer.node_name().as_deref(),
+                Some("main" | "article" | "section")
+            )
+        };
         return !node.ancestors_it(None).any(inside);
     }
     // Classes of the outermost elements often describe the page: `has-sidebar`.
-    let is_part =
-        !matches!(name, "html" | "body" | "main" | "article" | "h1" | "h2" | "h3" | "p" | "a" | "li");
-    is_part && [node.attr("class"), node.attr("id")].into_iter().flatten().any(|names| is_around_name(&names))
+    let is_part = !matches!(
+        name,
+        "html" | "body" | "main" | "article" | "h1" | "h2" | "h3" | "p" | "a" | "li"
+    );
+    is_part
+        && [node.attr("class"), node.attr("id")]
+            .into_iter()
+            .flatten()
+            .any(|names| is_around_name(&names))
 }
 
 fn is_around_name(names: &str) -> bool {

@@ -17,7 +17,10 @@ const SHARE: &str = r#"office:value-type="percentage" office:value=""#;
 const UNKNOWN: &str = r#"office:value-type="unknown""#;
 
 /// Returns a workbook whose percentages, and whose cells of a type that is not known, are texts.
-pub(super) fn readable<'a>(bytes: &'a [u8], package: &mut Package) -> Result<Cow<'a, [u8]>, Failure> {
+pub(super) fn readable<'a>(
+    bytes: &'a [u8],
+    package: &mut Package,
+) -> Result<Cow<'a, [u8]>, Failure> {
     let mut content = String::new();
     let Ok(mut part) = package.by_name(CONTENT) else {
         return Err(package::corrupt());
@@ -29,7 +32,9 @@ pub(super) fn readable<'a>(bytes: &'a [u8], package: &mut Package) -> Result<Cow
         return Ok(Cow::Borrowed(bytes));
     }
     let content = percentages(&content).replace(UNKNOWN, r#"office:value-type="string""#);
-    rebuilt(package, &content).map(Cow::Owned).map_err(|_| package::corrupt())
+    rebuilt(package, &content)
+        .map(Cow::Owned)
+        .map_err(|_| package::corrupt())
 }
 
 /// Writes shares as percentages: what a sheet shows as 6.2% is 0.062 in its file.
@@ -37,7 +42,9 @@ fn percentages(content: &str) -> String {
     let mut parts = content.split(SHARE);
     let mut out = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        let value = part.split_once('"').and_then(|(value, rest)| Some((value.parse::<f64>().ok()?, rest)));
+        let value = part
+            .split_once('"')
+            .and_then(|(value, rest)| Some((value.parse::<f64>().ok()?, rest)));
         match value {
             Some((share, rest)) => {
                 let percent = shown_number(share * 100.0);

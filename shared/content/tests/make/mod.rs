@@ -16,10 +16,16 @@ const TYPES: &str = r#"<Types xmlns="http://schemas.openxmlformats.org/package/2
 pub(crate) fn zip(parts: &[(&str, &[u8])]) -> Vec<u8> {
     let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
     for (name, bytes) in parts {
-        let method =
-            if *name == "mimetype" { CompressionMethod::Stored } else { CompressionMethod::Deflated };
+        let method = if *name == "mimetype" {
+            CompressionMethod::Stored
+        } else {
+            CompressionMethod::Deflated
+        };
         writer
-            .start_file(*name, SimpleFileOptions::default().compression_method(method))
+            .start_file(
+                *name,
+                SimpleFileOptions::default().compression_method(method),
+            )
             .expect("memory takes it");
         writer.write_all(bytes).expect("memory takes it");
     }
@@ -27,16 +33,28 @@ pub(crate) fn zip(parts: &[(&str, &[u8])]) -> Vec<u8> {
 }
 
 fn package(main: &str, parts: &[(&str, &str)]) -> Vec<u8> {
-    let root = relations(&[("officeDocument", main), ("metadata/core-properties", "docProps/core.xml")]);
-    let mut all =
-        vec![("[Content_Types].xml", TYPES), ("_rels/.rels", root.as_str()), ("docProps/core.xml", CORE)];
+    let root = relations(&[
+        ("officeDocument", main),
+        ("metadata/core-properties", "docProps/core.xml"),
+    ]);
+    let mut all = vec![
+        ("[Content_Types].xml", TYPES),
+        ("_rels/.rels", root.as_str()),
+        ("docProps/core.xml", CORE),
+    ];
     all.extend(parts);
-    zip(&all.into_iter().map(|(name, part)| (name, part.as_bytes())).collect::<Vec<_>>())
+    zip(&all
+        .into_iter()
+        .map(|(name, part)| (name, part.as_bytes()))
+        .collect::<Vec<_>>())
 }
 
 fn relations(targets: &[(&str, &str)]) -> String {
     let one = |(index, (kind, target)): (usize, &(&str, &str))| {
-        format!(r#"<Relationship Id="rId{}" Type="{OFFICE}/{kind}" Target="{target}"/>"#, index + 1)
+        format!(
+            r#"<Relationship Id="rId{}" Type="{OFFICE}/{kind}" Target="{target}"/>"#,
+            index + 1
+        )
     };
     let all: String = targets.iter().enumerate().map(one).collect();
     format!(r#"<Relationships xmlns="{PACKAGE}">{all}</Relationships>"#)
@@ -92,7 +110,8 @@ pub(crate) fn pptx() -> Vec<u8> {
     };
     let slide = tree(shape("title", "How tides work") + &shape("body", "The moon pulls"));
     let second = "</a:t></a:r></a:p><a:p><a:r><a:t>";
-    let notes = tree(shape("body", &format!("Show the gauge.{second}Then ask.")) + &shape("sldNum", "1"));
+    let notes =
+        tree(shape("body", &format!("Show the gauge.{second}Then ask.")) + &shape("sldNum", "1"));
     package(
         "ppt/presentation.xml",
         &[
@@ -102,13 +121,22 @@ pub(crate) fn pptx() -> Vec<u8> {
                     r#"<p:presentation {spaces}><p:sldIdLst><p:sldId id="256" r:id="rId1"/></p:sldIdLst><p:sldSz cx="9144000" cy="6858000"/></p:presentation>"#
                 ),
             ),
-            ("ppt/_rels/presentation.xml.rels", &relations(&[("slide", "slides/slide1.xml")])),
-            ("ppt/slides/slide1.xml", &format!("<p:sld {spaces}>{slide}</p:sld>")),
+            (
+                "ppt/_rels/presentation.xml.rels",
+                &relations(&[("slide", "slides/slide1.xml")]),
+            ),
+            (
+                "ppt/slides/slide1.xml",
+                &format!("<p:sld {spaces}>{slide}</p:sld>"),
+            ),
             (
                 "ppt/slides/_rels/slide1.xml.rels",
                 &relations(&[("notesSlide", "../notesSlides/notesSlide1.xml")]),
             ),
-            ("ppt/notesSlides/notesSlide1.xml", &format!("<p:notes {spaces}>{notes}</p:notes>")),
+            (
+                "ppt/notesSlides/notesSlide1.xml",
+                &format!("<p:notes {spaces}>{notes}</p:notes>"),
+            ),
         ],
     )
 }
@@ -121,8 +149,9 @@ pub(crate) fn xlsx(rows: &str) -> Vec<u8> {
 /// A workbook of two named sheets with the given rows as XML.
 pub(crate) fn workbook(rows: &str, second: &str) -> Vec<u8> {
     let space = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
-    let sheet =
-        |rows: &str| format!(r#"<worksheet xmlns="{space}"><sheetData>{rows}</sheetData></worksheet>"#);
+    let sheet = |rows: &str| {
+        format!(r#"<worksheet xmlns="{space}"><sheetData>{rows}</sheetData></worksheet>"#)
+    };
     package(
         "xl/workbook.xml",
         &[
@@ -159,8 +188,18 @@ pub(crate) fn cell(place: &str, text: &str) -> String {
 
 /// An `OpenDocument` file: `kind` is `text`, `spreadsheet` or `presentation`.
 pub(crate) fn open_document(kind: &str, body: &str, manifest: &str) -> Vec<u8> {
-    let space = |name: &str| format!(r#"xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0""#);
-    let spaces = ["office", "text", "table", "meta", "presentation", "manifest"].map(space).join(" ");
+    let space =
+        |name: &str| format!(r#"xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0""#);
+    let spaces = [
+        "office",
+        "text",
+        "table",
+        "meta",
+        "presentation",
+        "manifest",
+    ]
+    .map(space)
+    .join(" ");
     let spaces = spaces
         + r#" xmlns:draw="urn:oasis:names:tc:opendocument:xmlns:drawing:1.0" xmlns:dc="http://purl.org/dc/elements/1.1/""#;
     let content = format!(
@@ -171,7 +210,10 @@ pub(crate) fn open_document(kind: &str, body: &str, manifest: &str) -> Vec<u8> {
     );
     let manifest = format!("<manifest:manifest {spaces}>{manifest}</manifest:manifest>");
     zip(&[
-        ("mimetype", format!("application/vnd.oasis.opendocument.{kind}").as_bytes()),
+        (
+            "mimetype",
+            format!("application/vnd.oasis.opendocument.{kind}").as_bytes(),
+        ),
         ("content.xml", content.as_bytes()),
         ("meta.xml", meta.as_bytes()),
         ("META-INF/manifest.xml", manifest.as_bytes()),
@@ -183,9 +225,14 @@ pub(crate) fn epub(chapters: &[&str], more: &[(&str, &[u8])]) -> Vec<u8> {
     let numbers = 1..=chapters.len();
     let items: String = numbers
         .clone()
-        .map(|n| format!(r#"<item id="c{n}" href="c{n}.xhtml" media-type="application/xhtml+xml"/>"#))
+        .map(|n| {
+            format!(r#"<item id="c{n}" href="c{n}.xhtml" media-type="application/xhtml+xml"/>"#)
+        })
         .collect();
-    let spine: String = numbers.clone().map(|n| format!(r#"<itemref idref="c{n}"/>"#)).collect();
+    let spine: String = numbers
+        .clone()
+        .map(|n| format!(r#"<itemref idref="c{n}"/>"#))
+        .collect();
     let book = format!(
         r#"<package xmlns="http://www.idpf.org/2007/opf" version="3.0"><metadata xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>Short tales</dc:title><dc:creator>Jo Field</dc:creator><dc:language>en</dc:language></metadata><manifest>{items}</manifest><spine>{spine}</spine></package>"#
     );
@@ -201,7 +248,11 @@ pub(crate) fn epub(chapters: &[&str], more: &[(&str, &[u8])]) -> Vec<u8> {
         ("META-INF/container.xml", container.as_bytes()),
         ("book.opf", book.as_bytes()),
     ];
-    parts.extend(pages.iter().map(|(name, page)| (name.as_str(), page.as_bytes())));
+    parts.extend(
+        pages
+            .iter()
+            .map(|(name, page)| (name.as_str(), page.as_bytes())),
+    );
     parts.extend(more);
     zip(&parts)
 }
@@ -227,7 +278,10 @@ pub(crate) fn pdf(objects: &[String]) -> Vec<u8> {
         bytes.extend(format!("{} 0 obj\n{object}\nendobj\n", index + 1).bytes());
     }
     let table = bytes.len();
-    let entries: String = places.iter().map(|place| format!("{place:010} 00000 n \n")).collect();
+    let entries: String = places
+        .iter()
+        .map(|place| format!("{place:010} 00000 n \n"))
+        .collect();
     let count = objects.len() + 1;
     bytes.extend(format!("xref\n0 {count}\n0000000000 65535 f \n{entries}trailer\n<< /Size {count} /Root 1 0 R >>\nstartxref\n{table}\n%%EOF\n").bytes());
     bytes

@@ -41,7 +41,11 @@ impl Cell {
 
     /// The mean duration in milliseconds.
     pub fn mean_ms(&self) -> f64 {
-        if self.count == 0 { 0.0 } else { self.micros as f64 / self.count as f64 / 1000.0 }
+        if self.count == 0 {
+            0.0
+        } else {
+            self.micros as f64 / self.count as f64 / 1000.0
+        }
     }
 }
 
@@ -64,8 +68,16 @@ impl Tally {
             error: record.error.clone().unwrap_or_default(),
             key: record.key.clone(),
         };
-        self.put(dimension, &Cell { count: 1, micros: record.micros, last: record.at });
-        self.key_names.insert(record.key.clone(), record.key_name.clone());
+        self.put(
+            dimension,
+            &Cell {
+                count: 1,
+                micros: record.micros,
+                last: record.at,
+            },
+        );
+        self.key_names
+            .insert(record.key.clone(), record.key_name.clone());
     }
 
     /// Adds what another one counts, of a later time.
@@ -77,12 +89,19 @@ impl Tally {
     }
 
     fn put(&mut self, dimension: Dimension, cell: &Cell) {
-        self.cells.entry(dimension).and_modify(|known| known.add(cell)).or_insert(*cell);
+        self.cells
+            .entry(dimension)
+            .and_modify(|known| known.add(cell))
+            .or_insert(*cell);
     }
 
     /// Everything that is counted by a dimension which `wanted` admits; `None` when that is nothing.
     pub fn total(&self, wanted: impl Fn(&Dimension) -> bool) -> Option<Cell> {
-        let mut cells = self.cells.iter().filter(|(dimension, _)| wanted(dimension)).map(|(_, cell)| *cell);
+        let mut cells = self
+            .cells
+            .iter()
+            .filter(|(dimension, _)| wanted(dimension))
+            .map(|(_, cell)| *cell);
         let first = cells.next()?;
         Some(cells.fold(first, |mut sum, cell| {
             sum.add(&cell);
@@ -119,7 +138,9 @@ mod pairs {
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<BTreeMap<Dimension, Cell>, D::Error> {
-        Ok(Vec::<(Dimension, Cell)>::deserialize(deserializer)?.into_iter().collect())
+        Ok(Vec::<(Dimension, Cell)>::deserialize(deserializer)?
+            .into_iter()
+            .collect())
     }
 }
 
@@ -149,7 +170,12 @@ mod tests {
         let records: Vec<_> = (0..30)
             .map(|i| {
                 let kind = RequestType::ALL[i as usize % 5];
-                record(kind, if i % 3 == 0 { 400 } else { 200 }, if i % 2 == 0 { "a" } else { "b" }, i)
+                record(
+                    kind,
+                    if i % 3 == 0 { 400 } else { 200 },
+                    if i % 2 == 0 { "a" } else { "b" },
+                    i,
+                )
             })
             .collect();
         let whole: Tally = records.iter().collect();

@@ -26,7 +26,10 @@ impl Origin {
     /// The same item, whose content is no longer the document's: a caller has sent another.
     #[must_use]
     pub fn out_of_step(self) -> Self {
-        Self { mark: String::new(), ..self }
+        Self {
+            mark: String::new(),
+            ..self
+        }
     }
 
     /// Whether a document of this origin has the content of an item with this mark.

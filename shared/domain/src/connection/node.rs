@@ -152,8 +152,8 @@ pub struct Filed {
 impl Node {
     /// Whether its document shows another name, place or content than it has.
     pub fn is_behind(&self) -> bool {
-        self.filed
-            .as_ref()
-            .is_none_or(|filed| filed.mark != self.mark || filed.name != self.name || filed.path != self.path)
+        self.filed.as_ref().is_none_or(|filed| {
+            filed.mark != self.mark || filed.name != self.name || filed.path != self.path
+        })
     }
 }

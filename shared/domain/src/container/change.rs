@@ -62,9 +62,9 @@ impl Change {
     /// Whether the index holds content that is no longer to be there once the change has happened.
     pub fn takes_away(&self) -> bool {
         match self {
-            Self::Publish(document) | Self::Remove(document) | Self::Move { from: document, .. } => {
-                document.indexed.is_some()
-            }
+            Self::Publish(document)
+            | Self::Remove(document)
+            | Self::Move { from: document, .. } => document.indexed.is_some(),
             Self::Create(_) | Self::Describe(_) | Self::Supersede(_) | Self::Act(_) => false,
         }
     }
@@ -85,16 +85,23 @@ impl Change {
     /// The bytes that nobody needs once the change has happened.
     pub fn garbage(&self) -> Vec<BlobRef> {
         let old = |document: &Document| -> Vec<BlobRef> {
-            document.indexed.iter().flat_map(Indexed::blobs).cloned().collect()
+            document
+                .indexed
+                .iter()
+                .flat_map(Indexed::blobs)
+                .cloned()
+                .collect()
         };
         let mut blobs: Vec<BlobRef> = match self {
-            Self::Publish(document) => {
-                old(document).into_iter().filter(|blob| !document.uses(blob)).collect()
-            }
+            Self::Publish(document) => old(document)
+                .into_iter()
+                .filter(|blob| !document.uses(blob))
+                .collect(),
             Self::Create(_) | Self::Describe(_) | Self::Supersede(_) | Self::Act(_) => Vec::new(),
-            Self::Remove(document) | Self::Move { from: document, .. } => {
-                old(document).into_iter().chain(document.unserved()).collect()
-            }
+            Self::Remove(document) | Self::Move { from: document, .. } => old(document)
+                .into_iter()
+                .chain(document.unserved())
+                .collect(),
         };
         blobs.sort();
         blobs.dedup();
@@ -115,7 +122,10 @@ impl Document {
 
     /// Where the newest revision's statements lie, once they are found.
     pub fn statements_path(&self) -> String {
-        format!("{}/{}/{}/statements", self.container, self.id, self.revision)
+        format!(
+            "{}/{}/{}/statements",
+            self.container, self.id, self.revision
+        )
     }
 
     /// The bytes of the newest revision that search does not serve (yet). A worker may have stored what it made and not
@@ -123,15 +133,26 @@ impl Document {
     pub fn unserved(&self) -> Vec<BlobRef> {
         let served: Vec<&BlobRef> = self.indexed.iter().flat_map(Indexed::blobs).collect();
         let made = [self.pack_path(), self.statements_path()];
-        let made = made.into_iter().flat_map(|path| [BlobRef::Inline(path.clone()), BlobRef::Object(path)]);
-        let bodies = [Some(self.body.blob.clone()), self.body.twin()].into_iter().flatten();
-        made.chain(bodies).filter(|blob| !served.contains(&blob)).collect()
+        let made = made
+            .into_iter()
+            .flat_map(|path| [BlobRef::Inline(path.clone()), BlobRef::Object(path)]);
+        let bodies = [Some(self.body.blob.clone()), self.body.twin()]
+            .into_iter()
+            .flatten();
+        made.chain(bodies)
+            .filter(|blob| !served.contains(&blob))
+            .collect()
     }
 
     /// Whether the newest revision needs these bytes, or may come to need them: those of a file that is still awaited will
     /// be kept beside where the client stores them.
     pub fn uses(&self, blob: &BlobRef) -> bool {
         let is_body = self.body.blob == *blob || self.body.twin().as_ref() == Some(blob);
-        is_body || self.extracted.iter().flat_map(Extracted::blobs).any(|made| made == blob)
+        is_body
+            || self
+                .extracted
+                .iter()
+                .flat_map(Extracted::blobs)
+                .any(|made| made == blob)
     }
 }

@@ -25,7 +25,11 @@ pub struct IndexHead {
 impl IndexHead {
     /// How many documents search serves once `changes` are committed on this head.
     pub fn documents_after(&self, changes: &[Change]) -> Option<u64> {
-        let before = if self.seq == 0 { Some(0) } else { self.documents };
+        let before = if self.seq == 0 {
+            Some(0)
+        } else {
+            self.documents
+        };
         before.map(|before| before.saturating_add_signed(changes.iter().map(Change::served).sum()))
     }
 
@@ -43,7 +47,11 @@ impl IndexHead {
         const LARGE_RECORD_CHUNKS: u32 = 256;
         let added = changes.iter().filter_map(Change::published);
         let chunks: u32 = added.map(|new| new.chunks).sum();
-        let after = if chunks >= LARGE_RECORD_CHUNKS { AFTER_RECORDS / 8 } else { AFTER_RECORDS };
+        let after = if chunks >= LARGE_RECORD_CHUNKS {
+            AFTER_RECORDS / 8
+        } else {
+            AFTER_RECORDS
+        };
         let behind = self.seq + 1 - self.through();
         behind >= after && behind.is_multiple_of(after / 4)
     }
@@ -71,7 +79,9 @@ pub struct SegmentRef {
 impl SegmentRef {
     /// Everything that is stored of it.
     pub fn into_blobs(self) -> impl Iterator<Item = BlobRef> {
-        std::iter::once(self.blob).chain(self.memories).chain(self.actions)
+        std::iter::once(self.blob)
+            .chain(self.memories)
+            .chain(self.actions)
     }
 }
 
@@ -81,8 +91,13 @@ mod tests {
 
     #[test]
     fn small_records_wait_for_many() {
-        let asked =
-            (0..100).filter(|seq| IndexHead { seq: *seq, ..IndexHead::default() }.wants_compaction(&[]));
+        let asked = (0..100).filter(|seq| {
+            IndexHead {
+                seq: *seq,
+                ..IndexHead::default()
+            }
+            .wants_compaction(&[])
+        });
         assert_eq!(asked.collect::<Vec<_>>(), [63, 79, 95]);
     }
 }

@@ -54,8 +54,12 @@ impl DocumentType {
     /// What a file of a cloud drive was declared to be by a caller who has fetched it there.
     pub fn declared_of_drive(declared: &str) -> Option<Self> {
         // compat: existing clients know these kinds by their vendor's name.
-        let kind = declared.strip_prefix("cloud_").or_else(|| declared.strip_prefix("google_"))?;
-        Self::OF_DRIVES.into_iter().find(|known| known.as_str().strip_prefix("cloud_") == Some(kind))
+        let kind = declared
+            .strip_prefix("cloud_")
+            .or_else(|| declared.strip_prefix("google_"))?;
+        Self::OF_DRIVES
+            .into_iter()
+            .find(|known| known.as_str().strip_prefix("cloud_") == Some(kind))
     }
 
     /// What content probably is before anybody has looked at its bytes: by what it was declared to be, then by its name.
@@ -66,7 +70,9 @@ impl DocumentType {
             BodyForm::File { name, declared } => (name.as_deref(), declared.as_deref()),
         };
         let declared = declared.unwrap_or_default().to_ascii_lowercase();
-        let extension = name.and_then(|name| name.rsplit_once('.')).map(|(_, end)| end.to_ascii_lowercase());
+        let extension = name
+            .and_then(|name| name.rsplit_once('.'))
+            .map(|(_, end)| end.to_ascii_lowercase());
         if let Some(kind) = Self::declared_of_drive(&declared) {
             return kind;
         }
@@ -79,9 +85,10 @@ impl DocumentType {
         match (declared.as_str(), extension.as_deref().unwrap_or_default()) {
             ("pdf" | "application/pdf", _) | (_, "pdf") => Self::Pdf,
             ("webpage" | "text/html", _) | (_, "html" | "htm" | "xhtml") => Self::Webpage,
-            (_, "png" | "jpg" | "jpeg" | "gif" | "webp" | "bmp" | "tif" | "tiff" | "heic" | "avif") => {
-                Self::Image
-            }
+            (
+                _,
+                "png" | "jpg" | "jpeg" | "gif" | "webp" | "bmp" | "tif" | "tiff" | "heic" | "avif",
+            ) => Self::Image,
             (_, "mp3" | "wav" | "m4a" | "ogg" | "flac" | "aac" | "opus") => Self::Audio,
             (_, "mp4" | "mov" | "webm" | "mkv" | "avi" | "mpeg") => Self::Video,
             _ => Self::Text,
@@ -105,9 +112,20 @@ mod tests {
             ("doc", None),
             ("text", None),
         ] {
-            assert_eq!(DocumentType::declared_of_drive(declared), kind, "{declared}");
-            let form = BodyForm::File { name: Some("a.md".into()), declared: Some(declared.into()) };
-            assert_eq!(DocumentType::guess(&form), kind.unwrap_or_default(), "{declared}");
+            assert_eq!(
+                DocumentType::declared_of_drive(declared),
+                kind,
+                "{declared}"
+            );
+            let form = BodyForm::File {
+                name: Some("a.md".into()),
+                declared: Some(declared.into()),
+            };
+            assert_eq!(
+                DocumentType::guess(&form),
+                kind.unwrap_or_default(),
+                "{declared}"
+            );
         }
         for kind in DocumentType::OF_DRIVES {
             assert_eq!(serde_json::json!(kind), kind.as_str());

@@ -17,28 +17,64 @@ fn conditions_follow_the_frozen_semantics() {
     let table = [
         (json!({"key": "team", "value": "Core"}), true),
         (json!({"key": "team", "value": "core"}), false),
-        (json!({"key": "team", "value": "core", "ignoreCase": "true"}), true),
+        (
+            json!({"key": "team", "value": "core", "ignoreCase": "true"}),
+            true,
+        ),
         (json!({"key": "size", "value": "10"}), true),
         (json!({"key": "open", "value": "true"}), true),
         (json!({"key": "labels", "value": "Red"}), false),
         (json!({"key": "missing", "value": "x"}), false),
-        (json!({"key": "missing", "value": "x", "negate": true}), true),
-        (json!({"key": "size", "value": "9", "filterType": "numeric", "numericOperator": ">"}), true),
+        (
+            json!({"key": "missing", "value": "x", "negate": true}),
+            true,
+        ),
+        (
+            json!({"key": "size", "value": "9", "filterType": "numeric", "numericOperator": ">"}),
+            true,
+        ),
         (
             json!({"key": "size", "value": "10", "filter_type": "numeric", "numeric_operator": ">", "negate": "true"}),
             true,
         ),
-        (json!({"key": "ratio", "value": "2.50", "filterType": "numeric"}), true),
-        (json!({"key": "team", "value": "1", "filterType": "numeric"}), false),
-        (json!({"key": "labels", "value": "Red", "filterType": "array_contains"}), true),
-        (json!({"key": "labels", "value": "red", "filterType": "array_contains"}), false),
-        (json!({"key": "labels", "value": "red", "filterType": "array_contains", "ignoreCase": true}), true),
-        (json!({"key": "team", "value": "Core", "filterType": "array_contains"}), true),
-        (json!({"key": "team", "value": "or", "filterType": "string_contains"}), true),
-        (json!({"key": "labels", "value": "ree", "filterType": "string_contains"}), true),
+        (
+            json!({"key": "ratio", "value": "2.50", "filterType": "numeric"}),
+            true,
+        ),
+        (
+            json!({"key": "team", "value": "1", "filterType": "numeric"}),
+            false,
+        ),
+        (
+            json!({"key": "labels", "value": "Red", "filterType": "array_contains"}),
+            true,
+        ),
+        (
+            json!({"key": "labels", "value": "red", "filterType": "array_contains"}),
+            false,
+        ),
+        (
+            json!({"key": "labels", "value": "red", "filterType": "array_contains", "ignoreCase": true}),
+            true,
+        ),
+        (
+            json!({"key": "team", "value": "Core", "filterType": "array_contains"}),
+            true,
+        ),
+        (
+            json!({"key": "team", "value": "or", "filterType": "string_contains"}),
+            true,
+        ),
+        (
+            json!({"key": "labels", "value": "ree", "filterType": "string_contains"}),
+            true,
+        ),
         (json!({"AND": []}), true),
         (json!({"OR": []}), false),
-        (json!("{\"OR\":[{\"key\":\"team\",\"value\":\"Core\"}]}"), true),
+        (
+            json!("{\"OR\":[{\"key\":\"team\",\"value\":\"Core\"}]}"),
+            true,
+        ),
     ];
     for (filter, expected) in table {
         assert_eq!(matches(&filter, &document()), expected, "{filter}");
@@ -52,13 +88,31 @@ fn wrong_expressions_say_where() {
         (json!("{"), "not JSON"),
         (json!({"AND": [], "OR": []}), "exactly one property"),
         (json!({"AND": {}}), "filters.AND"),
-        (json!({"AND": [{"key": "a"}]}), "filters.AND[0]: a condition needs `value`"),
+        (
+            json!({"AND": [{"key": "a"}]}),
+            "filters.AND[0]: a condition needs `value`",
+        ),
         (json!({"value": "a"}), "needs `key`"),
-        (json!({"key": "a", "value": "b", "filterType": "regex"}), "filters.filterType"),
-        (json!({"key": "a", "value": "b", "numericOperator": "!="}), "filters.numericOperator"),
-        (json!({"key": "a", "value": "x", "filterType": "numeric"}), "filters.value"),
-        (json!({"key": "a", "value": "b", "negate": "maybe"}), "filters.negate"),
-        (json!({"key": "a", "value": "b", "scope": "all"}), "filters.scope"),
+        (
+            json!({"key": "a", "value": "b", "filterType": "regex"}),
+            "filters.filterType",
+        ),
+        (
+            json!({"key": "a", "value": "b", "numericOperator": "!="}),
+            "filters.numericOperator",
+        ),
+        (
+            json!({"key": "a", "value": "x", "filterType": "numeric"}),
+            "filters.value",
+        ),
+        (
+            json!({"key": "a", "value": "b", "negate": "maybe"}),
+            "filters.negate",
+        ),
+        (
+            json!({"key": "a", "value": "b", "scope": "all"}),
+            "filters.scope",
+        ),
         (json!({"key": "a", "value": ["b"]}), "filters.value"),
     ];
     for (filter, expected) in table {
@@ -81,43 +135,68 @@ fn limits_are_exact() {
 /// The same rules once more, written over the raw JSON without the parser's types.
 fn naive(filter: &Value, metadata: &Map<String, Value>) -> bool {
     if let Some(parts) = filter.get("AND") {
-        return parts.as_array().unwrap().iter().filter(|part| !naive(part, metadata)).count() == 0;
+        return parts
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|part| !naive(part, metadata))
+            .count()
+            == 0;
     }
     if let Some(parts) = filter.get("OR") {
-        return parts.as_array().unwrap().iter().filter(|part| naive(part, metadata)).count() > 0;
+        return parts
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|part| naive(part, metadata))
+            .count()
+            > 0;
     }
     let fold = |text: &str| {
-        if filter["ignoreCase"] == true { text.to_lowercase() } else { text.to_owned() }
+        if filter["ignoreCase"] == true {
+            text.to_lowercase()
+        } else {
+            text.to_owned()
+        }
     };
     let wanted = fold(filter["value"].as_str().unwrap());
     let plain = |value: &Value| match value {
         Value::String(text) => fold(text),
         other => fold(&other.to_string()),
     };
-    let items = |value: &Value| value.as_array().cloned().unwrap_or_else(|| vec![value.clone()]);
+    let items = |value: &Value| {
+        value
+            .as_array()
+            .cloned()
+            .unwrap_or_else(|| vec![value.clone()])
+    };
     let number = |text: &str| text.trim().parse::<f64>().ok();
-    let holds = metadata.get(filter["key"].as_str().unwrap()).is_some_and(|value| match filter["filterType"]
-        .as_str()
-    {
-        Some("numeric") => {
-            let raw = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            let (Some(left), Some(right)) = (number(&raw), number(filter["value"].as_str().unwrap())) else {
-                return false;
-            };
-            match filter["numericOperator"].as_str().unwrap_or("=") {
-                "=" => left == right,
-                ">" => left > right,
-                "<" => left < right,
-                ">=" => left >= right,
-                _ => left <= right,
+    let holds = metadata
+        .get(filter["key"].as_str().unwrap())
+        .is_some_and(|value| match filter["filterType"].as_str() {
+            Some("numeric") => {
+                let raw = value
+                    .as_str()
+                    .map_or_else(|| value.to_string(), str::to_owned);
+                let (Some(left), Some(right)) =
+                    (number(&raw), number(filter["value"].as_str().unwrap()))
+                else {
+                    return false;
+                };
+                match filter["numericOperator"].as_str().unwrap_or("=") {
+                    "=" => left == right,
+                    ">" => left > right,
+                    "<" => left < right,
+                    ">=" => left >= right,
+                    _ => left <= right,
+                }
             }
-        }
-        Some("array_contains") => items(value).iter().any(|item| plain(item) == wanted),
-        Some("string_contains") => {
-            items(value).iter().any(|item| item.is_string() && plain(item).contains(&wanted))
-        }
-        _ => !value.is_array() && plain(value) == wanted,
-    });
+            Some("array_contains") => items(value).iter().any(|item| plain(item) == wanted),
+            Some("string_contains") => items(value)
+                .iter()
+                .any(|item| item.is_string() && plain(item).contains(&wanted)),
+            _ => !value.is_array() && plain(value) == wanted,
+        });
     holds != (filter["negate"] == true)
 }
 
@@ -141,7 +220,12 @@ fn any_condition() -> impl Strategy<Value = Value> {
     let textual = (text, kind, any::<bool>(), any::<bool>()).prop_map(|((key, value), kind, negate, fold)| {
         json!({"key": key, "value": value, "filterType": kind, "negate": negate, "ignoreCase": fold})
     });
-    let numeric = (prop::sample::select(vec!["k", "l"]), -2i64..3, operator, any::<bool>());
+    let numeric = (
+        prop::sample::select(vec!["k", "l"]),
+        -2i64..3,
+        operator,
+        any::<bool>(),
+    );
     let numeric = numeric.prop_map(|(key, value, operator, negate)| {
         json!({"key": key, "value": value.to_string(), "filterType": "numeric", "numericOperator": operator, "negate": negate})
     });
@@ -150,8 +234,13 @@ fn any_condition() -> impl Strategy<Value = Value> {
 
 fn any_filter() -> impl Strategy<Value = Value> {
     any_condition().prop_recursive(4, 24, 4, |inner| {
-        (any::<bool>(), prop::collection::vec(inner, 0..4))
-            .prop_map(|(and, parts)| if and { json!({ "AND": parts }) } else { json!({ "OR": parts }) })
+        (any::<bool>(), prop::collection::vec(inner, 0..4)).prop_map(|(and, parts)| {
+            if and {
+                json!({ "AND": parts })
+            } else {
+                json!({ "OR": parts })
+            }
+        })
     })
 }
 

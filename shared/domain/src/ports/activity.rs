@@ -15,7 +15,12 @@ use async_trait::async_trait;
 pub trait Activity: Send + Sync {
     /// Writes the record of a request. The hour it lies in is open before the record is there, so an hour that is not
     /// open is counted completely. Writing the same again is harmless.
-    async fn record(&self, tenant: &Tenant, record: &RequestRecord, now: Timestamp) -> PortResult<()>;
+    async fn record(
+        &self,
+        tenant: &Tenant,
+        record: &RequestRecord,
+        now: Timestamp,
+    ) -> PortResult<()>;
 
     /// A page of an hour's records, oldest first, from `after` on, which an earlier page told. The second part is where
     /// the next page begins; `None` after the last one.
@@ -39,10 +44,20 @@ pub trait Activity: Send + Sync {
 
     /// Stores what an hour's records come to, which were read after the hour was found open with this `token`, and closes
     /// the hour; `false`, and it stays open, when a record came late meanwhile.
-    async fn close(&self, tenant: &Tenant, hour: Hour, token: &str, tally: &Tally) -> PortResult<bool>;
+    async fn close(
+        &self,
+        tenant: &Tenant,
+        hour: Hour,
+        token: &str,
+        tally: &Tally,
+    ) -> PortResult<bool>;
 
     /// Open hours that ended before `before`, at most `limit`. Eventually consistent.
-    async fn overdue_hours(&self, before: Timestamp, limit: usize) -> PortResult<Vec<(Tenant, Hour)>>;
+    async fn overdue_hours(
+        &self,
+        before: Timestamp,
+        limit: usize,
+    ) -> PortResult<Vec<(Tenant, Hour)>>;
 
     /// The names of those records of an hour that have input or output and came to one of the containers, from a page of
     /// records from `after` on. The second part is where the next page begins; `None` after the last one.
@@ -56,7 +71,12 @@ pub trait Activity: Send + Sync {
 
     /// Takes input and output out of records of an hour, as [`Activity::contents`] names them. Doing it again changes
     /// nothing.
-    async fn forget_contents(&self, tenant: &Tenant, hour: Hour, names: &[String]) -> PortResult<()>;
+    async fn forget_contents(
+        &self,
+        tenant: &Tenant,
+        hour: Hour,
+        names: &[String],
+    ) -> PortResult<()>;
 }
 
 /// What an hour's requests come to.

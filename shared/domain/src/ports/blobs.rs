@@ -23,20 +23,33 @@ pub trait Blobs: Send + Sync {
     /// is damaged.
     async fn get(&self, tenant: &Tenant, blobs: &[BlobRef]) -> PortResult<Vec<Option<Bytes>>> {
         let found = self.read(tenant, blobs).await?;
-        let whole = found.into_iter().zip(blobs).map(|(stored, blob)| match stored {
-            Stored::Intact(bytes) => Ok(Some(bytes)),
-            Stored::Missing => Ok(None),
-            Stored::Damaged => Err(PortError::Corrupt(format!("the blob {}", blob.path()))),
-        });
+        let whole = found
+            .into_iter()
+            .zip(blobs)
+            .map(|(stored, blob)| match stored {
+                Stored::Intact(bytes) => Ok(Some(bytes)),
+                Stored::Missing => Ok(None),
+                Stored::Damaged => Err(PortError::Corrupt(format!("the blob {}", blob.path()))),
+            });
         whole.collect()
     }
 
     /// Objects whose path begins with `prefix`, at most `limit`, each with its size in bytes.
-    async fn objects(&self, tenant: &Tenant, prefix: &str, limit: usize) -> PortResult<Vec<(String, u64)>>;
+    async fn objects(
+        &self,
+        tenant: &Tenant,
+        prefix: &str,
+        limit: usize,
+    ) -> PortResult<Vec<(String, u64)>>;
 
     /// A page of at most about `limit` blobs of all organizations on a shelf, from `after` on, which an earlier page told.
     /// May miss what is stored meanwhile. For operators and for the search for blobs that nothing names.
-    async fn inventory(&self, shelf: Shelf, after: Option<&str>, limit: usize) -> PortResult<Inventory>;
+    async fn inventory(
+        &self,
+        shelf: Shelf,
+        after: Option<&str>,
+        limit: usize,
+    ) -> PortResult<Inventory>;
 
     /// Deletes blobs; one that is already gone is fine.
     async fn delete(&self, tenant: &Tenant, blobs: &[BlobRef]) -> PortResult<()>;

@@ -1,6 +1,8 @@
 //! Connections: their records, what they know of items, and short-lived tickets of browsers.
 
-use crate::connection::{Claim, Connection, Grant, Node, Queue, QueueEntry, Run, Selection, SyncState};
+use crate::connection::{
+    Claim, Connection, Grant, Node, Queue, QueueEntry, Run, Selection, SyncState,
+};
 use crate::ids::{ConnectionId, DocumentId, GrantId, OrgId};
 use crate::ports::PortResult;
 use crate::tenant::Tenant;
@@ -43,7 +45,12 @@ pub trait Connections: Send + Sync {
     async fn claim(&self, tenant: &Tenant, document: &DocumentId, claim: &Claim) -> PortResult<()>;
 
     /// Gives a claim up; one that is gone is fine.
-    async fn unclaim(&self, tenant: &Tenant, document: &DocumentId, claim: &Claim) -> PortResult<()>;
+    async fn unclaim(
+        &self,
+        tenant: &Tenant,
+        document: &DocumentId,
+        claim: &Claim,
+    ) -> PortResult<()>;
 
     /// The claims on a document, strongly consistent.
     async fn claims(&self, tenant: &Tenant, document: &DocumentId) -> PortResult<Vec<Claim>>;
@@ -75,7 +82,12 @@ pub trait SyncStore: Send + Sync {
     async fn selection(&self, tenant: &Tenant, of: &ConnectionId) -> PortResult<Selection>;
 
     /// Stores a selection whose `rev` is one more than what is stored; `false` when somebody was first.
-    async fn select(&self, tenant: &Tenant, of: &ConnectionId, selection: &Selection) -> PortResult<bool>;
+    async fn select(
+        &self,
+        tenant: &Tenant,
+        of: &ConnectionId,
+        selection: &Selection,
+    ) -> PortResult<bool>;
 
     /// The nodes with these ids, in the order asked. This and all other reads here are strongly consistent.
     async fn nodes(
@@ -158,7 +170,13 @@ pub trait SyncStore: Send + Sync {
 #[async_trait]
 pub trait Tickets: Send + Sync {
     /// Stores what a ticket stands for, until then. `kind` is part of its name: no ticket works as another kind.
-    async fn issue(&self, kind: &str, digest: &str, stands_for: &str, until: Timestamp) -> PortResult<()>;
+    async fn issue(
+        &self,
+        kind: &str,
+        digest: &str,
+        stands_for: &str,
+        until: Timestamp,
+    ) -> PortResult<()>;
 
     /// What a ticket stands for, unless it has expired at `now`.
     async fn look(&self, kind: &str, digest: &str, now: Timestamp) -> PortResult<Option<String>>;

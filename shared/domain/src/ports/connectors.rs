@@ -202,7 +202,12 @@ pub trait Connector: Send + Sync {
     async fn head(&self, access: &Access, feed: &str) -> ConnectorResult<String>;
 
     /// A page of everything in a feed that is not in the bin.
-    async fn everything(&self, access: &Access, feed: &str, page: Option<&str>) -> ConnectorResult<Listing>;
+    async fn everything(
+        &self,
+        access: &Access,
+        feed: &str,
+        page: Option<&str>,
+    ) -> ConnectorResult<Listing>;
 
     /// A page of what lies in a folder and not in the bin; `drive` is the shared drive that it lies in.
     async fn children(
@@ -320,8 +325,12 @@ pub trait OAuth: Send + Sync {
     ) -> std::result::Result<Permission, ConsentError>;
 
     /// New tokens for those that expire.
-    async fn refresh(&self, client: &OAuthClient, tokens: &Tokens, now: Timestamp)
-    -> ConnectorResult<Tokens>;
+    async fn refresh(
+        &self,
+        client: &OAuthClient,
+        tokens: &Tokens,
+        now: Timestamp,
+    ) -> ConnectorResult<Tokens>;
 
     /// Ends the permission; one that has ended is fine.
     async fn revoke(&self, tokens: &Tokens) -> ConnectorResult<()>;
@@ -339,12 +348,17 @@ impl Connectors {
 
     /// The one of a provider.
     pub fn of(&self, provider: Provider) -> Option<&dyn Connector> {
-        self.0.iter().find(|connector| connector.provider() == provider).map(AsRef::as_ref)
+        self.0
+            .iter()
+            .find(|connector| connector.provider() == provider)
+            .map(AsRef::as_ref)
     }
 }
 
 impl std::fmt::Debug for Connectors {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_list().entries(self.0.iter().map(|connector| connector.provider())).finish()
+        f.debug_list()
+            .entries(self.0.iter().map(|connector| connector.provider()))
+            .finish()
     }
 }

@@ -41,7 +41,8 @@ pub trait Containers: Send + Sync {
     /// Takes a tag away and begins `task`, in one transaction: from then on its physical containers are
     /// [`Owner::Gone`]. `false` when the tag is not as `container` says any more (its physical containers, its merge).
     /// Our own deletion whose answer was lost counts as done.
-    async fn delete(&self, tenant: &Tenant, container: &Container, task: &Task) -> PortResult<bool>;
+    async fn delete(&self, tenant: &Tenant, container: &Container, task: &Task)
+    -> PortResult<bool>;
 
     /// Gives the physical containers of `sources` to `target` as well, marks them all as merging and begins `task`, in
     /// one transaction: every reader sees all of it or nothing. The sources keep theirs until [`Containers::end_merge`],
@@ -57,7 +58,8 @@ pub trait Containers: Send + Sync {
 
     /// Ends the part that a tag has in the merge `task`: a target takes writes again, a source disappears. Doing it
     /// again changes nothing.
-    async fn end_merge(&self, tenant: &Tenant, tag: &ContainerTag, task: &TaskId) -> PortResult<()>;
+    async fn end_merge(&self, tenant: &Tenant, tag: &ContainerTag, task: &TaskId)
+    -> PortResult<()>;
 
     /// Takes away the marks of deleted physical containers of which nothing is left.
     async fn forget_deleted(&self, tenant: &Tenant, ids: &[ContainerId]) -> PortResult<()>;
@@ -66,7 +68,12 @@ pub trait Containers: Send + Sync {
     async fn list(&self, tenant: &Tenant) -> PortResult<Vec<Container>>;
 
     /// Replaces what the caller says that the tag's content is about; the last one stays. `false` without such a tag.
-    async fn set_context(&self, tenant: &Tenant, tag: &ContainerTag, context: &str) -> PortResult<bool>;
+    async fn set_context(
+        &self,
+        tenant: &Tenant,
+        tag: &ContainerTag,
+        context: &str,
+    ) -> PortResult<bool>;
 
     /// Changes what the caller says about the tag, in one write that makes it point to `id` if it points nowhere yet;
     /// returns what is stored then. Fields that the change keeps are not written, so changes of different fields at

@@ -81,12 +81,22 @@ pub trait Documents: Send + Sync {
     /// Writes the record of a document that begins, in one transaction with what `beginning` says. Fails with
     /// [`PortError::Conflict`] when there is a record already, or something else that has to hold does not: whoever asked
     /// decides again from what is there. Our own earlier write of the same revision counts as success.
-    async fn begin(&self, tenant: &Tenant, document: &Document, beginning: &Beginning) -> PortResult<()>;
+    async fn begin(
+        &self,
+        tenant: &Tenant,
+        document: &Document,
+        beginning: &Beginning,
+    ) -> PortResult<()>;
 
     /// Replaces what the caller says about a document (metadata, path) and counts the edit, if the stored record still
     /// has its revision and one edit less than `document`; `false` when it has not. For documents that search does not
     /// serve; those that it serves change by a commit.
-    async fn describe(&self, tenant: &Tenant, document: &Document, now: Timestamp) -> PortResult<bool>;
+    async fn describe(
+        &self,
+        tenant: &Tenant,
+        document: &Document,
+        now: Timestamp,
+    ) -> PortResult<bool>;
 
     /// Takes a lease on an unfinished revision, moves it to `extracting` and counts the attempt.
     /// The document turns up as overdue after `lease_until`.
@@ -102,7 +112,12 @@ pub trait Documents: Send + Sync {
     /// Puts an unfinished revision back to `queued`, as `claimed` with its lease found that its file has not arrived: the
     /// attempt does not count, and it turns up as overdue after `overdue_at`. `false` when it is no longer wanted, or
     /// another worker's.
-    async fn wait_on(&self, tenant: &Tenant, claimed: &Document, overdue_at: Timestamp) -> PortResult<bool>;
+    async fn wait_on(
+        &self,
+        tenant: &Tenant,
+        claimed: &Document,
+        overdue_at: Timestamp,
+    ) -> PortResult<bool>;
 
     /// Records where the bytes of an unfinished revision lie from now on, from which its attempts count anew; `false` when
     /// it is no longer wanted.

@@ -39,7 +39,12 @@ pub trait Index: Send + Sync {
     async fn head(&self, tenant: &Tenant, container: &ContainerId) -> PortResult<IndexHead>;
 
     /// The log records after `after`, ascending.
-    async fn log(&self, tenant: &Tenant, container: &ContainerId, after: u64) -> PortResult<Vec<LogRecord>>;
+    async fn log(
+        &self,
+        tenant: &Tenant,
+        container: &ContainerId,
+        after: u64,
+    ) -> PortResult<Vec<LogRecord>>;
 
     /// Appends one log record and changes the documents it is about, all or nothing, if the newest record is still that
     /// of `head` and every document is as given (a [`Change::Describe`] comes with its edit counted). This condition is the fence: whoever is late gets
@@ -70,7 +75,11 @@ pub trait Index: Send + Sync {
 
     /// Containers whose index has held what was taken away (see [`Change::takes_away`]) for [`ERASE_AFTER_SECONDS`]
     /// before `before`, at most `limit`. Eventually consistent.
-    async fn due_erasures(&self, before: Timestamp, limit: usize) -> PortResult<Vec<(OrgId, ContainerId)>>;
+    async fn due_erasures(
+        &self,
+        before: Timestamp,
+        limit: usize,
+    ) -> PortResult<Vec<(OrgId, ContainerId)>>;
 
     /// Has a container counted among [`Index::due_erasures`] not before `due_at`, if it counts at all.
     async fn postpone_erasure(
@@ -82,7 +91,12 @@ pub trait Index: Send + Sync {
 
     /// Says that no segment and no log record holds what was taken away up to the log record `through`. The container is
     /// no longer due, unless more was taken away since then.
-    async fn erased(&self, tenant: &Tenant, container: &ContainerId, through: u64) -> PortResult<()>;
+    async fn erased(
+        &self,
+        tenant: &Tenant,
+        container: &ContainerId,
+        through: u64,
+    ) -> PortResult<()>;
 
     /// The blobs of a purge record.
     async fn purge(
@@ -102,11 +116,26 @@ pub trait Index: Send + Sync {
     ) -> PortResult<String>;
 
     /// The names of at most `limit` items of the index: purge records first, the head last.
-    async fn items(&self, tenant: &Tenant, container: &ContainerId, limit: usize) -> PortResult<Vec<String>>;
+    async fn items(
+        &self,
+        tenant: &Tenant,
+        container: &ContainerId,
+        limit: usize,
+    ) -> PortResult<Vec<String>>;
 
     /// Deletes items by these names, whatever they hold: for an index that is gone. One that is already gone is fine.
-    async fn erase(&self, tenant: &Tenant, container: &ContainerId, items: &[String]) -> PortResult<()>;
+    async fn erase(
+        &self,
+        tenant: &Tenant,
+        container: &ContainerId,
+        items: &[String],
+    ) -> PortResult<()>;
 
     /// Deletes a purge record whose blobs are gone.
-    async fn forget_purge(&self, tenant: &Tenant, container: &ContainerId, purge: &str) -> PortResult<()>;
+    async fn forget_purge(
+        &self,
+        tenant: &Tenant,
+        container: &ContainerId,
+        purge: &str,
+    ) -> PortResult<()>;
 }

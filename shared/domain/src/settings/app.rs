@@ -86,7 +86,11 @@ impl Provider {
 impl NewSecret {
     /// A secret of an organization's app with `provider`, under a fresh name.
     pub fn of(provider: Provider, secret: Secret) -> Self {
-        let name = format!("{}/{}", provider.secret_prefix(), Revision::random().as_str());
+        let name = format!(
+            "{}/{}",
+            provider.secret_prefix(),
+            Revision::random().as_str()
+        );
         Self { name, secret }
     }
 }
@@ -98,22 +102,36 @@ impl AppChange {
     /// [`Error::Invalid`] naming the field.
     pub(super) fn apply(&self, provider: Provider, app: &mut OAuthApp) -> Result<()> {
         let name = |field: &str| format!("{}{field}", provider.prefix());
-        let fits = |text: &str, most: usize| !text.trim().is_empty() && text.chars().count() <= most;
+        let fits =
+            |text: &str, most: usize| !text.trim().is_empty() && text.chars().count() <= most;
         if let Patch::Set(id) = &self.client_id
             && !fits(id, MAX_ID)
         {
-            return Err(Error::invalid_field(&name("ClientId"), format!("1 to {MAX_ID} characters")));
+            return Err(Error::invalid_field(
+                &name("ClientId"),
+                format!("1 to {MAX_ID} characters"),
+            ));
         }
         if let Patch::Set(new) = &self.client_secret
             && !fits(new.secret.expose(), MAX_SECRET)
         {
-            return Err(Error::invalid_field(&name("ClientSecret"), format!("1 to {MAX_SECRET} characters")));
+            return Err(Error::invalid_field(
+                &name("ClientSecret"),
+                format!("1 to {MAX_SECRET} characters"),
+            ));
         }
         self.client_id.apply(&mut app.client_id);
         self.enabled.apply(&mut app.enabled);
-        self.client_secret.clone().map(|new| new.name).apply(&mut app.secret);
+        self.client_secret
+            .clone()
+            .map(|new| new.name)
+            .apply(&mut app.secret);
         if app.enabled == Some(true) && (app.client_id.is_none() || app.secret.is_none()) {
-            let rule = format!("to be on it needs {} and {}", name("ClientId"), name("ClientSecret"));
+            let rule = format!(
+                "to be on it needs {} and {}",
+                name("ClientId"),
+                name("ClientSecret")
+            );
             return Err(Error::invalid_field(&name("CustomKeyEnabled"), rule));
         }
         Ok(())

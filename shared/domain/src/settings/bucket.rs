@@ -27,9 +27,11 @@ pub const PREFERENCES: &str = "preferences";
 impl Bucket {
     /// The bucket of an organization that has not said otherwise.
     pub(super) fn preferences() -> Self {
-        let description =
-            "Likes, dislikes, preferences and opinions: what somebody enjoys, favours, avoids or wants.";
-        Self { key: PREFERENCES.into(), description: description.into() }
+        let description = "Likes, dislikes, preferences and opinions: what somebody enjoys, favours, avoids or wants.";
+        Self {
+            key: PREFERENCES.into(),
+            description: description.into(),
+        }
     }
 
     /// Checks the buckets that a caller sent in the field `field`.
@@ -38,16 +40,30 @@ impl Bucket {
     /// [`Error::Invalid`] naming the rule.
     pub fn check_all(field: &str, buckets: &[Self]) -> Result<()> {
         if buckets.len() > MAX_BUCKETS {
-            return Err(Error::invalid_field(field, format!("at most {MAX_BUCKETS} buckets")));
+            return Err(Error::invalid_field(
+                field,
+                format!("at most {MAX_BUCKETS} buckets"),
+            ));
         }
         for (place, bucket) in buckets.iter().enumerate() {
             bucket.check(field)?;
             if buckets[..place].iter().any(|other| other.key == bucket.key) {
-                return Err(Error::invalid_field(field, format!("the key {} comes twice", bucket.key)));
+                return Err(Error::invalid_field(
+                    field,
+                    format!("the key {} comes twice", bucket.key),
+                ));
             }
         }
-        if buckets.iter().map(|bucket| bucket.description.len()).sum::<usize>() > MAX_BUCKET_BYTES {
-            let rule = format!("at most {} KB of descriptions together", MAX_BUCKET_BYTES / 1024);
+        if buckets
+            .iter()
+            .map(|bucket| bucket.description.len())
+            .sum::<usize>()
+            > MAX_BUCKET_BYTES
+        {
+            let rule = format!(
+                "at most {} KB of descriptions together",
+                MAX_BUCKET_BYTES / 1024
+            );
             return Err(Error::invalid_field(field, rule));
         }
         Ok(())
@@ -66,12 +82,18 @@ impl Bucket {
             return Err(Error::invalid_field(field, rule));
         }
         if ["static", "dynamic"].contains(&self.key.as_str()) {
-            let rule = format!("{} is a part of every profile and cannot be a bucket", self.key);
+            let rule = format!(
+                "{} is a part of every profile and cannot be a bucket",
+                self.key
+            );
             return Err(Error::invalid_field(field, rule));
         }
         let described = !self.description.trim().is_empty();
         if !described || self.description.chars().count() > MAX_DESCRIPTION {
-            let rule = format!("the description of {} has 1 to {MAX_DESCRIPTION} characters", self.key);
+            let rule = format!(
+                "the description of {} has 1 to {MAX_DESCRIPTION} characters",
+                self.key
+            );
             return Err(Error::invalid_field(field, rule));
         }
         Ok(())
@@ -83,7 +105,10 @@ mod tests {
     use super::*;
 
     fn bucket(key: &str, description: &str) -> Bucket {
-        Bucket { key: key.into(), description: description.into() }
+        Bucket {
+            key: key.into(),
+            description: description.into(),
+        }
     }
 
     #[test]
@@ -92,7 +117,18 @@ mod tests {
         for good in ["a", "0", "work-2_x", &"k".repeat(64)] {
             check(&[bucket(good, "x")]).unwrap();
         }
-        for bad in ["", "A", "-a", "_a", "a b", "ä", "a.b", "static", "dynamic", &"k".repeat(65)] {
+        for bad in [
+            "",
+            "A",
+            "-a",
+            "_a",
+            "a b",
+            "ä",
+            "a.b",
+            "static",
+            "dynamic",
+            &"k".repeat(65),
+        ] {
             assert!(check(&[bucket(bad, "x")]).is_err(), "{bad}");
         }
         check(&[bucket("a", &"ü".repeat(2000))]).unwrap();
@@ -100,10 +136,14 @@ mod tests {
             assert!(check(&[bucket("a", bad)]).is_err());
         }
         assert!(check(&[bucket("a", "x"), bucket("a", "y")]).is_err());
-        let many: Vec<Bucket> = (0..51).map(|i| bucket(&format!("k{i}"), &"x".repeat(2000))).collect();
+        let many: Vec<Bucket> = (0..51)
+            .map(|i| bucket(&format!("k{i}"), &"x".repeat(2000)))
+            .collect();
         assert!(check(&many).is_err());
         check(&many[..50]).unwrap();
-        let wide: Vec<Bucket> = (0..50).map(|i| bucket(&format!("k{i}"), &"日".repeat(2000))).collect();
+        let wide: Vec<Bucket> = (0..50)
+            .map(|i| bucket(&format!("k{i}"), &"日".repeat(2000)))
+            .collect();
         assert!(check(&wide).is_err());
     }
 }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{
-    AppChange, Bucket, ItemRules, LogContent, NewSecret, Provider, Settings, TrustedSources, redirects,
+    AppChange, Bucket, ItemRules, LogContent, NewSecret, Provider, Settings, TrustedSources,
+    redirects,
 };
 use crate::error::{Error, Result};
 use crate::patch::Patch;
@@ -55,7 +56,11 @@ impl SettingsChange {
             Bucket::check_all("profileBuckets", buckets)?;
         }
         self.profile_buckets.apply(&mut settings.profile_buckets);
-        let workspace = prompt("workspacePrompt", &self.workspace_prompt, MAX_WORKSPACE_PROMPT)?;
+        let workspace = prompt(
+            "workspacePrompt",
+            &self.workspace_prompt,
+            MAX_WORKSPACE_PROMPT,
+        )?;
         workspace.apply(&mut settings.workspace_prompt);
         if let Patch::Set(sources) = &self.trusted_sources {
             sources.check()?;
@@ -75,17 +80,25 @@ impl SettingsChange {
         for (provider, change) in &self.apps {
             change.apply(*provider, settings.apps.entry(*provider).or_default())?;
         }
-        settings.apps.retain(|_, app| *app != super::OAuthApp::default());
+        settings
+            .apps
+            .retain(|_, app| *app != super::OAuthApp::default());
         Ok(())
     }
 
     /// What filters can be set while filtering is on; turning it off keeps them for the next time.
     fn apply_filter(&self, settings: &mut Settings) -> Result<()> {
-        self.should_llm_filter.apply(&mut settings.should_llm_filter);
+        self.should_llm_filter
+            .apply(&mut settings.should_llm_filter);
         let filter = prompt("filterPrompt", &self.filter_prompt, MAX_FILTER_PROMPT)?;
-        let items = [("includeItems", &self.include_items), ("excludeItems", &self.exclude_items)];
+        let items = [
+            ("includeItems", &self.include_items),
+            ("excludeItems", &self.exclude_items),
+        ];
         let set = [("filterPrompt", matches!(filter, Patch::Set(_)))];
-        let set = set.into_iter().chain(items.map(|(name, rules)| (name, matches!(rules, Patch::Set(_)))));
+        let set = set
+            .into_iter()
+            .chain(items.map(|(name, rules)| (name, matches!(rules, Patch::Set(_)))));
         if let Some((name, _)) = set.into_iter().find(|(_, is_set)| *is_set)
             && settings.should_llm_filter != Some(true)
         {
@@ -107,10 +120,12 @@ impl SettingsChange {
 
     /// The secrets that are handed over.
     pub fn secrets(&self) -> impl Iterator<Item = &NewSecret> {
-        self.apps.values().filter_map(|change| match &change.client_secret {
-            Patch::Set(new) => Some(new),
-            Patch::Keep | Patch::Clear => None,
-        })
+        self.apps
+            .values()
+            .filter_map(|change| match &change.client_secret {
+                Patch::Set(new) => Some(new),
+                Patch::Keep | Patch::Clear => None,
+            })
     }
 }
 
@@ -118,9 +133,10 @@ impl SettingsChange {
 fn prompt(field: &str, sent: &Patch<String>, most: usize) -> Result<Patch<String>> {
     match sent {
         Patch::Set(text) if text.trim().is_empty() => Ok(Patch::Clear),
-        Patch::Set(text) if text.chars().count() > most => {
-            Err(Error::invalid_field(field, format!("at most {most} characters")))
-        }
+        Patch::Set(text) if text.chars().count() > most => Err(Error::invalid_field(
+            field,
+            format!("at most {most} characters"),
+        )),
         sent => Ok(sent.clone()),
     }
 }
@@ -132,7 +148,10 @@ mod tests {
 
     fn change(change: SettingsChange, settings: &Settings) -> Result<Settings, String> {
         let mut settings = settings.clone();
-        change.apply(&mut settings).map(|()| settings).map_err(|error| error.to_string())
+        change
+            .apply(&mut settings)
+            .map(|()| settings)
+            .map_err(|error| error.to_string())
     }
 
     fn text(text: &str) -> Patch<String> {
@@ -147,39 +166,74 @@ mod tests {
             filter_prompt: prompt,
             ..SettingsChange::default()
         };
-        assert!(change(sent(Patch::Keep, text("Birds.")), &off).unwrap_err().contains("shouldLLMFilter"));
+        assert!(
+            change(sent(Patch::Keep, text("Birds.")), &off)
+                .unwrap_err()
+                .contains("shouldLLMFilter")
+        );
         assert!(change(sent(Patch::Set(false), text("Birds.")), &off).is_err());
         let on = change(sent(Patch::Set(true), text("Birds.")), &off).unwrap();
-        assert_eq!(on.guidance(Some("Herons.")).as_deref(), Some("Herons.\nBirds."));
+        assert_eq!(
+            on.guidance(Some("Herons.")).as_deref(),
+            Some("Herons.\nBirds.")
+        );
         let again_off = change(sent(Patch::Set(false), Patch::Keep), &on).unwrap();
         assert_eq!(again_off.filter_prompt.as_deref(), Some("Birds."));
-        assert_eq!(again_off.guidance(None), None, "what filters has no effect while filtering is off");
+        assert_eq!(
+            again_off.guidance(None),
+            None,
+            "what filters has no effect while filtering is off"
+        );
         assert!(change(sent(Patch::Keep, text("Boats.")), &again_off).is_err());
-        assert_eq!(change(sent(Patch::Keep, Patch::Clear), &again_off).unwrap().filter_prompt, None);
-        assert_eq!(change(sent(Patch::Keep, text("  ")), &on).unwrap().filter_prompt, None);
+        assert_eq!(
+            change(sent(Patch::Keep, Patch::Clear), &again_off)
+                .unwrap()
+                .filter_prompt,
+            None
+        );
+        assert_eq!(
+            change(sent(Patch::Keep, text("  ")), &on)
+                .unwrap()
+                .filter_prompt,
+            None
+        );
         for (length, fits) in [(750, true), (751, false)] {
-            assert_eq!(change(sent(Patch::Keep, text(&"ü".repeat(length))), &on).is_ok(), fits);
+            assert_eq!(
+                change(sent(Patch::Keep, text(&"ü".repeat(length))), &on).is_ok(),
+                fits
+            );
         }
     }
 
     #[test]
     fn an_app_is_used_with_id_and_secret() {
         let sent = |id: Patch<String>, secret: Patch<&str>, enabled: Patch<bool>| {
-            let client_secret = secret.map(|text| NewSecret::of(Provider::Github, Secret::new(text)));
-            let app = AppChange { client_id: id, client_secret, enabled };
-            SettingsChange { apps: [(Provider::Github, app)].into(), ..SettingsChange::default() }
+            let client_secret =
+                secret.map(|text| NewSecret::of(Provider::Github, Secret::new(text)));
+            let app = AppChange {
+                client_id: id,
+                client_secret,
+                enabled,
+            };
+            SettingsChange {
+                apps: [(Provider::Github, app)].into(),
+                ..SettingsChange::default()
+            }
         };
         let none = Settings::default();
-        for (id, secret) in
-            [(Patch::Keep, Patch::Keep), (text("i"), Patch::Keep), (Patch::Keep, Patch::Set("s"))]
-        {
+        for (id, secret) in [
+            (Patch::Keep, Patch::Keep),
+            (text("i"), Patch::Keep),
+            (Patch::Keep, Patch::Set("s")),
+        ] {
             let refused = change(sent(id, secret, Patch::Set(true)), &none).unwrap_err();
             assert!(refused.starts_with("githubCustomKeyEnabled"), "{refused}");
         }
         let on = change(sent(text("i"), Patch::Set("s"), Patch::Set(true)), &none).unwrap();
-        for broken in
-            [sent(Patch::Clear, Patch::Keep, Patch::Keep), sent(Patch::Keep, Patch::Clear, Patch::Keep)]
-        {
+        for broken in [
+            sent(Patch::Clear, Patch::Keep, Patch::Keep),
+            sent(Patch::Keep, Patch::Clear, Patch::Keep),
+        ] {
             assert!(change(broken, &on).is_err());
         }
         let gone = change(sent(Patch::Clear, Patch::Clear, Patch::Clear), &on).unwrap();

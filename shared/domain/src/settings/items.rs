@@ -30,19 +30,33 @@ impl ItemRules {
     pub fn check(&self, field: &str) -> Result<()> {
         for (name, entries) in [("patterns", &self.patterns), ("folders", &self.folders)] {
             if entries.len() > MAX_ENTRIES {
-                return Err(Error::invalid_field(field, format!("at most {MAX_ENTRIES} {name}")));
+                return Err(Error::invalid_field(
+                    field,
+                    format!("at most {MAX_ENTRIES} {name}"),
+                ));
             }
-            let fits = |entry: &String| !entry.trim().is_empty() && entry.chars().count() <= MAX_ENTRY;
+            let fits =
+                |entry: &String| !entry.trim().is_empty() && entry.chars().count() <= MAX_ENTRY;
             if !entries.iter().all(fits) {
                 let rule = format!("each of its {name} has 1 to {MAX_ENTRY} characters");
                 return Err(Error::invalid_field(field, rule));
             }
         }
-        let bytes: usize = self.patterns.iter().chain(&self.folders).map(String::len).sum();
+        let bytes: usize = self
+            .patterns
+            .iter()
+            .chain(&self.folders)
+            .map(String::len)
+            .sum();
         if bytes > MAX_BYTES {
-            return Err(Error::invalid_field(field, format!("at most {} KB together", MAX_BYTES / 1024)));
+            return Err(Error::invalid_field(
+                field,
+                format!("at most {} KB together", MAX_BYTES / 1024),
+            ));
         }
-        globs(&self.patterns).map(|_| ()).map_err(|error| Error::invalid_field(field, error))
+        globs(&self.patterns)
+            .map(|_| ())
+            .map_err(|error| Error::invalid_field(field, error))
     }
 }
 
@@ -51,15 +65,27 @@ impl ItemRules {
 ///
 /// # Errors
 /// A sentence that names the pattern that cannot be read.
-pub fn globs<'a>(patterns: impl IntoIterator<Item = &'a String>) -> std::result::Result<GlobSet, String> {
+pub fn globs<'a>(
+    patterns: impl IntoIterator<Item = &'a String>,
+) -> std::result::Result<GlobSet, String> {
     let mut set = GlobSetBuilder::new();
     for pattern in patterns {
         let trimmed = pattern.trim().trim_start_matches('/').to_lowercase();
-        let whole = if trimmed.ends_with('/') { format!("{trimmed}**") } else { trimmed };
-        let glob = GlobBuilder::new(&whole).case_insensitive(true).literal_separator(true).build();
-        set.add(glob.map_err(|error| format!("the pattern {pattern:?} cannot be read: {}", error.kind()))?);
+        let whole = if trimmed.ends_with('/') {
+            format!("{trimmed}**")
+        } else {
+            trimmed
+        };
+        let glob = GlobBuilder::new(&whole)
+            .case_insensitive(true)
+            .literal_separator(true)
+            .build();
+        set.add(glob.map_err(|error| {
+            format!("the pattern {pattern:?} cannot be read: {}", error.kind())
+        })?);
     }
-    set.build().map_err(|error| format!("the patterns are too large: {}", error.kind()))
+    set.build()
+        .map_err(|error| format!("the patterns are too large: {}", error.kind()))
 }
 
 #[cfg(test)]
@@ -74,15 +100,27 @@ mod tests {
             (rules(Vec::new(), Vec::new()), None),
             (rules(many(100, "*.md"), many(100, "/ü")), None),
             (rules(many(1, &"ü".repeat(1000)), Vec::new()), None),
-            (rules(vec!["a[".into()], Vec::new()), Some("\"a[\" cannot be read")),
+            (
+                rules(vec!["a[".into()], Vec::new()),
+                Some("\"a[\" cannot be read"),
+            ),
             (rules(many(101, "*.md"), Vec::new()), Some("100 patterns")),
             (rules(Vec::new(), many(101, "/a")), Some("100 folders")),
-            (rules(many(1, &"x".repeat(1001)), Vec::new()), Some("1000 characters")),
+            (
+                rules(many(1, &"x".repeat(1001)), Vec::new()),
+                Some("1000 characters"),
+            ),
             (rules(Vec::new(), many(1, " ")), Some("1 to 1000")),
-            (rules(many(60, &"日".repeat(1000)), Vec::new()), Some("64 KB")),
+            (
+                rules(many(60, &"日".repeat(1000)), Vec::new()),
+                Some("64 KB"),
+            ),
         ];
         for (rules, wrong) in cases {
-            let found = rules.check("includeItems").err().map(|error| error.to_string());
+            let found = rules
+                .check("includeItems")
+                .err()
+                .map(|error| error.to_string());
             match wrong {
                 None => assert_eq!(found, None),
                 Some(part) => assert!(found.is_some_and(|found| found.contains(part)), "{part}"),

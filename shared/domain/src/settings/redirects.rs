@@ -16,7 +16,10 @@ const RULE: &str = "origins like https://app.example.com or https://*.example.co
 /// [`Error::Invalid`] with the rule.
 pub(super) fn checked(origins: &[String]) -> Result<Vec<String>> {
     if origins.len() > MAX_ENTRIES {
-        return Err(Error::invalid_field(FIELD, format!("at most {MAX_ENTRIES} origins")));
+        return Err(Error::invalid_field(
+            FIELD,
+            format!("at most {MAX_ENTRIES} origins"),
+        ));
     }
     let read = |origin: &String| normal(origin).ok_or_else(|| Error::invalid_field(FIELD, RULE));
     origins.iter().map(read).collect()
@@ -72,8 +75,14 @@ mod tests {
     fn origins_are_stored_as_browsers_write_them() {
         for (sent, stored) in [
             ("https://app.example.com", Some("https://app.example.com")),
-            (" HTTPS://App.Example.com:443/ ", Some("https://app.example.com")),
-            ("https://*.example.com:8443", Some("https://*.example.com:8443")),
+            (
+                " HTTPS://App.Example.com:443/ ",
+                Some("https://app.example.com"),
+            ),
+            (
+                "https://*.example.com:8443",
+                Some("https://*.example.com:8443"),
+            ),
             ("http://localhost:3000", Some("http://localhost:3000")),
             ("http://[::1]:80", Some("http://[::1]")),
             ("http://app.example.com", None),
@@ -96,9 +105,15 @@ mod tests {
 
     #[test]
     fn a_star_stands_for_what_lies_below() {
-        let list = ["https://app.example.com".to_owned(), "https://*.example.org:8443".to_owned()];
-        for good in ["https://app.example.com", "https://a.example.org:8443", "https://a.b.example.org:8443"]
-        {
+        let list = [
+            "https://app.example.com".to_owned(),
+            "https://*.example.org:8443".to_owned(),
+        ];
+        for good in [
+            "https://app.example.com",
+            "https://a.example.org:8443",
+            "https://a.b.example.org:8443",
+        ] {
             assert!(allows(&list, good), "{good}");
         }
         for bad in [

@@ -33,7 +33,10 @@ impl TrustedSources {
         let refuse = |rule: String| Err(Error::invalid_field("trustedSources", rule));
         let is_host = |entry: &String| {
             let inner = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-');
-            !entry.is_empty() && entry.chars().all(inner) && !entry.starts_with('.') && !entry.ends_with('.')
+            !entry.is_empty()
+                && entry.chars().all(inner)
+                && !entry.starts_with('.')
+                && !entry.ends_with('.')
         };
         let is_sender = |entry: &String| match entry.split_once('@') {
             Some((name, host)) => {
@@ -44,12 +47,16 @@ impl TrustedSources {
         if self.providers.len() > MAX_ENTRIES {
             return refuse(format!("at most {MAX_ENTRIES} providers"));
         }
-        for (name, entries) in
-            [("connections", &self.connections), ("senders", &self.senders), ("hosts", &self.hosts)]
-        {
+        for (name, entries) in [
+            ("connections", &self.connections),
+            ("senders", &self.senders),
+            ("hosts", &self.hosts),
+        ] {
             let fits = |entry: &String| (1..=MAX_ENTRY).contains(&entry.chars().count());
             if entries.len() > MAX_ENTRIES || !entries.iter().all(fits) {
-                return refuse(format!("at most {MAX_ENTRIES} {name} of 1 to {MAX_ENTRY} characters each"));
+                return refuse(format!(
+                    "at most {MAX_ENTRIES} {name} of 1 to {MAX_ENTRY} characters each"
+                ));
             }
         }
         if !self.senders.iter().all(is_sender) {
@@ -58,7 +65,9 @@ impl TrustedSources {
             );
         }
         if !self.hosts.iter().all(is_host) {
-            return refuse("a host is a name without scheme, port and path, as in docs.example.com".into());
+            return refuse(
+                "a host is a name without scheme, port and path, as in docs.example.com".into(),
+            );
         }
         Ok(())
     }
@@ -66,23 +75,30 @@ impl TrustedSources {
     /// Whether items of this connection are trusted.
     pub fn trusts_connection(&self, origin: &Origin) -> bool {
         let id = origin.connection.as_str();
-        self.providers.contains(&origin.provider) || self.connections.iter().any(|known| known == id)
+        self.providers.contains(&origin.provider)
+            || self.connections.iter().any(|known| known == id)
     }
 
     /// Whether pages of this host are trusted.
     pub fn trusts_host(&self, host: &str) -> bool {
-        self.hosts.iter().any(|known| known.eq_ignore_ascii_case(host))
+        self.hosts
+            .iter()
+            .any(|known| known.eq_ignore_ascii_case(host))
     }
 
     /// Whether mails with this sender are trusted: every address in it has to be, since a name may hold one as well.
     pub fn trusts_sender(&self, from: &str) -> bool {
-        let separators = |c: char| c.is_whitespace() || matches!(c, '<' | '>' | ',' | ';' | '"' | '(' | ')');
-        let mut addresses = from.split(separators).filter(|part| part.contains('@')).peekable();
+        let separators =
+            |c: char| c.is_whitespace() || matches!(c, '<' | '>' | ',' | ';' | '"' | '(' | ')');
+        let mut addresses = from
+            .split(separators)
+            .filter(|part| part.contains('@'))
+            .peekable();
         let is_trusted = |address: &str| {
             let domain = address.rsplit('@').next().unwrap_or_default();
-            self.senders
-                .iter()
-                .any(|known| known.eq_ignore_ascii_case(address) || known.eq_ignore_ascii_case(domain))
+            self.senders.iter().any(|known| {
+                known.eq_ignore_ascii_case(address) || known.eq_ignore_ascii_case(domain)
+            })
         };
         addresses.peek().is_some() && addresses.all(is_trusted)
     }
@@ -94,13 +110,20 @@ mod tests {
 
     fn senders(entries: &[&str]) -> TrustedSources {
         let senders = entries.iter().map(|entry| (*entry).to_owned()).collect();
-        TrustedSources { senders, ..TrustedSources::default() }
+        TrustedSources {
+            senders,
+            ..TrustedSources::default()
+        }
     }
 
     #[test]
     fn a_sender_is_trusted_by_every_address_that_it_shows() {
         let trusted = senders(&["ann@a.example", "b.example"]);
-        for from in ["ann@a.example", "Ann <ANN@a.example>", "Ben <ben@b.example>, ann@a.example"] {
+        for from in [
+            "ann@a.example",
+            "Ann <ANN@a.example>",
+            "Ben <ben@b.example>, ann@a.example",
+        ] {
             assert!(trusted.trusts_sender(from), "{from}");
         }
         for from in [
@@ -120,10 +143,21 @@ mod tests {
         for good in ["ann@a.example", "a.example", "localhost"] {
             assert!(senders(&[good]).check().is_ok(), "{good}");
         }
-        for bad in ["", "@a.example", "a b@c.example", "https://a.example", "*.example", "a@", "a@b@c"] {
+        for bad in [
+            "",
+            "@a.example",
+            "a b@c.example",
+            "https://a.example",
+            "*.example",
+            "a@",
+            "a@b@c",
+        ] {
             assert!(senders(&[bad]).check().is_err(), "{bad}");
         }
-        let hosts = TrustedSources { hosts: vec!["a.example/path".into()], ..TrustedSources::default() };
+        let hosts = TrustedSources {
+            hosts: vec!["a.example/path".into()],
+            ..TrustedSources::default()
+        };
         assert!(hosts.check().is_err());
         assert!(senders(&["a.example"; MAX_ENTRIES + 1]).check().is_err());
     }

@@ -39,7 +39,12 @@ struct Cached {
 impl Authenticator {
     /// An authenticator over the key records.
     pub fn new(keys: Arc<dyn Keys>, clock: Arc<dyn Clock>) -> Self {
-        Self { keys, clock, cache: Arc::default(), local: None }
+        Self {
+            keys,
+            clock,
+            cache: Arc::default(),
+            local: None,
+        }
     }
 
     /// Accepts the key `local` for `org` from loopback peers.
@@ -53,7 +58,11 @@ impl Authenticator {
     ///
     /// # Errors
     /// [`Error::Unauthenticated`] for a missing, unknown, disabled or expired key.
-    pub async fn authenticate(&self, credential: Option<&str>, from_loopback: bool) -> Result<Tenant> {
+    pub async fn authenticate(
+        &self,
+        credential: Option<&str>,
+        from_loopback: bool,
+    ) -> Result<Tenant> {
         let text = credential.ok_or(Error::Unauthenticated(
             "send an API key as `Authorization: Bearer <key>` or `x-api-key: <key>`",
         ))?;
@@ -80,12 +89,22 @@ impl Authenticator {
             return Ok(cached.record.clone());
         }
         let record = self.keys.get(id).await?;
-        let seconds = if record.is_some() { FRESH_SECONDS } else { ABSENT_SECONDS };
+        let seconds = if record.is_some() {
+            FRESH_SECONDS
+        } else {
+            ABSENT_SECONDS
+        };
         let mut cache = self.lock();
         if cache.len() >= MAX_CACHED {
             cache.clear();
         }
-        cache.insert(id.clone(), Cached { record: record.clone(), until: now.plus_seconds(seconds) });
+        cache.insert(
+            id.clone(),
+            Cached {
+                record: record.clone(),
+                until: now.plus_seconds(seconds),
+            },
+        );
         Ok(record)
     }
 

@@ -37,7 +37,12 @@ pub async fn read_tallies(ctx: &Ctx, tenant: &Tenant, span: Span) -> Result<Vec<
     Ok(tallies)
 }
 
-async fn count(ctx: &Ctx, tenant: &Tenant, span: Span, known: HourCounts) -> PortResult<(Hour, Tally)> {
+async fn count(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    span: Span,
+    known: HourCounts,
+) -> PortResult<(Hour, Tally)> {
     let hour = match known {
         HourCounts::Closed(hour, tally) if span.covers(hour) => return Ok((hour, tally)),
         HourCounts::Closed(hour, _) | HourCounts::Open(hour, _) => hour,
@@ -49,12 +54,23 @@ async fn count(ctx: &Ctx, tenant: &Tenant, span: Span, known: HourCounts) -> Por
 ///
 /// # Errors
 /// Those of the ports.
-pub async fn tally_hour(ctx: &Ctx, tenant: &Tenant, hour: Hour, span: Span) -> PortResult<(Tally, usize)> {
+pub async fn tally_hour(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    hour: Hour,
+    span: Span,
+) -> PortResult<(Tally, usize)> {
     let (mut tally, mut pages, mut after) = (Tally::default(), 0, None::<String>);
     loop {
-        let (records, next) = ctx.activity.outlines(tenant, hour, after.as_deref()).await?;
+        let (records, next) = ctx
+            .activity
+            .outlines(tenant, hour, after.as_deref())
+            .await?;
         pages += 1;
-        records.iter().filter(|record| span.contains(record.at)).for_each(|record| tally.count(record));
+        records
+            .iter()
+            .filter(|record| span.contains(record.at))
+            .for_each(|record| tally.count(record));
         if next.is_none() {
             return Ok((tally, pages));
         }
@@ -71,7 +87,10 @@ async fn each_request(
 ) -> PortResult<()> {
     let mut after: Option<String> = None;
     loop {
-        let (records, next) = ctx.activity.requests(tenant, hour, after.as_deref()).await?;
+        let (records, next) = ctx
+            .activity
+            .requests(tenant, hour, after.as_deref())
+            .await?;
         if records.into_iter().try_for_each(&mut visit).is_break() || next.is_none() {
             return Ok(());
         }

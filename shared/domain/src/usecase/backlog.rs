@@ -36,7 +36,10 @@ struct Known {
 impl Backlog {
     /// A backlog of at most `max` unfinished documents for each organization.
     pub fn new(max: usize) -> Self {
-        Self { max, known: Arc::default() }
+        Self {
+            max,
+            known: Arc::default(),
+        }
     }
 
     /// Takes note of `documents` new ones, or refuses them all.
@@ -49,12 +52,21 @@ impl Backlog {
         let age = |known: &Known| now.as_millis() - known.counted_at.as_millis();
         let believed = known.filter(|known| age(known) < FRESH_SECONDS * 1000);
         let unfinished = match believed {
-            Some(known) if known.unfinished + documents <= self.max || age(&known) < AGAIN_SECONDS * 1000 => {
+            Some(known)
+                if known.unfinished + documents <= self.max
+                    || age(&known) < AGAIN_SECONDS * 1000 =>
+            {
                 known.unfinished
             }
             _ => {
                 let unfinished = ctx.documents.count_unfinished(tenant, self.max).await?;
-                self.lock().insert(tenant.org().clone(), Known { unfinished, counted_at: now });
+                self.lock().insert(
+                    tenant.org().clone(),
+                    Known {
+                        unfinished,
+                        counted_at: now,
+                    },
+                );
                 unfinished
             }
         };

@@ -19,7 +19,10 @@ pub struct Caps {
 
 impl Default for Caps {
     fn default() -> Self {
-        Self { tags: 1_000_000, keys: 10_000 }
+        Self {
+            tags: 1_000_000,
+            keys: 10_000,
+        }
     }
 }
 

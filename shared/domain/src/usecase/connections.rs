@@ -17,7 +17,9 @@ mod tickets;
 
 pub use access::{Apps, access, oauth_client, renew_access};
 pub use change::{change_connection, find_connection, find_connections};
-pub use consent::{ConsentAnswer, Consented, Invitation, Refusal, ask_for_consent, open_link, take_consent};
+pub use consent::{
+    ConsentAnswer, Consented, Invitation, Refusal, ask_for_consent, open_link, take_consent,
+};
 pub use create::{Created, NewConnection, create_connection, reconnect};
 pub use manage::{Import, delete_connection, delete_connections, import_now, limit_documents};
 pub use notify::notified;
@@ -28,4 +30,6 @@ pub use picker::{
 };
 pub use selection::{Place, browse, complete_choices, save_selection};
 pub(crate) use tags::{end_connections, move_connections};
-pub use tickets::{TicketFor, TicketKind, derived_token, is_token, issue_ticket, random_token, token_digest};
+pub use tickets::{
+    TicketFor, TicketKind, derived_token, is_token, issue_ticket, random_token, token_digest,
+};

@@ -7,7 +7,9 @@ use crate::ids::ContainerId;
 use crate::patch::Patch;
 use crate::settings::Bucket;
 use crate::tag::ContainerTag;
-use crate::task::{MAX_CONTAINERS, Merge, MergePhase, Pending, Purge, PurgePhase, PurgeReport, Task, Work};
+use crate::task::{
+    MAX_CONTAINERS, Merge, MergePhase, Pending, Purge, PurgePhase, PurgeReport, Task, Work,
+};
 use crate::tenant::Tenant;
 use crate::time::Timestamp;
 use crate::usecase::caps::admit_tag;
@@ -43,7 +45,10 @@ pub async fn change_container(
         Some(known) => known.check_writable()?,
         None => admit_tag(ctx, tenant).await?,
     }
-    Ok(ctx.containers.describe(tenant, tag, change, ContainerId::random(), ctx.clock.now()).await?)
+    Ok(ctx
+        .containers
+        .describe(tenant, tag, change, ContainerId::random(), ctx.clock.now())
+        .await?)
 }
 
 /// Deletes a container and the connections that file into it: at once nothing of it is there for anybody, and a task
@@ -60,7 +65,11 @@ pub async fn delete_container(ctx: &Ctx, tenant: &Tenant, container: &Container)
     let purge = Purge {
         tag: container.tag.clone(),
         containers: container.ids.clone(),
-        tag_created_at: if is_merged { Timestamp::from_millis(0) } else { container.created_at },
+        tag_created_at: if is_merged {
+            Timestamp::from_millis(0)
+        } else {
+            container.created_at
+        },
         deleted_at: now,
         container: 0,
         phase: PurgePhase::Documents,
@@ -106,10 +115,16 @@ pub async fn plan_merge(
     sources.sort();
     sources.dedup();
     if sources.is_empty() {
-        return Err(Error::invalid_field("containerTags", "name a tag other than the target"));
+        return Err(Error::invalid_field(
+            "containerTags",
+            "name a tag other than the target",
+        ));
     }
     if sources.len() >= MAX_CONTAINERS {
-        return Err(Error::invalid_field("containerTags", format!("less than {MAX_CONTAINERS} tags")));
+        return Err(Error::invalid_field(
+            "containerTags",
+            format!("less than {MAX_CONTAINERS} tags"),
+        ));
     }
     let target = writable_container(ctx, tenant, target).await?;
     let mut found = Vec::with_capacity(sources.len());
@@ -122,7 +137,10 @@ pub async fn plan_merge(
             "at most {MAX_CONTAINERS} containers can lie behind one tag; together these have {containers}"
         )));
     }
-    Ok(MergePlan { target, sources: found })
+    Ok(MergePlan {
+        target,
+        sources: found,
+    })
 }
 
 /// Merges containers into one: at once every reader of the target finds what is in them, and a task settles equal
@@ -141,7 +159,10 @@ pub async fn merge_containers(
     for _ in 0..ATTEMPTS {
         let MergePlan { target, sources } = plan_merge(ctx, tenant, tags, target).await?;
         let merge = Merge {
-            sources: sources.iter().map(|source| (source.tag.clone(), source.ids.clone())).collect(),
+            sources: sources
+                .iter()
+                .map(|source| (source.tag.clone(), source.ids.clone()))
+                .collect(),
             target: target.tag.clone(),
             target_ids: target.ids.clone(),
             phase: MergePhase::Queued,
@@ -153,7 +174,11 @@ pub async fn merge_containers(
             superseded: 0,
         };
         let task = Task::new(Work::Merge(merge), ctx.clock.now());
-        if ctx.containers.begin_merge(tenant, &target, &sources, &task).await? {
+        if ctx
+            .containers
+            .begin_merge(tenant, &target, &sources, &task)
+            .await?
+        {
             send_later(ctx, tenant, &task, 0).await;
             return Ok(task);
         }
@@ -165,12 +190,18 @@ fn check(change: &ContainerChange) -> Result<()> {
     if let Patch::Set(name) = &change.name
         && (name.trim().is_empty() || name.chars().count() > MAX_NAME)
     {
-        return Err(Error::invalid_field("name", format!("1 to {MAX_NAME} characters")));
+        return Err(Error::invalid_field(
+            "name",
+            format!("1 to {MAX_NAME} characters"),
+        ));
     }
     if let Patch::Set(context) = &change.entity_context
         && context.chars().count() > MAX_CONTEXT
     {
-        return Err(Error::invalid_field("entityContext", format!("at most {MAX_CONTEXT} characters")));
+        return Err(Error::invalid_field(
+            "entityContext",
+            format!("at most {MAX_CONTEXT} characters"),
+        ));
     }
     if let Patch::Set(buckets) = &change.profile_buckets {
         Bucket::check_all("profileBuckets", buckets)?;
@@ -179,8 +210,10 @@ fn check(change: &ContainerChange) -> Result<()> {
         let bytes: usize = paths.iter().map(String::len).sum();
         let fits = paths.len() <= MAX_PATHS && bytes <= MAX_PATH_BYTES;
         if !fits || paths.iter().any(|path| path.trim().is_empty()) {
-            let rule =
-                format!("at most {MAX_PATHS} paths of {} KB together, none empty", MAX_PATH_BYTES / 1024);
+            let rule = format!(
+                "at most {MAX_PATHS} paths of {} KB together, none empty",
+                MAX_PATH_BYTES / 1024
+            );
             return Err(Error::invalid_field("memoryFilesystemPaths", rule));
         }
     }

@@ -55,18 +55,28 @@ pub struct Size {
 /// # Errors
 /// Those of the ports.
 pub async fn measure_container(ctx: &Ctx, tenant: &Tenant, container: &Container) -> Result<Size> {
-    let mut size = Size { documents: 0, last_activity: container.updated_at };
+    let mut size = Size {
+        documents: 0,
+        last_activity: container.updated_at,
+    };
     for id in &container.ids {
-        let (listed, next) = ctx.documents.page(tenant, id, false, None, COUNTED_EXACTLY).await?;
+        let (listed, next) = ctx
+            .documents
+            .page(tenant, id, false, None, COUNTED_EXACTLY)
+            .await?;
         let newest = if next.is_none() {
             size.documents += listed.len() as u64;
             listed.iter().map(|document| document.updated_at).max()
         } else {
-            let part = Container { ids: vec![id.clone()], ..container.clone() };
+            let part = Container {
+                ids: vec![id.clone()],
+                ..container.clone()
+            };
             size.documents += count_documents(ctx, tenant, &part, COUNTED_EXACTLY).await?;
             last_commit(ctx, tenant, id).await?
         };
-        size.last_activity = newest.map_or(size.last_activity, |newest| newest.max(size.last_activity));
+        size.last_activity =
+            newest.map_or(size.last_activity, |newest| newest.max(size.last_activity));
     }
     Ok(size)
 }
@@ -74,14 +84,19 @@ pub async fn measure_container(ctx: &Ctx, tenant: &Tenant, container: &Container
 /// When the index was last given something, as far as its newest record tells.
 async fn last_commit(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> Result<Option<Timestamp>> {
     let head = ctx.index.head(tenant, id).await?;
-    let records = ctx.index.log(tenant, id, head.seq.saturating_sub(1)).await?;
+    let records = ctx
+        .index
+        .log(tenant, id, head.seq.saturating_sub(1))
+        .await?;
     let entries = records.iter().flat_map(|LogRecord { entries, .. }| entries);
     let times = entries.filter_map(|entry| match entry {
         LogEntry::Put { document, .. } => Some(Timestamp::from_millis(document.updated_at)),
-        LogEntry::Act { action: MemoryAction::Forget { at, .. } | MemoryAction::Review { at, .. } } => {
-            Some(*at)
-        }
-        LogEntry::Act { action: MemoryAction::Update { version, .. } } => Some(version.said_at),
+        LogEntry::Act {
+            action: MemoryAction::Forget { at, .. } | MemoryAction::Review { at, .. },
+        } => Some(*at),
+        LogEntry::Act {
+            action: MemoryAction::Update { version, .. },
+        } => Some(version.said_at),
         LogEntry::Remove { .. } => None,
     });
     Ok(times.max())

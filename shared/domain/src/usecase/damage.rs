@@ -74,7 +74,8 @@ pub async fn inspect(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<
     }
 
     let now = read_document(ctx, tenant, &document.id).await?;
-    let is_same = now.is_some_and(|now| now.revision == document.revision && now.indexed == document.indexed);
+    let is_same =
+        now.is_some_and(|now| now.revision == document.revision && now.indexed == document.indexed);
     Ok(is_same.then_some(damage))
 }
 
@@ -83,19 +84,37 @@ fn is_readable(stored: Stored, decodes: impl Fn(&[u8]) -> bool) -> bool {
 }
 
 /// Whether a blob that is missing is lost, rather than just replaced: the document still names it.
-pub(crate) async fn is_lost(ctx: &Ctx, tenant: &Tenant, document: &Document, blob: &BlobRef) -> Result<bool> {
+pub(crate) async fn is_lost(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    document: &Document,
+    blob: &BlobRef,
+) -> Result<bool> {
     let now = read_document(ctx, tenant, &document.id).await?;
     Ok(now.is_some_and(|now| {
         now.revision == document.revision
-            && (now.uses(blob) || now.indexed.iter().flat_map(Indexed::blobs).any(|known| known == blob))
+            && (now.uses(blob)
+                || now
+                    .indexed
+                    .iter()
+                    .flat_map(Indexed::blobs)
+                    .any(|known| known == blob))
     }))
 }
 
 /// The turns that are stored of a conversation; none of them when they cannot be read, so that it begins anew with what is
 /// sent. `None` when they are just being replaced.
-pub(crate) async fn read_turns(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<Option<Vec<Turn>>> {
+pub(crate) async fn read_turns(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    document: &Document,
+) -> Result<Option<Vec<Turn>>> {
     let (id, body) = (&document.id, &document.body.blob);
-    let stored = ctx.blobs.read(tenant, std::slice::from_ref(body)).await?.pop();
+    let stored = ctx
+        .blobs
+        .read(tenant, std::slice::from_ref(body))
+        .await?
+        .pop();
     let turns = match stored.unwrap_or(Stored::Missing) {
         Stored::Intact(bytes) => conversation::from_bytes(&bytes).ok(),
         Stored::Missing if !is_lost(ctx, tenant, document, body).await? => return Ok(None),
@@ -109,12 +128,33 @@ pub(crate) async fn read_turns(ctx: &Ctx, tenant: &Tenant, document: &Document) 
 
 /// Asks the keeper to look after documents that could not be read, and after the container's index. Readers find the
 /// same again, so a message that is lost costs nothing but time.
-pub async fn report_damage(ctx: &Ctx, tenant: &Tenant, container: &ContainerId, documents: &[DocumentId]) {
-    let batches = documents.chunks(REPORTED_AT_ONCE).map(<[DocumentId]>::to_vec);
-    let batches = if documents.is_empty() { vec![Vec::new()] } else { batches.collect() };
+pub async fn report_damage(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &ContainerId,
+    documents: &[DocumentId],
+) {
+    let batches = documents
+        .chunks(REPORTED_AT_ONCE)
+        .map(<[DocumentId]>::to_vec);
+    let batches = if documents.is_empty() {
+        vec![Vec::new()]
+    } else {
+        batches.collect()
+    };
     for documents in batches {
-        let job = Job::MendV1 { container: container.clone(), documents };
-        if let Err(error) = ctx.jobs.send(&[Envelope { org: tenant.org().clone(), job }]).await {
+        let job = Job::MendV1 {
+            container: container.clone(),
+            documents,
+        };
+        if let Err(error) = ctx
+            .jobs
+            .send(&[Envelope {
+                org: tenant.org().clone(),
+                job,
+            }])
+            .await
+        {
             warn!(container.id = %container, error = &error as &dyn std::error::Error,
                 "could not ask for the repair of {container}");
         }
@@ -145,9 +185,17 @@ pub async fn heal_document(ctx: &Ctx, tenant: &Tenant, id: &DocumentId) -> Resul
     if !is_beyond_mending {
         return reprocess(ctx, tenant, &document).await;
     }
-    let message = "The stored data of this document cannot be read; send its content again.".to_owned();
-    let failure = Failure { code: FailureCode::Damaged, message };
-    if !ctx.documents.fail_damaged(tenant, &document, &failure, ctx.clock.now()).await? {
+    let message =
+        "The stored data of this document cannot be read; send its content again.".to_owned();
+    let failure = Failure {
+        code: FailureCode::Damaged,
+        message,
+    };
+    if !ctx
+        .documents
+        .fail_damaged(tenant, &document, &failure, ctx.clock.now())
+        .await?
+    {
         return Ok(Healed::Nothing);
     }
     error!(document.id = %id, "the stored data of document {id} cannot be read; it is failed");
@@ -156,7 +204,10 @@ pub async fn heal_document(ctx: &Ctx, tenant: &Tenant, id: &DocumentId) -> Resul
 
 /// Memories that a client wrote are not in the text, so they cannot be found there again.
 fn is_written(document: &Document) -> bool {
-    let learned = document.indexed.as_ref().and_then(|served| served.learned.as_ref());
+    let learned = document
+        .indexed
+        .as_ref()
+        .and_then(|served| served.learned.as_ref());
     learned.is_some_and(|learned| learned.extractor == CLIENT)
 }
 

@@ -32,7 +32,8 @@ impl Description {
         let changed = [
             self.metadata.apply(&mut metadata),
             self.filepath.apply(&mut document.filepath),
-            self.filter_by_metadata.apply(&mut document.filter_by_metadata),
+            self.filter_by_metadata
+                .apply(&mut document.filter_by_metadata),
         ];
         document.metadata = metadata.unwrap_or_default();
         changed.contains(&true)
@@ -62,7 +63,9 @@ pub(crate) async fn describe(
             return Ok(Some(edited));
         }
         match read_document(ctx, tenant, &document.id).await? {
-            Some(newer) if newer.is_current(&document.revision) && newer.superseded_by.is_none() => {
+            Some(newer)
+                if newer.is_current(&document.revision) && newer.superseded_by.is_none() =>
+            {
                 document = newer;
             }
             _ => return Ok(None),
@@ -72,13 +75,23 @@ pub(crate) async fn describe(
 }
 
 /// Writes an edited description, whose edits are counted; `false` when the document is no longer as it was read.
-pub(crate) async fn write_description(ctx: &Ctx, tenant: &Tenant, edited: &Document) -> Result<bool> {
+pub(crate) async fn write_description(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    edited: &Document,
+) -> Result<bool> {
     if edited.indexed.is_none() {
-        return Ok(ctx.documents.describe(tenant, edited, edited.updated_at).await?);
+        return Ok(ctx
+            .documents
+            .describe(tenant, edited, edited.updated_at)
+            .await?);
     }
     let head = ctx.index.head(tenant, &edited.container).await?;
     let change = [Change::Describe(Box::new(edited.clone()))];
-    let committed = ctx.index.commit(tenant, &edited.container, &head, &change, edited.updated_at).await?;
+    let committed = ctx
+        .index
+        .commit(tenant, &edited.container, &head, &change, edited.updated_at)
+        .await?;
     if let Committed::Done(purges) = committed {
         after_commit(ctx, tenant, &edited.container, &head, &change, purges).await;
         return Ok(true);

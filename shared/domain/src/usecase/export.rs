@@ -56,12 +56,21 @@ pub async fn copy_document(ctx: &Ctx, tenant: &Tenant, mut document: Document) -
             None => return Ok(Copied::Gone),
         }
     }
-    Err(Error::internal(format!("the document {} kept changing while it was read", document.id)))
+    Err(Error::internal(format!(
+        "the document {} kept changing while it was read",
+        document.id
+    )))
 }
 
 fn blobs_of(document: &Document) -> Vec<BlobRef> {
-    let served = document.indexed.iter().flat_map(|served| [Some(&served.pack), served.statements()]);
-    std::iter::once(&document.body.blob).chain(served.flatten()).cloned().collect()
+    let served = document
+        .indexed
+        .iter()
+        .flat_map(|served| [Some(&served.pack), served.statements()]);
+    std::iter::once(&document.body.blob)
+        .chain(served.flatten())
+        .cloned()
+        .collect()
 }
 
 /// The copy of a document out of the bytes of [`blobs_of`]; `None` when some that must be there are not.
@@ -74,7 +83,12 @@ fn copy(document: &Document, bytes: Vec<Option<Bytes>>) -> PortResult<Option<Doc
     let served = match &document.indexed {
         None => None,
         Some(served) => {
-            let copy = copy_served(document, served, bytes.next().flatten(), bytes.next().flatten())?;
+            let copy = copy_served(
+                document,
+                served,
+                bytes.next().flatten(),
+                bytes.next().flatten(),
+            )?;
             let Some(copy) = copy else { return Ok(None) };
             Some(copy)
         }
@@ -96,7 +110,10 @@ fn copy(document: &Document, bytes: Vec<Option<Bytes>>) -> PortResult<Option<Doc
         url: document.url.clone(),
         metadata: document.metadata.as_object().clone(),
         filepath: document.filepath.clone(),
-        filter_by_metadata: document.filter_by_metadata.as_ref().map(|filter| filter.as_object().clone()),
+        filter_by_metadata: document
+            .filter_by_metadata
+            .as_ref()
+            .map(|filter| filter.as_object().clone()),
         task_type: document.task_type,
         dreaming: document.dreaming,
         document_date: document.document_date,
@@ -118,7 +135,9 @@ fn copy_served(
     }
     let shown = SearchDocument::served(document);
     let shown = shown.as_ref();
-    let statements = statements.map(|blob| Statements::decode(&blob)).transpose()?;
+    let statements = statements
+        .map(|blob| Statements::decode(&blob))
+        .transpose()?;
     let statements = statements.map(|found| found.statements).unwrap_or_default();
     let learned = |learned: &Learned| LearnedCopy {
         extractor: learned.extractor.clone(),

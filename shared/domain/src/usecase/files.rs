@@ -43,10 +43,16 @@ pub struct Upload {
 /// # Errors
 /// [`Error::Forbidden`], [`Error::Conflict`] when an idempotency key comes with another request or again after its file
 /// or when its document is gone, or while other content of the same customId is being processed, and those of the ports.
-pub async fn begin_upload(ctx: &Ctx, tenant: &Tenant, new: NewDocument, max_bytes: u64) -> Result<Upload> {
+pub async fn begin_upload(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    new: NewDocument,
+    max_bytes: u64,
+) -> Result<Upload> {
     ctx.backlog.admit(ctx, tenant, 1).await?;
     for _ in 0..ATTEMPTS {
-        let container = open_container(ctx, tenant, new.tag.clone(), new.entity_context.as_deref()).await?;
+        let container =
+            open_container(ctx, tenant, new.tag.clone(), new.entity_context.as_deref()).await?;
         if let Some(upload) = try_upload(ctx, tenant, &container, &new, max_bytes).await? {
             return Ok(upload);
         }
@@ -67,7 +73,10 @@ async fn try_upload(
     };
     let now = ctx.clock.now();
     let until = now.plus_seconds(UPLOAD_SECONDS);
-    let body = NewBody::Awaited { form: form.clone(), until };
+    let body = NewBody::Awaited {
+        form: form.clone(),
+        until,
+    };
     let Target { place, old } = target(ctx, tenant, container, new, &body).await?;
     if let Some(old) = old.as_ref().filter(|old| has_arrived(old)) {
         check_replaceable(old, new.custom_id.is_none())?;
@@ -76,11 +85,21 @@ async fn try_upload(
     let identity = Identity::new(container, place, new.custom_id.clone());
     let document = compose(ctx, tenant, identity, &new.said(), body, old.as_ref()).await?;
     let path = document.body.blob.path();
-    let form = ctx.blobs.upload_form(tenant, path, max_bytes, now, until).await?;
+    let form = ctx
+        .blobs
+        .upload_form(tenant, path, max_bytes, now, until)
+        .await?;
     if !record(ctx, tenant, &document, old.as_ref(), &beginning).await? {
         return Ok(None);
     }
-    Ok(Some(Upload { accepted: Accepted { id: document.id, status: Status::Queued }, form, until }))
+    Ok(Some(Upload {
+        accepted: Accepted {
+            id: document.id,
+            status: Status::Queued,
+        },
+        form,
+        until,
+    }))
 }
 
 /// Which document the file is for.
@@ -101,14 +120,23 @@ async fn target(
     }
     // Without a name for the request, two requests are two files: nobody knows yet whether they are the same.
     let (container, id) = (container.primary().clone(), DocumentId::random());
-    Ok(Target { place: Place { container, id, beginning: Beginning::default() }, old: None })
+    Ok(Target {
+        place: Place {
+            container,
+            id,
+            beginning: Beginning::default(),
+        },
+        old: None,
+    })
 }
 
 /// Whether a file that may never come may take the place of what a document has. What is accepted and not yet searchable
 /// would be lost; and the file of a repeated request is here already.
 fn check_replaceable(old: &Document, is_repeat: bool) -> Result<()> {
     if is_repeat {
-        return Err(Error::Conflict("the file of this Idempotency-Key has arrived".into()));
+        return Err(Error::Conflict(
+            "the file of this Idempotency-Key has arrived".into(),
+        ));
     }
     if !old.status.is_final() {
         return Err(Error::Conflict(
@@ -122,7 +150,11 @@ fn check_replaceable(old: &Document, is_repeat: bool) -> Result<()> {
 fn parse_upload_path(path: &str) -> Option<DocumentId> {
     let mut parts = path.split('/').skip(1);
     let (id, _revision, name) = (parts.next()?, parts.next()?, parts.next()?);
-    if name == UPLOAD && parts.next().is_none() { DocumentId::parse(id) } else { None }
+    if name == UPLOAD && parts.next().is_none() {
+        DocumentId::parse(id)
+    } else {
+        None
+    }
 }
 
 /// Sends a document whose file has arrived to be processed; a file that no document has, or one of a deleted container,
@@ -150,7 +182,14 @@ pub async fn file_arrived(ctx: &Ctx, arrival: &Arrival) -> Result<()> {
             Ok(())
         }
         // A second use of a form whose file is served.
-        Some(document) if document.indexed.as_ref().is_some_and(|served| served.body == blob) => Ok(()),
+        Some(document)
+            if document
+                .indexed
+                .as_ref()
+                .is_some_and(|served| served.body == blob) =>
+        {
+            Ok(())
+        }
         _ => Ok(ctx.blobs.delete(&tenant, &[blob]).await?),
     }
 }
@@ -185,8 +224,8 @@ pub async fn keep_file(
     // A later revision may wait for the same file, or have it.
     let now = read_document(ctx, tenant, &document.id).await?;
     let served = now.as_ref().and_then(|now| now.indexed.as_ref());
-    let is_used =
-        now.as_ref().is_some_and(|now| now.uses(&kept)) || served.is_some_and(|old| old.body == kept);
+    let is_used = now.as_ref().is_some_and(|now| now.uses(&kept))
+        || served.is_some_and(|old| old.body == kept);
     if !is_used {
         ctx.blobs.delete(tenant, &[kept]).await?;
     }
@@ -208,7 +247,10 @@ pub async fn file_url(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result
     }
     let (blob, now) = (&document.body.blob, ctx.clock.now());
     let name = download_name(document, name.as_deref());
-    let url = ctx.blobs.download_url(tenant, blob, name.as_deref(), now, DOWNLOAD_SECONDS).await?;
+    let url = ctx
+        .blobs
+        .download_url(tenant, blob, name.as_deref(), now, DOWNLOAD_SECONDS)
+        .await?;
     url.ok_or(missing)
 }
 
@@ -217,18 +259,24 @@ fn download_name(document: &Document, name: Option<&str>) -> Option<String> {
     let Some(origin) = &document.origin else {
         return name.map(str::to_owned);
     };
-    let extension = name.and_then(|name| name.rsplit_once('.')).map(|(_, end)| format!(".{end}"));
+    let extension = name
+        .and_then(|name| name.rsplit_once('.'))
+        .map(|(_, end)| format!(".{end}"));
     let missing = extension.filter(|extension| !origin.title.ends_with(extension.as_str()));
     Some(format!("{}{}", origin.title, missing.unwrap_or_default()))
 }
 
 /// Whether the newest bytes are there: a document waits for its file as `queued`.
 fn has_arrived(document: &Document) -> bool {
-    document.body.awaited_until.is_none() || !(document.status == Status::Queued || is_missing(document))
+    document.body.awaited_until.is_none()
+        || !(document.status == Status::Queued || is_missing(document))
 }
 
 fn is_missing(document: &Document) -> bool {
-    document.failure.as_ref().is_some_and(|failure| failure.code == FailureCode::UploadMissing)
+    document
+        .failure
+        .as_ref()
+        .is_some_and(|failure| failure.code == FailureCode::UploadMissing)
 }
 
 #[cfg(test)]
@@ -242,7 +290,11 @@ mod tests {
         let parsed = parse_upload_path(&format!("container/{id}/{revision}/upload"));
         assert_eq!(parsed, Some(id.clone()));
         for other in ["body", "upload/x", "uploads", ""] {
-            assert_eq!(parse_upload_path(&format!("container/{id}/{revision}/{other}")), None, "{other}");
+            assert_eq!(
+                parse_upload_path(&format!("container/{id}/{revision}/{other}")),
+                None,
+                "{other}"
+            );
         }
         assert_eq!(parse_upload_path("upload"), None);
     }

@@ -48,7 +48,12 @@ pub async fn containers(ctx: &Ctx, tenant: &Tenant, scope: &Scope) -> Result<Vec
 /// both name it.
 fn known_once(tenant: &Tenant, mut found: Vec<Container>) -> Vec<Container> {
     // Targets first: theirs it will be.
-    found.sort_by_key(|container| container.merge.as_ref().is_some_and(|merge| merge.into.is_some()));
+    found.sort_by_key(|container| {
+        container
+            .merge
+            .as_ref()
+            .is_some_and(|merge| merge.into.is_some())
+    });
     let mut seen = HashSet::new();
     for container in &mut found {
         container.ids.retain(|id| seen.insert(id.clone()));
@@ -74,7 +79,12 @@ pub enum Naming {
 ///
 /// # Errors
 /// [`Error::NotFound`]; [`Error::Conflict`] when the customId exists in several containers and `scope` names none.
-pub async fn find_document(ctx: &Ctx, tenant: &Tenant, name: &str, scope: &Scope) -> Result<Document> {
+pub async fn find_document(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    name: &str,
+    scope: &Scope,
+) -> Result<Document> {
     find_named(ctx, tenant, name, Naming::Either, scope, None).await
 }
 
@@ -95,13 +105,20 @@ pub async fn find_documents(
     scope: &Scope,
 ) -> Result<Vec<Result<Document>>> {
     // Listed once for all names.
-    let known = if naming == Naming::Id { Vec::new() } else { containers(ctx, tenant, scope).await? };
+    let known = if naming == Naming::Id {
+        Vec::new()
+    } else {
+        containers(ctx, tenant, scope).await?
+    };
     let known = known.as_slice();
     let find = |name: &String| {
         let name = name.clone();
         async move { find_named(ctx, tenant, &name, naming, scope, Some(known)).await }
     };
-    Ok(stream::iter(names.iter().map(find)).buffered(PARALLEL).collect().await)
+    Ok(stream::iter(names.iter().map(find))
+        .buffered(PARALLEL)
+        .collect()
+        .await)
 }
 
 async fn find_named(
@@ -128,7 +145,15 @@ async fn find_named(
     let custom_id = CustomId::parse_conversation(name).map_err(|_| Error::NotFound("Document"))?;
     match known {
         Some(known) => find_by_custom_id(ctx, tenant, &custom_id, known).await,
-        None => find_by_custom_id(ctx, tenant, &custom_id, &containers(ctx, tenant, scope).await?).await,
+        None => {
+            find_by_custom_id(
+                ctx,
+                tenant,
+                &custom_id,
+                &containers(ctx, tenant, scope).await?,
+            )
+            .await
+        }
     }
 }
 
@@ -139,7 +164,11 @@ async fn seen_as(
     document: &Document,
     scope: &Scope,
 ) -> Result<Option<ContainerTag>> {
-    let named = if scope.tags.is_empty() { tenant.confined_to() } else { Some(scope.tags.as_slice()) };
+    let named = if scope.tags.is_empty() {
+        tenant.confined_to()
+    } else {
+        Some(scope.tags.as_slice())
+    };
     let Some(named) = named.filter(|named| !named.contains(&document.tag)) else {
         return Ok(Some(document.tag.clone()));
     };
@@ -167,17 +196,34 @@ pub async fn with_same_custom_ids(
     mut documents: Vec<Document>,
 ) -> Result<Vec<Document>> {
     let (mut tags, mut ids) = (HashMap::new(), Vec::new());
-    for document in documents.iter().filter(|document| document.superseded_by.is_none()) {
-        let Some(custom_id) = &document.custom_id else { continue };
+    for document in documents
+        .iter()
+        .filter(|document| document.superseded_by.is_none())
+    {
+        let Some(custom_id) = &document.custom_id else {
+            continue;
+        };
         if !tags.contains_key(&document.tag) {
             let container = ctx.containers.get(tenant, &document.tag).await?;
-            tags.insert(document.tag.clone(), container.map_or_else(Vec::new, |container| container.ids));
+            tags.insert(
+                document.tag.clone(),
+                container.map_or_else(Vec::new, |container| container.ids),
+            );
         }
-        let others = tags.get(&document.tag).into_iter().flatten().filter(|id| **id != document.container);
+        let others = tags
+            .get(&document.tag)
+            .into_iter()
+            .flatten()
+            .filter(|id| **id != document.container);
         ids.extend(others.map(|id| DocumentId::derived(tenant.org(), id, custom_id)));
     }
     for batch in ids.chunks(AT_ONCE) {
-        let found = ctx.documents.get(tenant, batch).await?.into_iter().flatten();
+        let found = ctx
+            .documents
+            .get(tenant, batch)
+            .await?
+            .into_iter()
+            .flatten();
         documents.extend(found.filter(|document| document.superseded_by.is_none()));
     }
     Ok(documents)
@@ -191,15 +237,28 @@ async fn find_by_custom_id(
 ) -> Result<Document> {
     let mut ids = Vec::new();
     for container in containers {
-        ids.extend(container.ids.iter().map(|id| DocumentId::derived(tenant.org(), id, custom_id)));
+        ids.extend(
+            container
+                .ids
+                .iter()
+                .map(|id| DocumentId::derived(tenant.org(), id, custom_id)),
+        );
     }
     let mut found = Vec::new();
     for batch in ids.chunks(AT_ONCE) {
-        found.extend(ctx.documents.get(tenant, batch).await?.into_iter().flatten());
+        found.extend(
+            ctx.documents
+                .get(tenant, batch)
+                .await?
+                .into_iter()
+                .flatten(),
+        );
     }
     found.retain(|document| document.superseded_by.is_none());
     for document in &mut found {
-        let owner = containers.iter().find(|container| container.ids.contains(&document.container));
+        let owner = containers
+            .iter()
+            .find(|container| container.ids.contains(&document.container));
         document.tag = owner.map_or_else(|| document.tag.clone(), |owner| owner.tag.clone());
     }
     // Of those that a merge has yet to look at, the newest is the one that it will keep.
@@ -207,8 +266,10 @@ async fn find_by_custom_id(
     found.dedup_by(|older, newer| older.tag == newer.tag);
     if found.len() > 1 {
         let tags: Vec<&str> = found.iter().map(|document| document.tag.as_str()).collect();
-        let message =
-            format!("several containers have this customId ({}); add containerTag", tags.join(", "));
+        let message = format!(
+            "several containers have this customId ({}); add containerTag",
+            tags.join(", ")
+        );
         return Err(Error::Conflict(message));
     }
     found.pop().ok_or(Error::NotFound("Document"))
@@ -237,8 +298,16 @@ pub(crate) async fn visible_document(
 ///
 /// # Errors
 /// Those of the ports.
-pub async fn present_tag(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<Option<ContainerTag>> {
-    let owner = ctx.containers.owners(tenant, std::slice::from_ref(&document.container)).await?.pop();
+pub async fn present_tag(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    document: &Document,
+) -> Result<Option<ContainerTag>> {
+    let owner = ctx
+        .containers
+        .owners(tenant, std::slice::from_ref(&document.container))
+        .await?
+        .pop();
     Ok(match owner {
         Some(Owner::Gone) => None,
         Some(Owner::Tag(tag)) => Some(tag),
@@ -247,8 +316,17 @@ pub async fn present_tag(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Res
 }
 
 /// The record with this id, whether the tenant's key reaches it or not.
-pub(crate) async fn read_document(ctx: &Ctx, tenant: &Tenant, id: &DocumentId) -> Result<Option<Document>> {
-    Ok(ctx.documents.get(tenant, std::slice::from_ref(id)).await?.pop().flatten())
+pub(crate) async fn read_document(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    id: &DocumentId,
+) -> Result<Option<Document>> {
+    Ok(ctx
+        .documents
+        .get(tenant, std::slice::from_ref(id))
+        .await?
+        .pop()
+        .flatten())
 }
 
 /// The document's canonical text: of the newest revision when that is processed and can be read, else what was sent as
@@ -267,8 +345,14 @@ pub async fn read_text(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Resul
         BodyForm::Url => return Ok(document.url.clone()),
         BodyForm::File { .. } | BodyForm::Conversation => return Ok(None),
     }
-    let body = ctx.blobs.read(tenant, std::slice::from_ref(&document.body.blob)).await?.pop();
-    Ok(body.and_then(Stored::bytes).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+    let body = ctx
+        .blobs
+        .read(tenant, std::slice::from_ref(&document.body.blob))
+        .await?
+        .pop();
+    Ok(body
+        .and_then(Stored::bytes)
+        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
 }
 
 /// What processing made of the newest revision that is processed; `None` before that, and while it cannot be read.
@@ -283,14 +367,31 @@ pub async fn read_chunks(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Res
 }
 
 fn newest_pack(document: &Document) -> Option<&BlobRef> {
-    let extracted = document.extracted.as_ref().filter(|new| document.is_current(&new.revision));
-    let indexed = document.indexed.as_ref().filter(|old| document.is_current(&old.revision));
-    extracted.map(|new| &new.pack).or(indexed.map(|old| &old.pack))
+    let extracted = document
+        .extracted
+        .as_ref()
+        .filter(|new| document.is_current(&new.revision));
+    let indexed = document
+        .indexed
+        .as_ref()
+        .filter(|old| document.is_current(&old.revision));
+    extracted
+        .map(|new| &new.pack)
+        .or(indexed.map(|old| &old.pack))
 }
 
 /// A pack of the document; `None` when it is damaged, which the keeper is told.
-async fn read_pack(ctx: &Ctx, tenant: &Tenant, document: &Document, blob: &BlobRef) -> Result<Option<Pack>> {
-    let stored = ctx.blobs.read(tenant, std::slice::from_ref(blob)).await?.pop();
+async fn read_pack(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    document: &Document,
+    blob: &BlobRef,
+) -> Result<Option<Pack>> {
+    let stored = ctx
+        .blobs
+        .read(tenant, std::slice::from_ref(blob))
+        .await?
+        .pop();
     let pack = match stored.unwrap_or(Stored::Missing) {
         Stored::Intact(bytes) => Pack::decode(&bytes).ok(),
         Stored::Damaged => None,
@@ -301,7 +402,13 @@ async fn read_pack(ctx: &Ctx, tenant: &Tenant, document: &Document, blob: &BlobR
         Stored::Missing => None,
     };
     if pack.is_none() {
-        report_damage(ctx, tenant, &document.container, std::slice::from_ref(&document.id)).await;
+        report_damage(
+            ctx,
+            tenant,
+            &document.container,
+            std::slice::from_ref(&document.id),
+        )
+        .await;
     }
     Ok(pack)
 }

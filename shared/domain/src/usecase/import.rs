@@ -26,7 +26,8 @@ use crate::usecase::revise::{Identity, NewBody, Said, announce, compose};
 
 /// How often a commit is tried against others of the container.
 const ATTEMPTS: usize = 50;
-const REMOVED: &str = "this container was deleted and is being removed; import it when that has ended";
+const REMOVED: &str =
+    "this container was deleted and is being removed; import it when that has ended";
 /// How many documents' bytes are stored at the same time.
 const PARALLEL: usize = 8;
 
@@ -65,16 +66,26 @@ pub async fn import_container(
     copy: &ContainerCopy,
 ) -> Result<Container> {
     let [id] = copy.container_ids.as_slice() else {
-        return Err(Error::invalid("a tag over several containers cannot be imported as it was"));
+        return Err(Error::invalid(
+            "a tag over several containers cannot be imported as it was",
+        ));
     };
     if ContainerId::parse(id.as_str()).is_none() {
-        return Err(Error::invalid_field("containerIds", "this is not the id of a container"));
+        return Err(Error::invalid_field(
+            "containerIds",
+            "this is not the id of a container",
+        ));
     }
     Bucket::check_all("profileBuckets", &copy.profile_buckets)?;
     let all = ctx.containers.list(tenant).await?;
-    if let Some(other) = all.iter().find(|other| other.tag != *tag && other.ids.contains(id)) {
-        let message =
-            format!("this container exists already, under the tag {}; a copy would share its ids", other.tag);
+    if let Some(other) = all
+        .iter()
+        .find(|other| other.tag != *tag && other.ids.contains(id))
+    {
+        let message = format!(
+            "this container exists already, under the tag {}; a copy would share its ids",
+            other.tag
+        );
         return Err(Error::Conflict(message));
     }
     check_owner(ctx, tenant, tag, id).await?;
@@ -83,7 +94,8 @@ pub async fn import_container(
         None => create_container(ctx, tenant, tag, id.clone(), copy.created_at).await?,
     };
     if container.ids != [id.clone()] {
-        let message = format!("the container tag {tag} exists already, with other content; name another tag");
+        let message =
+            format!("the container tag {tag} exists already, with other content; name another tag");
         return Err(Error::Conflict(message));
     }
     let change = missing_in(&container, copy);
@@ -91,28 +103,48 @@ pub async fn import_container(
     if change == ContainerChange::default() && !is_new {
         return Ok(container);
     }
-    Ok(ctx.containers.describe(tenant, tag, &change, id.clone(), copy.updated_at).await?)
+    Ok(ctx
+        .containers
+        .describe(tenant, tag, &change, id.clone(), copy.updated_at)
+        .await?)
 }
 
 /// Whether the tag may have this physical container: one that is being removed would take the copy with it.
-async fn check_owner(ctx: &Ctx, tenant: &Tenant, tag: &ContainerTag, id: &ContainerId) -> Result<()> {
-    match ctx.containers.owners(tenant, std::slice::from_ref(id)).await?.pop() {
+async fn check_owner(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    tag: &ContainerTag,
+    id: &ContainerId,
+) -> Result<()> {
+    match ctx
+        .containers
+        .owners(tenant, std::slice::from_ref(id))
+        .await?
+        .pop()
+    {
         Some(Owner::Gone) => Err(Error::Conflict(REMOVED.into())),
-        Some(Owner::Tag(other)) if other != *tag => {
-            Err(Error::Conflict(format!("this container was merged into the tag {other}")))
-        }
+        Some(Owner::Tag(other)) if other != *tag => Err(Error::Conflict(format!(
+            "this container was merged into the tag {other}"
+        ))),
         _ => Ok(()),
     }
 }
 
 fn missing_in(container: &Container, copy: &ContainerCopy) -> ContainerChange {
     fn missing<T: Clone>(has: bool, copy: Option<&T>) -> Patch<T> {
-        if has { Patch::Keep } else { copy.cloned().into() }
+        if has {
+            Patch::Keep
+        } else {
+            copy.cloned().into()
+        }
     }
     let buckets = Some(&copy.profile_buckets).filter(|buckets| !buckets.is_empty());
     ContainerChange {
         name: missing(container.name.is_some(), copy.name.as_ref()),
-        entity_context: missing(container.entity_context.is_some(), copy.entity_context.as_ref()),
+        entity_context: missing(
+            container.entity_context.is_some(),
+            copy.entity_context.as_ref(),
+        ),
         profile_buckets: missing(!container.profile_buckets.is_empty(), buckets),
         memory_paths: missing(container.memory_paths.is_some(), copy.memory_paths.as_ref()),
     }
@@ -141,8 +173,9 @@ pub async fn import_documents(
     let prepare = |copy: DocumentCopy| async move { prepare(ctx, tenant, container, copy).await };
     let stored = stream::iter(wanted).map(prepare).buffered(PARALLEL);
     let stored: Vec<(Document, Timestamp)> = stored.try_collect().await?;
-    let (served, unserved): (Vec<_>, Vec<_>) =
-        stored.into_iter().partition(|(document, _)| document.indexed.is_some());
+    let (served, unserved): (Vec<_>, Vec<_>) = stored
+        .into_iter()
+        .partition(|(document, _)| document.indexed.is_some());
     let mut written: Vec<Document> = Vec::new();
     // The time of a commit is what search shows as the last change of its documents.
     for same_time in served.chunk_by(|(_, a), (_, b)| a == b) {
@@ -157,9 +190,12 @@ pub async fn import_documents(
             Err(error) => return Err(error.into()),
         }
     }
-    let queued = written.iter().filter(|document| document.status == Status::Queued);
-    let messages: Vec<Envelope> =
-        queued.map(|document| Envelope::to_process(tenant.org(), document)).collect();
+    let queued = written
+        .iter()
+        .filter(|document| document.status == Status::Queued);
+    let messages: Vec<Envelope> = queued
+        .map(|document| Envelope::to_process(tenant.org(), document))
+        .collect();
     for batch in messages.chunks(MAX_CHANGES) {
         announce(ctx, batch).await;
     }
@@ -185,10 +221,18 @@ async fn unknown(
     let ids: Vec<DocumentId> = copies.iter().map(|copy| copy.id.clone()).collect();
     let mut known = HashSet::new();
     for batch in ids.chunks(100) {
-        for document in ctx.documents.get(tenant, batch).await?.into_iter().flatten() {
+        for document in ctx
+            .documents
+            .get(tenant, batch)
+            .await?
+            .into_iter()
+            .flatten()
+        {
             if document.container != *container.primary() {
-                let message =
-                    format!("the document {} exists already, under the tag {}", document.id, document.tag);
+                let message = format!(
+                    "the document {} exists already, under the tag {}",
+                    document.id, document.tag
+                );
                 return Err(Error::Conflict(message));
             }
             known.insert(document.id);
@@ -207,7 +251,10 @@ async fn prepare(
     container: &Container,
     copy: DocumentCopy,
 ) -> Result<(Document, Timestamp)> {
-    let body = copy.body.as_ref().ok_or_else(|| Error::invalid_field("body", "is missing"))?;
+    let body = copy
+        .body
+        .as_ref()
+        .ok_or_else(|| Error::invalid_field("body", "is missing"))?;
     let body = NewBody::sent(body.bytes()?, body.form.clone());
     let said = Said {
         description: Description::default(),
@@ -217,7 +264,11 @@ async fn prepare(
         provenance: copy.provenance,
     };
     let beginning = Beginning::default();
-    let place = Place { container: container.primary().clone(), id: copy.id.clone(), beginning };
+    let place = Place {
+        container: container.primary().clone(),
+        id: copy.id.clone(),
+        beginning,
+    };
     let identity = Identity::new(container, place, copy.custom_id.clone());
     let (metadata, filter) = copy.metadata()?;
     let mut document = compose(ctx, tenant, identity, &said, body, None).await?;
@@ -237,7 +288,12 @@ async fn prepare(
 }
 
 /// Stores what search serves of a document.
-async fn serve(ctx: &Ctx, tenant: &Tenant, document: &Document, served: &ServedCopy) -> Result<Indexed> {
+async fn serve(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    document: &Document,
+    served: &ServedCopy,
+) -> Result<Indexed> {
     let mut of = document.clone();
     if document.status != Status::Done {
         // The newest revision will have a pack of its own, at its own path.
@@ -248,7 +304,11 @@ async fn serve(ctx: &Ctx, tenant: &Tenant, document: &Document, served: &ServedC
         let bytes = Statements::new(copy.statements.clone()).encode();
         let states = !copy.statements.is_empty();
         let path = of.statements_path();
-        let statements = if states { Some(ctx.blobs.put(tenant, &path, bytes.into()).await?) } else { None };
+        let statements = if states {
+            Some(ctx.blobs.put(tenant, &path, bytes.into()).await?)
+        } else {
+            None
+        };
         learned = Some(Learned {
             statements,
             count: u32::try_from(copy.statements.len()).unwrap_or(u32::MAX),
@@ -257,7 +317,10 @@ async fn serve(ctx: &Ctx, tenant: &Tenant, document: &Document, served: &ServedC
         });
     }
     Ok(Indexed {
-        pack: ctx.blobs.put(tenant, &of.pack_path(), served.pack.encode().into()).await?,
+        pack: ctx
+            .blobs
+            .put(tenant, &of.pack_path(), served.pack.encode().into())
+            .await?,
         revision: of.revision,
         body: document.body.blob.clone(),
         chunks: u32::try_from(served.pack.chunks.len()).unwrap_or(u32::MAX),
@@ -269,7 +332,11 @@ async fn serve(ctx: &Ctx, tenant: &Tenant, document: &Document, served: &ServedC
 }
 
 /// Commits documents that search is to serve from one time on; those of them that nobody else has written meanwhile.
-async fn create(ctx: &Ctx, tenant: &Tenant, batch: &[(Document, Timestamp)]) -> Result<Vec<Document>> {
+async fn create(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    batch: &[(Document, Timestamp)],
+) -> Result<Vec<Document>> {
     let mut documents: Vec<Document> = batch.iter().map(|(document, _)| document.clone()).collect();
     for _ in 0..ATTEMPTS {
         let Some(first) = documents.first() else {
@@ -277,15 +344,23 @@ async fn create(ctx: &Ctx, tenant: &Tenant, batch: &[(Document, Timestamp)]) -> 
         };
         let container = first.container.clone();
         let head = ctx.index.head(tenant, &container).await?;
-        let changes: Vec<Change> =
-            documents.iter().map(|document| Change::Create(Box::new(document.clone()))).collect();
-        match ctx.index.commit(tenant, &container, &head, &changes, batch[0].1).await? {
+        let changes: Vec<Change> = documents
+            .iter()
+            .map(|document| Change::Create(Box::new(document.clone())))
+            .collect();
+        match ctx
+            .index
+            .commit(tenant, &container, &head, &changes, batch[0].1)
+            .await?
+        {
             Committed::Done(purges) => {
                 after_commit(ctx, tenant, &container, &head, &changes, purges).await;
                 return Ok(documents);
             }
             Committed::Stale(ids) => {
-                let (taken, left) = documents.into_iter().partition(|document| ids.contains(&document.id));
+                let (taken, left) = documents
+                    .into_iter()
+                    .partition(|document| ids.contains(&document.id));
                 documents = left;
                 let taken: Vec<Document> = taken;
                 for document in &taken {

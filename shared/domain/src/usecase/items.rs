@@ -51,7 +51,9 @@ pub struct ItemDocument {
 pub fn custom_id_of(provider: Provider, item: &str) -> CustomId {
     let name = |item: &str| CustomId::parse(&format!("{}:{item}", provider.as_str()));
     let digest = || format!("sha256:{}", hex(&Sha256::digest(item)));
-    name(item).or_else(|_| name(&digest())).expect("hex digits may stand in a customId")
+    name(item)
+        .or_else(|_| name(&digest()))
+        .expect("hex digits may stand in a customId")
 }
 
 /// The id of an item's document, whether there is one or not; `None` before there is a container.
@@ -91,7 +93,10 @@ pub async fn file_item(
         let found = look(ctx, tenant, &item).await?;
         found.claim(ctx, tenant, &item.claim).await?;
         let body = NewBody::sent(bytes.clone(), form.clone());
-        let same = found.old.as_ref().filter(|old| body.is_of(old) && old.status != Status::Failed);
+        let same = found
+            .old
+            .as_ref()
+            .filter(|old| body.is_of(old) && old.status != Status::Failed);
         let accepted = match same {
             Some(old) => adopt(ctx, tenant, &item, old, found.claimed).await?,
             None => revise(ctx, tenant, &item, &found, body).await?,
@@ -109,10 +114,18 @@ pub async fn file_item(
 ///
 /// # Errors
 /// [`Error::Conflict`] while the container is being merged, and those of the ports.
-pub async fn refile_item(ctx: &Ctx, tenant: &Tenant, item: &ItemDocument) -> Result<Option<DocumentId>> {
+pub async fn refile_item(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    item: &ItemDocument,
+) -> Result<Option<DocumentId>> {
     for _ in 0..ATTEMPTS {
         let found = look(ctx, tenant, item).await?;
-        let Some(old) = found.old.as_ref().filter(|old| found.has_content_of(old, item)) else {
+        let Some(old) = found
+            .old
+            .as_ref()
+            .filter(|old| found.has_content_of(old, item))
+        else {
             return Ok(None);
         };
         found.claim(ctx, tenant, &item.claim).await?;
@@ -122,7 +135,9 @@ pub async fn refile_item(ctx: &Ctx, tenant: &Tenant, item: &ItemDocument) -> Res
         }
         if !found.claimed {
             // It may be gone, and then nothing of ours may keep another's alive.
-            ctx.connections.unclaim(tenant, &old.id, &item.claim).await?;
+            ctx.connections
+                .unclaim(tenant, &old.id, &item.claim)
+                .await?;
         }
     }
     Err(PortError::Conflict.into())
@@ -162,12 +177,18 @@ pub async fn unclaim_item(
 ///
 /// # Errors
 /// Those of the ports; the claim may be given up then, and giving it up again goes on.
-pub async fn release_item(ctx: &Ctx, tenant: &Tenant, document: &DocumentId, claim: &Claim) -> Result<bool> {
+pub async fn release_item(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    document: &DocumentId,
+    claim: &Claim,
+) -> Result<bool> {
     let document = &unclaim_item(ctx, tenant, document, claim).await?;
     for _ in 0..ATTEMPTS {
         // The document before the claims: a claim that this does not see comes with a change that is not read either.
         let read = read_document(ctx, tenant, document).await?;
-        let Some(read) = read.filter(|read| read.origin.is_some() && read.superseded_by.is_none()) else {
+        let Some(read) = read.filter(|read| read.origin.is_some() && read.superseded_by.is_none())
+        else {
             return Ok(false);
         };
         if !ctx.connections.claims(tenant, document).await?.is_empty() {
@@ -203,25 +224,41 @@ async fn look(ctx: &Ctx, tenant: &Tenant, item: &ItemDocument) -> Result<Found> 
     let container = open_container(ctx, tenant, Some(item.tag.clone()), None).await?;
     check_wanted(ctx, tenant, item).await?;
     let (place, superseded) = places_of(ctx, tenant, &container, &item.custom_id).await?;
-    let claimed = ctx.connections.claims(tenant, &place.id).await?.contains(&item.claim);
+    let claimed = ctx
+        .connections
+        .claims(tenant, &place.id)
+        .await?
+        .contains(&item.claim);
     let old = read_document(ctx, tenant, &place.id).await?;
     let beginning = place.beginning.clone();
     let identity = Identity::new(&container, place, Some(item.custom_id.clone()));
-    Ok(Found { identity, beginning, old, claimed, superseded })
+    Ok(Found {
+        identity,
+        beginning,
+        old,
+        claimed,
+        superseded,
+    })
 }
 
 async fn check_wanted(ctx: &Ctx, tenant: &Tenant, item: &ItemDocument) -> Result<()> {
     let connection = ctx.connections.get(tenant, &item.claim.connection).await?;
-    if connection.is_some_and(|connection| connection.status.is_visible() && connection.tag == item.tag) {
+    if connection
+        .is_some_and(|connection| connection.status.is_visible() && connection.tag == item.tag)
+    {
         return Ok(());
     }
-    Err(Error::Conflict("the connection is ended, or files into another container now".into()))
+    Err(Error::Conflict(
+        "the connection is ended, or files into another container now".into(),
+    ))
 }
 
 impl Found {
     async fn claim(&self, ctx: &Ctx, tenant: &Tenant, claim: &Claim) -> Result<()> {
         if !self.claimed {
-            ctx.connections.claim(tenant, &self.identity.id, claim).await?;
+            ctx.connections
+                .claim(tenant, &self.identity.id, claim)
+                .await?;
         }
         Ok(())
     }
@@ -236,7 +273,10 @@ impl Found {
 
     /// Whether the document needs nothing but a description. One that failed is fetched again by whoever is new to it.
     fn has_content_of(&self, old: &Document, item: &ItemDocument) -> bool {
-        let in_step = old.origin.as_ref().is_some_and(|origin| origin.is_in_step(&item.origin));
+        let in_step = old
+            .origin
+            .as_ref()
+            .is_some_and(|origin| origin.is_in_step(&item.origin));
         in_step && (self.claimed || old.status != Status::Failed)
     }
 }
@@ -250,7 +290,10 @@ async fn adopt(
     old: &Document,
     claimed: bool,
 ) -> Result<Option<Accepted>> {
-    let accepted = || Accepted { id: old.id.clone(), status: old.status };
+    let accepted = || Accepted {
+        id: old.id.clone(),
+        status: old.status,
+    };
     let mut edited = old.clone();
     if item.describe(&mut edited) {
         edited.updated_at = ctx.clock.now();
@@ -258,7 +301,9 @@ async fn adopt(
         return Ok(Some(accepted()));
     }
     edited.edits += 1;
-    Ok(write_description(ctx, tenant, &edited).await?.then(accepted))
+    Ok(write_description(ctx, tenant, &edited)
+        .await?
+        .then(accepted))
 }
 
 /// Writes another content, or the first one. `None` when somebody was first.
@@ -283,7 +328,10 @@ async fn revise(
         return Ok(None);
     }
     announce(ctx, &[Envelope::to_process(tenant.org(), &document)]).await;
-    Ok(Some(Accepted { id: document.id, status: Status::Queued }))
+    Ok(Some(Accepted {
+        id: document.id,
+        status: Status::Queued,
+    }))
 }
 
 impl ItemDocument {
@@ -291,9 +339,16 @@ impl ItemDocument {
     /// one that filed it last is named, and that alone is no difference.
     fn describe(&self, document: &mut Document) -> bool {
         let filepath = Some(self.filepath.clone());
-        let named = document.origin.as_ref().map(|origin| origin.connection.clone());
-        let by_same = named.map(|connection| Origin { connection, ..self.origin.clone() });
-        let changed = by_same != document.origin || self.url != document.url || filepath != document.filepath;
+        let named = document
+            .origin
+            .as_ref()
+            .map(|origin| origin.connection.clone());
+        let by_same = named.map(|connection| Origin {
+            connection,
+            ..self.origin.clone()
+        });
+        let changed =
+            by_same != document.origin || self.url != document.url || filepath != document.filepath;
         document.origin = Some(self.origin.clone());
         document.url.clone_from(&self.url);
         document.filepath = filepath;
@@ -312,7 +367,10 @@ mod tests {
         let odd = ["", "a/b", "ä", "a b", &"x".repeat(300)];
         let mut all: Vec<_> = odd.into_iter().chain(["a", "b"]).map(of).collect();
         all.push(custom_id_of(Provider::WebCrawler, "a"));
-        assert!(all.iter().all(|id| CustomId::parse(id.as_str()).is_ok()), "{all:?}");
+        assert!(
+            all.iter().all(|id| CustomId::parse(id.as_str()).is_ok()),
+            "{all:?}"
+        );
         all.sort();
         all.dedup();
         assert_eq!(all.len(), 8);

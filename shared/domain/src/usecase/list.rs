@@ -76,12 +76,17 @@ pub async fn list_documents(ctx: &Ctx, tenant: &Tenant, query: &ListQuery) -> Re
     let mut documents = Vec::new();
     let containers = containers(ctx, tenant, &query.scope).await?;
     if query.sources.as_ref().is_some_and(Vec::is_empty) {
-        return Ok(Page { documents, total: 0 });
+        return Ok(Page {
+            documents,
+            total: 0,
+        });
     }
     for container in containers {
         for id in &container.ids {
             let mut found = ctx.documents.list(tenant, id).await?;
-            found.iter_mut().for_each(|document| document.tag = container.tag.clone());
+            found
+                .iter_mut()
+                .for_each(|document| document.tag = container.tag.clone());
             documents.extend(found);
         }
     }
@@ -92,26 +97,48 @@ pub async fn list_documents(ctx: &Ctx, tenant: &Tenant, query: &ListQuery) -> Re
             Sort::UpdatedAt => d.updated_at,
         };
         let order = key(a).cmp(&key(b)).then_with(|| a.id.cmp(&b.id));
-        if query.ascending { order } else { order.reverse() }
+        if query.ascending {
+            order
+        } else {
+            order.reverse()
+        }
     });
     let total = documents.len();
     let first = query.page.saturating_sub(1).saturating_mul(query.limit);
-    let documents = documents.into_iter().skip(first).take(query.limit).collect();
+    let documents = documents
+        .into_iter()
+        .skip(first)
+        .take(query.limit)
+        .collect();
     Ok(Page { documents, total })
 }
 
 fn admits(query: &ListQuery, document: &Document) -> bool {
-    let filter = query.filter.as_ref().is_none_or(|filter| filter.matches(&document.metadata));
+    let filter = query
+        .filter
+        .as_ref()
+        .is_none_or(|filter| filter.matches(&document.metadata));
     let status = query.statuses.is_empty() || query.statuses.contains(&document.status);
-    let path =
-        query.filepath.as_ref().is_none_or(|wanted| path_matches(wanted, document.filepath.as_deref()));
+    let path = query
+        .filepath
+        .as_ref()
+        .is_none_or(|wanted| path_matches(wanted, document.filepath.as_deref()));
     let source = query.sources.as_ref().is_none_or(|wanted| {
-        document.origin.as_ref().is_some_and(|origin| wanted.contains(&origin.provider))
+        document
+            .origin
+            .as_ref()
+            .is_some_and(|origin| wanted.contains(&origin.provider))
     });
     filter && status && path && source
 }
 
 /// Whether a document's path is `wanted`, or lies below it when `wanted` ends with `/`.
 pub fn path_matches(wanted: &str, path: Option<&str>) -> bool {
-    path.is_some_and(|path| if wanted.ends_with('/') { path.starts_with(wanted) } else { path == wanted })
+    path.is_some_and(|path| {
+        if wanted.ends_with('/') {
+            path.starts_with(wanted)
+        } else {
+            path == wanted
+        }
+    })
 }

@@ -58,11 +58,19 @@ pub struct AgentKey {
 /// organization that has as many keys as it may; and those of the port.
 pub async fn create_key(ctx: &Ctx, tenant: &Tenant, plan: KeyPlan) -> Result<NewKey> {
     if plan.name.trim().is_empty() || plan.name.chars().count() > MAX_NAME {
-        return Err(Error::invalid_field("name", format!("1 to {MAX_NAME} characters")));
+        return Err(Error::invalid_field(
+            "name",
+            format!("1 to {MAX_NAME} characters"),
+        ));
     }
-    if plan.tags.as_ref().is_some_and(|tags| !(1..=MAX_TAGS).contains(&tags.len())) {
-        let rule =
-            format!("1 to {MAX_TAGS} container tags, or none at all for a key that reaches every container");
+    if plan
+        .tags
+        .as_ref()
+        .is_some_and(|tags| !(1..=MAX_TAGS).contains(&tags.len()))
+    {
+        let rule = format!(
+            "1 to {MAX_TAGS} container tags, or none at all for a key that reaches every container"
+        );
         return Err(Error::invalid_field("containerTags", rule));
     }
     if plan.kind != KeyKind::Session {
@@ -81,19 +89,34 @@ pub async fn create_scoped_key(ctx: &Ctx, tenant: &Tenant, wanted: ScopedKey) ->
     let within = |field: &str, sent: Option<i64>, (usual, most): (i64, i64)| {
         let number = sent.unwrap_or(usual);
         let fits = (1..=most).contains(&number);
-        if fits { Ok(number) } else { Err(Error::invalid_field(field, format!("1 to {most}"))) }
+        if fits {
+            Ok(number)
+        } else {
+            Err(Error::invalid_field(field, format!("1 to {most}")))
+        }
     };
     let max = within("rateLimitMax", wanted.rate_limit_max, RATE_MAX)?;
-    let window_ms = within("rateLimitTimeWindow", wanted.rate_limit_time_window, RATE_WINDOW_MS)?;
-    let name =
-        wanted.name.unwrap_or_else(|| format!("scoped_{}", wanted.tag).chars().take(MAX_NAME).collect());
+    let window_ms = within(
+        "rateLimitTimeWindow",
+        wanted.rate_limit_time_window,
+        RATE_WINDOW_MS,
+    )?;
+    let name = wanted.name.unwrap_or_else(|| {
+        format!("scoped_{}", wanted.tag)
+            .chars()
+            .take(MAX_NAME)
+            .collect()
+    });
     let plan = KeyPlan {
         name,
         kind: KeyKind::Scoped,
         permission: Permission::Write,
         tags: Some(vec![wanted.tag]),
         expires_at: expiry(ctx.clock.now(), wanted.expires_in_days)?,
-        rate: Some(RateLimit { max: u32::try_from(max).unwrap_or(u32::MAX), window_ms }),
+        rate: Some(RateLimit {
+            max: u32::try_from(max).unwrap_or(u32::MAX),
+            window_ms,
+        }),
     };
     create_key(ctx, tenant, plan).await
 }
@@ -121,8 +144,13 @@ pub async fn create_agent_key(ctx: &Ctx, tenant: &Tenant, wanted: AgentKey) -> R
 pub fn expiry(now: Timestamp, days: Option<i64>) -> Result<Option<Timestamp>> {
     match days {
         None => Ok(None),
-        Some(days) if (1..=MAX_DAYS).contains(&days) => Ok(Some(now.plus_seconds(days * 24 * 60 * 60))),
-        Some(_) => Err(Error::invalid_field("expiresInDays", format!("1 to {MAX_DAYS}"))),
+        Some(days) if (1..=MAX_DAYS).contains(&days) => {
+            Ok(Some(now.plus_seconds(days * 24 * 60 * 60)))
+        }
+        Some(_) => Err(Error::invalid_field(
+            "expiresInDays",
+            format!("1 to {MAX_DAYS}"),
+        )),
     }
 }
 
@@ -142,7 +170,11 @@ pub async fn set_key_enabled(ctx: &Ctx, tenant: &Tenant, id: &KeyId, enabled: bo
     if !enabled {
         check_not_own(tenant, id)?;
     }
-    if ctx.keys.set_enabled(tenant, id, enabled).await? { Ok(()) } else { Err(no_key()) }
+    if ctx.keys.set_enabled(tenant, id, enabled).await? {
+        Ok(())
+    } else {
+        Err(no_key())
+    }
 }
 
 /// Enables a key that is disabled, and the other way round; whether it is enabled then.
@@ -161,7 +193,11 @@ pub async fn toggle_key(ctx: &Ctx, tenant: &Tenant, id: &KeyId) -> Result<bool> 
 /// [`Error::Conflict`] for a key that would delete itself, [`Error::NotFound`] when the organization has no such key.
 pub async fn delete_key(ctx: &Ctx, tenant: &Tenant, id: &KeyId) -> Result<()> {
     check_not_own(tenant, id)?;
-    if ctx.keys.delete(tenant, id).await? { Ok(()) } else { Err(no_key()) }
+    if ctx.keys.delete(tenant, id).await? {
+        Ok(())
+    } else {
+        Err(no_key())
+    }
 }
 
 /// Opens an administrator's session: a key that ends by itself after 15 minutes.
@@ -170,11 +206,16 @@ pub async fn delete_key(ctx: &Ctx, tenant: &Tenant, id: &KeyId) -> Result<()> {
 /// [`Error::Forbidden`] in a session, which would never end then, and those of the port.
 pub async fn open_session(ctx: &Ctx, tenant: &Tenant) -> Result<NewKey> {
     if tenant.kind() == KeyKind::Session {
-        return Err(Error::Forbidden("a session cannot open another one; open it with an API key".into()));
+        return Err(Error::Forbidden(
+            "a session cannot open another one; open it with an API key".into(),
+        ));
     }
     let opener = tenant.key_use().map_or("local", |key| key.name.as_str());
     let plan = KeyPlan {
-        name: format!("session of {opener}").chars().take(MAX_NAME).collect(),
+        name: format!("session of {opener}")
+            .chars()
+            .take(MAX_NAME)
+            .collect(),
         kind: KeyKind::Session,
         permission: Permission::Write,
         tags: None,
@@ -195,18 +236,26 @@ pub async fn end_session(ctx: &Ctx, tenant: &Tenant) -> Result<()> {
             ctx.keys.delete(tenant, id).await?;
             Ok(())
         }
-        _ => Err(Error::invalid("this key is no session's; delete it with DELETE /v3/auth/keys/{id}")),
+        _ => Err(Error::invalid(
+            "this key is no session's; delete it with DELETE /v3/auth/keys/{id}",
+        )),
     }
 }
 
 /// The key with this id, if it is the organization's.
 async fn find(ctx: &Ctx, tenant: &Tenant, id: &KeyId) -> Result<ApiKey> {
-    ctx.keys.get(id).await?.filter(|key| key.org == *tenant.org()).ok_or_else(no_key)
+    ctx.keys
+        .get(id)
+        .await?
+        .filter(|key| key.org == *tenant.org())
+        .ok_or_else(no_key)
 }
 
 fn check_not_own(tenant: &Tenant, id: &KeyId) -> Result<()> {
     if tenant.key() == Some(id) {
-        return Err(Error::Conflict("a key cannot disable or delete itself; use another one".into()));
+        return Err(Error::Conflict(
+            "a key cannot disable or delete itself; use another one".into(),
+        ));
     }
     Ok(())
 }

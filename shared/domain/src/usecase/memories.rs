@@ -31,9 +31,17 @@ pub const CLIENT: &str = "client";
 ///
 /// # Errors
 /// [`Error::Forbidden`] out of reach, [`Error::NotFound`] when nothing was ever written to it.
-pub async fn existing_container(ctx: &Ctx, tenant: &Tenant, tag: &ContainerTag) -> Result<Container> {
+pub async fn existing_container(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    tag: &ContainerTag,
+) -> Result<Container> {
     tenant.check_reach(tag)?;
-    let container = ctx.containers.get(tenant, tag).await?.ok_or(Error::NotFound("Container tag"))?;
+    let container = ctx
+        .containers
+        .get(tenant, tag)
+        .await?
+        .ok_or(Error::NotFound("Container tag"))?;
     tenant.touch(&container.ids);
     Ok(container)
 }
@@ -42,7 +50,11 @@ pub async fn existing_container(ctx: &Ctx, tenant: &Tenant, tag: &ContainerTag) 
 ///
 /// # Errors
 /// As [`existing_container`], and [`Error::Conflict`] while it is merged.
-pub async fn writable_container(ctx: &Ctx, tenant: &Tenant, tag: &ContainerTag) -> Result<Container> {
+pub async fn writable_container(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    tag: &ContainerTag,
+) -> Result<Container> {
     let container = existing_container(ctx, tenant, tag).await?;
     container.check_writable()?;
     Ok(container)
@@ -59,10 +71,20 @@ pub async fn write_memories(
     container: &Container,
     statements: Vec<Statement>,
 ) -> Result<Document> {
-    let text = statements.iter().map(|statement| statement.text.as_str()).collect::<Vec<_>>().join("\n");
+    let text = statements
+        .iter()
+        .map(|statement| statement.text.as_str())
+        .collect::<Vec<_>>()
+        .join("\n");
     let bytes = Statements::new(statements.clone()).encode();
-    let content = Content::Whole { bytes: bytes.clone().into(), form: BodyForm::Text };
-    let new = NewDocument { tag: Some(container.tag.clone()), ..NewDocument::new(content) };
+    let content = Content::Whole {
+        bytes: bytes.clone().into(),
+        form: BodyForm::Text,
+    };
+    let new = NewDocument {
+        tag: Some(container.tag.clone()),
+        ..NewDocument::new(content)
+    };
     let body = NewBody::sent(Bytes::from(text.clone()), BodyForm::Text);
     let Target { place, old } = repeated(ctx, tenant, container, &new, &body).await?;
     if let Some(known) = old {
@@ -76,10 +98,27 @@ pub async fn write_memories(
         document_date: None,
         provenance: None,
     };
-    let mut document = compose(ctx, tenant, Identity::new(container, place, None), &said, body, None).await?;
-    let pack = Pack { v: Pack::VERSION, model: String::new(), text, chunks: Vec::new() };
+    let mut document = compose(
+        ctx,
+        tenant,
+        Identity::new(container, place, None),
+        &said,
+        body,
+        None,
+    )
+    .await?;
+    let pack = Pack {
+        v: Pack::VERSION,
+        model: String::new(),
+        text,
+        chunks: Vec::new(),
+    };
     let learned = Learned {
-        statements: Some(ctx.blobs.put(tenant, &document.statements_path(), bytes.into()).await?),
+        statements: Some(
+            ctx.blobs
+                .put(tenant, &document.statements_path(), bytes.into())
+                .await?,
+        ),
         count: u32::try_from(statements.len()).unwrap_or(u32::MAX),
         extractor: CLIENT.into(),
         fallback_reason: None,
@@ -87,7 +126,10 @@ pub async fn write_memories(
     document.status = Status::Done;
     document.indexed = Some(Indexed {
         revision: document.revision.clone(),
-        pack: ctx.blobs.put(tenant, &document.pack_path(), pack.encode().into()).await?,
+        pack: ctx
+            .blobs
+            .put(tenant, &document.pack_path(), pack.encode().into())
+            .await?,
         body: document.body.blob.clone(),
         chunks: 0,
         kind: document.kind,
@@ -100,9 +142,16 @@ pub async fn write_memories(
         return Ok(document);
     }
     // The same request came twice at once, and the other was first; what this one stored nobody needs.
-    let unused: Vec<_> = document.indexed.iter().flat_map(Indexed::blobs).cloned().collect();
+    let unused: Vec<_> = document
+        .indexed
+        .iter()
+        .flat_map(Indexed::blobs)
+        .cloned()
+        .collect();
     ctx.blobs.delete(tenant, &unused).await.ok();
-    read_document(ctx, tenant, &id).await?.ok_or_else(|| PortError::Conflict.into())
+    read_document(ctx, tenant, &id)
+        .await?
+        .ok_or_else(|| PortError::Conflict.into())
 }
 
 /// Does something to memories of a container, in the order given. Doing it twice is doing it once.
@@ -123,10 +172,19 @@ pub async fn act_on_memories(
 }
 
 /// Commits changes; `false` when a document that they are about has changed.
-async fn commit(ctx: &Ctx, tenant: &Tenant, container: &ContainerId, changes: &[Change]) -> Result<bool> {
+async fn commit(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &ContainerId,
+    changes: &[Change],
+) -> Result<bool> {
     for _ in 0..ATTEMPTS {
         let head = ctx.index.head(tenant, container).await?;
-        match ctx.index.commit(tenant, container, &head, changes, ctx.clock.now()).await? {
+        match ctx
+            .index
+            .commit(tenant, container, &head, changes, ctx.clock.now())
+            .await?
+        {
             Committed::Done(purges) => {
                 after_commit(ctx, tenant, container, &head, changes, purges).await;
                 return Ok(true);

@@ -61,7 +61,9 @@ pub(super) async fn step(
             merge.phase = MergePhase::CleanupPending;
         }
         MergePhase::CleanupPending => {
-            ctx.containers.end_merge(tenant, &merge.target, task).await?;
+            ctx.containers
+                .end_merge(tenant, &merge.target, task)
+                .await?;
             merge.phase = MergePhase::Completed;
             return Ok(Next::Ended);
         }
@@ -77,8 +79,18 @@ async fn follow(ctx: &Ctx, tenant: &Tenant, merge: &Merge) -> Result<()> {
 }
 
 /// Opens the tags again: the target has all documents, some of equal customIds perhaps, and the sources are no more.
-pub(super) async fn give_up(ctx: &Ctx, tenant: &Tenant, task: &TaskId, merge: &mut Merge) -> Result<()> {
-    for tag in merge.sources.iter().map(|(tag, _)| tag).chain([&merge.target]) {
+pub(super) async fn give_up(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    task: &TaskId,
+    merge: &mut Merge,
+) -> Result<()> {
+    for tag in merge
+        .sources
+        .iter()
+        .map(|(tag, _)| tag)
+        .chain([&merge.target])
+    {
         ctx.containers.end_merge(tenant, tag, task).await?;
     }
     merge.phase = MergePhase::Failed;
@@ -99,7 +111,10 @@ async fn look(ctx: &Ctx, tenant: &Tenant, merge: &mut Merge) -> Result<Next> {
         (merge.source, merge.container) = (merge.source + 1, 0);
         return Ok(Next::Again);
     };
-    let (listed, next) = ctx.documents.page(tenant, container, false, merge.cursor.as_deref(), PAGE).await?;
+    let (listed, next) = ctx
+        .documents
+        .page(tenant, container, false, merge.cursor.as_deref(), PAGE)
+        .await?;
     let all = merge.containers();
     let (mut losers, mut in_flight) = (Vec::new(), 0);
     for rivals in rivals(ctx, tenant, &all, &listed).await? {
@@ -123,7 +138,11 @@ async fn look(ctx: &Ctx, tenant: &Tenant, merge: &mut Merge) -> Result<Next> {
 impl Merge {
     /// Every physical container that comes together.
     fn containers(&self) -> Vec<ContainerId> {
-        self.target_ids.iter().chain(self.sources.iter().flat_map(|(_, ids)| ids)).cloned().collect()
+        self.target_ids
+            .iter()
+            .chain(self.sources.iter().flat_map(|(_, ids)| ids))
+            .cloned()
+            .collect()
     }
 }
 
@@ -136,9 +155,13 @@ async fn rivals(
     listed: &[Document],
 ) -> Result<Vec<Vec<Document>>> {
     let places = |document: &Document| -> Vec<DocumentId> {
-        let Some(custom_id) = &document.custom_id else { return Vec::new() };
-        let mut ids: Vec<DocumentId> =
-            containers.iter().map(|id| DocumentId::derived(tenant.org(), id, custom_id)).collect();
+        let Some(custom_id) = &document.custom_id else {
+            return Vec::new();
+        };
+        let mut ids: Vec<DocumentId> = containers
+            .iter()
+            .map(|id| DocumentId::derived(tenant.org(), id, custom_id))
+            .collect();
         ids.push(document.id.clone());
         ids.sort();
         ids.dedup();
@@ -148,12 +171,21 @@ async fn rivals(
     let wanted: Vec<DocumentId> = groups.iter().flatten().cloned().collect();
     let mut known: BTreeMap<DocumentId, Document> = BTreeMap::new();
     for batch in wanted.chunks(AT_ONCE) {
-        let records = ctx.documents.get(tenant, batch).await?.into_iter().flatten();
+        let records = ctx
+            .documents
+            .get(tenant, batch)
+            .await?
+            .into_iter()
+            .flatten();
         let living = records.filter(|document| document.superseded_by.is_none());
         known.extend(living.map(|document| (document.id.clone(), document)));
     }
-    let living = groups.iter().map(|ids| ids.iter().filter_map(|id| known.get(id).cloned()).collect());
-    Ok(living.filter(|rivals: &Vec<Document>| rivals.len() > 1).collect())
+    let living = groups
+        .iter()
+        .map(|ids| ids.iter().filter_map(|id| known.get(id).cloned()).collect());
+    Ok(living
+        .filter(|rivals: &Vec<Document>| rivals.len() > 1)
+        .collect())
 }
 
 /// All but the one with the newest content, each naming that one.
@@ -162,7 +194,9 @@ fn decided(mut rivals: Vec<Document>) -> Vec<Document> {
     let Some(winner) = rivals.pop().map(|document| document.id) else {
         return Vec::new();
     };
-    rivals.iter_mut().for_each(|document| document.superseded_by = Some(winner.clone()));
+    rivals
+        .iter_mut()
+        .for_each(|document| document.superseded_by = Some(winner.clone()));
     rivals
 }
 
@@ -210,9 +244,14 @@ async fn supersede_batch(
         }
         pass_claims_on(ctx, tenant, &losers).await?;
         let head = ctx.index.head(tenant, container).await?;
-        let changes: Vec<Change> =
-            losers.iter().map(|document| Change::Supersede(Box::new(document.clone()))).collect();
-        let committed = ctx.index.commit(tenant, container, &head, &changes, ctx.clock.now()).await?;
+        let changes: Vec<Change> = losers
+            .iter()
+            .map(|document| Change::Supersede(Box::new(document.clone())))
+            .collect();
+        let committed = ctx
+            .index
+            .commit(tenant, container, &head, &changes, ctx.clock.now())
+            .await?;
         if let Committed::Done(purges) = committed {
             after_commit(ctx, tenant, container, &head, &changes, purges).await;
             settled.superseded += changes.len() as u64;
@@ -224,7 +263,10 @@ async fn supersede_batch(
         for (loser, now) in losers.into_iter().zip(now) {
             match now.filter(|now| now.superseded_by.is_none()) {
                 Some(now) if now.is_current(&loser.revision) => {
-                    again.push(Document { superseded_by: loser.superseded_by, ..now });
+                    again.push(Document {
+                        superseded_by: loser.superseded_by,
+                        ..now
+                    });
                 }
                 Some(_) => settled.changed += 1,
                 None => {}
@@ -239,14 +281,21 @@ async fn supersede_batch(
 ///
 /// # Errors
 /// [`crate::Error::Forbidden`] for a tag out of reach, and those of the ports.
-pub async fn superseded_documents(ctx: &Ctx, tenant: &Tenant, scope: &Scope) -> Result<Vec<Document>> {
+pub async fn superseded_documents(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    scope: &Scope,
+) -> Result<Vec<Document>> {
     let mut found = Vec::new();
     for container in containers(ctx, tenant, scope).await? {
         // Only where containers were merged can there be any.
         for id in container.ids.iter().filter(|_| container.ids.len() > 1) {
             let mut cursor: Option<String> = None;
             loop {
-                let (listed, next) = ctx.documents.page(tenant, id, true, cursor.as_deref(), PAGE).await?;
+                let (listed, next) = ctx
+                    .documents
+                    .page(tenant, id, true, cursor.as_deref(), PAGE)
+                    .await?;
                 found.extend(listed);
                 if next.is_none() {
                     break;
@@ -281,11 +330,19 @@ pub async fn preview_merge(
     target: &Container,
     sources: &[Container],
 ) -> Result<Vec<Overlap>> {
-    let all: Vec<ContainerId> =
-        [target].into_iter().chain(sources).flat_map(|container| container.ids.clone()).collect();
+    let all: Vec<ContainerId> = [target]
+        .into_iter()
+        .chain(sources)
+        .flat_map(|container| container.ids.clone())
+        .collect();
     let mut overlaps = Vec::with_capacity(sources.len());
     for source in sources {
-        let mut overlap = Overlap { tag: source.tag.clone(), documents: 0, equal: 0, superseded: 0 };
+        let mut overlap = Overlap {
+            tag: source.tag.clone(),
+            documents: 0,
+            equal: 0,
+            superseded: 0,
+        };
         for container in &source.ids {
             preview(ctx, tenant, &all, container, &mut overlap).await?;
         }
@@ -303,11 +360,16 @@ async fn preview(
 ) -> Result<()> {
     let mut cursor: Option<String> = None;
     loop {
-        let (listed, next) = ctx.documents.page(tenant, container, false, cursor.as_deref(), PAGE).await?;
+        let (listed, next) = ctx
+            .documents
+            .page(tenant, container, false, cursor.as_deref(), PAGE)
+            .await?;
         overlap.documents += listed.len() as u64;
         for rivals in rivals(ctx, tenant, all, &listed).await? {
             overlap.equal += 1;
-            let lost = decided(rivals).iter().any(|loser| loser.container == *container);
+            let lost = decided(rivals)
+                .iter()
+                .any(|loser| loser.container == *container);
             overlap.superseded += u64::from(lost);
         }
         if next.is_none() {

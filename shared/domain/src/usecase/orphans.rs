@@ -25,9 +25,15 @@ const SEGMENTS: &str = "segments";
 ///
 /// # Errors
 /// Those of the ports.
-pub async fn find_orphans(ctx: &Ctx, blobs: &[StoredBlob], now: Timestamp) -> Result<Vec<StoredBlob>> {
+pub async fn find_orphans(
+    ctx: &Ctx,
+    blobs: &[StoredBlob],
+    now: Timestamp,
+) -> Result<Vec<StoredBlob>> {
     let is_old = |stored: &&StoredBlob| {
-        stored.stored_at.is_none_or(|stored_at| stored_at.plus_seconds(ORPHAN_SECONDS) < now)
+        stored
+            .stored_at
+            .is_none_or(|stored_at| stored_at.plus_seconds(ORPHAN_SECONDS) < now)
     };
     let mut by_org: BTreeMap<&OrgId, Vec<(&StoredBlob, Maker)>> = BTreeMap::new();
     for stored in blobs.iter().filter(is_old) {
@@ -43,9 +49,9 @@ pub async fn find_orphans(ctx: &Ctx, blobs: &[StoredBlob], now: Timestamp) -> Re
         let segments = segments(ctx, &tenant, &blobs).await?;
         for (stored, maker) in blobs {
             let named = match maker {
-                Maker::Document(id) => {
-                    documents.get(&id).is_some_and(|document| names(document, &stored.blob))
-                }
+                Maker::Document(id) => documents
+                    .get(&id)
+                    .is_some_and(|document| names(document, &stored.blob)),
                 Maker::Index(_) => segments.contains(&stored.blob),
             };
             if !named {
@@ -79,7 +85,9 @@ pub async fn collect_orphans(
 pub async fn delete_orphans(ctx: &Ctx, orphans: &[StoredBlob]) -> Result<()> {
     for of_org in orphans.chunk_by(|a, b| a.org == b.org) {
         let blobs: Vec<BlobRef> = of_org.iter().map(|orphan| orphan.blob.clone()).collect();
-        ctx.blobs.delete(&Tenant::of_work(of_org[0].org.clone()), &blobs).await?;
+        ctx.blobs
+            .delete(&Tenant::of_work(of_org[0].org.clone()), &blobs)
+            .await?;
     }
     Ok(())
 }
@@ -118,13 +126,22 @@ async fn documents(
     let ids: Vec<DocumentId> = ids.into_iter().cloned().collect();
     let mut found = HashMap::new();
     for batch in ids.chunks(RECORDS_AT_ONCE) {
-        let records = ctx.documents.get(tenant, batch).await?.into_iter().flatten();
+        let records = ctx
+            .documents
+            .get(tenant, batch)
+            .await?
+            .into_iter()
+            .flatten();
         found.extend(records.map(|document| (document.id.clone(), document)));
     }
     Ok(found)
 }
 
-async fn segments(ctx: &Ctx, tenant: &Tenant, blobs: &[(&StoredBlob, Maker)]) -> Result<HashSet<BlobRef>> {
+async fn segments(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    blobs: &[(&StoredBlob, Maker)],
+) -> Result<HashSet<BlobRef>> {
     let containers: HashSet<&ContainerId> = blobs
         .iter()
         .filter_map(|(_, maker)| match maker {
@@ -144,7 +161,10 @@ async fn segments(ctx: &Ctx, tenant: &Tenant, blobs: &[(&StoredBlob, Maker)]) ->
 fn names(document: &Document, blob: &BlobRef) -> bool {
     let served = document.indexed.iter().flat_map(Indexed::blobs);
     let made = document.extracted.iter().flat_map(Extracted::blobs);
-    let is_named = served.chain(made).chain([&document.body.blob]).any(|named| named == blob);
+    let is_named = served
+        .chain(made)
+        .chain([&document.body.blob])
+        .any(|named| named == blob);
     is_named || (!document.status.is_final() && document.unserved().contains(blob))
 }
 
@@ -159,9 +179,12 @@ mod tests {
         assert_eq!(of_document, Some(Maker::Document(document.clone())));
         let of_index = Maker::of(&format!("{container}/segments/revision-memories"));
         assert_eq!(of_index, Some(Maker::Index(container.clone())));
-        for foreign in
-            [String::new(), "x/y/z".into(), format!("{container}/{document}"), "a/segments/b".into()]
-        {
+        for foreign in [
+            String::new(),
+            "x/y/z".into(),
+            format!("{container}/{document}"),
+            "a/segments/b".into(),
+        ] {
             assert_eq!(Maker::of(&foreign), None, "{foreign}");
         }
     }

@@ -49,9 +49,20 @@ pub(crate) async fn places_of(
     let derived = |container: &ContainerId| DocumentId::derived(tenant.org(), container, custom_id);
     let ids: Vec<DocumentId> = container.ids.iter().map(derived).collect();
     let place = |at: usize| {
-        let rivals = ids.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, id)| id.clone());
-        let beginning = Beginning { rivals: rivals.collect(), request: None };
-        Place { container: container.ids[at].clone(), id: ids[at].clone(), beginning }
+        let rivals = ids
+            .iter()
+            .enumerate()
+            .filter(|(other, _)| *other != at)
+            .map(|(_, id)| id.clone());
+        let beginning = Beginning {
+            rivals: rivals.collect(),
+            request: None,
+        };
+        Place {
+            container: container.ids[at].clone(),
+            id: ids[at].clone(),
+            beginning,
+        }
     };
     if ids.len() == 1 {
         return Ok((place(0), Vec::new()));
@@ -59,9 +70,16 @@ pub(crate) async fn places_of(
 
     let known = ctx.documents.get(tenant, &ids).await?;
     let is_superseded = |document: &&Document| document.superseded_by.is_some();
-    let superseded =
-        known.iter().flatten().filter(is_superseded).map(|document| document.id.clone()).collect();
-    let living = known.iter().enumerate().filter_map(|(at, document)| Some((at, document.as_ref()?)));
+    let superseded = known
+        .iter()
+        .flatten()
+        .filter(is_superseded)
+        .map(|document| document.id.clone())
+        .collect();
+    let living = known
+        .iter()
+        .enumerate()
+        .filter_map(|(at, document)| Some((at, document.as_ref()?)));
     let living = living.filter(|(_, document)| document.superseded_by.is_none());
     if let Some((at, _)) = living.max_by_key(|(_, document)| document.newness()) {
         return Ok((place(at), superseded));
@@ -98,14 +116,23 @@ pub(crate) async fn repeated(
     loop {
         let request = Request::of(tenant, container, new);
         let fresh = DocumentId::random();
-        let first = request.remember(ctx, tenant, &fresh, stale.as_ref()).await?;
+        let first = request
+            .remember(ctx, tenant, &fresh, stale.as_ref())
+            .await?;
         let is_fresh = first.document == fresh;
         // A tag that was deleted and is used anew has another container: there the same request makes another document.
-        let id = if request.is_named { first.document.moved_to(container.primary()) } else { first.document };
-        let old = if is_fresh { None } else { read_document(ctx, tenant, &id).await? };
+        let id = if request.is_named {
+            first.document.moved_to(container.primary())
+        } else {
+            first.document
+        };
+        let old = if is_fresh {
+            None
+        } else {
+            read_document(ctx, tenant, &id).await?
+        };
         if old.is_none() && first.made.as_ref() == Some(&id) {
-            let message =
-                "the document of this Idempotency-Key was deleted or moved; send another key to add it again";
+            let message = "the document of this Idempotency-Key was deleted or moved; send another key to add it again";
             return Err(Error::Conflict(message.into()));
         }
         if !request.is_named
@@ -116,8 +143,15 @@ pub(crate) async fn repeated(
         }
 
         let request = request.is_named.then_some(request.name);
-        let beginning = Beginning { rivals: Vec::new(), request };
-        let place = Place { container: container.primary().clone(), id, beginning };
+        let beginning = Beginning {
+            rivals: Vec::new(),
+            request,
+        };
+        let place = Place {
+            container: container.primary().clone(),
+            id,
+            beginning,
+        };
         return Ok(Target { place, old });
     }
 }
@@ -126,7 +160,9 @@ impl Target {
     /// The document when the request was a repeated one and asks for nothing more. One that failed is tried again, with
     /// the content that it failed with.
     pub(crate) fn settled(&self, body: &NewBody) -> Option<&Document> {
-        self.old.as_ref().filter(|old| old.status != Status::Failed || !body.is_of(old))
+        self.old
+            .as_ref()
+            .filter(|old| old.status != Status::Failed || !body.is_of(old))
     }
 }
 
@@ -149,11 +185,21 @@ impl Request {
         match &new.idempotency_key {
             Some(sent) => {
                 let name = format!("key#{key}#{}", hex(&Sha256::digest(sent)));
-                Self { name, digest, seconds: IDEMPOTENCY_SECONDS, is_named: true }
+                Self {
+                    name,
+                    digest,
+                    seconds: IDEMPOTENCY_SECONDS,
+                    is_named: true,
+                }
             }
             None => {
                 let name = format!("same#{key}#{}#{digest}", container.primary());
-                Self { name, digest, seconds: REPEAT_SECONDS, is_named: false }
+                Self {
+                    name,
+                    digest,
+                    seconds: REPEAT_SECONDS,
+                    is_named: false,
+                }
             }
         }
     }
@@ -167,11 +213,20 @@ impl Request {
         stale: Option<&DocumentId>,
     ) -> Result<Repeat> {
         let now = ctx.clock.now();
-        let mine = Repeat { document: document.clone(), digest: self.digest.clone(), made: None };
+        let mine = Repeat {
+            document: document.clone(),
+            digest: self.digest.clone(),
+            made: None,
+        };
         let until = now.plus_seconds(self.seconds);
-        let first = ctx.repeats.remember(tenant, &self.name, mine, stale, now, until).await?;
+        let first = ctx
+            .repeats
+            .remember(tenant, &self.name, mine, stale, now, until)
+            .await?;
         if first.digest != self.digest {
-            return Err(Error::Conflict("this Idempotency-Key was used for another request".into()));
+            return Err(Error::Conflict(
+                "this Idempotency-Key was used for another request".into(),
+            ));
         }
         Ok(first)
     }

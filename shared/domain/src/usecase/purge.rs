@@ -34,12 +34,18 @@ pub(super) async fn step(ctx: &Ctx, tenant: &Tenant, purge: &mut Purge) -> Resul
     match (purge.phase, purge.containers.get(purge.container).cloned()) {
         (PurgePhase::Waiting, _) => return finish_pass(ctx, tenant, purge).await,
         (PurgePhase::RequestLog { hour }, _) => log::plan(ctx, tenant, purge, hour).await?,
-        (_, None) => purge.phase = PurgePhase::RequestLog { hour: first_hour(ctx, purge) },
+        (_, None) => {
+            purge.phase = PurgePhase::RequestLog {
+                hour: first_hour(ctx, purge),
+            }
+        }
         (PurgePhase::Documents | PurgePhase::Superseded, Some(container)) => {
             return documents::plan(ctx, tenant, purge, &container).await;
         }
         (PurgePhase::Index, Some(container)) => index::plan(ctx, tenant, purge, &container).await?,
-        (PurgePhase::Objects, Some(container)) => plan_objects(ctx, tenant, purge, &container).await?,
+        (PurgePhase::Objects, Some(container)) => {
+            plan_objects(ctx, tenant, purge, &container).await?
+        }
     }
     Ok(Next::Again)
 }
@@ -54,14 +60,23 @@ async fn remove(ctx: &Ctx, tenant: &Tenant, purge: &mut Purge) -> Result<()> {
         documents::remove(ctx, tenant, &pending.documents).await?;
     }
     if let PurgePhase::RequestLog { hour } = purge.phase {
-        ctx.activity.forget_contents(tenant, hour, &pending.items).await?;
-    } else if let Some(container) =
-        purge.containers.get(purge.container).filter(|_| !pending.items.is_empty())
+        ctx.activity
+            .forget_contents(tenant, hour, &pending.items)
+            .await?;
+    } else if let Some(container) = purge
+        .containers
+        .get(purge.container)
+        .filter(|_| !pending.items.is_empty())
     {
         index::remove(ctx, tenant, container, &pending.items).await?;
     }
     if !pending.objects.is_empty() {
-        let objects: Vec<BlobRef> = pending.objects.iter().cloned().map(BlobRef::Object).collect();
+        let objects: Vec<BlobRef> = pending
+            .objects
+            .iter()
+            .cloned()
+            .map(BlobRef::Object)
+            .collect();
         ctx.blobs.delete(tenant, &objects).await?;
     }
     let pending = std::mem::take(&mut purge.pending);
@@ -69,16 +84,32 @@ async fn remove(ctx: &Ctx, tenant: &Tenant, purge: &mut Purge) -> Result<()> {
     Ok(())
 }
 
-async fn plan_objects(ctx: &Ctx, tenant: &Tenant, purge: &mut Purge, container: &ContainerId) -> Result<()> {
-    let found = ctx.blobs.objects(tenant, &format!("{container}/"), OBJECTS).await?;
+async fn plan_objects(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    purge: &mut Purge,
+    container: &ContainerId,
+) -> Result<()> {
+    let found = ctx
+        .blobs
+        .objects(tenant, &format!("{container}/"), OBJECTS)
+        .await?;
     if found.is_empty() {
         (purge.container, purge.phase) = (purge.container + 1, PurgePhase::Documents);
         return Ok(());
     }
     let bytes = found.iter().map(|(_, bytes)| bytes).sum();
-    let report = PurgeReport { objects: found.len() as u64, object_bytes: bytes, ..PurgeReport::default() };
+    let report = PurgeReport {
+        objects: found.len() as u64,
+        object_bytes: bytes,
+        ..PurgeReport::default()
+    };
     let objects = found.into_iter().map(|(path, _)| path).collect();
-    purge.pending = Pending { objects, report, ..Pending::default() };
+    purge.pending = Pending {
+        objects,
+        report,
+        ..Pending::default()
+    };
     Ok(())
 }
 
@@ -90,13 +121,20 @@ fn first_hour(ctx: &Ctx, purge: &Purge) -> Hour {
     }
     let kept = ctx.clock.now().plus_seconds(-RETENTION_SECONDS);
     // The request that made the tag came before it.
-    Hour::of(purge.tag_created_at.max(kept).plus_seconds(-REQUEST_SECONDS))
+    Hour::of(
+        purge
+            .tag_created_at
+            .max(kept)
+            .plus_seconds(-REQUEST_SECONDS),
+    )
 }
 
 /// Begins the second pass once no worker can be under way any more, and ends the purge after it.
 async fn finish_pass(ctx: &Ctx, tenant: &Tenant, purge: &mut Purge) -> Result<Next> {
     if purge.verifying {
-        ctx.containers.forget_deleted(tenant, &purge.containers).await?;
+        ctx.containers
+            .forget_deleted(tenant, &purge.containers)
+            .await?;
         return Ok(Next::Ended);
     }
     if let Some(seconds) = left(ctx, purge, WORKER_SECONDS) {
@@ -108,13 +146,21 @@ async fn finish_pass(ctx: &Ctx, tenant: &Tenant, purge: &mut Purge) -> Result<Ne
 
 /// How many seconds are left until `seconds` after the deletion.
 fn left(ctx: &Ctx, purge: &Purge, seconds: i64) -> Option<i64> {
-    Some(ctx.clock.now().seconds_until(purge.deleted_at.plus_seconds(seconds))).filter(|left| *left > 0)
+    Some(
+        ctx.clock
+            .now()
+            .seconds_until(purge.deleted_at.plus_seconds(seconds)),
+    )
+    .filter(|left| *left > 0)
 }
 
 /// Those of the blobs that lie beside the records, each once. Objects are removed by their listing.
 fn inline<'a>(blobs: impl IntoIterator<Item = &'a BlobRef>) -> Vec<BlobRef> {
-    let mut inline: Vec<BlobRef> =
-        blobs.into_iter().filter(|blob| matches!(blob, BlobRef::Inline(_))).cloned().collect();
+    let mut inline: Vec<BlobRef> = blobs
+        .into_iter()
+        .filter(|blob| matches!(blob, BlobRef::Inline(_)))
+        .cloned()
+        .collect();
     inline.sort();
     inline.dedup();
     inline
@@ -127,7 +173,10 @@ async fn count_existing(ctx: &Ctx, tenant: &Tenant, blobs: &[BlobRef]) -> Result
     let mut existing = 0;
     for batch in blobs.chunks(AT_ONCE) {
         let found = ctx.blobs.read(tenant, batch).await?;
-        existing += found.iter().filter(|stored| **stored != Stored::Missing).count() as u64;
+        existing += found
+            .iter()
+            .filter(|stored| **stored != Stored::Missing)
+            .count() as u64;
     }
     Ok(existing)
 }

@@ -41,7 +41,9 @@ pub(crate) fn batches(mut documents: Vec<Document>) -> Vec<(ContainerId, Vec<Doc
     documents.dedup_by(|a, b| a.id == b.id);
     let of_containers = documents.chunk_by(|a, b| a.container == b.container);
     let batches = of_containers.flat_map(|documents| documents.chunks(MAX_CHANGES));
-    batches.map(|batch| (batch[0].container.clone(), batch.to_vec())).collect()
+    batches
+        .map(|batch| (batch[0].container.clone(), batch.to_vec()))
+        .collect()
 }
 
 async fn remove_batch(
@@ -57,15 +59,29 @@ async fn remove_batch(
             return Ok(0);
         }
         let head = ctx.index.head(tenant, container).await?;
-        let changes: Vec<Change> =
-            documents.iter().map(|document| Change::Remove(Box::new(document.clone()))).collect();
-        let committed = ctx.index.commit(tenant, container, &head, &changes, ctx.clock.now()).await?;
+        let changes: Vec<Change> = documents
+            .iter()
+            .map(|document| Change::Remove(Box::new(document.clone())))
+            .collect();
+        let committed = ctx
+            .index
+            .commit(tenant, container, &head, &changes, ctx.clock.now())
+            .await?;
         if let Committed::Done(purges) = committed {
             after_commit(ctx, tenant, container, &head, &changes, purges).await;
             return Ok(changes.len());
         }
-        let ids: Vec<_> = documents.iter().map(|document| document.id.clone()).collect();
-        documents = ctx.documents.get(tenant, &ids).await?.into_iter().flatten().collect();
+        let ids: Vec<_> = documents
+            .iter()
+            .map(|document| document.id.clone())
+            .collect();
+        documents = ctx
+            .documents
+            .get(tenant, &ids)
+            .await?
+            .into_iter()
+            .flatten()
+            .collect();
     }
     Err(PortError::Conflict.into())
 }
@@ -81,13 +97,25 @@ pub async fn after_commit(
     purges: Vec<String>,
 ) {
     let container = || container.clone();
-    let mut jobs: Vec<Job> =
-        purges.into_iter().map(|purge| Job::PurgeV1 { container: container(), purge }).collect();
+    let mut jobs: Vec<Job> = purges
+        .into_iter()
+        .map(|purge| Job::PurgeV1 {
+            container: container(),
+            purge,
+        })
+        .collect();
     if head.wants_compaction(changes) {
-        jobs.push(Job::CompactV1 { container: container() });
+        jobs.push(Job::CompactV1 {
+            container: container(),
+        });
     }
-    let messages: Vec<Envelope> =
-        jobs.into_iter().map(|job| Envelope { org: tenant.org().clone(), job }).collect();
+    let messages: Vec<Envelope> = jobs
+        .into_iter()
+        .map(|job| Envelope {
+            org: tenant.org().clone(),
+            job,
+        })
+        .collect();
     if !messages.is_empty() {
         ctx.jobs.send(&messages).await.ok();
     }

@@ -42,12 +42,18 @@ pub async fn reset_organization(ctx: &Ctx, tenant: &Tenant) -> Result<Reset> {
     let containers = ctx.containers.list(tenant).await?;
     containers.iter().try_for_each(Container::check_writable)?;
     let connections = end_connections(ctx, tenant, None, ctx.clock.now()).await? as u64;
-    let deletions = containers.iter().map(|container| delete(ctx, tenant, container));
+    let deletions = containers
+        .iter()
+        .map(|container| delete(ctx, tenant, container));
     let all = stream::iter(deletions.collect::<Vec<_>>()).buffer_unordered(PARALLEL);
     let done: Vec<Result<Reset>> = all.collect().await;
     reset_settings(ctx, tenant).await?;
-    let ended = Reset { connections, ..Reset::default() };
-    done.into_iter().try_fold(ended, |sum, one| Ok(sum.and(one?)))
+    let ended = Reset {
+        connections,
+        ..Reset::default()
+    };
+    done.into_iter()
+        .try_fold(ended, |sum, one| Ok(sum.and(one?)))
 }
 
 async fn delete(ctx: &Ctx, tenant: &Tenant, container: &Container) -> Result<Reset> {
@@ -55,11 +61,19 @@ async fn delete(ctx: &Ctx, tenant: &Tenant, container: &Container) -> Result<Res
     let documents = count_documents(ctx, tenant, container, COUNTED_AT_ONCE)
         .await
         .unwrap_or_else(|error| uncounted(&error));
-    let memories = count_memories(ctx, tenant, container).await.unwrap_or_else(|error| uncounted(&error));
+    let memories = count_memories(ctx, tenant, container)
+        .await
+        .unwrap_or_else(|error| uncounted(&error));
     match delete_container(ctx, tenant, container).await {
         Ok(_) => {
             let default_tag = container.tag == ContainerTag::default_tag();
-            Ok(Reset { connections: 0, tags: 1, default_tag, documents, memories })
+            Ok(Reset {
+                connections: 0,
+                tags: 1,
+                default_tag,
+                documents,
+                memories,
+            })
         }
         // Somebody else has just deleted it.
         Err(Error::NotFound(_)) => Ok(Reset::default()),

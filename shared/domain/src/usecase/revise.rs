@@ -36,7 +36,11 @@ pub(crate) struct Said {
 /// Where a new revision has its bytes from.
 pub(crate) enum NewBody {
     /// The client has sent them. Made by [`NewBody::sent`].
-    Bytes { bytes: Bytes, form: BodyForm, hash: String },
+    Bytes {
+        bytes: Bytes,
+        form: BodyForm,
+        hash: String,
+    },
     /// They are those of the revision before.
     Same(Body),
     /// The client stores them by a pre-signed form until then.
@@ -79,9 +83,11 @@ impl NewBody {
     fn url(&self, old: Option<&Document>) -> Option<String> {
         match self {
             Self::Same(_) => old.and_then(|old| old.url.clone()),
-            Self::Bytes { bytes, form: BodyForm::Url, .. } => {
-                Some(String::from_utf8_lossy(bytes).trim().to_owned())
-            }
+            Self::Bytes {
+                bytes,
+                form: BodyForm::Url,
+                ..
+            } => Some(String::from_utf8_lossy(bytes).trim().to_owned()),
             Self::Bytes { .. } | Self::Awaited { .. } => None,
         }
     }
@@ -99,13 +105,27 @@ impl NewBody {
                         ctx.blobs.put(tenant, path, bytes).await?
                     }
                 };
-                Body { blob, form, hash, size, awaited_until: None, sent_at }
+                Body {
+                    blob,
+                    form,
+                    hash,
+                    size,
+                    awaited_until: None,
+                    sent_at,
+                }
             }
             Self::Awaited { form, until } => {
                 let blob = BlobRef::Object(path.to_owned());
                 // Equals nothing that is ever sent.
                 let hash = Revision::random().to_string();
-                Body { blob, form, hash, size: 0, awaited_until: Some(until), sent_at }
+                Body {
+                    blob,
+                    form,
+                    hash,
+                    size: 0,
+                    awaited_until: Some(until),
+                    sent_at,
+                }
             }
         })
     }
@@ -123,7 +143,12 @@ pub(crate) struct Identity {
 impl Identity {
     /// A document at a place behind a tag.
     pub(crate) fn new(tag: &Container, place: Place, custom_id: Option<CustomId>) -> Self {
-        Self { id: place.id, custom_id, tag: tag.tag.clone(), container: place.container }
+        Self {
+            id: place.id,
+            custom_id,
+            tag: tag.tag.clone(),
+            container: place.container,
+        }
     }
 
     /// A document that stays what and where it is.
@@ -141,7 +166,12 @@ impl Identity {
 pub(crate) async fn compose(
     ctx: &Ctx,
     tenant: &Tenant,
-    Identity { id, custom_id, tag, container }: Identity,
+    Identity {
+        id,
+        custom_id,
+        tag,
+        container,
+    }: Identity,
     said: &Said,
     body: NewBody,
     old: Option<&Document>,
@@ -154,10 +184,25 @@ pub(crate) async fn compose(
         BodyForm::Text | BodyForm::Conversation | BodyForm::Url => None,
     };
     let origin = old.and_then(|old| old.origin.clone());
-    let origin = if matches!(body, NewBody::Same(_)) { origin } else { origin.map(Origin::out_of_step) };
-    let last = if matches!(body, NewBody::Awaited { .. }) { UPLOAD } else { "body" };
+    let origin = if matches!(body, NewBody::Same(_)) {
+        origin
+    } else {
+        origin.map(Origin::out_of_step)
+    };
+    let last = if matches!(body, NewBody::Awaited { .. }) {
+        UPLOAD
+    } else {
+        "body"
+    };
     let now = ctx.clock.now();
-    let body = body.store(ctx, tenant, &format!("{container}/{id}/{revision}/{last}"), now).await?;
+    let body = body
+        .store(
+            ctx,
+            tenant,
+            &format!("{container}/{id}/{revision}/{last}"),
+            now,
+        )
+        .await?;
     let mut document = Document {
         id,
         container,
@@ -207,7 +252,9 @@ pub(crate) async fn record(
         Some(old) => {
             let mut garbage = old.unserved();
             garbage.retain(|blob| !document.uses(blob));
-            ctx.documents.accept(tenant, document, Some(&old.revision), &garbage).await
+            ctx.documents
+                .accept(tenant, document, Some(&old.revision), &garbage)
+                .await
         }
     };
     match written {
@@ -217,10 +264,13 @@ pub(crate) async fn record(
             let blob = &document.body.blob;
             let now = read_document(ctx, tenant, &document.id).await?;
             let served = now.as_ref().and_then(|now| now.indexed.as_ref());
-            let is_used =
-                now.as_ref().is_some_and(|now| now.uses(blob)) || served.is_some_and(|old| old.body == *blob);
+            let is_used = now.as_ref().is_some_and(|now| now.uses(blob))
+                || served.is_some_and(|old| old.body == *blob);
             if !is_used {
-                ctx.blobs.delete(tenant, std::slice::from_ref(blob)).await.ok();
+                ctx.blobs
+                    .delete(tenant, std::slice::from_ref(blob))
+                    .await
+                    .ok();
             }
             Ok(false)
         }
@@ -236,7 +286,11 @@ pub(crate) async fn announce(ctx: &Ctx, messages: &[Envelope]) {
     if let Err(error) = ctx.jobs.send(messages).await {
         // The records are durable and overdue in a minute: the sweeper sends the messages then.
         let count = messages.len();
-        warn!(count, error = &error as &dyn std::error::Error, "left {count} messages to the sweeper");
+        warn!(
+            count,
+            error = &error as &dyn std::error::Error,
+            "left {count} messages to the sweeper"
+        );
     }
 }
 

@@ -50,7 +50,11 @@ async fn replace(
 ///
 /// # Errors
 /// [`crate::Error::Invalid`] naming the field, when nothing was changed, and those of the ports.
-pub async fn update_settings(ctx: &Ctx, tenant: &Tenant, change: &SettingsChange) -> Result<Settings> {
+pub async fn update_settings(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    change: &SettingsChange,
+) -> Result<Settings> {
     change.apply(&mut ctx.settings.get(tenant).await?)?;
     for new in change.secrets() {
         ctx.vault.put(tenant, &new.name, &new.secret).await?;
@@ -66,7 +70,10 @@ pub async fn update_settings(ctx: &Ctx, tenant: &Tenant, change: &SettingsChange
 /// Those of the ports.
 pub async fn reset_settings(ctx: &Ctx, tenant: &Tenant) -> Result<()> {
     let reset = |settings: &mut Settings| {
-        *settings = Settings { version: settings.version, ..Settings::default() };
+        *settings = Settings {
+            version: settings.version,
+            ..Settings::default()
+        };
         Ok(())
     };
     let (before, settings) = replace(ctx, tenant, reset).await?;

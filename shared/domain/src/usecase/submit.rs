@@ -118,12 +118,18 @@ enum Lane {
 ///
 /// # Errors
 /// [`Error::RateLimited`] when the organization has too many unfinished documents: none is accepted then.
-pub async fn submit_all(ctx: &Ctx, tenant: &Tenant, all: Vec<NewDocument>) -> Result<Vec<Result<Accepted>>> {
+pub async fn submit_all(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    all: Vec<NewDocument>,
+) -> Result<Vec<Result<Accepted>>> {
     ctx.backlog.admit(ctx, tenant, all.len()).await?;
     let mut lanes: BTreeMap<Lane, Vec<(usize, NewDocument)>> = BTreeMap::new();
     for (place, new) in all.into_iter().enumerate() {
         let lane = match &new.custom_id {
-            Some(custom_id) => Lane::Same(tenant.writable_tag(new.tag.clone()).ok(), custom_id.clone()),
+            Some(custom_id) => {
+                Lane::Same(tenant.writable_tag(new.tag.clone()).ok(), custom_id.clone())
+            }
             None => Lane::Alone(place),
         };
         lanes.entry(lane).or_default().push((place, new));
@@ -137,7 +143,11 @@ pub async fn submit_all(ctx: &Ctx, tenant: &Tenant, all: Vec<NewDocument>) -> Re
         accepted
     };
     let lanes = stream::iter(lanes.into_values());
-    let done: Vec<_> = lanes.map(accept_lane).buffer_unordered(PARALLEL).collect().await;
+    let done: Vec<_> = lanes
+        .map(accept_lane)
+        .buffer_unordered(PARALLEL)
+        .collect()
+        .await;
     let (mut results, mut messages) = (Vec::new(), Vec::new());
     for (place, date, result) in done.into_iter().flatten() {
         let result = result.map(|(accepted, message)| {
@@ -147,19 +157,31 @@ pub async fn submit_all(ctx: &Ctx, tenant: &Tenant, all: Vec<NewDocument>) -> Re
         results.push((place, result));
     }
     messages.sort_by_key(|(age, _)| *age);
-    announce(ctx, &messages.into_iter().map(|(_, message)| message).collect::<Vec<_>>()).await;
+    announce(
+        ctx,
+        &messages
+            .into_iter()
+            .map(|(_, message)| message)
+            .collect::<Vec<_>>(),
+    )
+    .await;
     results.sort_by_key(|(place, _)| *place);
     Ok(results.into_iter().map(|(_, result)| result).collect())
 }
 
 /// Writes the record, or finds that there is nothing to write; and what is to be sent after that. Which document it is
 /// about is decided in each attempt.
-async fn accept(ctx: &Ctx, tenant: &Tenant, new: NewDocument) -> Result<(Accepted, Option<Envelope>)> {
+async fn accept(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    new: NewDocument,
+) -> Result<(Accepted, Option<Envelope>)> {
     if new.content.is_blank() {
         return Err(Error::invalid_field("content", "there is nothing in it"));
     }
     for _ in 0..UPSERT_ATTEMPTS {
-        let container = open_container(ctx, tenant, new.tag.clone(), new.entity_context.as_deref()).await?;
+        let container =
+            open_container(ctx, tenant, new.tag.clone(), new.entity_context.as_deref()).await?;
         let accepted = match &new.custom_id {
             Some(custom_id) => upsert(ctx, tenant, &container, custom_id, &new).await?,
             None => add(ctx, tenant, &container, &new).await?,
@@ -185,9 +207,24 @@ async fn add(
     let target = repeated(ctx, tenant, container, new, &body).await?;
     // A repeated request tells the present state; what has been done to the document since stays.
     if let Some(known) = target.settled(&body) {
-        return Ok(Some((Accepted { id: known.id.clone(), status: known.status }, None)));
+        return Ok(Some((
+            Accepted {
+                id: known.id.clone(),
+                status: known.status,
+            },
+            None,
+        )));
     }
-    write(ctx, tenant, container, target.place, new, body, target.old.as_ref()).await
+    write(
+        ctx,
+        tenant,
+        container,
+        target.place,
+        new,
+        body,
+        target.old.as_ref(),
+    )
+    .await
 }
 
 /// One attempt to make or replace the document with a customId; `None` when somebody was first.
@@ -210,11 +247,21 @@ async fn upsert(
     };
     let body = NewBody::sent(bytes, new.content.form());
     let said = new.said();
-    if let Some(old) = old.as_ref().filter(|old| is_unchanged(old, &body, &said, ctx.clock.now()))
+    if let Some(old) = old
+        .as_ref()
+        .filter(|old| is_unchanged(old, &body, &said, ctx.clock.now()))
         && inspect(ctx, tenant, old).await?.is_none()
     {
         let described = describe(ctx, tenant, old.clone(), &said.description).await?;
-        return Ok(described.map(|now| (Accepted { id: now.id, status: now.status }, None)));
+        return Ok(described.map(|now| {
+            (
+                Accepted {
+                    id: now.id,
+                    status: now.status,
+                },
+                None,
+            )
+        }));
     }
     write(ctx, tenant, container, place, new, body, old.as_ref()).await
 }
@@ -236,7 +283,13 @@ async fn write(
         return Ok(None);
     }
     let message = Envelope::to_process(tenant.org(), &document);
-    Ok(Some((Accepted { id: document.id, status: Status::Queued }, Some(message))))
+    Ok(Some((
+        Accepted {
+            id: document.id,
+            status: Status::Queued,
+        },
+        Some(message),
+    )))
 }
 
 /// Whether there is nothing to process: the same content, and not one that failed. A page may have changed behind the
@@ -253,7 +306,9 @@ fn is_unchanged(old: &Document, body: &NewBody, said: &Said, now: Timestamp) -> 
         && (may_be_retry || old.body.form != BodyForm::Url)
         && old.task_type == said.task_type
         && date.is_none_or(|date| old.document_date == Some(date))
-        && said.provenance.is_none_or(|provenance| old.provenance == Some(provenance))
+        && said
+            .provenance
+            .is_none_or(|provenance| old.provenance == Some(provenance))
 }
 
 /// The container behind a tag, made if need be, with what the caller says about it.
@@ -271,7 +326,9 @@ pub(crate) async fn open_container(
     // A request that is refused stands in the log with its content as well, and goes with the container.
     tenant.touch(&container.ids);
     container.check_writable()?;
-    if let Some(context) = context.filter(|context| container.entity_context.as_deref() != Some(context)) {
+    if let Some(context) =
+        context.filter(|context| container.entity_context.as_deref() != Some(context))
+    {
         ctx.containers.set_context(tenant, &tag, context).await?;
     }
     Ok(container)

@@ -94,7 +94,11 @@ async fn move_on(ctx: &Ctx, tenant: &Tenant, task: &mut Task) -> Next {
         info!(task.id = %task.id, "completed the task {}", task.id);
     }
     task.step += 1;
-    let wait = if let Next::Later(seconds) = next { seconds } else { 0 };
+    let wait = if let Next::Later(seconds) = next {
+        seconds
+    } else {
+        0
+    };
     task.due_at = now.plus_seconds(wait + GRACE_SECONDS);
     next
 }

@@ -97,14 +97,21 @@ async fn change_in_place(
         return revise(ctx, tenant, document, update, body).await;
     }
     let described = describe(ctx, tenant, document.clone(), &update.description).await?;
-    Ok(described.map(|document| Accepted { id: document.id, status: document.status }))
+    Ok(described.map(|document| Accepted {
+        id: document.id,
+        status: document.status,
+    }))
 }
 
 /// Processes a document again that has failed, or whose stored data is damaged.
 ///
 /// # Errors
 /// [`Error::Conflict`] unless it is one of these, [`Error::NotFound`] when it is deleted meanwhile, and those of the ports.
-pub async fn retry_document(ctx: &Ctx, tenant: &Tenant, mut document: Document) -> Result<Accepted> {
+pub async fn retry_document(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    mut document: Document,
+) -> Result<Accepted> {
     check_changeable(ctx, tenant, &document).await?;
     for _ in 0..ATTEMPTS {
         let is_done = document.status == Status::Done;
@@ -135,7 +142,11 @@ pub(crate) async fn process_again(
 }
 
 /// A document that was superseded is kept as it was, and while its container is merged nothing is written there.
-pub(crate) async fn check_changeable(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<()> {
+pub(crate) async fn check_changeable(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    document: &Document,
+) -> Result<()> {
     if let Some(newer) = &document.superseded_by {
         return Err(Error::Conflict(format!(
             "a merge has superseded this document; change {newer}, which has its customId"
@@ -149,7 +160,9 @@ pub(crate) async fn check_changeable(ctx: &Ctx, tenant: &Tenant, document: &Docu
 
 /// The document as it is now, under the tag that it has now: its own may have gone into another.
 async fn reread(ctx: &Ctx, tenant: &Tenant, id: &DocumentId) -> Result<Document> {
-    let document = visible_document(ctx, tenant, id).await?.ok_or(Error::NotFound("Document"))?;
+    let document = visible_document(ctx, tenant, id)
+        .await?
+        .ok_or(Error::NotFound("Document"))?;
     check_changeable(ctx, tenant, &document).await?;
     Ok(document)
 }
@@ -163,21 +176,40 @@ async fn revise(
     body: NewBody,
 ) -> Result<Option<Accepted>> {
     let identity = Identity::of(document);
-    let next = compose(ctx, tenant, identity, &update.said(document), body, Some(document)).await?;
+    let next = compose(
+        ctx,
+        tenant,
+        identity,
+        &update.said(document),
+        body,
+        Some(document),
+    )
+    .await?;
     if !record(ctx, tenant, &next, Some(document), &Beginning::default()).await? {
         return Ok(None);
     }
     announce(ctx, &[Envelope::to_process(tenant.org(), &next)]).await;
-    Ok(Some(Accepted { id: next.id, status: Status::Queued }))
+    Ok(Some(Accepted {
+        id: next.id,
+        status: Status::Queued,
+    }))
 }
 
 /// Makes the document anew under its new identity and takes the old one away, in one transaction that holds only while
 /// the old one is as it was read and nothing else has the new identity; `None` when it did not hold.
-async fn relocate(ctx: &Ctx, tenant: &Tenant, from: &Document, update: &Update) -> Result<Option<Accepted>> {
+async fn relocate(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    from: &Document,
+    update: &Update,
+) -> Result<Option<Accepted>> {
     let (to, rivals) = relocated(ctx, tenant, from, update).await?;
     if move_over(ctx, tenant, from, &to, rivals).await? {
         announce(ctx, &[Envelope::to_process(tenant.org(), &to)]).await;
-        return Ok(Some(Accepted { id: to.id, status: Status::Queued }));
+        return Ok(Some(Accepted {
+            id: to.id,
+            status: Status::Queued,
+        }));
     }
     ctx.blobs.delete(tenant, &to.unserved()).await.ok();
     Ok(None)
@@ -197,8 +229,15 @@ async fn relocated(
     let place = match &custom_id {
         Some(custom_id) => place_of(ctx, tenant, &container, custom_id).await?,
         None => {
-            let (id, container) = (from.id.moved_to(container.primary()), container.primary().clone());
-            Place { id, container, beginning: Beginning::default() }
+            let (id, container) = (
+                from.id.moved_to(container.primary()),
+                container.primary().clone(),
+            );
+            Place {
+                id,
+                container,
+                beginning: Beginning::default(),
+            }
         }
     };
     if read_document(ctx, tenant, &place.id).await?.is_some() {
@@ -211,7 +250,11 @@ async fn relocated(
     let (bytes, form) = match &update.content {
         Some(content) => content.clone(),
         None => {
-            let stored = ctx.blobs.read(tenant, std::slice::from_ref(&from.body.blob)).await?.pop();
+            let stored = ctx
+                .blobs
+                .read(tenant, std::slice::from_ref(&from.body.blob))
+                .await?
+                .pop();
             let bytes = match stored.unwrap_or(Stored::Missing) {
                 Stored::Intact(bytes) => bytes,
                 Stored::Missing => {
@@ -219,8 +262,7 @@ async fn relocated(
                     return Err(Error::Conflict(message.into()));
                 }
                 Stored::Damaged => {
-                    let message =
-                        "the stored content of this document cannot be read; send it with the change";
+                    let message = "the stored content of this document cannot be read; send it with the change";
                     return Err(Error::Conflict(message.into()));
                 }
             };
@@ -228,7 +270,10 @@ async fn relocated(
         }
     };
     let rivals = place.beginning.rivals.clone();
-    let (identity, body) = (Identity::new(&container, place, custom_id), NewBody::sent(bytes, form));
+    let (identity, body) = (
+        Identity::new(&container, place, custom_id),
+        NewBody::sent(bytes, form),
+    );
     let mut to = compose(ctx, tenant, identity, &update.said(from), body, Some(from)).await?;
     to.indexed = None;
     let same = to.task_type == from.task_type
@@ -248,12 +293,25 @@ async fn take_over(
     container: &Container,
     to: &mut Document,
 ) -> Result<()> {
-    let Some(served) = from.indexed.as_ref().filter(|served| from.is_current(&served.revision)) else {
+    let Some(served) = from
+        .indexed
+        .as_ref()
+        .filter(|served| from.is_current(&served.revision))
+    else {
         return Ok(());
     };
     // It is processed like a new one when the pack is just being taken away, or cannot be read.
-    let blobs: Vec<BlobRef> = [&served.pack].into_iter().chain(served.statements()).cloned().collect();
-    let mut bytes = ctx.blobs.read(tenant, &blobs).await?.into_iter().map(Stored::bytes);
+    let blobs: Vec<BlobRef> = [&served.pack]
+        .into_iter()
+        .chain(served.statements())
+        .cloned()
+        .collect();
+    let mut bytes = ctx
+        .blobs
+        .read(tenant, &blobs)
+        .await?
+        .into_iter()
+        .map(Stored::bytes);
     let Some(pack) = bytes.next().flatten() else {
         return Ok(());
     };
@@ -263,16 +321,29 @@ async fn take_over(
         return Ok(());
     }
     let mut learned = served.learned.clone().filter(|_| learns);
-    if let Some(learned) = learned.as_mut().filter(|learned| learned.statements.is_some()) {
+    if let Some(learned) = learned
+        .as_mut()
+        .filter(|learned| learned.statements.is_some())
+    {
         let Some(statements) = bytes.next().flatten() else {
             return Ok(());
         };
-        learned.statements = Some(ctx.blobs.put(tenant, &to.statements_path(), statements).await?);
+        learned.statements = Some(
+            ctx.blobs
+                .put(tenant, &to.statements_path(), statements)
+                .await?,
+        );
     }
     let pack = ctx.blobs.put(tenant, &to.pack_path(), pack).await?;
     (to.kind, to.title) = (served.kind, served.title.clone());
     let (revision, authorship) = (to.revision.clone(), served.authorship.clone());
-    to.extracted = Some(Extracted { revision, pack, chunks: served.chunks, learned, authorship });
+    to.extracted = Some(Extracted {
+        revision,
+        pack,
+        chunks: served.chunks,
+        learned,
+        authorship,
+    });
     Ok(())
 }
 
@@ -284,10 +355,18 @@ async fn move_over(
     to: &Document,
     rivals: Vec<DocumentId>,
 ) -> Result<bool> {
-    let change = [Change::Move { from: Box::new(from.clone()), to: Box::new(to.clone()), rivals }];
+    let change = [Change::Move {
+        from: Box::new(from.clone()),
+        to: Box::new(to.clone()),
+        rivals,
+    }];
     for _ in 0..COMMIT_ATTEMPTS {
         let head = ctx.index.head(tenant, &from.container).await?;
-        match ctx.index.commit(tenant, &from.container, &head, &change, ctx.clock.now()).await? {
+        match ctx
+            .index
+            .commit(tenant, &from.container, &head, &change, ctx.clock.now())
+            .await?
+        {
             Committed::Done(purges) => {
                 after_commit(ctx, tenant, &from.container, &head, &change, purges).await;
                 return Ok(true);
@@ -312,7 +391,9 @@ impl Update {
         let content = self.content.as_ref().is_some_and(|(_, form)| {
             *form == BodyForm::Url || !body.is_of(document) || document.status == Status::Failed
         });
-        let task = self.task_type.is_some_and(|task| task != document.task_type);
+        let task = self
+            .task_type
+            .is_some_and(|task| task != document.task_type);
         let date = self.document_date.is_some() && self.document_date != document.document_date;
         let provenance = self.provenance.is_some() && self.provenance != document.provenance;
         content || task || date || provenance

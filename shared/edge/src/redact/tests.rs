@@ -47,12 +47,22 @@ fn by_default_a_request_shows_what_it_was_and_not_what_it_was_about() {
 
 #[test]
 fn full_keeps_text_but_no_credentials_and_off_keeps_nothing() {
-    let sent =
-        json!({"content": "Write to ada@example.com with sk-abcdefghijklmnop1234.", "token": "x", "n": 1});
+    let sent = json!({"content": "Write to ada@example.com with sk-abcdefghijklmnop1234.", "token": "x", "n": 1});
     let full = redacted(&sent, LogContent::Full, false).unwrap();
-    assert_eq!(full, json!({"content": "Write to [email] with [secret]", "token": "[secret]", "n": 1}));
-    let long = redacted(&json!({"content": "wörter ".repeat(100)}), LogContent::Full, false).unwrap();
-    assert_eq!(long["content"].as_str().unwrap().chars().count(), MAX_CHARS + 1);
+    assert_eq!(
+        full,
+        json!({"content": "Write to [email] with [secret]", "token": "[secret]", "n": 1})
+    );
+    let long = redacted(
+        &json!({"content": "wörter ".repeat(100)}),
+        LogContent::Full,
+        false,
+    )
+    .unwrap();
+    assert_eq!(
+        long["content"].as_str().unwrap().chars().count(),
+        MAX_CHARS + 1
+    );
     assert_eq!(redacted(&sent, LogContent::Off, true), None);
 }
 
@@ -74,7 +84,10 @@ fn a_refusal_keeps_its_sentence_without_what_it_quotes() {
         "view: unknown variant `…`, expected `active` or `all`"
     );
     // Only a refusal has such sentences.
-    assert_eq!(kept(&json!({"error": "words"})), json!({"error": "[5 characters]"}));
+    assert_eq!(
+        kept(&json!({"error": "words"})),
+        json!({"error": "[5 characters]"})
+    );
 }
 
 #[test]
@@ -83,10 +96,15 @@ fn whatever_is_sent_what_is_kept_is_small() {
     for _ in 0..60 {
         deep = json!({"status": [deep]});
     }
-    let wide: Map<String, Value> = (0..500).map(|i| (format!("key{i}"), json!("v".repeat(200)))).collect();
-    let names: Map<String, Value> =
-        (0..30).map(|i| (format!("{i}{}", "n".repeat(60)), json!([1, 2]))).collect();
-    let ids: Vec<String> = (0..600).map(|i| format!("{i}-{}", "i".repeat(250))).collect();
+    let wide: Map<String, Value> = (0..500)
+        .map(|i| (format!("key{i}"), json!("v".repeat(200))))
+        .collect();
+    let names: Map<String, Value> = (0..30)
+        .map(|i| (format!("{i}{}", "n".repeat(60)), json!([1, 2])))
+        .collect();
+    let ids: Vec<String> = (0..600)
+        .map(|i| format!("{i}-{}", "i".repeat(250)))
+        .collect();
     for value in [
         deep,
         json!(wide),
@@ -96,7 +114,10 @@ fn whatever_is_sent_what_is_kept_is_small() {
         json!({"content": "🦀".repeat(1_000_000)}),
         json!([[[[[[[[[1]]]]]]]]]),
     ] {
-        for (mode, max) in [(LogContent::Redacted, MAX_REDACTED_BYTES), (LogContent::Full, MAX_BYTES)] {
+        for (mode, max) in [
+            (LogContent::Redacted, MAX_REDACTED_BYTES),
+            (LogContent::Full, MAX_BYTES),
+        ] {
             let kept = redacted(&value, mode, false).unwrap();
             assert!(json_bytes(&kept) <= max, "{} bytes", json_bytes(&kept));
         }

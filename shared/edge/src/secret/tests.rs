@@ -22,7 +22,10 @@ fn credentials_of_many_kinds_are_recognized_wherever_they_stand() {
             let clean = cleaned(&whole, 256);
             assert!(!clean.contains(secret.as_str()), "{whole} leaves {clean}");
             let start: String = secret.chars().take(12).collect();
-            assert!(!clean.contains(&start), "{whole} leaves the beginning of it: {clean}");
+            assert!(
+                !clean.contains(&start),
+                "{whole} leaves the beginning of it: {clean}"
+            );
         }
     }
 }
@@ -30,7 +33,10 @@ fn credentials_of_many_kinds_are_recognized_wherever_they_stand() {
 #[test]
 fn addresses_of_people_go_and_other_words_stay() {
     assert_eq!(
-        cleaned("write to ada@example.com, or <ada.l+x@mail.example.org>.", 256),
+        cleaned(
+            "write to ada@example.com, or <ada.l+x@mail.example.org>.",
+            256
+        ),
         "write to [email], or <[email]>."
     );
     for text in [
@@ -58,12 +64,20 @@ fn nothing_breaks_where_text_is_cut() {
         for len in [0, 1, 255, 256, 257, 2047, 2048, 2049, 5000] {
             let clean = cleaned(&filler.repeat(len), 256);
             assert!(clean.chars().count() <= 257, "{filler} {len}");
-            assert_eq!(clean.ends_with('…'), len > 256 && !clean.contains(SECRET), "{filler} {len}");
+            assert_eq!(
+                clean.ends_with('…'),
+                len > 256 && !clean.contains(SECRET),
+                "{filler} {len}"
+            );
         }
     }
     // A key that begins before the cut goes as a whole.
     let text = format!("{} sk-{}", "words ".repeat(41), random(MIXED, 48));
-    assert!(cleaned(&text, 256).contains("[sec"), "{}", cleaned(&text, 256));
+    assert!(
+        cleaned(&text, 256).contains("[sec"),
+        "{}",
+        cleaned(&text, 256)
+    );
     assert!(!cleaned(&text, 256).contains("sk-"));
 }
 
@@ -91,9 +105,18 @@ fn names_tell_credentials() {
     ] {
         assert!(names_secret(name), "{name}");
     }
-    for name in
-        ["tokens", "tokenCount", "key", "keyId", "id", "containerTag", "monkey", "pass", "author", "signal"]
-    {
+    for name in [
+        "tokens",
+        "tokenCount",
+        "key",
+        "keyId",
+        "id",
+        "containerTag",
+        "monkey",
+        "pass",
+        "author",
+        "signal",
+    ] {
         assert!(!names_secret(name), "{name}");
     }
 }

@@ -46,11 +46,18 @@ impl S3 for Api {
         };
         let body = check::receive(input.body.take(), claims, request.trailing_headers).await?;
         // `s3s` hands forms to this operation, too.
-        let creation = if request.method == Method::POST { Creation::Post } else { Creation::Put };
+        let creation = if request.method == Method::POST {
+            Creation::Post
+        } else {
+            Creation::Put
+        };
         self.run(|store| objects::put(store, request.input, body, creation))
     }
 
-    async fn upload_part(&self, mut request: S3Request<UploadPartInput>) -> Answer<UploadPartOutput> {
+    async fn upload_part(
+        &self,
+        mut request: S3Request<UploadPartInput>,
+    ) -> Answer<UploadPartOutput> {
         let input = &mut request.input;
         let claims = Claims {
             md5: input.content_md5.take(),
@@ -76,11 +83,17 @@ impl S3 for Api {
         self.run(|store| objects::head(store, &request.input))
     }
 
-    async fn delete_object(&self, request: S3Request<DeleteObjectInput>) -> Answer<DeleteObjectOutput> {
+    async fn delete_object(
+        &self,
+        request: S3Request<DeleteObjectInput>,
+    ) -> Answer<DeleteObjectOutput> {
         self.run(|store| objects::delete(store, &request.input))
     }
 
-    async fn delete_objects(&self, request: S3Request<DeleteObjectsInput>) -> Answer<DeleteObjectsOutput> {
+    async fn delete_objects(
+        &self,
+        request: S3Request<DeleteObjectsInput>,
+    ) -> Answer<DeleteObjectsOutput> {
         self.run(|store| objects::delete_many(store, request.input))
     }
 
@@ -88,11 +101,17 @@ impl S3 for Api {
         self.run(|store| objects::copy(store, request.input))
     }
 
-    async fn list_objects_v2(&self, request: S3Request<ListObjectsV2Input>) -> Answer<ListObjectsV2Output> {
+    async fn list_objects_v2(
+        &self,
+        request: S3Request<ListObjectsV2Input>,
+    ) -> Answer<ListObjectsV2Output> {
         self.run(|store| list::list_v2(store, request.input))
     }
 
-    async fn list_objects(&self, request: S3Request<ListObjectsInput>) -> Answer<ListObjectsOutput> {
+    async fn list_objects(
+        &self,
+        request: S3Request<ListObjectsInput>,
+    ) -> Answer<ListObjectsOutput> {
         self.run(|store| list::list_v1(store, request.input))
     }
 
@@ -128,26 +147,40 @@ impl S3 for Api {
         self.run(|store| multipart::list_uploads(store, request.input))
     }
 
-    async fn create_bucket(&self, request: S3Request<CreateBucketInput>) -> Answer<CreateBucketOutput> {
+    async fn create_bucket(
+        &self,
+        request: S3Request<CreateBucketInput>,
+    ) -> Answer<CreateBucketOutput> {
         let bucket = request.input.bucket;
         self.run(|store| {
             store.write(|change| {
                 if require_bucket(change.tx, &bucket).is_ok() {
                     return Err(s3_error!(BucketAlreadyOwnedByYou));
                 }
-                change.run("INSERT INTO buckets VALUES (?1, ?2)", params![bucket, store.now()])
+                change.run(
+                    "INSERT INTO buckets VALUES (?1, ?2)",
+                    params![bucket, store.now()],
+                )
             })?;
-            Ok(CreateBucketOutput { location: Some(format!("/{bucket}")) })
+            Ok(CreateBucketOutput {
+                location: Some(format!("/{bucket}")),
+            })
         })
     }
 
-    async fn delete_bucket(&self, request: S3Request<DeleteBucketInput>) -> Answer<DeleteBucketOutput> {
+    async fn delete_bucket(
+        &self,
+        request: S3Request<DeleteBucketInput>,
+    ) -> Answer<DeleteBucketOutput> {
         let bucket = request.input.bucket;
         self.run(|store| {
             store.write(|change| {
                 require_bucket(change.tx, &bucket)?;
                 let sql = "SELECT 1 FROM objects WHERE bucket = ?1";
-                let used = change.tx.prepare_cached(sql).and_then(|mut objects| objects.exists([&bucket]));
+                let used = change
+                    .tx
+                    .prepare_cached(sql)
+                    .and_then(|mut objects| objects.exists([&bucket]));
                 if used.map_err(S3Error::internal_error)? {
                     return Err(s3_error!(BucketNotEmpty));
                 }
@@ -161,7 +194,10 @@ impl S3 for Api {
     async fn head_bucket(&self, request: S3Request<HeadBucketInput>) -> Answer<HeadBucketOutput> {
         self.run(|store| {
             require_bucket(&store.read(), &request.input.bucket)?;
-            Ok(HeadBucketOutput { bucket_region: Some(REGION.to_owned()), ..HeadBucketOutput::default() })
+            Ok(HeadBucketOutput {
+                bucket_region: Some(REGION.to_owned()),
+                ..HeadBucketOutput::default()
+            })
         })
     }
 
@@ -197,12 +233,19 @@ impl S3 for Api {
                     index.prepare_cached("SELECT name, created_ms FROM buckets ORDER BY name")?;
                 let rows = statement.query_map([], |row| {
                     let creation_date = Some(timestamp(row.get(1)?));
-                    Ok(Bucket { name: row.get(0)?, creation_date, ..Bucket::default() })
+                    Ok(Bucket {
+                        name: row.get(0)?,
+                        creation_date,
+                        ..Bucket::default()
+                    })
                 })?;
                 rows.collect()
             };
             let buckets = read().map_err(S3Error::internal_error)?;
-            Ok(ListBucketsOutput { buckets: Some(buckets), ..ListBucketsOutput::default() })
+            Ok(ListBucketsOutput {
+                buckets: Some(buckets),
+                ..ListBucketsOutput::default()
+            })
         })
     }
 }

@@ -58,7 +58,13 @@ pub(super) async fn receive(
             .freeze(),
     };
     // Only now, at the end of the body, are its trailers there.
-    verify(bytes, claims, trailers.and_then(|trailers| trailers.take()).unwrap_or_default())
+    verify(
+        bytes,
+        claims,
+        trailers
+            .and_then(|trailers| trailers.take())
+            .unwrap_or_default(),
+    )
 }
 
 /// Checks bytes against what was claimed before and, in trailers, after them.
@@ -70,17 +76,24 @@ pub(super) fn verify(bytes: Bytes, claims: Claims, trailers: HeaderMap) -> S3Res
     if let Some(claimed) = claims.md5
         && STANDARD.encode(md5) != claimed
     {
-        return Err(s3_error!(BadDigest, "The Content-MD5 you specified did not match what we received."));
+        return Err(s3_error!(
+            BadDigest,
+            "The Content-MD5 you specified did not match what we received."
+        ));
     }
     let mut claimed = to_map(&claims.checksum);
     for name in NAMES {
-        if let Some(value) =
-            trailers.get(format!("x-amz-checksum-{name}")).and_then(|value| value.to_str().ok())
+        if let Some(value) = trailers
+            .get(format!("x-amz-checksum-{name}"))
+            .and_then(|value| value.to_str().ok())
         {
             claimed.insert(name.to_owned(), value.to_owned());
         }
     }
-    let named = claims.algorithm.as_ref().map(|algorithm| algorithm.as_str().to_ascii_lowercase());
+    let named = claims
+        .algorithm
+        .as_ref()
+        .map(|algorithm| algorithm.as_str().to_ascii_lowercase());
     let mut hasher = hasher(claimed.keys().map(String::as_str).chain(named.as_deref()));
     hasher.update(&bytes);
     let checksum = hasher.finalize();
@@ -93,7 +106,11 @@ pub(super) fn verify(bytes: Bytes, claims: Claims, trailers: HeaderMap) -> S3Res
             ));
         }
     }
-    Ok(Verified { bytes, md5, checksum })
+    Ok(Verified {
+        bytes,
+        md5,
+        checksum,
+    })
 }
 
 /// The names of the checksums, as in headers and in the index.
@@ -130,7 +147,11 @@ pub(super) fn to_map(checksum: &Checksum) -> BTreeMap<String, String> {
         &checksum.checksum_sha1,
         &checksum.checksum_sha256,
     ];
-    NAMES.iter().zip(all).filter_map(|(name, value)| Some(((*name).to_owned(), value.clone()?))).collect()
+    NAMES
+        .iter()
+        .zip(all)
+        .filter_map(|(name, value)| Some(((*name).to_owned(), value.clone()?)))
+        .collect()
 }
 
 /// The reverse of [`to_map`].
@@ -167,10 +188,15 @@ pub(super) fn write_allowed(
 
 /// Whether the object has the entity tag (`*`: any).
 pub(super) fn matches(condition: &ETagCondition, stored: &Stored) -> bool {
-    condition.as_etag().is_none_or(|etag: &ETag| etag.value() == stored.etag)
+    condition
+        .as_etag()
+        .is_none_or(|etag: &ETag| etag.value() == stored.etag)
 }
 
 /// `412 Precondition Failed`.
 pub(super) fn failed() -> S3Error {
-    s3_error!(PreconditionFailed, "At least one of the pre-conditions you specified did not hold")
+    s3_error!(
+        PreconditionFailed,
+        "At least one of the pre-conditions you specified did not hold"
+    )
 }

@@ -43,7 +43,13 @@ pub(super) struct Gate<B> {
 
 impl<B> Gate<B> {
     pub(super) fn new(body: B, opener: Opener) -> Self {
-        Self { body: Box::pin(body), waiting: Bytes::new(), given: 0, pauses: false, opener }
+        Self {
+            body: Box::pin(body),
+            waiting: Bytes::new(),
+            given: 0,
+            pauses: false,
+            opener,
+        }
     }
 }
 

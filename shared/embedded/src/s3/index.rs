@@ -85,7 +85,10 @@ pub(super) struct Change<'a> {
 
 impl<'a> Change<'a> {
     pub(super) fn new(tx: &'a Transaction<'a>) -> Self {
-        Self { tx, discarded: RefCell::default() }
+        Self {
+            tx,
+            discarded: RefCell::default(),
+        }
     }
 
     /// The files to delete once the transaction is committed.
@@ -100,7 +103,10 @@ impl<'a> Change<'a> {
 
     /// The file has no use any more; it is deleted after the transaction.
     pub(super) fn discard(&self, file: String) -> S3Result<()> {
-        self.run("INSERT OR REPLACE INTO garbage (file, since_ms) VALUES (?1, 0)", params![file])?;
+        self.run(
+            "INSERT OR REPLACE INTO garbage (file, since_ms) VALUES (?1, 0)",
+            params![file],
+        )?;
         self.discarded.borrow_mut().push(file);
         Ok(())
     }
@@ -111,18 +117,39 @@ impl<'a> Change<'a> {
             self.discard(old.file)?;
         }
         self.adopt(&stored.file)?;
-        let attributes = serde_json::to_string(&stored.attributes).map_err(S3Error::internal_error)?;
-        let Stored { file, size, etag, modified_ms, .. } = stored;
+        let attributes =
+            serde_json::to_string(&stored.attributes).map_err(S3Error::internal_error)?;
+        let Stored {
+            file,
+            size,
+            etag,
+            modified_ms,
+            ..
+        } = stored;
         let size = i64::try_from(*size).map_err(S3Error::internal_error)?;
-        let row = params![bucket, key.as_bytes(), file, size, etag, modified_ms, attributes];
-        self.run("INSERT OR REPLACE INTO objects VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)", row)
+        let row = params![
+            bucket,
+            key.as_bytes(),
+            file,
+            size,
+            etag,
+            modified_ms,
+            attributes
+        ];
+        self.run(
+            "INSERT OR REPLACE INTO objects VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            row,
+        )
     }
 
     /// Removes the object of that key, if there is one.
     pub(super) fn remove(&self, bucket: &str, key: &str) -> S3Result<()> {
         if let Some(old) = find(self.tx, bucket, key)? {
             self.discard(old.file)?;
-            self.run("DELETE FROM objects WHERE bucket = ?1 AND key = ?2", params![bucket, key.as_bytes()])?;
+            self.run(
+                "DELETE FROM objects WHERE bucket = ?1 AND key = ?2",
+                params![bucket, key.as_bytes()],
+            )?;
         }
         Ok(())
     }
@@ -145,7 +172,10 @@ impl<'a> Change<'a> {
 
     /// Runs one statement.
     pub(super) fn run(&self, sql: &str, parameters: impl rusqlite::Params) -> S3Result<()> {
-        let done = self.tx.prepare_cached(sql).and_then(|mut statement| statement.execute(parameters));
+        let done = self
+            .tx
+            .prepare_cached(sql)
+            .and_then(|mut statement| statement.execute(parameters));
         done.map(|_| ()).map_err(S3Error::internal_error)
     }
 }
@@ -177,8 +207,14 @@ fn stored_without_attributes(row: &Row<'_>) -> rusqlite::Result<Stored> {
 /// `NoSuchBucket` unless the bucket exists.
 pub(super) fn require_bucket(index: &Connection, bucket: &str) -> S3Result<()> {
     let sql = "SELECT 1 FROM buckets WHERE name = ?1";
-    let exists = index.prepare_cached(sql).and_then(|mut statement| statement.exists([bucket]));
-    if exists.map_err(S3Error::internal_error)? { Ok(()) } else { Err(s3_error!(NoSuchBucket)) }
+    let exists = index
+        .prepare_cached(sql)
+        .and_then(|mut statement| statement.exists([bucket]));
+    if exists.map_err(S3Error::internal_error)? {
+        Ok(())
+    } else {
+        Err(s3_error!(NoSuchBucket))
+    }
 }
 
 /// A time of the index as S3 writes it.
@@ -200,20 +236,37 @@ pub(super) fn strings(
 }
 
 /// The attributes of an upload under way, or `NoSuchUpload`.
-pub(super) fn upload(index: &Connection, bucket: &str, key: &str, id: &str) -> S3Result<Attributes> {
+pub(super) fn upload(
+    index: &Connection,
+    bucket: &str,
+    key: &str,
+    id: &str,
+) -> S3Result<Attributes> {
     let sql = "SELECT attributes FROM uploads WHERE id = ?1 AND bucket = ?2 AND key = ?3 AND completed_etag IS NULL";
     let mut statement = index.prepare_cached(sql).map_err(S3Error::internal_error)?;
-    let found =
-        statement.query_row(params![id, bucket, key.as_bytes()], |row| row.get::<_, String>(0)).optional();
-    let text = found.map_err(S3Error::internal_error)?.ok_or_else(|| s3_error!(NoSuchUpload))?;
+    let found = statement
+        .query_row(params![id, bucket, key.as_bytes()], |row| {
+            row.get::<_, String>(0)
+        })
+        .optional();
+    let text = found
+        .map_err(S3Error::internal_error)?
+        .ok_or_else(|| s3_error!(NoSuchUpload))?;
     serde_json::from_str(&text).map_err(S3Error::internal_error)
 }
 
 /// The entity tag that an upload was completed with.
-pub(super) fn completed(index: &Connection, bucket: &str, key: &str, id: &str) -> S3Result<Option<String>> {
+pub(super) fn completed(
+    index: &Connection,
+    bucket: &str,
+    key: &str,
+    id: &str,
+) -> S3Result<Option<String>> {
     let sql = "SELECT completed_etag FROM uploads WHERE id = ?1 AND bucket = ?2 AND key = ?3";
     let mut statement = index.prepare_cached(sql).map_err(S3Error::internal_error)?;
-    let found = statement.query_row(params![id, bucket, key.as_bytes()], |row| row.get(0)).optional();
+    let found = statement
+        .query_row(params![id, bucket, key.as_bytes()], |row| row.get(0))
+        .optional();
     Ok(found.map_err(S3Error::internal_error)?.flatten())
 }
 

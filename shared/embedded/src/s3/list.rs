@@ -4,8 +4,8 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use rusqlite::{Connection, Row, params};
 use s3s::dto::{
-    CommonPrefix, ETag, ListObjectsInput, ListObjectsOutput, ListObjectsV2Input, ListObjectsV2Output, Object,
-    ObjectStorageClass,
+    CommonPrefix, ETag, ListObjectsInput, ListObjectsOutput, ListObjectsV2Input,
+    ListObjectsV2Output, Object, ObjectStorageClass,
 };
 use s3s::{S3Error, S3Result, s3_error};
 
@@ -34,7 +34,11 @@ struct Query<'a> {
 
 pub(super) fn list_v2(store: &Store, input: ListObjectsV2Input) -> S3Result<ListObjectsV2Output> {
     let max_keys = input.max_keys.unwrap_or(MAX_KEYS).clamp(0, MAX_KEYS);
-    let resume = input.continuation_token.as_deref().map(decode_token).transpose()?;
+    let resume = input
+        .continuation_token
+        .as_deref()
+        .map(decode_token)
+        .transpose()?;
     let page = list(
         &store.read(),
         &Query {
@@ -90,12 +94,21 @@ pub(super) fn list_v1(store: &Store, input: ListObjectsInput) -> S3Result<ListOb
 fn decode_token(token: &str) -> S3Result<String> {
     let bytes = URL_SAFE_NO_PAD.decode(token).ok();
     let key = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
-    key.ok_or_else(|| s3_error!(InvalidArgument, "The continuation token provided is incorrect"))
+    key.ok_or_else(|| {
+        s3_error!(
+            InvalidArgument,
+            "The continuation token provided is incorrect"
+        )
+    })
 }
 
 fn list(index: &Connection, query: &Query<'_>) -> S3Result<Page> {
     require_bucket(index, query.bucket)?;
-    let mut page = Page { objects: Vec::new(), prefixes: Vec::new(), next: None };
+    let mut page = Page {
+        objects: Vec::new(),
+        prefixes: Vec::new(),
+        next: None,
+    };
     let mut from = Some(start(query));
     while let Some(key) = from {
         from = fill(index, query, &key, &mut page).map_err(S3Error::internal_error)?;
@@ -123,7 +136,9 @@ fn fill(
             break;
         }
         if let Some(prefix) = fold(query, &key) {
-            page.prefixes.push(CommonPrefix { prefix: Some(prefix.to_owned()) });
+            page.prefixes.push(CommonPrefix {
+                prefix: Some(prefix.to_owned()),
+            });
             return Ok(Some(after_all(prefix)));
         }
         page.objects.push(object(key, row)?);
@@ -137,7 +152,9 @@ fn object(key: String, row: &Row<'_>) -> rusqlite::Result<Object> {
         size: row.get(1)?,
         e_tag: Some(ETag::Strong(row.get(2)?)),
         last_modified: Some(timestamp(row.get(3)?)),
-        storage_class: Some(ObjectStorageClass::from_static(ObjectStorageClass::STANDARD)),
+        storage_class: Some(ObjectStorageClass::from_static(
+            ObjectStorageClass::STANDARD,
+        )),
         ..Object::default()
     })
 }
@@ -146,7 +163,10 @@ impl Page {
     /// The greatest key or common prefix so far: entries come in order.
     fn last(&self) -> Option<String> {
         let key = self.objects.last().and_then(|object| object.key.clone());
-        let prefix = self.prefixes.last().and_then(|prefix| prefix.prefix.clone());
+        let prefix = self
+            .prefixes
+            .last()
+            .and_then(|prefix| prefix.prefix.clone());
         key.max(prefix)
     }
 }

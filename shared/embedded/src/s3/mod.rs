@@ -71,13 +71,23 @@ impl S3 {
         key: SigningKey,
     ) -> anyhow::Result<Self> {
         let store = Arc::new(Store::open(folder, durability, clock, queues, records)?);
-        let trusting = S3ServiceBuilder::new(Api { store: Arc::clone(&store) }).build();
-        let mut builder = S3ServiceBuilder::new(Api { store: Arc::clone(&store) });
+        let trusting = S3ServiceBuilder::new(Api {
+            store: Arc::clone(&store),
+        })
+        .build();
+        let mut builder = S3ServiceBuilder::new(Api {
+            store: Arc::clone(&store),
+        });
         builder.set_auth(SimpleAuth::from_single(ACCESS_KEY, SECRET_KEY));
         let mut config = S3Config::default();
         config.presigned_url_max_skew_time_secs = MAX_SKEW;
         builder.set_config(Arc::new(StaticConfigProvider::new(Arc::new(config))));
-        Ok(Self { service: builder.build(), trusting, store, key })
+        Ok(Self {
+            service: builder.build(),
+            trusting,
+            store,
+            key,
+        })
     }
 
     /// Answers one request; bodies are whole in memory.
@@ -125,7 +135,9 @@ impl S3 {
 /// Whom the client means to talk to.
 fn host_of(parts: &Parts) -> Option<String> {
     let header = parts.headers.get(HOST).and_then(|host| host.to_str().ok());
-    header.or_else(|| parts.uri.authority().map(|authority| authority.as_str())).map(str::to_owned)
+    header
+        .or_else(|| parts.uri.authority().map(|authority| authority.as_str()))
+        .map(str::to_owned)
 }
 
 async fn whole(response: Response<s3s::Body>) -> Response<Bytes> {

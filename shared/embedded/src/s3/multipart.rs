@@ -7,9 +7,9 @@ use md5::{Digest, Md5};
 use rusqlite::params;
 use s3s::dto::{
     AbortMultipartUploadInput, AbortMultipartUploadOutput, CompleteMultipartUploadInput,
-    CompleteMultipartUploadOutput, CompletedPart, CreateMultipartUploadInput, CreateMultipartUploadOutput,
-    ETag, ListMultipartUploadsInput, ListMultipartUploadsOutput, ListPartsInput, ListPartsOutput,
-    MultipartUpload, Part, UploadPartInput, UploadPartOutput,
+    CompleteMultipartUploadOutput, CompletedPart, CreateMultipartUploadInput,
+    CreateMultipartUploadOutput, ETag, ListMultipartUploadsInput, ListMultipartUploadsOutput,
+    ListPartsInput, ListPartsOutput, MultipartUpload, Part, UploadPartInput, UploadPartOutput,
 };
 use s3s::{S3Error, S3Result, s3_error};
 
@@ -70,7 +70,10 @@ pub(super) fn upload_part(
     let etag = hex(&body.md5);
     let replacing = store.write(|change| {
         upload(change.tx, &input.bucket, &input.key, id)?;
-        for part in parts(change.tx, id)?.into_iter().filter(|part| part.number == number) {
+        for part in parts(change.tx, id)?
+            .into_iter()
+            .filter(|part| part.number == number)
+        {
             change.discard(part.file)?;
         }
         change.adopt(&file)?;
@@ -97,7 +100,10 @@ pub(super) fn complete(
     input: CompleteMultipartUploadInput,
 ) -> S3Result<CompleteMultipartUploadOutput> {
     let (bucket, key, id) = (&input.bucket, &input.key, &input.upload_id);
-    let wanted = input.multipart_upload.and_then(|upload| upload.parts).unwrap_or_default();
+    let wanted = input
+        .multipart_upload
+        .and_then(|upload| upload.parts)
+        .unwrap_or_default();
     if let Some(etag) = completed(&store.read(), bucket, key, id)? {
         return Ok(answer(input.bucket, input.key, etag));
     }
@@ -107,14 +113,24 @@ pub(super) fn complete(
     let replacing = store.write(|change| {
         upload(change.tx, bucket, key, id)?;
         let current = find(change.tx, bucket, key)?;
-        write_allowed(current.as_ref(), input.if_match.as_ref(), input.if_none_match.as_ref())?;
+        write_allowed(
+            current.as_ref(),
+            input.if_match.as_ref(),
+            input.if_none_match.as_ref(),
+        )?;
         change.put(bucket, key, &stored)?;
         change.discard_parts(id)?;
         let sql = "UPDATE uploads SET completed_etag = ?2 WHERE id = ?1";
         change.run(sql, params![id, stored.etag])
     });
     replacing.inspect_err(|_| discard(store, &stored.file))?;
-    announce(store, bucket, key, &stored, Creation::CompleteMultipartUpload)?;
+    announce(
+        store,
+        bucket,
+        key,
+        &stored,
+        Creation::CompleteMultipartUpload,
+    )?;
     Ok(answer(input.bucket, input.key, stored.etag))
 }
 
@@ -128,7 +144,13 @@ fn join(store: &Store, parts: &[StoredPart], attributes: Attributes) -> S3Result
         Ok(())
     })?;
     let size = parts.iter().map(|part| part.size).sum();
-    Ok(Stored { file, size, etag, modified_ms: store.now(), attributes })
+    Ok(Stored {
+        file,
+        size,
+        etag,
+        modified_ms: store.now(),
+        attributes,
+    })
 }
 
 pub(super) fn abort(
@@ -184,7 +206,12 @@ pub(super) fn list_uploads(
         rows.collect()
     };
     let mut uploads = read().map_err(S3Error::internal_error)?;
-    uploads.retain(|upload| upload.key.as_deref().is_some_and(|key| key.starts_with(prefix)));
+    uploads.retain(|upload| {
+        upload
+            .key
+            .as_deref()
+            .is_some_and(|key| key.starts_with(prefix))
+    });
     Ok(ListMultipartUploadsOutput {
         bucket: Some(input.bucket),
         prefix: input.prefix,
@@ -216,15 +243,27 @@ fn part_of_list(part: StoredPart) -> Part {
 /// The parts that the client names: in ascending order, with the right tags, none but the last too small.
 fn choose(wanted: &[CompletedPart], stored: Vec<StoredPart>) -> S3Result<Vec<StoredPart>> {
     if wanted.is_empty() {
-        return Err(s3_error!(InvalidRequest, "You must specify at least one part"));
+        return Err(s3_error!(
+            InvalidRequest,
+            "You must specify at least one part"
+        ));
     }
-    let numbers: Vec<i32> = wanted.iter().map(|part| part.part_number.unwrap_or(0)).collect();
+    let numbers: Vec<i32> = wanted
+        .iter()
+        .map(|part| part.part_number.unwrap_or(0))
+        .collect();
     if !numbers.is_sorted_by(|a, b| a < b) {
         return Err(s3_error!(InvalidPartOrder));
     }
-    let chosen: Vec<StoredPart> = stored.into_iter().filter(|part| numbers.contains(&part.number)).collect();
+    let chosen: Vec<StoredPart> = stored
+        .into_iter()
+        .filter(|part| numbers.contains(&part.number))
+        .collect();
     let agree = |(wanted, part): (&CompletedPart, &StoredPart)| {
-        wanted.e_tag.as_ref().is_none_or(|etag| etag.value() == part.etag)
+        wanted
+            .e_tag
+            .as_ref()
+            .is_none_or(|etag| etag.value() == part.etag)
     };
     if chosen.len() != wanted.len() || !wanted.iter().zip(&chosen).all(agree) {
         return Err(s3_error!(InvalidPart));

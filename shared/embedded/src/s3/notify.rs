@@ -4,7 +4,8 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use rusqlite::{Connection, OptionalExtension, params};
 use s3s::dto::{
     FilterRule, GetBucketNotificationConfigurationOutput, NotificationConfiguration,
-    PutBucketNotificationConfigurationInput, PutBucketNotificationConfigurationOutput, QueueConfiguration,
+    PutBucketNotificationConfigurationInput, PutBucketNotificationConfigurationOutput,
+    QueueConfiguration,
 };
 use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
 use serde_json::json;
@@ -17,7 +18,12 @@ use crate::wire::random_id;
 /// What the names of the events that we know begin with.
 const CREATED: &str = "s3:ObjectCreated:";
 /// Everything else in the keys of notifications is escaped.
-const ESCAPED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'*').remove(b'/');
+const ESCAPED: AsciiSet = NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'*')
+    .remove(b'/');
 
 /// How an object came to be, by the names of S3's events.
 #[derive(Debug, Clone, Copy)]
@@ -33,10 +39,20 @@ pub(super) fn configure(
     store: &Store,
     input: PutBucketNotificationConfigurationInput,
 ) -> S3Result<PutBucketNotificationConfigurationOutput> {
-    let PutBucketNotificationConfigurationInput { bucket, mut notification_configuration, .. } = input;
-    let mut queues = notification_configuration.queue_configurations.take().unwrap_or_default();
+    let PutBucketNotificationConfigurationInput {
+        bucket,
+        mut notification_configuration,
+        ..
+    } = input;
+    let mut queues = notification_configuration
+        .queue_configurations
+        .take()
+        .unwrap_or_default();
     if notification_configuration != NotificationConfiguration::default() {
-        return Err(s3_error!(NotImplemented, "Only queues can be told about objects"));
+        return Err(s3_error!(
+            NotImplemented,
+            "Only queues can be told about objects"
+        ));
     }
     for queue in &mut queues {
         check(store, queue)?;
@@ -52,27 +68,43 @@ pub(super) fn configure(
 }
 
 fn check(store: &Store, queue: &QueueConfiguration) -> S3Result<()> {
-    if queue.events.iter().any(|event| !event.as_ref().starts_with(CREATED)) {
+    if queue
+        .events
+        .iter()
+        .any(|event| !event.as_ref().starts_with(CREATED))
+    {
         return Err(s3_error!(NotImplemented, "Only {CREATED}* can be told"));
     }
     for rule in rules(queue) {
-        let name = rule.name.as_ref().map(|name| name.as_str().to_ascii_lowercase());
+        let name = rule
+            .name
+            .as_ref()
+            .map(|name| name.as_str().to_ascii_lowercase());
         if !matches!(name.as_deref(), Some("prefix" | "suffix")) {
-            return Err(s3_error!(InvalidArgument, "filter rule name must be either prefix or suffix"));
+            return Err(s3_error!(
+                InvalidArgument,
+                "filter rule name must be either prefix or suffix"
+            ));
         }
     }
     // S3 sends to standard queues only.
-    let known =
-        !queue.queue_arn.ends_with(".fifo") && store.queues.has_queue(&queue.queue_arn).map_err(internal)?;
+    let known = !queue.queue_arn.ends_with(".fifo")
+        && store.queues.has_queue(&queue.queue_arn).map_err(internal)?;
     if known {
         Ok(())
     } else {
-        Err(s3_error!(InvalidArgument, "Unable to validate the following destination configurations"))
+        Err(s3_error!(
+            InvalidArgument,
+            "Unable to validate the following destination configurations"
+        ))
     }
 }
 
 /// What the queues of a bucket are told.
-pub(super) fn configured(store: &Store, bucket: &str) -> S3Result<GetBucketNotificationConfigurationOutput> {
+pub(super) fn configured(
+    store: &Store,
+    bucket: &str,
+) -> S3Result<GetBucketNotificationConfigurationOutput> {
     let index = store.read();
     require_bucket(&index, bucket)?;
     let queues = queues_of(&index, bucket)?;
@@ -89,23 +121,37 @@ fn queues_of(index: &Connection, bucket: &str) -> S3Result<Vec<QueueConfiguratio
         .prepare_cached(sql)
         .and_then(|mut row| row.query_row([bucket], |row| row.get(0)).optional())
         .map_err(S3Error::internal_error)?;
-    let Some(text) = text else { return Ok(Vec::new()) };
+    let Some(text) = text else {
+        return Ok(Vec::new());
+    };
     serde_json::from_str(&text).map_err(S3Error::internal_error)
 }
 
 fn rules(queue: &QueueConfiguration) -> impl Iterator<Item = &FilterRule> {
     let key = queue.filter.as_ref().and_then(|filter| filter.key.as_ref());
-    key.and_then(|key| key.filter_rules.as_ref()).into_iter().flatten()
+    key.and_then(|key| key.filter_rules.as_ref())
+        .into_iter()
+        .flatten()
 }
 
 /// Whether the queue wants to know of `key`.
 fn wants(queue: &QueueConfiguration, key: &str, creation: Creation) -> bool {
     let names = [format!("{CREATED}{creation:?}"), format!("{CREATED}*")];
-    queue.events.iter().any(|event| names.iter().any(|name| event.as_ref() == name))
+    queue
+        .events
+        .iter()
+        .any(|event| names.iter().any(|name| event.as_ref() == name))
         && rules(queue).all(|rule| {
             let value = rule.value.as_deref().unwrap_or_default();
-            let prefix = rule.name.as_ref().is_some_and(|name| name.as_str().eq_ignore_ascii_case("prefix"));
-            if prefix { key.starts_with(value) } else { key.ends_with(value) }
+            let prefix = rule
+                .name
+                .as_ref()
+                .is_some_and(|name| name.as_str().eq_ignore_ascii_case("prefix"));
+            if prefix {
+                key.starts_with(value)
+            } else {
+                key.ends_with(value)
+            }
         })
 }
 
@@ -123,7 +169,10 @@ pub(super) fn announce(
         let message = message(queue, bucket, key, object, creation);
         let sent = store.queues.deliver(&queue.queue_arn, message);
         if !sent.map_err(internal)? {
-            tracing::warn!(queue = queue.queue_arn, "the queue to tell about new objects is gone");
+            tracing::warn!(
+                queue = queue.queue_arn,
+                "the queue to tell about new objects is gone"
+            );
         }
     }
     Ok(())
@@ -137,8 +186,11 @@ fn message(
     object: &Stored,
     creation: Creation,
 ) -> String {
-    let time = jiff::Timestamp::from_millisecond(object.modified_ms).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
-    let key = utf8_percent_encode(key, &ESCAPED).to_string().replace("%20", "+");
+    let time = jiff::Timestamp::from_millisecond(object.modified_ms)
+        .unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+    let key = utf8_percent_encode(key, &ESCAPED)
+        .to_string()
+        .replace("%20", "+");
     json!({"Records": [{
         "eventVersion": "2.1",
         "eventSource": "aws:s3",

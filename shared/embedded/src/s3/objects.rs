@@ -4,10 +4,10 @@ use std::fs;
 use std::ops::Range;
 
 use s3s::dto::{
-    CopyObjectInput, CopyObjectOutput, CopyObjectResult, CopySource, DeleteObjectInput, DeleteObjectOutput,
-    DeleteObjectsInput, DeleteObjectsOutput, DeletedObject, ETag, GetObjectInput, GetObjectOutput,
-    HeadObjectInput, HeadObjectOutput, MetadataDirective, PutObjectInput, PutObjectOutput, StreamingBlob,
-    Timestamp,
+    CopyObjectInput, CopyObjectOutput, CopyObjectResult, CopySource, DeleteObjectInput,
+    DeleteObjectOutput, DeleteObjectsInput, DeleteObjectsOutput, DeletedObject, ETag,
+    GetObjectInput, GetObjectOutput, HeadObjectInput, HeadObjectOutput, MetadataDirective,
+    PutObjectInput, PutObjectOutput, StreamingBlob, Timestamp,
 };
 use s3s::{Body, S3Result, s3_error};
 
@@ -37,7 +37,11 @@ pub(super) fn put(
     let replacing = store.write(|change| {
         require_bucket(change.tx, &input.bucket)?;
         let current = find(change.tx, &input.bucket, &input.key)?;
-        write_allowed(current.as_ref(), input.if_match.as_ref(), input.if_none_match.as_ref())?;
+        write_allowed(
+            current.as_ref(),
+            input.if_match.as_ref(),
+            input.if_none_match.as_ref(),
+        )?;
         change.put(&input.bucket, &input.key, &stored)
     });
     replacing.inspect_err(|_| discard(store, &stored.file))?;
@@ -61,7 +65,12 @@ fn attributes_of_put(input: &mut PutObjectInput, body: &Verified) -> Attributes 
         content_disposition: input.content_disposition.take(),
         content_language: input.content_language.take(),
         cache_control: input.cache_control.take(),
-        metadata: input.metadata.take().unwrap_or_default().into_iter().collect(),
+        metadata: input
+            .metadata
+            .take()
+            .unwrap_or_default()
+            .into_iter()
+            .collect(),
         checksums: to_map(&body.checksum),
     }
 }
@@ -81,17 +90,31 @@ pub(super) fn get(store: &Store, input: &GetObjectInput) -> S3Result<GetObjectOu
     })?;
     let range = range_of(input.range, &stored)?;
     let whole = range == (0..stored.size);
-    let content_range =
-        input.range.map(|_| format!("bytes {}-{}/{}", range.start, range.end.saturating_sub(1), stored.size));
+    let content_range = input.range.map(|_| {
+        format!(
+            "bytes {}-{}/{}",
+            range.start,
+            range.end.saturating_sub(1),
+            stored.size
+        )
+    });
     // A checksum of the whole says nothing about a part of it.
-    let checksum = if whole { from_map(&stored.attributes.checksums) } else { from_map(&Default::default()) };
+    let checksum = if whole {
+        from_map(&stored.attributes.checksums)
+    } else {
+        from_map(&Default::default())
+    };
     let attributes = stored.attributes;
     Ok(GetObjectOutput {
         accept_ranges: Some("bytes".to_owned()),
         content_length: i64::try_from(bytes.len()).ok(),
         body: Some(StreamingBlob::from(Body::from(bytes))),
         content_range,
-        content_type: Some(attributes.content_type.unwrap_or_else(|| DEFAULT_TYPE.to_owned())),
+        content_type: Some(
+            attributes
+                .content_type
+                .unwrap_or_else(|| DEFAULT_TYPE.to_owned()),
+        ),
         content_encoding: attributes.content_encoding,
         content_disposition: attributes.content_disposition,
         content_language: attributes.content_language,
@@ -116,7 +139,11 @@ pub(super) fn head(store: &Store, input: &HeadObjectInput) -> S3Result<HeadObjec
     Ok(HeadObjectOutput {
         accept_ranges: Some("bytes".to_owned()),
         content_length: i64::try_from(stored.size).ok(),
-        content_type: Some(attributes.content_type.unwrap_or_else(|| DEFAULT_TYPE.to_owned())),
+        content_type: Some(
+            attributes
+                .content_type
+                .unwrap_or_else(|| DEFAULT_TYPE.to_owned()),
+        ),
         content_encoding: attributes.content_encoding,
         content_disposition: attributes.content_disposition,
         content_language: attributes.content_language,
@@ -181,7 +208,11 @@ impl<'a> Conditions<'a> {
             (None, Some(since)) => modified <= *since,
             (None, None) => false,
         };
-        if known { Err(s3_error!(NotModified)) } else { Ok(()) }
+        if known {
+            Err(s3_error!(NotModified))
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -197,18 +228,27 @@ pub(super) fn delete(store: &Store, input: &DeleteObjectInput) -> S3Result<Delet
     Ok(DeleteObjectOutput::default())
 }
 
-pub(super) fn delete_many(store: &Store, input: DeleteObjectsInput) -> S3Result<DeleteObjectsOutput> {
+pub(super) fn delete_many(
+    store: &Store,
+    input: DeleteObjectsInput,
+) -> S3Result<DeleteObjectsOutput> {
     let mut deleted = Vec::new();
     store.write(|change| {
         require_bucket(change.tx, &input.bucket)?;
         for object in input.delete.objects {
             change.remove(&input.bucket, &object.key)?;
-            deleted.push(DeletedObject { key: Some(object.key), ..DeletedObject::default() });
+            deleted.push(DeletedObject {
+                key: Some(object.key),
+                ..DeletedObject::default()
+            });
         }
         Ok(())
     })?;
     let quiet = input.delete.quiet.unwrap_or(false);
-    Ok(DeleteObjectsOutput { deleted: (!quiet).then_some(deleted), ..DeleteObjectsOutput::default() })
+    Ok(DeleteObjectsOutput {
+        deleted: (!quiet).then_some(deleted),
+        ..DeleteObjectsOutput::default()
+    })
 }
 
 /// Copies bytes, and attributes unless the request replaces them.
@@ -217,14 +257,24 @@ pub(super) fn copy(store: &Store, mut input: CopyObjectInput) -> S3Result<CopyOb
         return Err(s3_error!(NotImplemented));
     };
     let source = store.object(bucket, key)?;
-    let differs = input.copy_source_if_match.as_ref().is_some_and(|condition| !matches(condition, &source));
-    let known = input.copy_source_if_none_match.as_ref().is_some_and(|condition| matches(condition, &source));
+    let differs = input
+        .copy_source_if_match
+        .as_ref()
+        .is_some_and(|condition| !matches(condition, &source));
+    let known = input
+        .copy_source_if_none_match
+        .as_ref()
+        .is_some_and(|condition| matches(condition, &source));
     if differs || known {
         return Err(check::failed());
     }
     let from = store.path(&source.file);
     let file = store.create(|file| std::io::copy(&mut fs::File::open(&from)?, file).map(drop))?;
-    let mut stored = Stored { file, modified_ms: store.now(), ..source };
+    let mut stored = Stored {
+        file,
+        modified_ms: store.now(),
+        ..source
+    };
     let directive = input.metadata_directive.take();
     if directive.is_some_and(|directive| directive.as_str() == MetadataDirective::REPLACE) {
         stored.attributes = attributes_of_copy(&mut input, stored.attributes);
@@ -240,7 +290,10 @@ pub(super) fn copy(store: &Store, mut input: CopyObjectInput) -> S3Result<CopyOb
         last_modified: Some(timestamp(stored.modified_ms)),
         ..CopyObjectResult::default()
     });
-    Ok(CopyObjectOutput { copy_object_result, ..CopyObjectOutput::default() })
+    Ok(CopyObjectOutput {
+        copy_object_result,
+        ..CopyObjectOutput::default()
+    })
 }
 
 /// What the request says instead of the source's attributes; the bytes, hence their checksums, are the same.
@@ -251,7 +304,12 @@ fn attributes_of_copy(input: &mut CopyObjectInput, source: Attributes) -> Attrib
         content_disposition: input.content_disposition.take(),
         content_language: input.content_language.take(),
         cache_control: input.cache_control.take(),
-        metadata: input.metadata.take().unwrap_or_default().into_iter().collect(),
+        metadata: input
+            .metadata
+            .take()
+            .unwrap_or_default()
+            .into_iter()
+            .collect(),
         checksums: source.checksums,
     }
 }

@@ -58,26 +58,42 @@ impl S3 {
         let answer = match parts.method {
             Method::GET | Method::HEAD => self.read_signed(parts).await,
             Method::POST => self.post(&parts, body).await,
-            _ => Err(s3_error!(AccessDenied, "Objects can be read with GET and HEAD, and stored with POST")),
+            _ => Err(s3_error!(
+                AccessDenied,
+                "Objects can be read with GET and HEAD, and stored with POST"
+            )),
         };
         let response = match answer {
             Ok(response) => self.kept(response).await,
             Err(error) => refusal(error).await,
         };
         // The answer to HEAD has no body, not even an error's.
-        if is_head { response.map(|_| Bytes::new()) } else { response }
+        if is_head {
+            response.map(|_| Bytes::new())
+        } else {
+            response
+        }
     }
 
     /// Checks the address, then lets `s3s` answer what is left of the request.
     async fn read_signed(&self, mut parts: Parts) -> S3Result<Response<Bytes>> {
-        let host = host_of(&parts).ok_or_else(|| s3_error!(AccessDenied, "The request names no host"))?;
+        let host =
+            host_of(&parts).ok_or_else(|| s3_error!(AccessDenied, "The request names no host"))?;
         let path = parts.uri.path();
-        if path.trim_start_matches('/').split_once('/').is_none_or(|(_, key)| key.is_empty()) {
+        if path
+            .trim_start_matches('/')
+            .split_once('/')
+            .is_none_or(|(_, key)| key.is_empty())
+        {
             return Err(s3_error!(AccessDenied, "Only objects can be read"));
         }
         let query = parts.uri.query().unwrap_or_default();
-        let rest = self.key.check_address((parts.method.as_str(), &host, path, query), self.store.now())?;
-        let target = PathAndQuery::try_from(format!("{path}?{rest}")).map_err(S3Error::internal_error)?;
+        let rest = self.key.check_address(
+            (parts.method.as_str(), &host, path, query),
+            self.store.now(),
+        )?;
+        let target =
+            PathAndQuery::try_from(format!("{path}?{rest}")).map_err(S3Error::internal_error)?;
         parts.uri = Uri::from(target);
         let mut headers = HeaderMap::new();
         for name in READ_HEADERS {
@@ -97,12 +113,17 @@ impl S3 {
     {
         let bucket = percent_decode_str(request.uri.path().trim_matches('/'));
         let bucket = bucket.decode_utf8_lossy().into_owned();
-        let content_type = request.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let content_type = request
+            .headers
+            .get(header::CONTENT_TYPE)
+            .and_then(|value| value.to_str().ok());
         let boundary = content_type.and_then(|text| multer::parse_boundary(text).ok());
         let boundary =
             boundary.ok_or_else(|| s3_error!(AccessDenied, "Post a form (multipart/form-data)"))?;
         let opener = Opener::default();
-        let limits = SizeLimit::new().per_field(MAX_FIELDS_BYTES as u64).for_field("file", u64::MAX);
+        let limits = SizeLimit::new()
+            .per_field(MAX_FIELDS_BYTES as u64)
+            .for_field("file", u64::MAX);
         let constraints = Constraints::new().size_limit(limits);
         let bytes = Gate::new(body, opener.clone());
         let mut parts = Multipart::with_constraints(bytes, boundary, constraints);
@@ -118,14 +139,20 @@ impl S3 {
             }
             let value = part.text().await.map_err(malformed)?;
             size += name.len() + value.len();
-            if size > MAX_FIELDS_BYTES || form.len() == MAX_FIELDS || form.insert(name, value).is_some() {
+            if size > MAX_FIELDS_BYTES
+                || form.len() == MAX_FIELDS
+                || form.insert(name, value).is_some()
+            {
                 return Err(s3_error!(
                     MalformedPOSTRequest,
                     "The form has too many fields, or one of them twice, or they are too long"
                 ));
             }
         }
-        Err(s3_error!(MalformedPOSTRequest, "The form has no field named file; it has to be the last one"))
+        Err(s3_error!(
+            MalformedPOSTRequest,
+            "The form has no field named file; it has to be the last one"
+        ))
     }
 
     /// Checks whether the fields before a file permit to store it; the policy that they carry.
@@ -133,20 +160,30 @@ impl S3 {
         let now = self.store.now();
         self.key.check_form(form, now)?;
         let policy = form.get("policy").map(String::as_str).unwrap_or_default();
-        let policy = PostPolicy::from_base64(policy)
-            .map_err(|error| s3_error!(error, InvalidPolicyDocument, "The policy cannot be read"))?;
+        let policy = PostPolicy::from_base64(policy).map_err(|error| {
+            s3_error!(error, InvalidPolicyDocument, "The policy cannot be read")
+        })?;
         if timestamp(now) >= policy.expiration {
-            return Err(s3_error!(AccessDenied, "Invalid according to Policy: Policy expired."));
+            return Err(s3_error!(
+                AccessDenied,
+                "Invalid according to Policy: Policy expired."
+            ));
         }
         check_fields(&policy, form, bucket)?;
         if !(1..=MAX_KEY).contains(&key_of(form).len()) {
-            return Err(s3_error!(InvalidArgument, "The key has to have 1 to 1024 bytes"));
+            return Err(s3_error!(
+                InvalidArgument,
+                "The key has to have 1 to 1024 bytes"
+            ));
         }
         Ok(policy)
     }
 
     fn store_file(&self, bucket: &str, form: &Form, bytes: Bytes) -> S3Result<Response<Bytes>> {
-        let input = PutObjectInput::builder().bucket(bucket.to_owned()).key(key_of(form).to_owned()).build();
+        let input = PutObjectInput::builder()
+            .bucket(bucket.to_owned())
+            .key(key_of(form).to_owned())
+            .build();
         let input = input.map_err(S3Error::internal_error)?;
         let stored = blocking::run(|| {
             let body = check::verify(bytes, Claims::default(), HeaderMap::new())?;
@@ -188,21 +225,35 @@ async fn refusal(error: S3Error) -> Response<Bytes> {
 }
 
 fn malformed(error: multer::Error) -> S3Error {
-    s3_error!(error, MalformedPOSTRequest, "The body is not a form (multipart/form-data)")
+    s3_error!(
+        error,
+        MalformedPOSTRequest,
+        "The body is not a form (multipart/form-data)"
+    )
 }
 
 /// Every condition holds, and every field is subject to one, except those that cannot be.
 fn check_fields(policy: &PostPolicy, form: &Form, bucket: &str) -> S3Result<()> {
     if form.get("bucket").is_some_and(|named| named != bucket) {
-        return Err(s3_error!(AccessDenied, "The form names another bucket than the address"));
+        return Err(s3_error!(
+            AccessDenied,
+            "The form names another bucket than the address"
+        ));
     }
-    let field = |name: &str| if name == "bucket" { Some(bucket) } else { form.get(name).map(String::as_str) };
+    let field = |name: &str| {
+        if name == "bucket" {
+            Some(bucket)
+        } else {
+            form.get(name).map(String::as_str)
+        }
+    };
     for condition in &policy.conditions {
         let (name, holds) = match condition {
             PostPolicyCondition::Eq { field: name, value } => (name, field(name) == Some(value)),
-            PostPolicyCondition::StartsWith { field: name, prefix } => {
-                (name, field(name).unwrap_or_default().starts_with(prefix))
-            }
+            PostPolicyCondition::StartsWith {
+                field: name,
+                prefix,
+            } => (name, field(name).unwrap_or_default().starts_with(prefix)),
             PostPolicyCondition::ContentLengthRange { .. } => continue,
         };
         if !holds {
@@ -212,33 +263,45 @@ fn check_fields(policy: &PostPolicy, form: &Form, bucket: &str) -> S3Result<()> 
             ));
         }
     }
-    let is_free = |name: &str| matches!(name, "policy" | "x-amz-signature") || name.starts_with("x-ignore-");
+    let is_free =
+        |name: &str| matches!(name, "policy" | "x-amz-signature") || name.starts_with("x-ignore-");
     let has_condition = |name: &str| {
         policy.conditions.iter().any(|condition| match condition {
-            PostPolicyCondition::Eq { field, .. } | PostPolicyCondition::StartsWith { field, .. } => {
-                field == name
-            }
+            PostPolicyCondition::Eq { field, .. }
+            | PostPolicyCondition::StartsWith { field, .. } => field == name,
             PostPolicyCondition::ContentLengthRange { .. } => false,
         })
     };
-    match form.keys().find(|name| !is_free(name) && !has_condition(name)) {
-        Some(name) => Err(s3_error!(AccessDenied, "Invalid according to Policy: Extra input fields: {name}")),
+    match form
+        .keys()
+        .find(|name| !is_free(name) && !has_condition(name))
+    {
+        Some(name) => Err(s3_error!(
+            AccessDenied,
+            "Invalid according to Policy: Extra input fields: {name}"
+        )),
         None => Ok(()),
     }
 }
 
 /// The sizes that a policy permits.
 fn ranges(policy: &PostPolicy) -> impl Iterator<Item = (u64, u64)> {
-    policy.conditions.iter().filter_map(|condition| match condition {
-        PostPolicyCondition::ContentLengthRange { min, max } => Some((*min, *max)),
-        PostPolicyCondition::Eq { .. } | PostPolicyCondition::StartsWith { .. } => None,
-    })
+    policy
+        .conditions
+        .iter()
+        .filter_map(|condition| match condition {
+            PostPolicyCondition::ContentLengthRange { min, max } => Some((*min, *max)),
+            PostPolicyCondition::Eq { .. } | PostPolicyCondition::StartsWith { .. } => None,
+        })
 }
 
 fn check_most(policy: &PostPolicy, size: u64) -> S3Result<()> {
     let most = ranges(policy).map(|(_, max)| max).min().unwrap_or(MAX_FILE);
     if size > most {
-        return Err(s3_error!(EntityTooLarge, "The file may have at most {most} bytes"));
+        return Err(s3_error!(
+            EntityTooLarge,
+            "The file may have at most {most} bytes"
+        ));
     }
     Ok(())
 }
@@ -246,7 +309,10 @@ fn check_most(policy: &PostPolicy, size: u64) -> S3Result<()> {
 fn check_least(policy: &PostPolicy, size: u64) -> S3Result<()> {
     let least = ranges(policy).map(|(min, _)| min).max().unwrap_or_default();
     if size < least {
-        return Err(s3_error!(EntityTooSmall, "The file must have at least {least} bytes"));
+        return Err(s3_error!(
+            EntityTooSmall,
+            "The file must have at least {least} bytes"
+        ));
     }
     Ok(())
 }

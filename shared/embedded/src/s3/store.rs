@@ -87,7 +87,9 @@ impl Store {
 
     /// The index, for reading. A panic elsewhere rolled its transaction back, so poison means nothing.
     pub(super) fn read(&self) -> MutexGuard<'_, Connection> {
-        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+        self.connection
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Runs `work` in a transaction that is committed and on the disk when it succeeds, then deletes the files it discarded.
@@ -117,7 +119,10 @@ impl Store {
     }
 
     /// Creates a new file, on the list of garbage until [`Change::adopt`], and lets `fill` write it. It is on the disk then.
-    pub(super) fn create(&self, fill: impl FnOnce(&mut File) -> io::Result<()>) -> S3Result<String> {
+    pub(super) fn create(
+        &self,
+        fill: impl FnOnce(&mut File) -> io::Result<()>,
+    ) -> S3Result<String> {
         let name = self.reserve()?;
         let created = self.files.create(&name, fill);
         if created.is_err() {
@@ -136,14 +141,20 @@ impl Store {
         if is_fresh && let Some(name) = reserved.names.pop() {
             return Ok(name);
         }
-        let mut names: Vec<String> =
-            (0..RESERVED_NAMES).map(|_| format!("{:032x}", rand::random::<u128>())).collect();
+        let mut names: Vec<String> = (0..RESERVED_NAMES)
+            .map(|_| format!("{:032x}", rand::random::<u128>()))
+            .collect();
         self.write(|change| {
             let sql = "INSERT INTO garbage (file, since_ms) VALUES (?1, ?2)";
-            names.iter().try_for_each(|name| change.run(sql, params![name, now]))
+            names
+                .iter()
+                .try_for_each(|name| change.run(sql, params![name, now]))
         })?;
         let name = names.pop().unwrap_or_default();
-        *reserved = Reserved { names, since_ms: now };
+        *reserved = Reserved {
+            names,
+            since_ms: now,
+        };
         Ok(name)
     }
 
@@ -170,7 +181,9 @@ impl Store {
             let range = wanted(&stored)?;
             match verify::read_range(&self.path(&stored.file), &stored, range) {
                 Ok(bytes) => return Ok((stored, bytes)),
-                Err(error) if error.kind() == io::ErrorKind::InvalidData => return Err(verify::damaged(key)),
+                Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                    return Err(verify::damaged(key));
+                }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     // Replaced or deleted between the two steps; if not, the file is really lost.
                     let still = find(&self.read(), bucket, key)?;
@@ -207,7 +220,8 @@ impl Store {
         let sql = "SELECT file FROM garbage WHERE since_ms <= ?1";
         let files = strings(&self.read(), sql, [now - ABANDONED_WRITE_MS])?;
         self.files.delete(&files).context("cannot delete files")?;
-        self.unlist(&files).map_err(|error| anyhow::anyhow!("cannot forget deleted files: {error}"))
+        self.unlist(&files)
+            .map_err(|error| anyhow::anyhow!("cannot forget deleted files: {error}"))
     }
 
     /// Deletes files that have no use any more.
@@ -216,9 +230,14 @@ impl Store {
         let many = {
             let mut deleted = self.deleted.lock().unwrap_or_else(PoisonError::into_inner);
             deleted.extend(files);
-            if deleted.len() < MAX_DELETED { Vec::new() } else { std::mem::take(&mut *deleted) }
+            if deleted.len() < MAX_DELETED {
+                Vec::new()
+            } else {
+                std::mem::take(&mut *deleted)
+            }
         };
-        self.unlist(&many).map_err(|error| anyhow::anyhow!("{error}"))
+        self.unlist(&many)
+            .map_err(|error| anyhow::anyhow!("{error}"))
     }
 
     /// Takes deleted files from the list of garbage, once a power cut cannot bring them back.
@@ -226,7 +245,9 @@ impl Store {
         if files.is_empty() {
             return Ok(());
         }
-        self.files.sync_folders(files).map_err(S3Error::internal_error)?;
+        self.files
+            .sync_folders(files)
+            .map_err(S3Error::internal_error)?;
         self.write(|change| files.iter().try_for_each(|file| change.adopt(file)))
     }
 }
@@ -241,7 +262,11 @@ struct Files {
 
 impl Files {
     fn new(folder: PathBuf, durability: Durability) -> Self {
-        Self { folder, syncs: durability.syncs(), shelves: Mutex::default() }
+        Self {
+            folder,
+            syncs: durability.syncs(),
+            shelves: Mutex::default(),
+        }
     }
 
     /// Where the file `name` lies: on a shelf by its first two letters, so that no folder gets too large.
@@ -257,7 +282,9 @@ impl Files {
     fn create(&self, name: &str, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
         let shelf = self.shelf(name);
         self.make(&shelf)?;
-        let mut file = folder::private_options().create_new(true).open(shelf.join(name))?;
+        let mut file = folder::private_options()
+            .create_new(true)
+            .open(shelf.join(name))?;
         fill(&mut file)?;
         if self.syncs {
             file.sync_data()?;

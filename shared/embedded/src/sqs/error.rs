@@ -18,7 +18,11 @@ pub(super) struct Failure {
 
 impl Failure {
     fn sender(code: &'static str, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), sender_fault: true }
+        Self {
+            code,
+            message: message.into(),
+            sender_fault: true,
+        }
     }
 
     /// The name of the error's shape in the JSON protocol.
@@ -34,11 +38,18 @@ impl Failure {
     }
 
     pub(super) fn internal(error: impl fmt::Display) -> Self {
-        Self { code: "InternalFailure", message: error.to_string(), sender_fault: false }
+        Self {
+            code: "InternalFailure",
+            message: error.to_string(),
+            sender_fault: false,
+        }
     }
 
     pub(super) fn unreadable(error: &serde_json::Error) -> Self {
-        Self::sender("MalformedInput", format!("The request could not be read: {error}"))
+        Self::sender(
+            "MalformedInput",
+            format!("The request could not be read: {error}"),
+        )
     }
 
     pub(super) fn unsupported(message: String) -> Self {
@@ -46,7 +57,10 @@ impl Failure {
     }
 
     pub(super) fn no_such_queue() -> Self {
-        Self::sender("AWS.SimpleQueueService.NonExistentQueue", "The specified queue does not exist.")
+        Self::sender(
+            "AWS.SimpleQueueService.NonExistentQueue",
+            "The specified queue does not exist.",
+        )
     }
 
     pub(super) fn queue_exists(attribute: &str) -> Self {
@@ -57,12 +71,16 @@ impl Failure {
     }
 
     pub(super) fn missing(parameter: &str) -> Self {
-        Self::sender("MissingParameter", format!("The request must contain the parameter {parameter}."))
+        Self::sender(
+            "MissingParameter",
+            format!("The request must contain the parameter {parameter}."),
+        )
     }
 
     /// A parameter out of its range or against the queue's kind.
     pub(super) fn invalid(parameter: &str, value: impl fmt::Display, reason: &str) -> Self {
-        let message = format!("Value {value} for parameter {parameter} is invalid. Reason: {reason}");
+        let message =
+            format!("Value {value} for parameter {parameter} is invalid. Reason: {reason}");
         Self::sender("InvalidParameterValue", message)
     }
 
@@ -78,7 +96,10 @@ impl Failure {
     }
 
     pub(super) fn attribute_value(name: &str) -> Self {
-        Self::sender("InvalidAttributeValue", format!("Invalid value for the parameter {name}."))
+        Self::sender(
+            "InvalidAttributeValue",
+            format!("Invalid value for the parameter {name}."),
+        )
     }
 
     pub(super) fn message_contents() -> Self {
@@ -95,7 +116,8 @@ impl Failure {
     }
 
     pub(super) fn not_in_flight() -> Self {
-        let message = "The specified message is not in flight or its visibility timeout has already passed.";
+        let message =
+            "The specified message is not in flight or its visibility timeout has already passed.";
         Self::sender("AWS.SimpleQueueService.MessageNotInflight", message)
     }
 
@@ -107,12 +129,19 @@ impl Failure {
     }
 
     pub(super) fn too_many_entries(count: usize) -> Self {
-        let message = format!("Maximum number of entries per request are 10. You have sent {count}.");
-        Self::sender("AWS.SimpleQueueService.TooManyEntriesInBatchRequest", message)
+        let message =
+            format!("Maximum number of entries per request are 10. You have sent {count}.");
+        Self::sender(
+            "AWS.SimpleQueueService.TooManyEntriesInBatchRequest",
+            message,
+        )
     }
 
     pub(super) fn ids_not_distinct(id: &str) -> Self {
-        Self::sender("AWS.SimpleQueueService.BatchEntryIdsNotDistinct", format!("Id {id} repeated."))
+        Self::sender(
+            "AWS.SimpleQueueService.BatchEntryIdsNotDistinct",
+            format!("Id {id} repeated."),
+        )
     }
 
     pub(super) fn bad_entry_id() -> Self {
@@ -122,8 +151,9 @@ impl Failure {
     }
 
     pub(super) fn batch_too_long(length: usize, limit: u64) -> Self {
-        let message =
-            format!("Batch requests cannot be longer than {limit} bytes. You have sent {length} bytes.");
+        let message = format!(
+            "Batch requests cannot be longer than {limit} bytes. You have sent {length} bytes."
+        );
         Self::sender("AWS.SimpleQueueService.BatchRequestTooLong", message)
     }
 }

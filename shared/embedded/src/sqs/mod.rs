@@ -50,7 +50,10 @@ impl Sqs {
     /// Opens or creates the queues in `file`.
     pub(crate) fn open(file: &Path, durability: Durability, clock: Clock) -> anyhow::Result<Self> {
         let store = Arc::new(Store::open(file, clock)?);
-        Ok(Self { store, log: Log::open(file, durability)? })
+        Ok(Self {
+            store,
+            log: Log::open(file, durability)?,
+        })
     }
 
     /// Answers one request.
@@ -58,12 +61,18 @@ impl Sqs {
         let outcome = match operation {
             // The only operation that waits for messages, and not for the disk: what is received may come again.
             "ReceiveMessage" => match read(request.body()) {
-                Ok(query) => receive::receive(&self.store, query).await.and_then(|answer| write(&answer)),
+                Ok(query) => receive::receive(&self.store, query)
+                    .await
+                    .and_then(|answer| write(&answer)),
                 Err(failure) => Err(failure),
             },
             _ => {
                 let outcome = self.dispatch(operation, request);
-                let kept = self.log.answer().await.map_err(|error| Failure::internal(format!("{error:#}")));
+                let kept = self
+                    .log
+                    .answer()
+                    .await
+                    .map_err(|error| Failure::internal(format!("{error:#}")));
                 kept.and(outcome)
             }
         };
@@ -83,24 +92,34 @@ impl Sqs {
             "DeleteMessage" => run(body, |q| settle::delete(store, q)),
             "DeleteMessageBatch" => run(body, |q| settle::delete_batch(store, q)),
             "ChangeMessageVisibility" => run(body, |q| settle::change_visibility(store, q)),
-            "ChangeMessageVisibilityBatch" => run(body, |q| settle::change_visibility_batch(store, q)),
+            "ChangeMessageVisibilityBatch" => {
+                run(body, |q| settle::change_visibility_batch(store, q))
+            }
             "CreateQueue" => run(body, |q| queues::create(store, q, &base_url(request))),
             "GetQueueUrl" => run(body, |q| queues::url(store, q, &base_url(request))),
             "ListQueues" => run(body, |q| queues::list(store, q, &base_url(request))),
-            "ListDeadLetterSourceQueues" => run(body, |q| queues::list_sources(store, q, &base_url(request))),
+            "ListDeadLetterSourceQueues" => {
+                run(body, |q| queues::list_sources(store, q, &base_url(request)))
+            }
             "GetQueueAttributes" => run(body, |q| queues::attributes(store, q)),
             "SetQueueAttributes" => run(body, |q| queues::set_attributes(store, q)),
             "PurgeQueue" => run(body, |q| queues::purge(store, q)),
             "DeleteQueue" => run(body, |q| queues::delete(store, q)),
-            _ => Err(Failure::unsupported(format!("The embedded SQS does not implement {operation}"))),
+            _ => Err(Failure::unsupported(format!(
+                "The embedded SQS does not implement {operation}"
+            ))),
         }
     }
 
     /// Whether there is a queue of that ARN.
     pub(crate) fn has_queue(&self, arn: &str) -> anyhow::Result<bool> {
-        let Some(name) = arn.strip_prefix(ARN_PREFIX) else { return Ok(false) };
+        let Some(name) = arn.strip_prefix(ARN_PREFIX) else {
+            return Ok(false);
+        };
         let queue = store::queue_named(&self.store.read(), name);
-        Ok(queue.map_err(|failure| anyhow::anyhow!("cannot find a queue: {failure}"))?.is_some())
+        Ok(queue
+            .map_err(|failure| anyhow::anyhow!("cannot find a queue: {failure}"))?
+            .is_some())
     }
 
     /// Sends a message from inside to the queue of that ARN, if there is one. It is on the disk afterwards.
@@ -108,7 +127,10 @@ impl Sqs {
         if !self.has_queue(arn)? {
             return Ok(false);
         }
-        let message = Outgoing { message_body: Some(body), ..Outgoing::default() };
+        let message = Outgoing {
+            message_body: Some(body),
+            ..Outgoing::default()
+        };
         let queue_url = arn.rsplit(':').next().unwrap_or(arn).to_owned();
         let sent = send::send(&self.store, wire::Send { queue_url, message });
         sent.map_err(|failure| anyhow::anyhow!("cannot send a message: {failure}"))?;
@@ -151,21 +173,35 @@ fn base_url(request: &Request<Bytes>) -> String {
     let uri = request.uri();
     let authority = match uri.authority() {
         Some(authority) => Some(authority.as_str()),
-        None => request.headers().get(HOST).and_then(|host| host.to_str().ok()),
+        None => request
+            .headers()
+            .get(HOST)
+            .and_then(|host| host.to_str().ok()),
     };
-    format!("{}://{}", uri.scheme_str().unwrap_or("http"), authority.unwrap_or("localhost"))
+    format!(
+        "{}://{}",
+        uri.scheme_str().unwrap_or("http"),
+        authority.unwrap_or("localhost")
+    )
 }
 
 /// An error on the wire. The SDKs take its code from `x-amzn-query-error`, for compatibility with the older protocol.
 fn refusal(operation: &str, failure: &Failure) -> Response<Bytes> {
-    let status =
-        if failure.sender_fault { StatusCode::BAD_REQUEST } else { StatusCode::INTERNAL_SERVER_ERROR };
+    let status = if failure.sender_fault {
+        StatusCode::BAD_REQUEST
+    } else {
+        StatusCode::INTERNAL_SERVER_ERROR
+    };
     if !failure.sender_fault {
         tracing::error!(operation, error = %failure, "embedded SQS failed in {operation}: {failure}");
     }
     let body = serde_json::json!({ "__type": failure.kind(), "message": failure.message });
     let mut response = http_wire::json(status, body.to_string());
-    let fault = if failure.sender_fault { "Sender" } else { "Receiver" };
+    let fault = if failure.sender_fault {
+        "Sender"
+    } else {
+        "Receiver"
+    };
     if let Ok(code) = HeaderValue::try_from(format!("{};{fault}", failure.code)) {
         response.headers_mut().insert("x-amzn-query-error", code);
     }

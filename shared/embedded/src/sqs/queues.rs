@@ -16,7 +16,10 @@ const MAX_LISTED: usize = 1000;
 
 /// Creates a queue. Again with the same attributes: the same answer; with others: `QueueNameExists`.
 pub(super) fn create(store: &Store, query: QueueName, base: &str) -> Outcome<QueueUrl> {
-    let QueueName { queue_name, attributes } = query;
+    let QueueName {
+        queue_name,
+        attributes,
+    } = query;
     check_name(&queue_name, &attributes)?;
     store.write(|tx| {
         check_settings(tx, &queue_name, &attributes)?;
@@ -30,12 +33,16 @@ pub(super) fn create(store: &Store, query: QueueName, base: &str) -> Outcome<Que
         tx.execute(sql, params![queue_name, text, store.now()])?;
         Ok(())
     })?;
-    Ok(QueueUrl { queue_url: url_of(base, &queue_name) })
+    Ok(QueueUrl {
+        queue_url: url_of(base, &queue_name),
+    })
 }
 
 pub(super) fn url(store: &Store, query: QueueName, base: &str) -> Outcome<QueueUrl> {
     queue_named(&store.read(), &query.queue_name)?.ok_or_else(Failure::no_such_queue)?;
-    Ok(QueueUrl { queue_url: url_of(base, &query.queue_name) })
+    Ok(QueueUrl {
+        queue_url: url_of(base, &query.queue_name),
+    })
 }
 
 pub(super) fn list(store: &Store, query: List, base: &str) -> Outcome<QueueUrls> {
@@ -45,8 +52,14 @@ pub(super) fn list(store: &Store, query: List, base: &str) -> Outcome<QueueUrls>
     let more = names.len() > limit;
     names.truncate(limit);
     // AWS pages only when a page size was asked for.
-    let next_token = names.last().filter(|_| more && query.max_results.is_some()).cloned();
-    Ok(QueueUrls { queue_urls: names.iter().map(|name| url_of(base, name)).collect(), next_token })
+    let next_token = names
+        .last()
+        .filter(|_| more && query.max_results.is_some())
+        .cloned();
+    Ok(QueueUrls {
+        queue_urls: names.iter().map(|name| url_of(base, name)).collect(),
+        next_token,
+    })
 }
 
 /// The queues whose messages may end in the given dead-letter queue.
@@ -123,19 +136,26 @@ fn url_of(base: &str, name: &str) -> String {
 /// The names of all queues, in order.
 pub(super) fn names(connection: &Connection) -> Outcome<Vec<String>> {
     let mut statement = connection.prepare_cached("SELECT name FROM queues ORDER BY name")?;
-    Ok(statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
+    Ok(statement
+        .query_map([], |row| row.get(0))?
+        .collect::<Result<_, _>>()?)
 }
 
 /// A name has up to 80 letters, digits, hyphens and underscores; that of a FIFO queue ends in `.fifo`, and its
 /// attributes must say so as well.
 fn check_name(name: &str, attributes: &BTreeMap<String, String>) -> Outcome<()> {
     let stem = name.strip_suffix(".fifo").unwrap_or(name);
-    let fits = stem.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter));
+    let fits = stem
+        .chars()
+        .all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter));
     if stem.is_empty() || name.len() > 80 || !fits {
-        let reason = "Can only include alphanumeric characters, hyphens, or underscores. 1 to 80 in length.";
+        let reason =
+            "Can only include alphanumeric characters, hyphens, or underscores. 1 to 80 in length.";
         return Err(Failure::invalid("QueueName", name, reason));
     }
-    let says_fifo = attributes.get("FifoQueue").is_some_and(|value| value == "true");
+    let says_fifo = attributes
+        .get("FifoQueue")
+        .is_some_and(|value| value == "true");
     if says_fifo != name.ends_with(".fifo") {
         return Err(Failure::attribute_value("FifoQueue"));
     }
@@ -143,7 +163,11 @@ fn check_name(name: &str, attributes: &BTreeMap<String, String>) -> Outcome<()> 
 }
 
 /// The attributes must be valid, fit the kind of queue, and name a dead-letter queue of the same kind.
-fn check_settings(connection: &Connection, name: &str, attributes: &BTreeMap<String, String>) -> Outcome<()> {
+fn check_settings(
+    connection: &Connection,
+    name: &str,
+    attributes: &BTreeMap<String, String>,
+) -> Outcome<()> {
     let settings = Settings::parse(attributes)?;
     let fifo = name.ends_with(".fifo");
     if !fifo && attributes.contains_key("ContentBasedDeduplication") {
@@ -163,28 +187,49 @@ fn described(queue: &Queue) -> BTreeMap<String, String> {
     let mut attributes = settings::defaults();
     attributes.extend(queue.attributes.clone());
     if queue.is_fifo() {
-        attributes.entry("ContentBasedDeduplication".to_owned()).or_insert_with(|| "false".to_owned());
+        attributes
+            .entry("ContentBasedDeduplication".to_owned())
+            .or_insert_with(|| "false".to_owned());
     }
     attributes.insert("QueueArn".to_owned(), format!("{ARN_PREFIX}{}", queue.name));
-    attributes.insert("CreatedTimestamp".to_owned(), (queue.created_ms / 1000).to_string());
-    attributes.insert("LastModifiedTimestamp".to_owned(), (queue.modified_ms / 1000).to_string());
+    attributes.insert(
+        "CreatedTimestamp".to_owned(),
+        (queue.created_ms / 1000).to_string(),
+    );
+    attributes.insert(
+        "LastModifiedTimestamp".to_owned(),
+        (queue.modified_ms / 1000).to_string(),
+    );
     attributes
 }
 
 /// How many messages are visible, in flight and delayed (those behind others of a FIFO group count as visible).
 fn counts(connection: &Connection, queue: &Queue, now: i64) -> Outcome<[(String, String); 3]> {
     let ready = "SELECT count(*) FROM messages WHERE queue = ?1 AND state IN (1, 2)";
-    let ready: i64 = connection.prepare_cached(ready)?.query_row([queue.id], |row| row.get(0))?;
+    let ready: i64 = connection
+        .prepare_cached(ready)?
+        .query_row([queue.id], |row| row.get(0))?;
     let waiting = "SELECT count(*) FILTER (WHERE due_ms <= ?2), \
                           count(*) FILTER (WHERE due_ms > ?2 AND receipt IS NOT NULL), \
                           count(*) FILTER (WHERE due_ms > ?2 AND receipt IS NULL) \
                    FROM messages WHERE queue = ?1 AND state = 0";
     let (due, in_flight, delayed): (i64, i64, i64) = connection
         .prepare_cached(waiting)?
-        .query_row([queue.id, now], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        .query_row([queue.id, now], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+        })?;
     Ok([
-        ("ApproximateNumberOfMessages".to_owned(), (ready + due).to_string()),
-        ("ApproximateNumberOfMessagesNotVisible".to_owned(), in_flight.to_string()),
-        ("ApproximateNumberOfMessagesDelayed".to_owned(), delayed.to_string()),
+        (
+            "ApproximateNumberOfMessages".to_owned(),
+            (ready + due).to_string(),
+        ),
+        (
+            "ApproximateNumberOfMessagesNotVisible".to_owned(),
+            in_flight.to_string(),
+        ),
+        (
+            "ApproximateNumberOfMessagesDelayed".to_owned(),
+            delayed.to_string(),
+        ),
     ])
 }

@@ -43,7 +43,8 @@ pub(super) async fn receive(store: &Arc<Store>, query: Receive) -> Outcome<Recei
     let order = Order::parse(query)?;
     let queue = queue_of_url(&store.read(), &url)?;
     let waker = store.waker(queue.id);
-    let deadline = Instant::now() + Duration::from_millis(order.wait.unwrap_or(queue.settings.wait));
+    let deadline =
+        Instant::now() + Duration::from_millis(order.wait.unwrap_or(queue.settings.wait));
     loop {
         // Registered before the look, so that what is sent in between wakes this receiver.
         let mut woken = std::pin::pin!(waker.notified());
@@ -60,7 +61,9 @@ pub(super) async fn receive(store: &Arc<Store>, query: Receive) -> Outcome<Recei
         };
         let now = Instant::now();
         if now >= deadline {
-            return Ok(Received { messages: Vec::new() });
+            return Ok(Received {
+                messages: Vec::new(),
+            });
         }
         tokio::select! {
             () = woken => {}
@@ -90,7 +93,13 @@ impl Order {
         let visibility = query.visibility_timeout.map(visibility_ms).transpose()?;
         let mut system_attributes = query.message_system_attribute_names;
         system_attributes.extend(query.attribute_names);
-        Ok(Self { count, visibility, wait, system_attributes, attributes: query.message_attribute_names })
+        Ok(Self {
+            count,
+            visibility,
+            wait,
+            system_attributes,
+            attributes: query.message_attribute_names,
+        })
     }
 }
 
@@ -116,24 +125,36 @@ fn look(store: &Store, url: &str, order: &Order) -> Outcome<Look> {
     let (taken, due) = store.write(|tx| {
         let queue = queue_of_url(tx, url)?;
         let taken = take::take(tx, &queue, order, now)?;
-        let due = if taken.messages.is_empty() { next_due(tx, &queue, now)? } else { None };
+        let due = if taken.messages.is_empty() {
+            next_due(tx, &queue, now)?
+        } else {
+            None
+        };
         Ok((taken, due))
     })?;
     if let Some(queue) = taken.moved_to {
         store.waker(queue).notify_one();
     }
-    Ok(if taken.messages.is_empty() { Look::Nothing(due) } else { Look::Found(taken.messages) })
+    Ok(if taken.messages.is_empty() {
+        Look::Nothing(due)
+    } else {
+        Look::Found(taken.messages)
+    })
 }
 
 fn has_ready(connection: &Connection, queue: &Queue, now: i64) -> Outcome<bool> {
     let sql = "SELECT EXISTS (SELECT 1 FROM messages WHERE queue = ?1 AND state = 1) \
                    OR EXISTS (SELECT 1 FROM messages WHERE queue = ?1 AND state = 0 AND due_ms <= ?2)";
-    Ok(connection.prepare_cached(sql)?.query_row(params![queue.id, now], |row| row.get(0))?)
+    Ok(connection
+        .prepare_cached(sql)?
+        .query_row(params![queue.id, now], |row| row.get(0))?)
 }
 
 /// How long until the next message of the queue that waits is due.
 fn next_due(connection: &Connection, queue: &Queue, now: i64) -> Outcome<Option<Duration>> {
     let sql = "SELECT min(due_ms) FROM messages WHERE queue = ?1 AND state = 0";
-    let due: Option<i64> = connection.prepare_cached(sql)?.query_row([queue.id], |row| row.get(0))?;
+    let due: Option<i64> = connection
+        .prepare_cached(sql)?
+        .query_row([queue.id], |row| row.get(0))?;
     Ok(due.map(|due| Duration::from_millis(u64::try_from(due - now).unwrap_or(0))))
 }

@@ -62,7 +62,9 @@ pub(super) fn check_batch<'a>(ids: impl ExactSizeIterator<Item = &'a str>) -> Ou
     }
     let mut seen = HashSet::new();
     for id in ids {
-        let fits = id.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter));
+        let fits = id
+            .chars()
+            .all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter));
         if id.is_empty() || id.len() > 80 || !fits {
             return Err(Failure::bad_entry_id());
         }
@@ -87,7 +89,14 @@ fn enqueue(tx: &Transaction<'_>, queue: &Queue, message: Outgoing, now: i64) -> 
     if queue.is_fifo() {
         enqueue_once(tx, queue, &message, &body, &mut sent, (now, delay))?;
     } else {
-        insert(tx, queue, &message, &sent.message_id, &body, (None, now, delay))?;
+        insert(
+            tx,
+            queue,
+            &message,
+            &sent.message_id,
+            &body,
+            (None, now, delay),
+        )?;
     }
     Ok(sent)
 }
@@ -106,7 +115,11 @@ fn enqueue_once(
     let group = group.ok_or_else(|| Failure::missing("MessageGroupId"))?;
     let deduplication = deduplication_id(queue, message, body)?;
     let per_group = queue.settings.deduplication_per_group;
-    let key = if per_group { format!("{group}\n{deduplication}") } else { deduplication.clone() };
+    let key = if per_group {
+        format!("{group}\n{deduplication}")
+    } else {
+        deduplication.clone()
+    };
     if let Some((first, seq)) = seen_before(tx, queue.id, &key, now)? {
         sent.message_id = first;
         sent.sequence_number = Some(settle::sequence_number(seq));
@@ -125,7 +138,10 @@ fn enqueue_once(
 
 /// What the message must be like in any queue; answers its body.
 fn check(queue: &Queue, message: &Outgoing) -> Outcome<String> {
-    let body = message.message_body.as_deref().filter(|body| !body.is_empty());
+    let body = message
+        .message_body
+        .as_deref()
+        .filter(|body| !body.is_empty());
     let body = body.ok_or_else(|| Failure::missing("MessageBody"))?;
     if !body.chars().all(is_allowed) {
         return Err(Failure::message_contents());
@@ -147,7 +163,8 @@ fn check(queue: &Queue, message: &Outgoing) -> Outcome<String> {
     ];
     for (name, id) in ids {
         let Some(id) = id else { continue };
-        if id.is_empty() || id.len() > MAX_ID || !id.chars().all(|letter| letter.is_ascii_graphic()) {
+        if id.is_empty() || id.len() > MAX_ID || !id.chars().all(|letter| letter.is_ascii_graphic())
+        {
             let reason = format!(
                 "{name} can only include alphanumeric and punctuation characters. 1 to 128 in length."
             );
@@ -165,7 +182,10 @@ fn is_allowed(letter: char) -> bool {
 /// The bytes that count towards the limit: body, and names, types and values of the attributes.
 fn size(message: &Outgoing) -> usize {
     let of_attributes = |attributes: &BTreeMap<String, AttributeValue>| -> usize {
-        attributes.iter().map(|(name, value)| name.len() + value.size()).sum()
+        attributes
+            .iter()
+            .map(|(name, value)| name.len() + value.size())
+            .sum()
     };
     message.message_body.as_deref().map_or(0, str::len) + of_attributes(&message.message_attributes)
 }
@@ -181,9 +201,11 @@ fn delay(queue: &Queue, message: &Outgoing) -> Outcome<i64> {
             Err(Failure::invalid("DelaySeconds", seconds, reason))
         }
         Some(seconds @ 0..=900) => Ok(seconds * 1000),
-        Some(seconds) => {
-            Err(Failure::invalid("DelaySeconds", seconds, "DelaySeconds must be >= 0 and <= 900."))
-        }
+        Some(seconds) => Err(Failure::invalid(
+            "DelaySeconds",
+            seconds,
+            "DelaySeconds must be >= 0 and <= 900.",
+        )),
     }
 }
 
@@ -200,10 +222,18 @@ fn deduplication_id(queue: &Queue, message: &Outgoing, body: &str) -> Outcome<St
 }
 
 /// The id and number of the message that was sent under `key` within the window.
-fn seen_before(tx: &Transaction<'_>, queue: i64, key: &str, now: i64) -> Outcome<Option<(String, i64)>> {
+fn seen_before(
+    tx: &Transaction<'_>,
+    queue: i64,
+    key: &str,
+    now: i64,
+) -> Outcome<Option<(String, i64)>> {
     let sql = "SELECT message_id, seq FROM deduplication WHERE queue = ?1 AND id = ?2 AND expires_ms > ?3";
-    let found =
-        tx.prepare_cached(sql)?.query_row(params![queue, key, now], |row| Ok((row.get(0)?, row.get(1)?)));
+    let found = tx
+        .prepare_cached(sql)?
+        .query_row(params![queue, key, now], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        });
     Ok(found.optional()?)
 }
 
@@ -228,10 +258,23 @@ fn insert(
     };
     let sql = "INSERT INTO messages (queue, state, rank, due_ms, group_id, sent_ms, id, deduplication_id, attributes, \
                system_attributes, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
-    let (attributes, system) =
-        (json(&message.message_attributes)?, json(&message.message_system_attributes)?);
+    let (attributes, system) = (
+        json(&message.message_attributes)?,
+        json(&message.message_system_attributes)?,
+    );
     let rank = rank(tx, queue, group)?;
-    let row =
-        params![queue.id, state, rank, now + delay, group, now, id, deduplication, attributes, system, body];
+    let row = params![
+        queue.id,
+        state,
+        rank,
+        now + delay,
+        group,
+        now,
+        id,
+        deduplication,
+        attributes,
+        system,
+        body
+    ];
     tx.prepare_cached(sql)?.insert(row).map_err(Failure::from)
 }

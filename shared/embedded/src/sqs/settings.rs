@@ -10,7 +10,12 @@ use super::store::ARN_PREFIX;
 /// Attributes that are numbers, with their smallest, largest and default value (SQS API reference, `CreateQueue`).
 const NUMBERS: [(&str, u64, u64, u64); 5] = [
     ("DelaySeconds", 0, 900, 0),
-    ("MaximumMessageSize", 1024, MAX_MESSAGE_BYTES, MAX_MESSAGE_BYTES),
+    (
+        "MaximumMessageSize",
+        1024,
+        MAX_MESSAGE_BYTES,
+        MAX_MESSAGE_BYTES,
+    ),
     ("MessageRetentionPeriod", 60, 1_209_600, 345_600),
     ("ReceiveMessageWaitTimeSeconds", 0, 20, 0),
     ("VisibilityTimeout", 0, 43_200, 30),
@@ -69,10 +74,17 @@ impl Settings {
             check(name, value)?;
         }
         let number = |name: &str| {
-            let default = NUMBERS.iter().find(|number| number.0 == name).map_or(0, |number| number.3);
-            attributes.get(name).and_then(|value| value.parse().ok()).unwrap_or(default)
+            let default = NUMBERS
+                .iter()
+                .find(|number| number.0 == name)
+                .map_or(0, |number| number.3);
+            attributes
+                .get(name)
+                .and_then(|value| value.parse().ok())
+                .unwrap_or(default)
         };
-        let is = |name: &str, wanted: &str| attributes.get(name).is_some_and(|value| value == wanted);
+        let is =
+            |name: &str, wanted: &str| attributes.get(name).is_some_and(|value| value == wanted);
         Ok(Self {
             delay: number("DelaySeconds") * 1000,
             max_bytes: number("MaximumMessageSize"),
@@ -81,14 +93,20 @@ impl Settings {
             visibility: number("VisibilityTimeout") * 1000,
             content_deduplication: is("ContentBasedDeduplication", "true"),
             deduplication_per_group: is("DeduplicationScope", "messageGroup"),
-            redrive: attributes.get("RedrivePolicy").map(|policy| redrive(policy)).transpose()?,
+            redrive: attributes
+                .get("RedrivePolicy")
+                .map(|policy| redrive(policy))
+                .transpose()?,
         })
     }
 }
 
 /// The attributes that a queue has without being told.
 pub(super) fn defaults() -> BTreeMap<String, String> {
-    NUMBERS.iter().map(|(name, _, _, default)| ((*name).to_owned(), default.to_string())).collect()
+    NUMBERS
+        .iter()
+        .map(|(name, _, _, default)| ((*name).to_owned(), default.to_string()))
+        .collect()
 }
 
 fn check(name: &str, value: &str) -> Outcome<()> {
@@ -101,20 +119,35 @@ fn check(name: &str, value: &str) -> Outcome<()> {
             let Some((_, least, most, _)) = NUMBERS.iter().find(|number| number.0 == name) else {
                 return Err(Failure::attribute_name(name));
             };
-            value.parse().is_ok_and(|value: u64| (*least..=*most).contains(&value))
+            value
+                .parse()
+                .is_ok_and(|value: u64| (*least..=*most).contains(&value))
         }
     };
-    if fine { Ok(()) } else { Err(Failure::attribute_value(name)) }
+    if fine {
+        Ok(())
+    } else {
+        Err(Failure::attribute_value(name))
+    }
 }
 
 fn redrive(policy: &str) -> Outcome<Redrive> {
     let bad = || Failure::attribute_value("RedrivePolicy");
     let policy: RedrivePolicy = serde_json::from_str(policy).map_err(|_| bad())?;
-    let target = policy.dead_letter_target_arn.strip_prefix(ARN_PREFIX).ok_or_else(bad)?.to_owned();
+    let target = policy
+        .dead_letter_target_arn
+        .strip_prefix(ARN_PREFIX)
+        .ok_or_else(bad)?
+        .to_owned();
     let count = match &policy.max_receive_count {
         serde_json::Value::String(text) => text.parse().ok(),
         other => other.as_u64(),
     };
-    let max_receive_count = count.filter(|count| (1..=1000).contains(count)).ok_or_else(bad)?;
-    Ok(Redrive { target, max_receive_count })
+    let max_receive_count = count
+        .filter(|count| (1..=1000).contains(count))
+        .ok_or_else(bad)?;
+    Ok(Redrive {
+        target,
+        max_receive_count,
+    })
 }

@@ -36,7 +36,11 @@ impl Receipt {
             let text = String::from_utf8(URL_SAFE_NO_PAD.decode(handle).ok()?).ok()?;
             let mut numbers = text.split('/').map(str::parse);
             let mut next = || numbers.next()?.ok();
-            Some(Self { queue: next()?, seq: next()?, number: next()? })
+            Some(Self {
+                queue: next()?,
+                seq: next()?,
+                number: next()?,
+            })
         };
         read().ok_or_else(|| Failure::bad_receipt(handle))
     }
@@ -57,18 +61,25 @@ pub(super) fn sequence_number(seq: i64) -> String {
 }
 
 pub(super) fn delete(store: &Store, query: Settle) -> Outcome<Nothing> {
-    settle(store, &query.queue_url, |tx, queue, now| delete_one(tx, queue, &query, now))
+    settle(store, &query.queue_url, |tx, queue, now| {
+        delete_one(tx, queue, &query, now)
+    })
 }
 
 pub(super) fn change_visibility(store: &Store, query: Settle) -> Outcome<Nothing> {
-    settle(store, &query.queue_url, |tx, queue, now| change_one(tx, queue, &query, now))
+    settle(store, &query.queue_url, |tx, queue, now| {
+        change_one(tx, queue, &query, now)
+    })
 }
 
 pub(super) fn delete_batch(store: &Store, query: Batch<Settle>) -> Outcome<BatchAnswer<Nothing>> {
     settle_batch(store, query, delete_one)
 }
 
-pub(super) fn change_visibility_batch(store: &Store, query: Batch<Settle>) -> Outcome<BatchAnswer<Nothing>> {
+pub(super) fn change_visibility_batch(
+    store: &Store,
+    query: Batch<Settle>,
+) -> Outcome<BatchAnswer<Nothing>> {
     settle_batch(store, query, change_one)
 }
 
@@ -116,7 +127,11 @@ fn delete_one(tx: &Transaction<'_>, queue: &Queue, query: &Settle, now: i64) -> 
     };
     if queue.is_fifo() && (!held.current || held.due_ms <= now) {
         let reason = "The receipt handle has expired.";
-        return Err(Failure::invalid("ReceiptHandle", &query.receipt_handle, reason));
+        return Err(Failure::invalid(
+            "ReceiptHandle",
+            &query.receipt_handle,
+            reason,
+        ));
     }
     if held.current {
         remove(tx, queue, receipt.seq, held.group.as_deref(), now)?;
@@ -126,33 +141,56 @@ fn delete_one(tx: &Transaction<'_>, queue: &Queue, query: &Settle, now: i64) -> 
 
 /// Hides a message in flight for so long from now on; zero makes it visible at once.
 fn change_one(tx: &Transaction<'_>, queue: &Queue, query: &Settle, now: i64) -> Outcome<Nothing> {
-    let seconds = query.visibility_timeout.ok_or_else(|| Failure::missing("VisibilityTimeout"))?;
+    let seconds = query
+        .visibility_timeout
+        .ok_or_else(|| Failure::missing("VisibilityTimeout"))?;
     let due = now + visibility_ms(seconds)?;
     let receipt = Receipt::decode(&query.receipt_handle)?;
-    let held = held(tx, queue, receipt, &query.receipt_handle)?.ok_or_else(Failure::not_in_flight)?;
+    let held =
+        held(tx, queue, receipt, &query.receipt_handle)?.ok_or_else(Failure::not_in_flight)?;
     if !held.current || held.state != WAITING || held.due_ms <= now {
         return Err(Failure::not_in_flight());
     }
-    tx.prepare_cached("UPDATE messages SET due_ms = ?2 WHERE seq = ?1")?.execute([receipt.seq, due])?;
+    tx.prepare_cached("UPDATE messages SET due_ms = ?2 WHERE seq = ?1")?
+        .execute([receipt.seq, due])?;
     Ok(Nothing {})
 }
 
 /// What the receipt is for; `None` when the message is gone (deleted, expired, or moved to another queue).
-fn held(connection: &Connection, queue: &Queue, receipt: Receipt, handle: &str) -> Outcome<Option<Held>> {
+fn held(
+    connection: &Connection,
+    queue: &Queue,
+    receipt: Receipt,
+    handle: &str,
+) -> Outcome<Option<Held>> {
     if receipt.queue != queue.id {
         return Err(Failure::bad_receipt(handle));
     }
     let sql = "SELECT state, due_ms, group_id, receipt FROM messages WHERE seq = ?1 AND queue = ?2";
-    let held = connection.prepare_cached(sql)?.query_row([receipt.seq, queue.id], |row| {
-        let current = row.get::<_, Option<i64>>(3)? == Some(receipt.number);
-        Ok(Held { state: row.get(0)?, due_ms: row.get(1)?, group: row.get(2)?, current })
-    });
+    let held = connection
+        .prepare_cached(sql)?
+        .query_row([receipt.seq, queue.id], |row| {
+            let current = row.get::<_, Option<i64>>(3)? == Some(receipt.number);
+            Ok(Held {
+                state: row.get(0)?,
+                due_ms: row.get(1)?,
+                group: row.get(2)?,
+                current,
+            })
+        });
     Ok(held.optional()?)
 }
 
 /// Removes a message; the next of its FIFO group may become ready.
-fn remove(tx: &Transaction<'_>, queue: &Queue, seq: i64, group: Option<&str>, now: i64) -> Outcome<()> {
-    tx.prepare_cached("DELETE FROM messages WHERE seq = ?1")?.execute([seq])?;
+fn remove(
+    tx: &Transaction<'_>,
+    queue: &Queue,
+    seq: i64,
+    group: Option<&str>,
+    now: i64,
+) -> Outcome<()> {
+    tx.prepare_cached("DELETE FROM messages WHERE seq = ?1")?
+        .execute([seq])?;
     if let Some(group) = group.filter(|_| queue.is_fifo()) {
         settle_group(tx, queue.id, group, now)?;
     }
@@ -217,7 +255,12 @@ fn older_than(tx: &Transaction<'_>, ms: i64) -> Outcome<Vec<Old>> {
         if sent_ms > ms {
             break;
         }
-        old.push(Old { seq: row.get(0)?, queue: row.get(1)?, group: row.get(2)?, sent_ms });
+        old.push(Old {
+            seq: row.get(0)?,
+            queue: row.get(1)?,
+            group: row.get(2)?,
+            sent_ms,
+        });
     }
     Ok(old)
 }

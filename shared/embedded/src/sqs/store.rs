@@ -112,7 +112,11 @@ pub(super) struct Store {
 impl Store {
     pub(super) fn open(file: &Path, clock: Clock) -> anyhow::Result<Self> {
         let connection = Mutex::new(sqlite::open(file, SCHEMA)?);
-        Ok(Self { connection, clock, wakers: Mutex::default() })
+        Ok(Self {
+            connection,
+            clock,
+            wakers: Mutex::default(),
+        })
     }
 
     /// Milliseconds since 1970.
@@ -122,7 +126,9 @@ impl Store {
 
     /// The connection, for reading. A panic elsewhere rolled its transaction back, so poison means nothing.
     pub(super) fn read(&self) -> MutexGuard<'_, Connection> {
-        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+        self.connection
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Runs `work` in a transaction that is committed when it succeeds.
@@ -152,20 +158,36 @@ pub(super) fn queue_of_url(connection: &Connection, url: &str) -> Outcome<Queue>
 }
 
 pub(super) fn queue_named(connection: &Connection, name: &str) -> Outcome<Option<Queue>> {
-    let sql = "SELECT id, attributes, virtual_time, created_ms, modified_ms FROM queues WHERE name = ?1";
+    let sql =
+        "SELECT id, attributes, virtual_time, created_ms, modified_ms FROM queues WHERE name = ?1";
     let row = connection
         .prepare_cached(sql)?
         .query_row([name], |row| {
-            Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, row.get(2)?, row.get(3)?, row.get(4)?))
+            Ok((
+                row.get::<_, i64>(0)?,
+                row.get::<_, String>(1)?,
+                row.get(2)?,
+                row.get(3)?,
+                row.get(4)?,
+            ))
         })
         .optional()?;
     let Some((id, attributes, virtual_time, created_ms, modified_ms)) = row else {
         return Ok(None);
     };
-    let attributes: BTreeMap<_, _> = serde_json::from_str(&attributes).map_err(Failure::internal)?;
+    let attributes: BTreeMap<_, _> =
+        serde_json::from_str(&attributes).map_err(Failure::internal)?;
     let settings = Settings::parse(&attributes)?;
     let name = name.to_owned();
-    Ok(Some(Queue { id, name, attributes, settings, virtual_time, created_ms, modified_ms }))
+    Ok(Some(Queue {
+        id,
+        name,
+        attributes,
+        settings,
+        virtual_time,
+        created_ms,
+        modified_ms,
+    }))
 }
 
 /// The rank of a message that now joins `group` at its end.
@@ -174,7 +196,9 @@ pub(super) fn rank(tx: &Transaction<'_>, queue: &Queue, group: Option<&str>) -> 
         return Ok(queue.virtual_time);
     };
     let sql = "SELECT max(rank) FROM messages WHERE queue = ?1 AND group_id = ?2";
-    let last: Option<i64> = tx.prepare_cached(sql)?.query_row(params![queue.id, group], |row| row.get(0))?;
+    let last: Option<i64> = tx
+        .prepare_cached(sql)?
+        .query_row(params![queue.id, group], |row| row.get(0))?;
     Ok(last.map_or(queue.virtual_time, |last| queue.virtual_time.max(last + 1)))
 }
 
@@ -184,7 +208,9 @@ pub(super) fn promote(tx: &Transaction<'_>, queue: &Queue, now: i64) -> Outcome<
                ORDER BY due_ms LIMIT ?3";
     let due: Vec<(i64, Option<String>)> = tx
         .prepare_cached(sql)?
-        .query_map(params![queue.id, now, PROMOTE_LIMIT], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .query_map(params![queue.id, now, PROMOTE_LIMIT], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?
         .collect::<Result<_, _>>()?;
     for (seq, group) in due {
         match group {
@@ -204,13 +230,22 @@ pub(super) fn promote(tx: &Transaction<'_>, queue: &Queue, now: i64) -> Outcome<
 }
 
 /// Restores what must hold for a group of a FIFO queue; answers whether its head is ready.
-pub(super) fn settle_group(tx: &Transaction<'_>, queue: i64, group: &str, now: i64) -> Outcome<bool> {
+pub(super) fn settle_group(
+    tx: &Transaction<'_>,
+    queue: i64,
+    group: &str,
+    now: i64,
+) -> Outcome<bool> {
     let sql = "SELECT seq, state, due_ms FROM messages WHERE queue = ?1 AND group_id = ?2 ORDER BY rank, seq LIMIT ?3";
     let first: Vec<(i64, i64, i64)> = tx
         .prepare_cached(sql)?
-        .query_map(params![queue, group, MAX_TAKE], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .query_map(params![queue, group, MAX_TAKE], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+        })?
         .collect::<Result<_, _>>()?;
-    let blocked = first.iter().any(|(_, state, due)| *state == WAITING && *due > now);
+    let blocked = first
+        .iter()
+        .any(|(_, state, due)| *state == WAITING && *due > now);
     for (place, (seq, state, due)) in first.into_iter().enumerate() {
         let is_head = place == 0 && !blocked;
         let wanted = match state {
@@ -235,6 +270,7 @@ pub(super) fn settle_group(tx: &Transaction<'_>, queue: i64, group: &str, now: i
 }
 
 fn set_state(tx: &Transaction<'_>, seq: i64, state: i64) -> Outcome<()> {
-    tx.prepare_cached("UPDATE messages SET state = ?2 WHERE seq = ?1")?.execute([seq, state])?;
+    tx.prepare_cached("UPDATE messages SET state = ?2 WHERE seq = ?1")?
+        .execute([seq, state])?;
     Ok(())
 }

@@ -8,7 +8,9 @@ use super::digest;
 use super::error::{Failure, Outcome};
 use super::receive::Order;
 use super::settle::{Receipt, sequence_number};
-use super::store::{ACCOUNT, ARN_PREFIX, BEHIND, Queue, READY, promote, queue_named, rank, settle_group};
+use super::store::{
+    ACCOUNT, ARN_PREFIX, BEHIND, Queue, READY, promote, queue_named, rank, settle_group,
+};
 use super::wire::{AttributeValue, Incoming};
 
 /// What was taken.
@@ -74,7 +76,10 @@ pub(super) fn take(tx: &Transaction<'_>, queue: &Queue, order: &Order, now: i64)
         order,
         now,
         virtual_time: queue.virtual_time,
-        taken: Taken { messages: Vec::new(), moved_to: None },
+        taken: Taken {
+            messages: Vec::new(),
+            moved_to: None,
+        },
     };
     if queue.is_fifo() {
         taker.take_groups()?
@@ -83,7 +88,8 @@ pub(super) fn take(tx: &Transaction<'_>, queue: &Queue, order: &Order, now: i64)
     }
     if taker.virtual_time > queue.virtual_time {
         let sql = "UPDATE queues SET virtual_time = ?2 WHERE id = ?1";
-        tx.prepare_cached(sql)?.execute([queue.id, taker.virtual_time])?;
+        tx.prepare_cached(sql)?
+            .execute([queue.id, taker.virtual_time])?;
     }
     Ok(taker.taken)
 }
@@ -124,8 +130,10 @@ impl Taker<'_> {
                 break;
             };
             let front = self.front(&group, self.wanted())?;
-            for message in
-                front.into_iter().take_while(|message| message.due_ms <= self.now).collect::<Vec<_>>()
+            for message in front
+                .into_iter()
+                .take_while(|message| message.due_ms <= self.now)
+                .collect::<Vec<_>>()
             {
                 self.serve(message)?;
             }
@@ -142,7 +150,8 @@ impl Taker<'_> {
 
     fn front(&self, group: &str, limit: usize) -> Outcome<Vec<Stored>> {
         let mut statement = self.tx.prepare_cached(FRONT)?;
-        let rows = statement.query_map(params![self.queue.id, group, limit as i64], Stored::read)?;
+        let rows =
+            statement.query_map(params![self.queue.id, group, limit as i64], Stored::read)?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
@@ -151,7 +160,9 @@ impl Taker<'_> {
         self.virtual_time = self.virtual_time.max(message.rank);
         let settings = &self.queue.settings;
         if message.sent_ms + i64::try_from(settings.retention).unwrap_or(i64::MAX) <= self.now {
-            self.tx.prepare_cached("DELETE FROM messages WHERE seq = ?1")?.execute([message.seq])?;
+            self.tx
+                .prepare_cached("DELETE FROM messages WHERE seq = ?1")?
+                .execute([message.seq])?;
             return Ok(());
         }
         if let Some(redrive) = &settings.redrive
@@ -183,10 +194,19 @@ impl Taker<'_> {
     fn hide(&mut self, message: Stored) -> Outcome<()> {
         let of_queue = i64::try_from(self.queue.settings.visibility).unwrap_or(0);
         let due = self.now + self.order.visibility.unwrap_or(of_queue);
-        let receipt = Receipt { queue: self.queue.id, seq: message.seq, number: rand::random() };
+        let receipt = Receipt {
+            queue: self.queue.id,
+            seq: message.seq,
+            number: rand::random(),
+        };
         let sql = "UPDATE messages SET state = 0, due_ms = ?2, receipt = ?3, received = received + 1, \
                    first_received_ms = ifnull(first_received_ms, ?4) WHERE seq = ?1";
-        self.tx.prepare_cached(sql)?.execute(params![message.seq, due, receipt.number, self.now])?;
+        self.tx.prepare_cached(sql)?.execute(params![
+            message.seq,
+            due,
+            receipt.number,
+            self.now
+        ])?;
         let incoming = self.answer(message, &receipt)?;
         self.taken.messages.push(incoming);
         Ok(())
@@ -214,29 +234,51 @@ impl Taker<'_> {
         let all = [
             ("SenderId", Some(ACCOUNT.to_owned())),
             ("SentTimestamp", Some(message.sent_ms.to_string())),
-            ("ApproximateReceiveCount", Some((message.received + 1).to_string())),
-            ("ApproximateFirstReceiveTimestamp", Some(first_received_ms.to_string())),
+            (
+                "ApproximateReceiveCount",
+                Some((message.received + 1).to_string()),
+            ),
+            (
+                "ApproximateFirstReceiveTimestamp",
+                Some(first_received_ms.to_string()),
+            ),
             ("SequenceNumber", fifo.then(|| sequence_number(message.seq))),
             ("MessageGroupId", message.group.clone()),
             ("MessageDeduplicationId", message.deduplication_id.clone()),
-            ("DeadLetterQueueSourceArn", message.dead_letter_source.clone()),
-            ("AWSTraceHeader", trace.and_then(|header| header.string_value)),
+            (
+                "DeadLetterQueueSourceArn",
+                message.dead_letter_source.clone(),
+            ),
+            (
+                "AWSTraceHeader",
+                trace.and_then(|header| header.string_value),
+            ),
         ];
         let wanted = &self.order.system_attributes;
-        let is_wanted = |name: &str| wanted.iter().any(|wanted| wanted == "All" || wanted == name);
+        let is_wanted = |name: &str| {
+            wanted
+                .iter()
+                .any(|wanted| wanted == "All" || wanted == name)
+        };
         let asked = all.into_iter().filter(|(name, _)| is_wanted(name));
-        Ok(asked.filter_map(|(name, value)| Some((name, value?))).collect())
+        Ok(asked
+            .filter_map(|(name, value)| Some((name, value?)))
+            .collect())
     }
 }
 
 fn parse(attributes: Option<&str>) -> Outcome<BTreeMap<String, AttributeValue>> {
-    attributes.map_or(Ok(BTreeMap::new()), |text| serde_json::from_str(text).map_err(Failure::internal))
+    attributes.map_or(Ok(BTreeMap::new()), |text| {
+        serde_json::from_str(text).map_err(Failure::internal)
+    })
 }
 
 /// Whether the list of wanted message attributes (names, `prefix.*`, `.*` or `All`) has `name`.
 fn selects(wanted: &[String], name: &str) -> bool {
-    wanted.iter().any(|pattern| match pattern.strip_suffix(".*") {
-        Some(prefix) => name.starts_with(prefix),
-        None => pattern == "All" || pattern == name,
-    })
+    wanted
+        .iter()
+        .any(|pattern| match pattern.strip_suffix(".*") {
+            Some(prefix) => name.starts_with(prefix),
+            None => pattern == "All" || pattern == name,
+        })
 }

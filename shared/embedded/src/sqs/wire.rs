@@ -25,7 +25,14 @@ impl AttributeValue {
     pub(super) fn transport(&self) -> (u8, Cow<'_, [u8]>) {
         match &self.binary_value {
             Some(base64) => (2, STANDARD.decode(base64).unwrap_or_default().into()),
-            None => (1, self.string_value.as_deref().unwrap_or_default().as_bytes().into()),
+            None => (
+                1,
+                self.string_value
+                    .as_deref()
+                    .unwrap_or_default()
+                    .as_bytes()
+                    .into(),
+            ),
         }
     }
 
@@ -67,9 +74,15 @@ pub(super) struct Sent {
     pub(super) message_id: String,
     #[serde(rename = "MD5OfMessageBody")]
     pub(super) md5_of_body: String,
-    #[serde(rename = "MD5OfMessageAttributes", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "MD5OfMessageAttributes",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub(super) md5_of_attributes: Option<String>,
-    #[serde(rename = "MD5OfMessageSystemAttributes", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "MD5OfMessageSystemAttributes",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub(super) md5_of_system_attributes: Option<String>,
     #[serde(rename = "SequenceNumber", skip_serializing_if = "Option::is_none")]
     pub(super) sequence_number: Option<String>,
@@ -112,15 +125,27 @@ pub(super) struct BatchFailure {
 
 impl<A> BatchAnswer<A> {
     pub(super) fn new() -> Self {
-        Self { successful: Vec::new(), failed: Vec::new() }
+        Self {
+            successful: Vec::new(),
+            failed: Vec::new(),
+        }
     }
 
     /// Puts the outcome of the entry `id` into its list.
     pub(super) fn push(&mut self, id: String, outcome: Outcome<A>) {
         match outcome {
             Ok(answer) => self.successful.push(BatchSuccess { id, answer }),
-            Err(Failure { code, message, sender_fault }) => {
-                self.failed.push(BatchFailure { id, code, message, sender_fault });
+            Err(Failure {
+                code,
+                message,
+                sender_fault,
+            }) => {
+                self.failed.push(BatchFailure {
+                    id,
+                    code,
+                    message,
+                    sender_fault,
+                });
             }
         }
     }
@@ -162,9 +187,15 @@ pub(super) struct Incoming {
     pub(super) body: String,
     #[serde(rename = "Attributes", skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) attributes: BTreeMap<&'static str, String>,
-    #[serde(rename = "MD5OfMessageAttributes", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "MD5OfMessageAttributes",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub(super) md5_of_attributes: Option<String>,
-    #[serde(rename = "MessageAttributes", skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(
+        rename = "MessageAttributes",
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
     pub(super) message_attributes: BTreeMap<String, AttributeValue>,
 }
 

@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::ProvideErrorMetadata;
 use aws_sdk_dynamodb::types::{
-    AttributeDefinition, AttributeValue, BillingMode, GlobalSecondaryIndex, KeySchemaElement, KeyType,
-    KeysAndAttributes, Projection, ProjectionType, Put, PutRequest, ReturnValue,
-    ReturnValuesOnConditionCheckFailure, ScalarAttributeType, TimeToLiveSpecification, TransactWriteItem,
-    Update, WriteRequest,
+    AttributeDefinition, AttributeValue, BillingMode, GlobalSecondaryIndex, KeySchemaElement,
+    KeyType, KeysAndAttributes, Projection, ProjectionType, Put, PutRequest, ReturnValue,
+    ReturnValuesOnConditionCheckFailure, ScalarAttributeType, TimeToLiveSpecification,
+    TransactWriteItem, Update, WriteRequest,
 };
 
 use crate::support::Fixture;
@@ -26,7 +26,13 @@ fn item(pk: &str, sk: &str) -> HashMap<String, AttributeValue> {
 }
 
 fn keys(hash: &str, range: &str) -> Vec<KeySchemaElement> {
-    let key = |name, kind| KeySchemaElement::builder().attribute_name(name).key_type(kind).build().unwrap();
+    let key = |name, kind| {
+        KeySchemaElement::builder()
+            .attribute_name(name)
+            .key_type(kind)
+            .build()
+            .unwrap()
+    };
     vec![key(hash, KeyType::Hash), key(range, KeyType::Range)]
 }
 
@@ -34,17 +40,28 @@ fn keys(hash: &str, range: &str) -> Vec<KeySchemaElement> {
 pub(crate) async fn create_table(client: &Client) {
     let attribute = |name| {
         let builder = AttributeDefinition::builder().attribute_name(name);
-        builder.attribute_type(ScalarAttributeType::S).build().unwrap()
+        builder
+            .attribute_type(ScalarAttributeType::S)
+            .build()
+            .unwrap()
     };
     let index = GlobalSecondaryIndex::builder()
         .index_name("by-state")
         .set_key_schema(Some(keys("state", "sk")))
-        .projection(Projection::builder().projection_type(ProjectionType::All).build());
+        .projection(
+            Projection::builder()
+                .projection_type(ProjectionType::All)
+                .build(),
+        );
     client
         .create_table()
         .table_name("records")
         .set_key_schema(Some(keys("pk", "sk")))
-        .set_attribute_definitions(Some(vec![attribute("pk"), attribute("sk"), attribute("state")]))
+        .set_attribute_definitions(Some(vec![
+            attribute("pk"),
+            attribute("sk"),
+            attribute("state"),
+        ]))
         .global_secondary_indexes(index.build().unwrap())
         .billing_mode(BillingMode::PayPerRequest)
         .send()
@@ -77,7 +94,8 @@ async fn a_failed_condition_is_the_typed_error_with_the_old_item() {
         .unwrap_err()
         .into_service_error();
 
-    let aws_sdk_dynamodb::operation::put_item::PutItemError::ConditionalCheckFailedException(error) = refused
+    let aws_sdk_dynamodb::operation::put_item::PutItemError::ConditionalCheckFailedException(error) =
+        refused
     else {
         panic!("{refused:?}")
     };
@@ -89,12 +107,30 @@ async fn a_failed_condition_is_the_typed_error_with_the_old_item() {
 async fn a_missing_table_and_a_bad_expression_are_told_apart() {
     let fixture = Fixture::new();
     let client = fixture.dynamodb();
-    let missing = client.get_item().table_name("nothing").set_key(Some(item("a", "1"))).send().await;
-    assert!(missing.unwrap_err().into_service_error().is_resource_not_found_exception());
+    let missing = client
+        .get_item()
+        .table_name("nothing")
+        .set_key(Some(item("a", "1")))
+        .send()
+        .await;
+    assert!(
+        missing
+            .unwrap_err()
+            .into_service_error()
+            .is_resource_not_found_exception()
+    );
 
     create_table(&client).await;
-    let request = client.put_item().table_name("records").set_item(Some(item("a", "1")));
-    let error = request.condition_expression("nonsense(").send().await.unwrap_err().into_service_error();
+    let request = client
+        .put_item()
+        .table_name("records")
+        .set_item(Some(item("a", "1")));
+    let error = request
+        .condition_expression("nonsense(")
+        .send()
+        .await
+        .unwrap_err()
+        .into_service_error();
     assert_eq!(error.code(), Some("ValidationException"));
 }
 
@@ -102,9 +138,19 @@ async fn a_missing_table_and_a_bad_expression_are_told_apart() {
 async fn messages_of_refused_requests_have_no_internal_prefix() {
     let fixture = Fixture::new();
     let client = fixture.dynamodb();
-    let error = client.describe_table().table_name("x").send().await.unwrap_err().into_service_error();
+    let error = client
+        .describe_table()
+        .table_name("x")
+        .send()
+        .await
+        .unwrap_err()
+        .into_service_error();
     assert_eq!(error.code(), Some("ValidationException"));
-    assert!(error.message().unwrap().starts_with("TableName must be"), "{:?}", error.message());
+    assert!(
+        error.message().unwrap().starts_with("TableName must be"),
+        "{:?}",
+        error.message()
+    );
 }
 
 #[tokio::test]
@@ -113,23 +159,48 @@ async fn a_transaction_is_all_or_nothing_and_tells_each_reason() {
     let client = fixture.dynamodb();
     create_table(&client).await;
     let put = |sk: &str| {
-        let put = Put::builder().table_name("records").set_item(Some(item("a", sk)));
-        let put = put.condition_expression("attribute_not_exists(pk)").build().unwrap();
+        let put = Put::builder()
+            .table_name("records")
+            .set_item(Some(item("a", sk)));
+        let put = put
+            .condition_expression("attribute_not_exists(pk)")
+            .build()
+            .unwrap();
         TransactWriteItem::builder().put(put).build()
     };
-    client.transact_write_items().transact_items(put("1")).transact_items(put("2")).send().await.unwrap();
+    client
+        .transact_write_items()
+        .transact_items(put("1"))
+        .transact_items(put("2"))
+        .send()
+        .await
+        .unwrap();
 
-    let refused =
-        client.transact_write_items().transact_items(put("3")).transact_items(put("2")).send().await;
+    let refused = client
+        .transact_write_items()
+        .transact_items(put("3"))
+        .transact_items(put("2"))
+        .send()
+        .await;
     let refused = refused.unwrap_err().into_service_error();
     let aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError::TransactionCanceledException(error) =
         refused
     else {
         panic!("{refused:?}")
     };
-    let codes: Vec<_> = error.cancellation_reasons().iter().filter_map(|reason| reason.code()).collect();
+    let codes: Vec<_> = error
+        .cancellation_reasons()
+        .iter()
+        .filter_map(|reason| reason.code())
+        .collect();
     assert_eq!(codes, ["None", "ConditionalCheckFailed"]);
-    let third = client.get_item().table_name("records").set_key(Some(item("a", "3"))).send().await.unwrap();
+    let third = client
+        .get_item()
+        .table_name("records")
+        .set_key(Some(item("a", "3")))
+        .send()
+        .await
+        .unwrap();
     assert!(third.item().is_none());
 }
 
@@ -144,10 +215,24 @@ async fn a_repeated_transaction_with_the_same_token_counts_once() {
             .set_key(Some(item("a", "1")))
             .update_expression("ADD visits :one")
             .expression_attribute_values(":one", number(1));
-        let write = TransactWriteItem::builder().update(update.build().unwrap()).build();
-        client.transact_write_items().client_request_token("t1").transact_items(write).send().await.unwrap();
+        let write = TransactWriteItem::builder()
+            .update(update.build().unwrap())
+            .build();
+        client
+            .transact_write_items()
+            .client_request_token("t1")
+            .transact_items(write)
+            .send()
+            .await
+            .unwrap();
     }
-    let got = client.get_item().table_name("records").set_key(Some(item("a", "1"))).send().await.unwrap();
+    let got = client
+        .get_item()
+        .table_name("records")
+        .set_key(Some(item("a", "1")))
+        .send()
+        .await
+        .unwrap();
     assert_eq!(got.item().unwrap()["visits"], number(1));
 }
 
@@ -161,7 +246,13 @@ async fn an_index_is_queried_in_pages_and_in_order() {
         if index != 2 {
             item.insert("state".to_owned(), text("queued"));
         }
-        client.put_item().table_name("records").set_item(Some(item)).send().await.unwrap();
+        client
+            .put_item()
+            .table_name("records")
+            .set_item(Some(item))
+            .send()
+            .await
+            .unwrap();
     }
     let pages = client
         .query()
@@ -178,7 +269,10 @@ async fn an_index_is_queried_in_pages_and_in_order() {
         .collect::<Result<Vec<_>, _>>()
         .await
         .unwrap();
-    let order: Vec<_> = pages.iter().map(|item| item["pk"].as_s().unwrap().as_str()).collect();
+    let order: Vec<_> = pages
+        .iter()
+        .map(|item| item["pk"].as_s().unwrap().as_str())
+        .collect();
     assert_eq!(order, ["doc-4", "doc-3", "doc-1", "doc-0"]);
 }
 
@@ -188,16 +282,39 @@ async fn batches_write_and_read() {
     let client = fixture.dynamodb();
     create_table(&client).await;
     let writes = (0..25).map(|index| {
-        let put = PutRequest::builder().set_item(Some(item("a", &format!("{index:02}")))).build().unwrap();
+        let put = PutRequest::builder()
+            .set_item(Some(item("a", &format!("{index:02}"))))
+            .build()
+            .unwrap();
         WriteRequest::builder().put_request(put).build()
     });
-    let written = client.batch_write_item().request_items("records", writes.collect()).send().await.unwrap();
+    let written = client
+        .batch_write_item()
+        .request_items("records", writes.collect())
+        .send()
+        .await
+        .unwrap();
     assert!(written.unprocessed_items().unwrap().is_empty());
 
-    let wanted = KeysAndAttributes::builder().keys(item("a", "03")).keys(item("a", "99")).build().unwrap();
-    let read = client.batch_get_item().request_items("records", wanted).send().await.unwrap();
+    let wanted = KeysAndAttributes::builder()
+        .keys(item("a", "03"))
+        .keys(item("a", "99"))
+        .build()
+        .unwrap();
+    let read = client
+        .batch_get_item()
+        .request_items("records", wanted)
+        .send()
+        .await
+        .unwrap();
     assert_eq!(read.responses().unwrap()["records"], [item("a", "03")]);
-    let count = client.scan().table_name("records").send().await.unwrap().count();
+    let count = client
+        .scan()
+        .table_name("records")
+        .send()
+        .await
+        .unwrap()
+        .count();
     assert_eq!(count, 25);
 }
 
@@ -225,19 +342,42 @@ async fn a_sweep_deletes_only_what_is_past_its_time_to_live() {
     let fixture = Fixture::new();
     let client = fixture.dynamodb();
     create_table(&client).await;
-    let ttl = TimeToLiveSpecification::builder().enabled(true).attribute_name("expires").build().unwrap();
-    client.update_time_to_live().table_name("records").time_to_live_specification(ttl).send().await.unwrap();
+    let ttl = TimeToLiveSpecification::builder()
+        .enabled(true)
+        .attribute_name("expires")
+        .build()
+        .unwrap();
+    client
+        .update_time_to_live()
+        .table_name("records")
+        .time_to_live_specification(ttl)
+        .send()
+        .await
+        .unwrap();
     // Seconds since 1970: one hour after it, and the year 2100.
     for (sk, expires) in [("old", 3600), ("new", 4_102_444_800)] {
-        let put = client.put_item().table_name("records").set_item(Some(item("a", sk)));
+        let put = client
+            .put_item()
+            .table_name("records")
+            .set_item(Some(item("a", sk)));
         put.item("expires", number(expires)).send().await.unwrap();
     }
-    client.put_item().table_name("records").set_item(Some(item("a", "without"))).send().await.unwrap();
+    client
+        .put_item()
+        .table_name("records")
+        .set_item(Some(item("a", "without")))
+        .send()
+        .await
+        .unwrap();
 
     fixture.services.sweep_expired().unwrap();
 
     let left = client.scan().table_name("records").send().await.unwrap();
-    let mut left: Vec<_> = left.items().iter().map(|item| item["sk"].as_s().unwrap().clone()).collect();
+    let mut left: Vec<_> = left
+        .items()
+        .iter()
+        .map(|item| item["sk"].as_s().unwrap().clone())
+        .collect();
     left.sort();
     assert_eq!(left, ["new", "without"]);
 }
@@ -252,9 +392,16 @@ async fn concurrent_conditional_updates_lose_nothing() {
             let client = client.clone();
             tokio::spawn(async move {
                 for _ in 0..10 {
-                    let update = client.update_item().table_name("records").set_key(Some(item("a", "1")));
+                    let update = client
+                        .update_item()
+                        .table_name("records")
+                        .set_key(Some(item("a", "1")));
                     let update = update.update_expression("ADD visits :one");
-                    update.expression_attribute_values(":one", number(1)).send().await.unwrap();
+                    update
+                        .expression_attribute_values(":one", number(1))
+                        .send()
+                        .await
+                        .unwrap();
                 }
             })
         })
@@ -262,6 +409,12 @@ async fn concurrent_conditional_updates_lose_nothing() {
     for task in tasks {
         task.await.unwrap();
     }
-    let got = client.get_item().table_name("records").set_key(Some(item("a", "1"))).send().await.unwrap();
+    let got = client
+        .get_item()
+        .table_name("records")
+        .set_key(Some(item("a", "1")))
+        .send()
+        .await
+        .unwrap();
     assert_eq!(got.item().unwrap()["visits"], number(80));
 }

@@ -30,7 +30,11 @@ use crate::support::{self, Fixture, config};
 pub(crate) struct Port(pub(crate) SocketAddr);
 
 impl HttpClient for Port {
-    fn http_connector(&self, _: &HttpConnectorSettings, _: &RuntimeComponents) -> SharedHttpConnector {
+    fn http_connector(
+        &self,
+        _: &HttpConnectorSettings,
+        _: &RuntimeComponents,
+    ) -> SharedHttpConnector {
         SharedHttpConnector::new(self.clone())
     }
 }
@@ -40,7 +44,11 @@ impl HttpConnector for Port {
         let port = self.clone();
         HttpConnectorFuture::new(async move {
             let (parts, body) = request.try_into_http1x().unwrap().into_parts();
-            let body = body.collect().await.map_err(ConnectorError::user)?.to_bytes();
+            let body = body
+                .collect()
+                .await
+                .map_err(ConnectorError::user)?
+                .to_bytes();
             let response = port.send(Request::from_parts(parts, body)).await;
             Ok(HttpResponse::try_from(response.map(SdkBody::from)).unwrap())
         })
@@ -54,8 +62,9 @@ impl Port {
         let path = request.uri().path_and_query().unwrap().clone();
         *request.uri_mut() = path.into();
         let stream = TcpStream::connect(self.0).await.unwrap();
-        let (mut sender, connection) =
-            hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.unwrap();
+        let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
+            .await
+            .unwrap();
         tokio::spawn(connection);
         let response = sender.send_request(request.map(Full::new)).await.unwrap();
         let (parts, body) = response.into_parts();
@@ -63,7 +72,10 @@ impl Port {
     }
 
     fn config(&self) -> aws_config::SdkConfig {
-        config(self.clone()).into_builder().endpoint_url(format!("http://{}", self.0)).build()
+        config(self.clone())
+            .into_builder()
+            .endpoint_url(format!("http://{}", self.0))
+            .build()
     }
 }
 
@@ -85,25 +97,61 @@ async fn one_port_answers_all_services() {
     let (port, stop, server) = serve(&fixture).await;
     let dynamodb = aws_sdk_dynamodb::Client::new(&port.config());
     crate::dynamodb::create_table(&dynamodb).await;
-    assert_eq!(dynamodb.list_tables().send().await.unwrap().table_names(), ["records"]);
+    assert_eq!(
+        dynamodb.list_tables().send().await.unwrap().table_names(),
+        ["records"]
+    );
 
     let sqs = aws_sdk_sqs::Client::new(&port.config());
-    let url = sqs.create_queue().queue_name("work").send().await.unwrap().queue_url.unwrap();
+    let url = sqs
+        .create_queue()
+        .queue_name("work")
+        .send()
+        .await
+        .unwrap()
+        .queue_url
+        .unwrap();
     assert!(url.starts_with(&format!("http://{}/", port.0)), "{url}");
-    sqs.send_message().queue_url(&url).message_body("job").send().await.unwrap();
+    sqs.send_message()
+        .queue_url(&url)
+        .message_body("job")
+        .send()
+        .await
+        .unwrap();
     // What came in by the port is the same that the process itself sees.
-    let received = fixture.sqs().receive_message().queue_url("https://any.host/0/work").send().await.unwrap();
+    let received = fixture
+        .sqs()
+        .receive_message()
+        .queue_url("https://any.host/0/work")
+        .send()
+        .await
+        .unwrap();
     assert_eq!(received.messages().len(), 1);
 
     let s3 = support::s3(&port.config());
     s3.create_bucket().bucket("documents").send().await.unwrap();
-    s3.put_object().bucket("documents").key("a").body(vec![7; 3 << 20].into()).send().await.unwrap();
-    let got = s3.get_object().bucket("documents").key("a").send().await.unwrap();
+    s3.put_object()
+        .bucket("documents")
+        .key("a")
+        .body(vec![7; 3 << 20].into())
+        .send()
+        .await
+        .unwrap();
+    let got = s3
+        .get_object()
+        .bucket("documents")
+        .key("a")
+        .send()
+        .await
+        .unwrap();
     assert_eq!(got.body.collect().await.unwrap().to_vec().len(), 3 << 20);
 
     let kms = aws_sdk_kms::Client::new(&port.config());
     let sealed = crate::kms::seal(&kms, "secret", &[]).await;
-    assert_eq!(crate::kms::open(&kms, &sealed, &[]).await, Ok("secret".to_owned()));
+    assert_eq!(
+        crate::kms::open(&kms, &sealed, &[]).await,
+        Ok("secret".to_owned())
+    );
 
     stop.send(()).unwrap();
     server.await.unwrap();
@@ -117,19 +165,43 @@ async fn pre_signed_urls_upload_and_download_and_cannot_be_changed() {
     s3.create_bucket().bucket("documents").send().await.unwrap();
     let expiry = || PresigningConfig::expires_in(Duration::from_secs(60)).unwrap();
 
-    let put = s3.put_object().bucket("documents").key("a b").presigned(expiry()).await.unwrap();
-    let request = Request::put(put.uri()).body(Bytes::from_static(b"uploaded")).unwrap();
+    let put = s3
+        .put_object()
+        .bucket("documents")
+        .key("a b")
+        .presigned(expiry())
+        .await
+        .unwrap();
+    let request = Request::put(put.uri())
+        .body(Bytes::from_static(b"uploaded"))
+        .unwrap();
     assert_eq!(port.send(request).await.status(), 200);
 
-    let get = s3.get_object().bucket("documents").key("a b").response_content_type("text/plain");
+    let get = s3
+        .get_object()
+        .bucket("documents")
+        .key("a b")
+        .response_content_type("text/plain");
     let get = get.presigned(expiry()).await.unwrap();
-    let answer = port.send(Request::get(get.uri()).body(Bytes::new()).unwrap()).await;
-    assert_eq!((answer.status().as_u16(), answer.body().as_ref()), (200, b"uploaded".as_slice()));
+    let answer = port
+        .send(Request::get(get.uri()).body(Bytes::new()).unwrap())
+        .await;
+    assert_eq!(
+        (answer.status().as_u16(), answer.body().as_ref()),
+        (200, b"uploaded".as_slice())
+    );
     assert_eq!(answer.headers()["content-type"], "text/plain");
 
     let forged = get.uri().replace("a%20b", "other");
-    assert_eq!(port.send(Request::get(forged).body(Bytes::new()).unwrap()).await.status(), 403);
-    let unsigned = Request::get(format!("http://{}/documents/a%20b", port.0)).body(Bytes::new()).unwrap();
+    assert_eq!(
+        port.send(Request::get(forged).body(Bytes::new()).unwrap())
+            .await
+            .status(),
+        403
+    );
+    let unsigned = Request::get(format!("http://{}/documents/a%20b", port.0))
+        .body(Bytes::new())
+        .unwrap();
     assert_eq!(port.send(unsigned).await.status(), 403);
 }
 
@@ -142,7 +214,13 @@ pub(crate) fn hmac(key: &[u8], text: &str) -> Vec<u8> {
 /// Now, as signatures write it, from one that the SDK makes.
 async fn signing_time(s3: &aws_sdk_s3::Client) -> String {
     let expiry = PresigningConfig::expires_in(Duration::from_secs(60)).unwrap();
-    let signed = s3.get_object().bucket("documents").key("any").presigned(expiry).await.unwrap();
+    let signed = s3
+        .get_object()
+        .bucket("documents")
+        .key("any")
+        .presigned(expiry)
+        .await
+        .unwrap();
     let (_, rest) = signed.uri().split_once("X-Amz-Date=").unwrap();
     rest.split('&').next().unwrap().to_owned()
 }
@@ -164,10 +242,18 @@ async fn a_pre_signed_form_uploads_within_its_policy() {
     );
     let policy = STANDARD.encode(policy);
     let start = hmac(format!("AWS4{SECRET_KEY}").as_bytes(), day);
-    let key = [REGION, "s3", "aws4_request"].iter().fold(start, |key, part| hmac(&key, part));
-    let signature: String = hmac(&key, &policy).iter().map(|byte| format!("{byte:02x}")).collect();
+    let key = [REGION, "s3", "aws4_request"]
+        .iter()
+        .fold(start, |key, part| hmac(&key, part));
+    let signature: String = hmac(&key, &policy)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
 
-    for (file, expected) in [("short enough", 204), ("this file is longer than the policy allows", 400)] {
+    for (file, expected) in [
+        ("short enough", 204),
+        ("this file is longer than the policy allows", 400),
+    ] {
         let fields = [
             ("key", "form"),
             ("policy", &policy),
@@ -179,7 +265,11 @@ async fn a_pre_signed_form_uploads_within_its_policy() {
         ];
         let mut body = String::new();
         for (name, value) in fields {
-            let file = if name == "file" { "; filename=\"f\"" } else { "" };
+            let file = if name == "file" {
+                "; filename=\"f\""
+            } else {
+                ""
+            };
             body += &format!(
                 "--edge\r\nContent-Disposition: form-data; name=\"{name}\"{file}\r\n\r\n{value}\r\n"
             );
@@ -192,6 +282,16 @@ async fn a_pre_signed_form_uploads_within_its_policy() {
         let answer = port.send(request).await;
         assert_eq!(answer.status().as_u16(), expected, "{:?}", answer.body());
     }
-    let stored = fixture.s3().get_object().bucket("documents").key("form").send().await.unwrap();
-    assert_eq!(stored.body.collect().await.unwrap().to_vec(), b"short enough");
+    let stored = fixture
+        .s3()
+        .get_object()
+        .bucket("documents")
+        .key("form")
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(
+        stored.body.collect().await.unwrap().to_vec(),
+        b"short enough"
+    );
 }

@@ -40,23 +40,68 @@ async fn a_form_that_is_not_as_it_was_signed_is_refused() {
     let refused = [
         ("another key", form.with("key", "a b/other"), "AccessDenied"),
         ("no key", form.with("key", ""), "AccessDenied"),
-        ("another bucket", form.with("bucket", "other"), "AccessDenied"),
-        ("a value without the prefix", form.with("x-amz-meta-note", "other"), "AccessDenied"),
-        ("a field without a condition", form.with("content-type", "text/html"), "AccessDenied"),
-        ("a tampered policy", form.with("policy", &tampered), "SignatureDoesNotMatch"),
-        ("no policy", form.with("policy", ""), "SignatureDoesNotMatch"),
-        ("a tampered time", form.with("x-amz-date", &earlier), "AccessDenied"),
+        (
+            "another bucket",
+            form.with("bucket", "other"),
+            "AccessDenied",
+        ),
+        (
+            "a value without the prefix",
+            form.with("x-amz-meta-note", "other"),
+            "AccessDenied",
+        ),
+        (
+            "a field without a condition",
+            form.with("content-type", "text/html"),
+            "AccessDenied",
+        ),
+        (
+            "a tampered policy",
+            form.with("policy", &tampered),
+            "SignatureDoesNotMatch",
+        ),
+        (
+            "no policy",
+            form.with("policy", ""),
+            "SignatureDoesNotMatch",
+        ),
+        (
+            "a tampered time",
+            form.with("x-amz-date", &earlier),
+            "AccessDenied",
+        ),
         ("no time", form.with("x-amz-date", "today"), "AccessDenied"),
-        ("half a signature", form.with("x-amz-signature", &signature[..32]), "SignatureDoesNotMatch"),
-        ("the key that everybody knows", known, "SignatureDoesNotMatch"),
-        ("the secret that everybody knows", own_name, "SignatureDoesNotMatch"),
+        (
+            "half a signature",
+            form.with("x-amz-signature", &signature[..32]),
+            "SignatureDoesNotMatch",
+        ),
+        (
+            "the key that everybody knows",
+            known,
+            "SignatureDoesNotMatch",
+        ),
+        (
+            "the secret that everybody knows",
+            own_name,
+            "SignatureDoesNotMatch",
+        ),
     ];
     for (what, form, code) in refused {
         assert_eq!(public.post(&form).await, (403, code.to_owned()), "{what}");
     }
-    assert_eq!(public.post(&form.with_file(&[b'x'; 21])).await, (400, "EntityTooLarge".to_owned()));
-    assert_eq!(public.post(&form.with_file(b"")).await, (400, "EntityTooSmall".to_owned()));
-    assert_eq!(public.post_raw("other", form.body()).await, (403, "AccessDenied".to_owned()));
+    assert_eq!(
+        public.post(&form.with_file(&[b'x'; 21])).await,
+        (400, "EntityTooLarge".to_owned())
+    );
+    assert_eq!(
+        public.post(&form.with_file(b"")).await,
+        (400, "EntityTooSmall".to_owned())
+    );
+    assert_eq!(
+        public.post_raw("other", form.body()).await,
+        (403, "AccessDenied".to_owned())
+    );
     assert_eq!(public.stored(KEY).await, None);
     assert_eq!(public.post(&form.with_file(&[b'x'; 20])).await.0, 204);
 }
@@ -76,37 +121,75 @@ async fn a_body_that_is_not_a_form_is_refused() {
     let public = Public::new().await;
     let form = Form::new(&public);
     let whole = form.body();
-    let file = whole.windows(11).position(|bytes| bytes == b"name=\"file\"").unwrap();
+    let file = whole
+        .windows(11)
+        .position(|bytes| bytes == b"name=\"file\"")
+        .unwrap();
     let mut twice = form.clone();
     twice.fields.push(("key".to_owned(), KEY.to_owned()));
     let mut many = form.clone();
-    many.fields.extend((0..60).map(|n| (format!("x-ignore-{n}"), String::new())));
-    let bodies = [Vec::new(), b"text".to_vec(), whole[..file].to_vec(), twice.body(), many.body()];
+    many.fields
+        .extend((0..60).map(|n| (format!("x-ignore-{n}"), String::new())));
+    let bodies = [
+        Vec::new(),
+        b"text".to_vec(),
+        whole[..file].to_vec(),
+        twice.body(),
+        many.body(),
+    ];
     for body in bodies {
-        assert_eq!(public.post_raw("content", body).await, (400, "MalformedPOSTRequest".to_owned()));
+        assert_eq!(
+            public.post_raw("content", body).await,
+            (400, "MalformedPOSTRequest".to_owned())
+        );
     }
-    let request = Request::post(format!("http://{}/content", public.port.0)).body(whole.into()).unwrap();
-    assert_eq!(outcome(&public.port.send(request).await), (403, "AccessDenied".to_owned()));
+    let request = Request::post(format!("http://{}/content", public.port.0))
+        .body(whole.into())
+        .unwrap();
+    assert_eq!(
+        outcome(&public.port.send(request).await),
+        (403, "AccessDenied".to_owned())
+    );
     assert_eq!(public.stored(KEY).await, None);
 }
 
 #[tokio::test]
 async fn what_is_refused_is_refused_before_a_byte_of_its_file() {
     let public = Public::new().await;
-    let large = Form::signed(&public, (SIGNING_KEY, public.fixture.services.signing_secret()), 50 << 20);
+    let large = Form::signed(
+        &public,
+        (SIGNING_KEY, public.fixture.services.signing_secret()),
+        50 << 20,
+    );
     let expired = large.clone();
     public.fixture.advance_ms(601_000);
     let form = Form::new(&public);
     let refused = [
-        ("a wrong signature", form.with("x-amz-signature", &"0".repeat(64)), 403),
+        (
+            "a wrong signature",
+            form.with("x-amz-signature", &"0".repeat(64)),
+            403,
+        ),
         ("an expired policy", expired, 403),
         ("another key", form.with("key", "a b/other"), 403),
-        ("a field without a condition", form.with("acl", "public-read"), 403),
-        ("fields that are too long", form.with("x-ignore-long", &"x".repeat(65 * 1024)), 400),
+        (
+            "a field without a condition",
+            form.with("acl", "public-read"),
+            403,
+        ),
+        (
+            "fields that are too long",
+            form.with("x-ignore-long", &"x".repeat(65 * 1024)),
+            400,
+        ),
         ("a file that is too large", form.with_file(&[b'x'; 21]), 400),
     ];
     for (what, form, status) in refused {
-        assert_eq!(refusal_of_beginning(&public, "POST", "/content", &form).await, status, "{what}");
+        assert_eq!(
+            refusal_of_beginning(&public, "POST", "/content", &form).await,
+            status,
+            "{what}"
+        );
     }
     for method in ["GET", "HEAD", "PUT", "DELETE"] {
         let status = refusal_of_beginning(&public, method, "/content/a", &form).await;
@@ -120,11 +203,17 @@ async fn refusal_of_beginning(public: &Public, method: &str, path: &str, form: &
     let mut stream = TcpStream::connect(public.port.0).await.unwrap();
     let length = 50 << 20;
     let kind = "content-type: multipart/form-data; boundary=----edge";
-    let head = format!("{method} {path} HTTP/1.1\r\nhost: a\r\n{kind}\r\ncontent-length: {length}\r\n\r\n");
+    let head = format!(
+        "{method} {path} HTTP/1.1\r\nhost: a\r\n{kind}\r\ncontent-length: {length}\r\n\r\n"
+    );
     stream.write_all(head.as_bytes()).await.unwrap();
     let body = form.body();
     // More than the reader keeps back because it could be the beginning of the end.
-    let sent = [&body[..body.len() - "\r\n------edge--\r\n".len()], &[b'x'; 64]].concat();
+    let sent = [
+        &body[..body.len() - "\r\n------edge--\r\n".len()],
+        &[b'x'; 64],
+    ]
+    .concat();
     stream.write_all(&sent).await.unwrap();
     let mut answer = [0; 12];
     let read = tokio::time::timeout(Duration::from_secs(10), stream.read_exact(&mut answer)).await;
@@ -135,7 +224,10 @@ async fn refusal_of_beginning(public: &Public, method: &str, path: &str, form: &
 #[tokio::test]
 async fn what_comes_before_the_file_is_bounded() {
     let public = Public::new().await;
-    let endless = format!("------edge\r\nContent-Disposition: form-data; name=\"{}", "x".repeat(8 << 20));
+    let endless = format!(
+        "------edge\r\nContent-Disposition: form-data; name=\"{}",
+        "x".repeat(8 << 20)
+    );
     assert_eq!(
         public.post_raw("content", endless.into_bytes()).await,
         (400, "MalformedPOSTRequest".to_owned())
@@ -153,15 +245,25 @@ async fn forms_of_unusual_clients_are_read() {
             "name=file; filename=a.pdf; filename*=utf-8''a.pdf",
         ),
         // OkHttp
-        text.replace("application/pdf\r\n", "application/pdf\r\nContent-Length: 4\r\n"),
+        text.replace(
+            "application/pdf\r\n",
+            "application/pdf\r\nContent-Length: 4\r\n",
+        ),
         text.replace("my file.pdf", "\u{fc}ber \\\"uns\\\".pdf"),
         text.replace("filename=\"my file.pdf\"", "filename=\"\""),
     ];
     for (number, body) in heads.into_iter().enumerate() {
         assert_ne!(body, text);
         let body = body.replace("\r\n\r\ntext\r\n", &format!("\r\n\r\ntext {number}\r\n"));
-        assert_eq!(public.post_raw("content", body.into_bytes()).await.0, 204, "{number}");
-        assert_eq!(public.stored(KEY).await.unwrap(), format!("text {number}").into_bytes());
+        assert_eq!(
+            public.post_raw("content", body.into_bytes()).await.0,
+            204,
+            "{number}"
+        );
+        assert_eq!(
+            public.stored(KEY).await.unwrap(),
+            format!("text {number}").into_bytes()
+        );
     }
 }
 
@@ -181,31 +283,63 @@ async fn a_form_carries_fifty_megabytes_of_any_bytes() {
 async fn a_signed_address_is_a_download() {
     let public = Public::new().await;
     let put = public.fixture.s3().put_object().bucket("content").key(KEY);
-    put.body(b"0123456789".to_vec().into()).send().await.unwrap();
+    put.body(b"0123456789".to_vec().into())
+        .send()
+        .await
+        .unwrap();
     let get = public.own_signer().get_object().bucket("content").key(KEY);
     let get = get.response_content_disposition("attachment; filename=\"my file+1.pdf\"");
     let signed = get.presigned(public.for_seconds(60)).await.unwrap();
 
     let answer = public.ask(Method::GET, signed.uri()).await;
-    assert_eq!((answer.status().as_u16(), answer.body().as_ref()), (200, b"0123456789".as_slice()));
-    assert_eq!(answer.headers()["content-disposition"], "attachment; filename=\"my file+1.pdf\"");
-    let part = Request::get(signed.uri()).header("range", "bytes=2-4").body(Bytes::new()).unwrap();
+    assert_eq!(
+        (answer.status().as_u16(), answer.body().as_ref()),
+        (200, b"0123456789".as_slice())
+    );
+    assert_eq!(
+        answer.headers()["content-disposition"],
+        "attachment; filename=\"my file+1.pdf\""
+    );
+    let part = Request::get(signed.uri())
+        .header("range", "bytes=2-4")
+        .body(Bytes::new())
+        .unwrap();
     let part = public.port.send(part).await;
-    assert_eq!((part.status().as_u16(), part.body().as_ref()), (206, b"234".as_slice()));
+    assert_eq!(
+        (part.status().as_u16(), part.body().as_ref()),
+        (206, b"234".as_slice())
+    );
     assert_eq!(part.headers()["content-range"], "bytes 2-4/10");
     let known = Request::get(signed.uri()).header("if-none-match", &answer.headers()["etag"]);
-    assert_eq!(public.port.send(known.body(Bytes::new()).unwrap()).await.status(), 304);
+    assert_eq!(
+        public
+            .port
+            .send(known.body(Bytes::new()).unwrap())
+            .await
+            .status(),
+        304
+    );
 
     let head = public.own_signer().head_object().bucket("content").key(KEY);
     let head = head.presigned(public.for_seconds(60)).await.unwrap();
     let answer = public.ask(Method::HEAD, head.uri()).await;
     assert_eq!(
-        (answer.status().as_u16(), answer.headers()["content-length"].as_bytes()),
+        (
+            answer.status().as_u16(),
+            answer.headers()["content-length"].as_bytes()
+        ),
         (200, b"10".as_slice())
     );
-    let missing = public.own_signer().get_object().bucket("content").key("none");
+    let missing = public
+        .own_signer()
+        .get_object()
+        .bucket("content")
+        .key("none");
     let missing = missing.presigned(public.for_seconds(60)).await.unwrap();
-    assert_eq!(outcome(&public.ask(Method::GET, missing.uri()).await), (404, "NoSuchKey".to_owned()));
+    assert_eq!(
+        outcome(&public.ask(Method::GET, missing.uri()).await),
+        (404, "NoSuchKey".to_owned())
+    );
 }
 
 #[tokio::test]
@@ -216,11 +350,26 @@ async fn an_address_that_is_not_as_it_was_signed_is_refused() {
         put.body(b"text".to_vec().into()).send().await.unwrap();
     }
     let get = |signer: &aws_sdk_s3::Client| signer.get_object().bucket("content").key("a");
-    let own = get(&public.own_signer()).presigned(public.for_seconds(60)).await.unwrap().uri().to_owned();
+    let own = get(&public.own_signer())
+        .presigned(public.for_seconds(60))
+        .await
+        .unwrap()
+        .uri()
+        .to_owned();
     let known = public.signer(ACCESS_KEY, SECRET_KEY);
-    let known = get(&known).presigned(public.for_seconds(60)).await.unwrap().uri().to_owned();
+    let known = get(&known)
+        .presigned(public.for_seconds(60))
+        .await
+        .unwrap()
+        .uri()
+        .to_owned();
     let named = public.signer(SIGNING_KEY, SECRET_KEY);
-    let named = get(&named).presigned(public.for_seconds(60)).await.unwrap().uri().to_owned();
+    let named = get(&named)
+        .presigned(public.for_seconds(60))
+        .await
+        .unwrap()
+        .uri()
+        .to_owned();
     let (path, query) = own.split_once('?').unwrap();
     assert_eq!(public.ask(Method::GET, &own).await.status(), 200);
     let refused = [
@@ -239,30 +388,69 @@ async fn an_address_that_is_not_as_it_was_signed_is_refused() {
     ];
     for address in refused {
         assert_ne!(address, own);
-        assert_eq!(public.ask(Method::GET, &address).await.status(), 403, "{address}");
+        assert_eq!(
+            public.ask(Method::GET, &address).await.status(),
+            403,
+            "{address}"
+        );
     }
-    for method in [Method::HEAD, Method::PUT, Method::DELETE, Method::POST, Method::OPTIONS] {
-        assert_eq!(public.ask(method.clone(), &own).await.status(), 403, "{method}");
+    for method in [
+        Method::HEAD,
+        Method::PUT,
+        Method::DELETE,
+        Method::POST,
+        Method::OPTIONS,
+    ] {
+        assert_eq!(
+            public.ask(method.clone(), &own).await.status(),
+            403,
+            "{method}"
+        );
     }
     public.fixture.advance_ms(60_000);
     assert_eq!(public.ask(Method::GET, &own).await.status(), 200);
     public.fixture.advance_ms(1000);
-    assert_eq!(outcome(&public.ask(Method::GET, &own).await), (403, "AccessDenied".to_owned()));
+    assert_eq!(
+        outcome(&public.ask(Method::GET, &own).await),
+        (403, "AccessDenied".to_owned())
+    );
 }
 
 #[tokio::test]
 async fn nothing_else_is_done_even_with_the_right_key() {
     let public = Public::new().await;
     let signer = public.own_signer();
-    let put = signer.put_object().bucket("content").key("a").presigned(public.for_seconds(60)).await.unwrap();
-    let delete =
-        signer.delete_object().bucket("content").key("a").presigned(public.for_seconds(60)).await.unwrap();
+    let put = signer
+        .put_object()
+        .bucket("content")
+        .key("a")
+        .presigned(public.for_seconds(60))
+        .await
+        .unwrap();
+    let delete = signer
+        .delete_object()
+        .bucket("content")
+        .key("a")
+        .presigned(public.for_seconds(60))
+        .await
+        .unwrap();
     assert_eq!(public.ask(Method::PUT, put.uri()).await.status(), 403);
     assert_eq!(public.ask(Method::DELETE, delete.uri()).await.status(), 403);
     // Signed in a header instead of the address.
-    let error = signer.get_object().bucket("content").key("a").send().await.unwrap_err();
+    let error = signer
+        .get_object()
+        .bucket("content")
+        .key("a")
+        .send()
+        .await
+        .unwrap_err();
     assert_eq!(error.raw_response().unwrap().status().as_u16(), 403);
-    let error = signer.list_objects_v2().bucket("content").send().await.unwrap_err();
+    let error = signer
+        .list_objects_v2()
+        .bucket("content")
+        .send()
+        .await
+        .unwrap_err();
     assert_eq!(error.raw_response().unwrap().status().as_u16(), 403);
     // The other services are not there at all.
     let request = Request::post(format!("http://{}/", public.port.0))
@@ -283,7 +471,9 @@ async fn the_secret_is_one_for_a_folder_and_another_for_the_next() {
     let file = fixture.folder.path().join("signing.key");
     #[cfg(unix)]
     {
-        let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&file).unwrap().permissions());
+        let mode = std::os::unix::fs::PermissionsExt::mode(
+            &std::fs::metadata(&file).unwrap().permissions(),
+        );
         assert_eq!(mode & 0o777, 0o600);
     }
 }
@@ -291,12 +481,23 @@ async fn the_secret_is_one_for_a_folder_and_another_for_the_next() {
 #[test]
 fn processes_that_open_a_new_folder_at_a_time_share_its_secret() {
     let folder = tempfile::tempdir().unwrap();
-    let open = || Services::open(folder.path()).unwrap().signing_secret().to_owned();
+    let open = || {
+        Services::open(folder.path())
+            .unwrap()
+            .signing_secret()
+            .to_owned()
+    };
     let secrets: Vec<String> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..6).map(|_| scope.spawn(open)).collect();
-        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap())
+            .collect()
     });
-    assert!(secrets.iter().all(|secret| *secret == secrets[0]), "{secrets:?}");
+    assert!(
+        secrets.iter().all(|secret| *secret == secrets[0]),
+        "{secrets:?}"
+    );
 }
 
 #[tokio::test]
@@ -305,12 +506,26 @@ async fn a_form_tells_the_queue_of_the_bucket() {
     let sqs = public.fixture.sqs();
     let url = crate::notifications::watch(&public.fixture, "content").await;
     assert_eq!(public.post(&Form::new(&public)).await.0, 204);
-    let got = sqs.receive_message().queue_url(&url).max_number_of_messages(10).send().await.unwrap();
-    let [message] = got.messages() else { panic!("{got:?}") };
+    let got = sqs
+        .receive_message()
+        .queue_url(&url)
+        .max_number_of_messages(10)
+        .send()
+        .await
+        .unwrap();
+    let [message] = got.messages() else {
+        panic!("{got:?}")
+    };
     let event: Value = serde_json::from_str(message.body().unwrap()).unwrap();
     assert_eq!(event["Records"][0]["eventName"], "ObjectCreated:Post");
     assert_eq!(event["Records"][0]["s3"]["object"]["key"], "a+b/upload");
-    assert_eq!(public.post(&Form::new(&public).with("key", "other/upload")).await.0, 403);
+    assert_eq!(
+        public
+            .post(&Form::new(&public).with("key", "other/upload"))
+            .await
+            .0,
+        403
+    );
     let got = sqs.receive_message().queue_url(&url).send().await.unwrap();
     assert_eq!(got.messages().len(), 0);
 }
@@ -319,25 +534,54 @@ async fn a_form_tells_the_queue_of_the_bucket() {
 async fn requests_of_any_shape_are_refused_quietly() {
     let public = Public::new().await;
     let get = public.own_signer().get_object().bucket("content").key("a");
-    let url = get.presigned(public.for_seconds(60)).await.unwrap().uri().to_owned();
+    let url = get
+        .presigned(public.for_seconds(60))
+        .await
+        .unwrap()
+        .uri()
+        .to_owned();
     let (_, query) = url.split_once('?').unwrap();
-    for host in ["", " ", "a b", "@", "a@b", "?", "a?b", "#", "a/b", "[::", "a:b:c", ":", "\u{e9}", "%"] {
+    for host in [
+        "", " ", "a b", "@", "a@b", "?", "a?b", "#", "a/b", "[::", "a:b:c", ":", "\u{e9}", "%",
+    ] {
         let request = Request::get(format!("/content/a?{query}")).header("host", host.as_bytes());
-        let answer = public.fixture.services.call_public(request.body(Bytes::new()).unwrap()).await;
+        let answer = public
+            .fixture
+            .services
+            .call_public(request.body(Bytes::new()).unwrap())
+            .await;
         assert_eq!(answer.status(), 403, "{host}");
     }
-    let dates = ["", "today", "19700101T000000Z", "00000101T000000Z", "99991231T235959Z", "-9990101T000000Z"];
+    let dates = [
+        "",
+        "today",
+        "19700101T000000Z",
+        "00000101T000000Z",
+        "99991231T235959Z",
+        "-9990101T000000Z",
+    ];
     let expiries = ["", "-1", "4294967295", "99999999999999999999", "1e3"];
     let dates = dates.map(|date| format!("X-Amz-Date={date}&X-Amz-Expires=60&X-Amz-Signature=0"));
     let day = "X-Amz-Date=20270115T080000Z";
     let expiries = expiries.map(|expiry| format!("{day}&X-Amz-Expires={expiry}&X-Amz-Signature=0"));
     let odd = ["&&", "=&=", "X-Amz-Date", "%", "%FF=%FF", "X-Amz-Date=%FF"].map(str::to_owned);
     for query in dates.into_iter().chain(expiries).chain(odd) {
-        for path in
-            ["/", "//", "/content", "/content/", "/content//", "/content/%", "/content/%FF", "/content/a"]
-        {
+        for path in [
+            "/",
+            "//",
+            "/content",
+            "/content/",
+            "/content//",
+            "/content/%",
+            "/content/%FF",
+            "/content/a",
+        ] {
             let request = Request::get(format!("{path}?{query}")).header("host", "localhost");
-            let answer = public.fixture.services.call_public(request.body(Bytes::new()).unwrap()).await;
+            let answer = public
+                .fixture
+                .services
+                .call_public(request.body(Bytes::new()).unwrap())
+                .await;
             assert_eq!(answer.status(), 403, "{path}?{query}");
         }
     }

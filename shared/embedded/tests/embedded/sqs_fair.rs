@@ -6,20 +6,40 @@ use aws_sdk_sqs::types::Message;
 use crate::support::Fixture;
 
 async fn queue(client: &Client) -> String {
-    client.create_queue().queue_name("work").send().await.unwrap().queue_url.unwrap()
+    client
+        .create_queue()
+        .queue_name("work")
+        .send()
+        .await
+        .unwrap()
+        .queue_url
+        .unwrap()
 }
 
 async fn send(client: &Client, url: &str, group: &str, body: &str) {
-    client.send_message().queue_url(url).message_group_id(group).message_body(body).send().await.unwrap();
+    client
+        .send_message()
+        .queue_url(url)
+        .message_group_id(group)
+        .message_body(body)
+        .send()
+        .await
+        .unwrap();
 }
 
 async fn take(client: &Client, url: &str, count: i32) -> Vec<Message> {
-    let receive = client.receive_message().queue_url(url).max_number_of_messages(count);
+    let receive = client
+        .receive_message()
+        .queue_url(url)
+        .max_number_of_messages(count);
     receive.send().await.unwrap().messages.unwrap_or_default()
 }
 
 fn bodies(messages: &[Message]) -> Vec<&str> {
-    messages.iter().filter_map(|message| message.body()).collect()
+    messages
+        .iter()
+        .filter_map(|message| message.body())
+        .collect()
 }
 
 #[tokio::test]
@@ -34,7 +54,10 @@ async fn groups_take_turns() {
         send(&client, &url, "quiet", &format!("quiet-{index}")).await;
     }
     let first = take(&client, &url, 6).await;
-    assert_eq!(bodies(&first), ["busy-0", "quiet-0", "busy-1", "quiet-1", "busy-2", "busy-3"]);
+    assert_eq!(
+        bodies(&first),
+        ["busy-0", "quiet-0", "busy-1", "quiet-1", "busy-2", "busy-3"]
+    );
 }
 
 #[tokio::test]
@@ -49,8 +72,17 @@ async fn a_late_comer_is_served_in_the_current_turn() {
         take(&client, &url, 10).await;
     }
     send(&client, &url, "late", "late").await;
-    client.send_message().queue_url(&url).message_body("alone").send().await.unwrap();
-    assert_eq!(bodies(&take(&client, &url, 3).await), ["late", "alone", "busy-30"]);
+    client
+        .send_message()
+        .queue_url(&url)
+        .message_body("alone")
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(
+        bodies(&take(&client, &url, 3).await),
+        ["late", "alone", "busy-30"]
+    );
 }
 
 #[tokio::test]
@@ -67,7 +99,10 @@ async fn a_group_whose_messages_all_fail_waits_its_turn() {
     }
     fixture.advance_ms(30_000);
     let next = take(&client, &url, 6).await;
-    let good = bodies(&next).iter().filter(|body| body.starts_with("good")).count();
+    let good = bodies(&next)
+        .iter()
+        .filter(|body| body.starts_with("good"))
+        .count();
     assert!(good >= 2, "{:?}", bodies(&next));
 }
 
@@ -77,7 +112,16 @@ async fn messages_without_a_group_keep_the_order_of_arrival() {
     let client = fixture.sqs();
     let url = queue(&client).await;
     for index in 0..5 {
-        client.send_message().queue_url(&url).message_body(index.to_string()).send().await.unwrap();
+        client
+            .send_message()
+            .queue_url(&url)
+            .message_body(index.to_string())
+            .send()
+            .await
+            .unwrap();
     }
-    assert_eq!(bodies(&take(&client, &url, 10).await), ["0", "1", "2", "3", "4"]);
+    assert_eq!(
+        bodies(&take(&client, &url, 10).await),
+        ["0", "1", "2", "3", "4"]
+    );
 }

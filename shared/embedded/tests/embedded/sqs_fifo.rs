@@ -7,8 +7,10 @@ use aws_sdk_sqs::types::{Message, MessageSystemAttributeName, QueueAttributeName
 use crate::support::Fixture;
 
 async fn queue(client: &Client, attributes: &[(QueueAttributeName, &str)]) -> String {
-    let mut create =
-        client.create_queue().queue_name("commit.fifo").attributes(QueueAttributeName::FifoQueue, "true");
+    let mut create = client
+        .create_queue()
+        .queue_name("commit.fifo")
+        .attributes(QueueAttributeName::FifoQueue, "true");
     for (name, value) in attributes {
         create = create.attributes(name.clone(), *value);
     }
@@ -21,22 +23,38 @@ async fn send(
     group: &str,
     body: &str,
 ) -> aws_sdk_sqs::operation::send_message::SendMessageOutput {
-    let send = client.send_message().queue_url(url).message_group_id(group).message_body(body);
-    send.message_deduplication_id(format!("{group}-{body}")).send().await.unwrap()
+    let send = client
+        .send_message()
+        .queue_url(url)
+        .message_group_id(group)
+        .message_body(body);
+    send.message_deduplication_id(format!("{group}-{body}"))
+        .send()
+        .await
+        .unwrap()
 }
 
 async fn receive(client: &Client, url: &str, count: i32) -> Vec<Message> {
-    let receive = client.receive_message().queue_url(url).max_number_of_messages(count);
+    let receive = client
+        .receive_message()
+        .queue_url(url)
+        .max_number_of_messages(count);
     let receive = receive.message_system_attribute_names(MessageSystemAttributeName::All);
     receive.send().await.unwrap().messages.unwrap_or_default()
 }
 
 fn bodies(messages: &[Message]) -> Vec<&str> {
-    messages.iter().filter_map(|message| message.body()).collect()
+    messages
+        .iter()
+        .filter_map(|message| message.body())
+        .collect()
 }
 
 async fn delete(client: &Client, url: &str, message: &Message) {
-    let delete = client.delete_message().queue_url(url).receipt_handle(message.receipt_handle().unwrap());
+    let delete = client
+        .delete_message()
+        .queue_url(url)
+        .receipt_handle(message.receipt_handle().unwrap());
     delete.send().await.unwrap();
 }
 
@@ -56,9 +74,16 @@ async fn a_group_is_blocked_while_one_of_its_messages_is_in_flight() {
 
     delete(&client, &url, &first[0]).await;
     let third = receive(&client, &url, 10).await;
-    assert_eq!(bodies(&third), ["a2", "a3"], "one receive may take several of a group, in order");
+    assert_eq!(
+        bodies(&third),
+        ["a2", "a3"],
+        "one receive may take several of a group, in order"
+    );
     delete(&client, &url, &third[1]).await;
-    assert!(receive(&client, &url, 10).await.is_empty(), "a2 is still in flight");
+    assert!(
+        receive(&client, &url, 10).await.is_empty(),
+        "a2 is still in flight"
+    );
     send(&client, &url, "a", "a4").await;
     assert!(receive(&client, &url, 10).await.is_empty());
     delete(&client, &url, &third[0]).await;
@@ -82,14 +107,22 @@ async fn order_is_kept_when_a_message_comes_back() {
     assert_eq!(bodies(&all), ["1", "2", "3"]);
     let numbers: Vec<_> = all
         .iter()
-        .map(|message| message.attributes().unwrap()[&MessageSystemAttributeName::SequenceNumber].clone())
+        .map(|message| {
+            message.attributes().unwrap()[&MessageSystemAttributeName::SequenceNumber].clone()
+        })
         .collect();
     assert!(numbers.is_sorted());
     let receipt = all[0].receipt_handle().unwrap();
-    let change =
-        client.change_message_visibility().queue_url(&url).visibility_timeout(0).receipt_handle(receipt);
+    let change = client
+        .change_message_visibility()
+        .queue_url(&url)
+        .visibility_timeout(0)
+        .receipt_handle(receipt);
     change.send().await.unwrap();
-    assert!(receive(&client, &url, 10).await.is_empty(), "2 and 3 are still in flight");
+    assert!(
+        receive(&client, &url, 10).await.is_empty(),
+        "2 and 3 are still in flight"
+    );
 }
 
 #[tokio::test]
@@ -102,8 +135,11 @@ async fn an_extended_message_keeps_its_group_blocked() {
     }
     let both = receive(&client, &url, 2).await;
     let receipt = both[1].receipt_handle().unwrap();
-    let change =
-        client.change_message_visibility().queue_url(&url).visibility_timeout(100).receipt_handle(receipt);
+    let change = client
+        .change_message_visibility()
+        .queue_url(&url)
+        .visibility_timeout(100)
+        .receipt_handle(receipt);
     change.send().await.unwrap();
     fixture.advance_ms(50_000);
     assert!(receive(&client, &url, 10).await.is_empty());
@@ -125,7 +161,10 @@ async fn repeats_within_five_minutes_are_sent_once() {
     delete(&client, &url, &received[0]).await;
     fixture.advance_ms(299_999);
     send(&client, &url, "a", "1").await;
-    assert!(receive(&client, &url, 10).await.is_empty(), "also after it was deleted");
+    assert!(
+        receive(&client, &url, 10).await.is_empty(),
+        "also after it was deleted"
+    );
     fixture.advance_ms(1);
     send(&client, &url, "a", "1").await;
     assert_eq!(receive(&client, &url, 10).await.len(), 1);
@@ -135,9 +174,17 @@ async fn repeats_within_five_minutes_are_sent_once() {
 async fn content_can_stand_for_the_deduplication_id() {
     let fixture = Fixture::new();
     let client = fixture.sqs();
-    let url = queue(&client, &[(QueueAttributeName::ContentBasedDeduplication, "true")]).await;
+    let url = queue(
+        &client,
+        &[(QueueAttributeName::ContentBasedDeduplication, "true")],
+    )
+    .await;
     for body in ["same", "same", "other"] {
-        let send = client.send_message().queue_url(&url).message_group_id("a").message_body(body);
+        let send = client
+            .send_message()
+            .queue_url(&url)
+            .message_group_id("a")
+            .message_body(body);
         send.send().await.unwrap();
     }
     assert_eq!(bodies(&receive(&client, &url, 10).await), ["same", "other"]);
@@ -147,9 +194,17 @@ async fn content_can_stand_for_the_deduplication_id() {
 async fn deduplication_can_be_per_group() {
     let fixture = Fixture::new();
     let client = fixture.sqs();
-    let url = queue(&client, &[(QueueAttributeName::DeduplicationScope, "messageGroup")]).await;
+    let url = queue(
+        &client,
+        &[(QueueAttributeName::DeduplicationScope, "messageGroup")],
+    )
+    .await;
     for group in ["a", "b", "a"] {
-        let send = client.send_message().queue_url(&url).message_group_id(group).message_body(group);
+        let send = client
+            .send_message()
+            .queue_url(&url)
+            .message_group_id(group)
+            .message_body(group);
         send.message_deduplication_id("same").send().await.unwrap();
     }
     assert_eq!(bodies(&receive(&client, &url, 10).await), ["a", "b"]);
@@ -160,16 +215,35 @@ async fn what_a_fifo_queue_needs_is_demanded() {
     let fixture = Fixture::new();
     let client = fixture.sqs();
     let url = queue(&client, &[]).await;
-    let code = async |send: aws_sdk_sqs::operation::send_message::builders::SendMessageFluentBuilder| {
-        let error = send.queue_url(&url).message_body("x").send().await.unwrap_err().into_service_error();
-        error.code().unwrap().to_owned()
-    };
-    assert_eq!(code(client.send_message().message_deduplication_id("1")).await, "MissingParameter");
-    assert_eq!(code(client.send_message().message_group_id("a")).await, "InvalidParameterValue");
-    let delayed = client.send_message().message_group_id("a").message_deduplication_id("1").delay_seconds(5);
+    let code =
+        async |send: aws_sdk_sqs::operation::send_message::builders::SendMessageFluentBuilder| {
+            let error = send
+                .queue_url(&url)
+                .message_body("x")
+                .send()
+                .await
+                .unwrap_err()
+                .into_service_error();
+            error.code().unwrap().to_owned()
+        };
+    assert_eq!(
+        code(client.send_message().message_deduplication_id("1")).await,
+        "MissingParameter"
+    );
+    assert_eq!(
+        code(client.send_message().message_group_id("a")).await,
+        "InvalidParameterValue"
+    );
+    let delayed = client
+        .send_message()
+        .message_group_id("a")
+        .message_deduplication_id("1")
+        .delay_seconds(5);
     assert_eq!(code(delayed).await, "InvalidParameterValue");
-    let misnamed =
-        client.create_queue().queue_name("plain").attributes(QueueAttributeName::FifoQueue, "true");
+    let misnamed = client
+        .create_queue()
+        .queue_name("plain")
+        .attributes(QueueAttributeName::FifoQueue, "true");
     assert!(misnamed.send().await.is_err());
 }
 
@@ -181,9 +255,14 @@ async fn an_expired_receipt_does_not_delete() {
     send(&client, &url, "a", "1").await;
     let received = receive(&client, &url, 1).await;
     fixture.advance_ms(30_000);
-    let delete =
-        client.delete_message().queue_url(&url).receipt_handle(received[0].receipt_handle().unwrap());
-    assert_eq!(delete.send().await.unwrap_err().into_service_error().code(), Some("InvalidParameterValue"));
+    let delete = client
+        .delete_message()
+        .queue_url(&url)
+        .receipt_handle(received[0].receipt_handle().unwrap());
+    assert_eq!(
+        delete.send().await.unwrap_err().into_service_error().code(),
+        Some("InvalidParameterValue")
+    );
     assert_eq!(receive(&client, &url, 1).await.len(), 1);
 }
 
@@ -191,11 +270,12 @@ async fn an_expired_receipt_does_not_delete() {
 async fn a_poison_message_frees_its_group_by_going_to_the_dead_letter_queue() {
     let fixture = Fixture::new();
     let client = fixture.sqs();
-    let dead =
-        client.create_queue().queue_name("dead.fifo").attributes(QueueAttributeName::FifoQueue, "true");
+    let dead = client
+        .create_queue()
+        .queue_name("dead.fifo")
+        .attributes(QueueAttributeName::FifoQueue, "true");
     let dead = dead.send().await.unwrap().queue_url.unwrap();
-    let policy =
-        r#"{"deadLetterTargetArn":"arn:aws:sqs:us-east-1:000000000000:dead.fifo","maxReceiveCount":1}"#;
+    let policy = r#"{"deadLetterTargetArn":"arn:aws:sqs:us-east-1:000000000000:dead.fifo","maxReceiveCount":1}"#;
     let url = queue(&client, &[(QueueAttributeName::RedrivePolicy, policy)]).await;
     for body in ["poison", "next"] {
         send(&client, &url, "a", body).await;

@@ -9,7 +9,10 @@ use aws_sdk_sqs::types::QueueAttributeName;
 use crate::support::Fixture;
 
 async fn attribute(client: &Client, url: &str, name: QueueAttributeName) -> Option<String> {
-    let get = client.get_queue_attributes().queue_url(url).attribute_names(QueueAttributeName::All);
+    let get = client
+        .get_queue_attributes()
+        .queue_url(url)
+        .attribute_names(QueueAttributeName::All);
     get.send().await.unwrap().attributes.unwrap().remove(&name)
 }
 
@@ -19,14 +22,37 @@ async fn creating_twice_is_the_same_queue_unless_attributes_differ() {
     let client = fixture.sqs();
     let create = |timeout: &str| {
         let create = client.create_queue().queue_name("work");
-        create.attributes(QueueAttributeName::VisibilityTimeout, timeout).send()
+        create
+            .attributes(QueueAttributeName::VisibilityTimeout, timeout)
+            .send()
     };
     let first = create("60").await.unwrap().queue_url.unwrap();
     assert_eq!(create("60").await.unwrap().queue_url.unwrap(), first);
-    let plain = client.create_queue().queue_name("work").send().await.unwrap();
+    let plain = client
+        .create_queue()
+        .queue_name("work")
+        .send()
+        .await
+        .unwrap();
     assert_eq!(plain.queue_url.unwrap(), first);
-    assert!(create("61").await.unwrap_err().into_service_error().is_queue_name_exists());
-    assert_eq!(client.get_queue_url().queue_name("work").send().await.unwrap().queue_url.unwrap(), first);
+    assert!(
+        create("61")
+            .await
+            .unwrap_err()
+            .into_service_error()
+            .is_queue_name_exists()
+    );
+    assert_eq!(
+        client
+            .get_queue_url()
+            .queue_name("work")
+            .send()
+            .await
+            .unwrap()
+            .queue_url
+            .unwrap(),
+        first
+    );
 }
 
 #[tokio::test]
@@ -34,11 +60,27 @@ async fn an_unknown_queue_is_the_typed_error_everywhere() {
     let fixture = Fixture::new();
     let client = fixture.sqs();
     let url = "https://sqs.us-east-1.amazonaws.com/000000000000/nothing";
-    let error = client.get_queue_url().queue_name("nothing").send().await.unwrap_err();
+    let error = client
+        .get_queue_url()
+        .queue_name("nothing")
+        .send()
+        .await
+        .unwrap_err();
     assert!(error.into_service_error().is_queue_does_not_exist());
-    let error = client.send_message().queue_url(url).message_body("x").send().await.unwrap_err();
+    let error = client
+        .send_message()
+        .queue_url(url)
+        .message_body("x")
+        .send()
+        .await
+        .unwrap_err();
     assert!(error.into_service_error().is_queue_does_not_exist());
-    let error = client.receive_message().queue_url(url).send().await.unwrap_err();
+    let error = client
+        .receive_message()
+        .queue_url(url)
+        .send()
+        .await
+        .unwrap_err();
     assert!(error.into_service_error().is_queue_does_not_exist());
 }
 
@@ -46,7 +88,14 @@ async fn an_unknown_queue_is_the_typed_error_everywhere() {
 async fn attributes_can_be_read_changed_and_are_checked() {
     let fixture = Fixture::new();
     let client = fixture.sqs();
-    let url = client.create_queue().queue_name("work").send().await.unwrap().queue_url.unwrap();
+    let url = client
+        .create_queue()
+        .queue_name("work")
+        .send()
+        .await
+        .unwrap()
+        .queue_url
+        .unwrap();
     let arn = attribute(&client, &url, QueueAttributeName::QueueArn).await;
     assert_eq!(arn.unwrap(), "arn:aws:sqs:us-east-1:000000000000:work");
     let retention = attribute(&client, &url, QueueAttributeName::MessageRetentionPeriod).await;
@@ -54,13 +103,29 @@ async fn attributes_can_be_read_changed_and_are_checked() {
 
     let set = |value: &str| {
         let set = client.set_queue_attributes().queue_url(&url);
-        set.attributes(QueueAttributeName::VisibilityTimeout, value).send()
+        set.attributes(QueueAttributeName::VisibilityTimeout, value)
+            .send()
     };
     set("7").await.unwrap();
-    assert_eq!(attribute(&client, &url, QueueAttributeName::VisibilityTimeout).await.unwrap(), "7");
-    assert!(set("43201").await.unwrap_err().into_service_error().is_invalid_attribute_value());
+    assert_eq!(
+        attribute(&client, &url, QueueAttributeName::VisibilityTimeout)
+            .await
+            .unwrap(),
+        "7"
+    );
+    assert!(
+        set("43201")
+            .await
+            .unwrap_err()
+            .into_service_error()
+            .is_invalid_attribute_value()
+    );
     let set = client.set_queue_attributes().queue_url(&url);
-    let unknown = set.attributes(QueueAttributeName::from("Nonsense"), "1").send().await.unwrap_err();
+    let unknown = set
+        .attributes(QueueAttributeName::from("Nonsense"), "1")
+        .send()
+        .await
+        .unwrap_err();
     assert!(unknown.into_service_error().is_invalid_attribute_name());
 }
 
@@ -71,12 +136,33 @@ async fn a_dead_letter_queue_must_exist_and_lists_its_sources() {
     let policy = r#"{"deadLetterTargetArn":"arn:aws:sqs:us-east-1:000000000000:dead","maxReceiveCount":"3"}"#;
     let create = || {
         let create = client.create_queue().queue_name("work");
-        create.attributes(QueueAttributeName::RedrivePolicy, policy).send()
+        create
+            .attributes(QueueAttributeName::RedrivePolicy, policy)
+            .send()
     };
-    assert!(create().await.unwrap_err().into_service_error().code().is_some());
-    let dead = client.create_queue().queue_name("dead").send().await.unwrap().queue_url.unwrap();
+    assert!(
+        create()
+            .await
+            .unwrap_err()
+            .into_service_error()
+            .code()
+            .is_some()
+    );
+    let dead = client
+        .create_queue()
+        .queue_name("dead")
+        .send()
+        .await
+        .unwrap()
+        .queue_url
+        .unwrap();
     let work = create().await.unwrap().queue_url.unwrap();
-    let sources = client.list_dead_letter_source_queues().queue_url(&dead).send().await.unwrap();
+    let sources = client
+        .list_dead_letter_source_queues()
+        .queue_url(&dead)
+        .send()
+        .await
+        .unwrap();
     assert_eq!(sources.queue_urls(), [work]);
 }
 
@@ -88,8 +174,17 @@ async fn lists_are_filtered_and_paged() {
         client.create_queue().queue_name(name).send().await.unwrap();
     }
     let list = client.list_queues().queue_name_prefix("a-").max_results(2);
-    let urls: Vec<String> = list.into_paginator().items().send().collect::<Result<_, _>>().await.unwrap();
-    let names: Vec<_> = urls.iter().map(|url| url.rsplit('/').next().unwrap()).collect();
+    let urls: Vec<String> = list
+        .into_paginator()
+        .items()
+        .send()
+        .collect::<Result<_, _>>()
+        .await
+        .unwrap();
+    let names: Vec<_> = urls
+        .iter()
+        .map(|url| url.rsplit('/').next().unwrap())
+        .collect();
     assert_eq!(names, ["a-1", "a-2", "a-3"]);
 }
 
@@ -97,12 +192,40 @@ async fn lists_are_filtered_and_paged() {
 async fn purging_empties_and_deleting_removes_a_queue() {
     let fixture = Fixture::new();
     let client = fixture.sqs();
-    let url = client.create_queue().queue_name("work").send().await.unwrap().queue_url.unwrap();
-    client.send_message().queue_url(&url).message_body("x").send().await.unwrap();
+    let url = client
+        .create_queue()
+        .queue_name("work")
+        .send()
+        .await
+        .unwrap()
+        .queue_url
+        .unwrap();
+    client
+        .send_message()
+        .queue_url(&url)
+        .message_body("x")
+        .send()
+        .await
+        .unwrap();
     client.purge_queue().queue_url(&url).send().await.unwrap();
-    assert!(client.receive_message().queue_url(&url).send().await.unwrap().messages().is_empty());
+    assert!(
+        client
+            .receive_message()
+            .queue_url(&url)
+            .send()
+            .await
+            .unwrap()
+            .messages()
+            .is_empty()
+    );
     client.delete_queue().queue_url(&url).send().await.unwrap();
-    let gone = client.send_message().queue_url(&url).message_body("x").send().await.unwrap_err();
+    let gone = client
+        .send_message()
+        .queue_url(&url)
+        .message_body("x")
+        .send()
+        .await
+        .unwrap_err();
     assert!(gone.into_service_error().is_queue_does_not_exist());
 }
 
@@ -110,11 +233,31 @@ async fn purging_empties_and_deleting_removes_a_queue() {
 async fn counts_tell_visible_hidden_and_delayed_apart() {
     let fixture = Fixture::new();
     let client = fixture.sqs();
-    let url = client.create_queue().queue_name("work").send().await.unwrap().queue_url.unwrap();
+    let url = client
+        .create_queue()
+        .queue_name("work")
+        .send()
+        .await
+        .unwrap()
+        .queue_url
+        .unwrap();
     for delay in [0, 0, 0, 5] {
-        client.send_message().queue_url(&url).message_body("x").delay_seconds(delay).send().await.unwrap();
+        client
+            .send_message()
+            .queue_url(&url)
+            .message_body("x")
+            .delay_seconds(delay)
+            .send()
+            .await
+            .unwrap();
     }
-    client.receive_message().queue_url(&url).visibility_timeout(10).send().await.unwrap();
+    client
+        .receive_message()
+        .queue_url(&url)
+        .visibility_timeout(10)
+        .send()
+        .await
+        .unwrap();
     let counts = async || {
         let mut all: HashMap<_, _> = HashMap::new();
         for name in [
@@ -124,13 +267,21 @@ async fn counts_tell_visible_hidden_and_delayed_apart() {
         ] {
             all.insert(name.clone(), attribute(&client, &url, name).await.unwrap());
         }
-        all.into_iter().map(|(name, count)| (name.as_str().to_owned(), count)).collect::<HashMap<_, _>>()
+        all.into_iter()
+            .map(|(name, count)| (name.as_str().to_owned(), count))
+            .collect::<HashMap<_, _>>()
     };
     let expected = |visible: &str, hidden: &str, delayed: &str| {
         HashMap::from([
             ("ApproximateNumberOfMessages".to_owned(), visible.to_owned()),
-            ("ApproximateNumberOfMessagesNotVisible".to_owned(), hidden.to_owned()),
-            ("ApproximateNumberOfMessagesDelayed".to_owned(), delayed.to_owned()),
+            (
+                "ApproximateNumberOfMessagesNotVisible".to_owned(),
+                hidden.to_owned(),
+            ),
+            (
+                "ApproximateNumberOfMessagesDelayed".to_owned(),
+                delayed.to_owned(),
+            ),
         ])
     };
     assert_eq!(counts().await, expected("2", "1", "1"));

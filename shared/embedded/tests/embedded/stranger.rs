@@ -25,20 +25,35 @@ pub(crate) struct Public {
 impl Public {
     pub(crate) async fn new() -> Self {
         let fixture = Fixture::new();
-        fixture.s3().create_bucket().bucket("content").send().await.unwrap();
+        fixture
+            .s3()
+            .create_bucket()
+            .bucket("content")
+            .send()
+            .await
+            .unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = Port(listener.local_addr().unwrap());
         let services = fixture.services.clone();
         let answer = move |_, request| answer(services.clone(), request);
         // Ends with the runtime of the test.
-        tokio::spawn(server::serve(listener, Limits::default(), answer, std::future::pending()));
+        tokio::spawn(server::serve(
+            listener,
+            Limits::default(),
+            answer,
+            std::future::pending(),
+        ));
         Self { fixture, port }
     }
 
     /// A client that signs addresses for the port with `key`.
     pub(crate) fn signer(&self, key: &str, secret: &str) -> aws_sdk_s3::Client {
         let config = config_with(self.port.clone(), key, secret).into_builder();
-        support::s3(&config.endpoint_url(format!("http://{}", self.port.0)).build())
+        support::s3(
+            &config
+                .endpoint_url(format!("http://{}", self.port.0))
+                .build(),
+        )
     }
 
     pub(crate) fn own_signer(&self) -> aws_sdk_s3::Client {
@@ -47,11 +62,18 @@ impl Public {
 
     pub(crate) fn for_seconds(&self, seconds: u64) -> PresigningConfig {
         let config = PresigningConfig::builder().start_time(self.fixture.now());
-        config.expires_in(Duration::from_secs(seconds)).build().unwrap()
+        config
+            .expires_in(Duration::from_secs(seconds))
+            .build()
+            .unwrap()
     }
 
     pub(crate) async fn ask(&self, method: Method, url: &str) -> Response<Bytes> {
-        let request = Request::builder().method(method).uri(url).body(Bytes::new()).unwrap();
+        let request = Request::builder()
+            .method(method)
+            .uri(url)
+            .body(Bytes::new())
+            .unwrap();
         self.port.send(request).await
     }
 
@@ -69,7 +91,15 @@ impl Public {
     }
 
     pub(crate) async fn stored(&self, key: &str) -> Option<Vec<u8>> {
-        let object = self.fixture.s3().get_object().bucket("content").key(key).send().await.ok()?;
+        let object = self
+            .fixture
+            .s3()
+            .get_object()
+            .bucket("content")
+            .key(key)
+            .send()
+            .await
+            .ok()?;
         Some(object.body.collect().await.unwrap().to_vec())
     }
 }
@@ -81,8 +111,14 @@ async fn answer(services: Services, request: Request<RequestBody>) -> Response<F
 /// The status and, of an error, its code.
 pub(crate) fn outcome(response: &Response<Bytes>) -> (u16, String) {
     let body = String::from_utf8_lossy(response.body());
-    let code = body.split("<Code>").nth(1).and_then(|rest| rest.split("</Code>").next());
-    (response.status().as_u16(), code.unwrap_or_default().to_owned())
+    let code = body
+        .split("<Code>")
+        .nth(1)
+        .and_then(|rest| rest.split("</Code>").next());
+    (
+        response.status().as_u16(),
+        code.unwrap_or_default().to_owned(),
+    )
 }
 
 /// A form for the key `a b/upload` of 1 to 20 bytes, good for ten minutes, signed without any help of the SDK.
@@ -97,7 +133,11 @@ pub(crate) const KEY: &str = "a b/upload";
 
 impl Form {
     pub(crate) fn new(public: &Public) -> Self {
-        Self::signed(public, (SIGNING_KEY, public.fixture.services.signing_secret()), 20)
+        Self::signed(
+            public,
+            (SIGNING_KEY, public.fixture.services.signing_secret()),
+            20,
+        )
     }
 
     pub(crate) fn signed(public: &Public, (key_id, secret): (&str, &str), max_bytes: u64) -> Self {
@@ -121,8 +161,13 @@ impl Form {
         });
         let policy = STANDARD.encode(policy.to_string());
         let start = hmac(format!("AWS4{secret}").as_bytes(), day);
-        let key = [REGION, "s3", "aws4_request"].iter().fold(start, |key, part| hmac(&key, part));
-        let signature: String = hmac(&key, &policy).iter().map(|byte| format!("{byte:02x}")).collect();
+        let key = [REGION, "s3", "aws4_request"]
+            .iter()
+            .fold(start, |key, part| hmac(&key, part));
+        let signature: String = hmac(&key, &policy)
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
         let fields = [
             ("key", KEY),
             ("x-amz-meta-note", "none"),
@@ -132,27 +177,42 @@ impl Form {
             ("X-Amz-Date", &date),
             ("X-Amz-Signature", &signature),
         ];
-        let fields = fields.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
-        Self { fields, file: b"text".to_vec() }
+        let fields = fields
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .to_vec();
+        Self {
+            fields,
+            file: b"text".to_vec(),
+        }
     }
 
     pub(crate) fn with(&self, name: &str, value: &str) -> Self {
         let mut form = self.clone();
-        form.fields.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
+        form.fields
+            .retain(|(known, _)| !known.eq_ignore_ascii_case(name));
         form.fields.push((name.to_owned(), value.to_owned()));
         form
     }
 
     pub(crate) fn with_file(&self, file: &[u8]) -> Self {
-        Self { file: file.to_vec(), ..self.clone() }
+        Self {
+            file: file.to_vec(),
+            ..self.clone()
+        }
     }
 
     pub(crate) fn value(&self, name: &str) -> &str {
-        &self.fields.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).unwrap().1
+        &self
+            .fields
+            .iter()
+            .find(|(known, _)| known.eq_ignore_ascii_case(name))
+            .unwrap()
+            .1
     }
 
     pub(crate) fn body(&self) -> Vec<u8> {
-        let part = |name: &str| format!("------edge\r\nContent-Disposition: form-data; name=\"{name}\"");
+        let part =
+            |name: &str| format!("------edge\r\nContent-Disposition: form-data; name=\"{name}\"");
         let mut body = Vec::new();
         for (name, value) in &self.fields {
             body.extend(format!("{}\r\n\r\n{value}\r\n", part(name)).into_bytes());

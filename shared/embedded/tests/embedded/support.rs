@@ -22,7 +22,11 @@ impl Fixture {
         let folder = tempfile::tempdir().unwrap();
         let clock = Arc::new(AtomicU64::new(1_800_000_000_000));
         let services = open(folder.path(), &clock);
-        Self { folder, services, clock }
+        Self {
+            folder,
+            services,
+            clock,
+        }
     }
 
     /// The time of SQS and S3.
@@ -67,7 +71,9 @@ pub(crate) fn sqs(services: &Services) -> aws_sdk_sqs::Client {
 }
 
 pub(crate) fn s3(config: &SdkConfig) -> aws_sdk_s3::Client {
-    let config = aws_sdk_s3::config::Builder::from(config).force_path_style(true).build();
+    let config = aws_sdk_s3::config::Builder::from(config)
+        .force_path_style(true)
+        .build();
     aws_sdk_s3::Client::from_conf(config)
 }
 

@@ -11,16 +11,33 @@ use crate::dynamodb::create_table;
 use crate::support::{self, config};
 
 /// The files that a folder has once everything was used.
-const FILES: [&str; 5] = ["dynamodb.sqlite", "kms.key", "s3/index.sqlite", "signing.key", "sqs.sqlite"];
+const FILES: [&str; 5] = [
+    "dynamodb.sqlite",
+    "kms.key",
+    "s3/index.sqlite",
+    "signing.key",
+    "sqs.sqlite",
+];
 
 /// Stores an object, and seals something.
 async fn use_all(folder: &Path) {
     let services = Services::open(folder).unwrap();
     let s3 = support::s3(&config(Transport::new(services.clone())));
     s3.create_bucket().bucket("documents").send().await.unwrap();
-    s3.put_object().bucket("documents").key("a").body(b"bytes".to_vec().into()).send().await.unwrap();
+    s3.put_object()
+        .bucket("documents")
+        .key("a")
+        .body(b"bytes".to_vec().into())
+        .send()
+        .await
+        .unwrap();
     let kms = aws_sdk_kms::Client::new(&config(Transport::new(services)));
-    kms.encrypt().key_id("local").plaintext(b"text".to_vec().into()).send().await.unwrap();
+    kms.encrypt()
+        .key_id("local")
+        .plaintext(b"text".to_vec().into())
+        .send()
+        .await
+        .unwrap();
 }
 
 fn refusal(folder: &Path) -> String {
@@ -36,13 +53,25 @@ async fn a_folder_without_one_of_its_files_is_refused_by_the_name_of_the_file() 
 
         fs::write(&file, "").unwrap();
         let emptied = refusal(folder.path());
-        assert!(emptied.starts_with(&format!("{} is empty", file.display())), "{emptied}");
-        assert!(emptied.contains("Restore the whole folder from a backup"), "{emptied}");
-        assert!(emptied.contains("move the folder away to start with an empty one"), "{emptied}");
+        assert!(
+            emptied.starts_with(&format!("{} is empty", file.display())),
+            "{emptied}"
+        );
+        assert!(
+            emptied.contains("Restore the whole folder from a backup"),
+            "{emptied}"
+        );
+        assert!(
+            emptied.contains("move the folder away to start with an empty one"),
+            "{emptied}"
+        );
 
         fs::remove_file(&file).unwrap();
         let removed = refusal(folder.path());
-        assert!(removed.starts_with(&format!("{} is missing", file.display())), "{removed}");
+        assert!(
+            removed.starts_with(&format!("{} is missing", file.display())),
+            "{removed}"
+        );
         assert!(!file.exists(), "the refusal made {name}");
     }
 }
@@ -70,33 +99,49 @@ async fn a_folder_of_an_older_version_opens_without_keys_but_not_without_a_datab
 /// The engine creates a table in several commits, and a crash may come between any of them.
 #[tokio::test]
 async fn a_table_that_a_crash_left_half_made_can_be_created_again() {
-    for lost in [vec!["records::gsi::by-state"], vec!["records::gsi::by-state", "records"]] {
+    for lost in [
+        vec!["records::gsi::by-state"],
+        vec!["records::gsi::by-state", "records"],
+    ] {
         let folder = tempfile::tempdir().unwrap();
         let services = Services::open(folder.path()).unwrap();
         create_table(&support::dynamodb(&services)).await;
         drop(services);
         let database = rusqlite::Connection::open(folder.path().join("dynamodb.sqlite")).unwrap();
         for table in lost {
-            database.execute(&format!("DROP TABLE \"{table}\""), []).unwrap();
+            database
+                .execute(&format!("DROP TABLE \"{table}\""), [])
+                .unwrap();
         }
         drop(database);
 
         let services = Services::open(folder.path()).unwrap();
         let client = support::dynamodb(&services);
         create_table(&client).await;
-        let put = client.put_item().table_name("records").item("pk", AttributeValue::S("a".into()));
-        let put =
-            put.item("sk", AttributeValue::S("1".into())).item("state", AttributeValue::S("new".into()));
+        let put = client
+            .put_item()
+            .table_name("records")
+            .item("pk", AttributeValue::S("a".into()));
+        let put = put
+            .item("sk", AttributeValue::S("1".into()))
+            .item("state", AttributeValue::S("new".into()));
         put.send().await.unwrap();
         let reopened = Services::open(folder.path()).unwrap();
-        let found = support::dynamodb(&reopened).scan().table_name("records").index_name("by-state");
+        let found = support::dynamodb(&reopened)
+            .scan()
+            .table_name("records")
+            .index_name("by-state");
         assert_eq!(found.send().await.unwrap().count(), 1);
     }
 }
 
 #[test]
 fn a_folder_that_a_crash_left_half_made_is_made_again() {
-    for kept in FILES.iter().map(|name| vec![*name]).chain([FILES.to_vec(), vec![]]) {
+    for kept in FILES
+        .iter()
+        .map(|name| vec![*name])
+        .chain([FILES.to_vec(), vec![]])
+    {
         let folder = tempfile::tempdir().unwrap();
         drop(Services::open(folder.path()).unwrap());
         fs::remove_file(folder.path().join("MANIFEST")).unwrap();
@@ -135,8 +180,10 @@ fn all(folder: &Path) -> Vec<PathBuf> {
     let mut at = 0;
     while at < all.len() {
         if all[at].is_dir() {
-            let entries: Vec<PathBuf> =
-                fs::read_dir(&all[at]).unwrap().map(|entry| entry.unwrap().path()).collect();
+            let entries: Vec<PathBuf> = fs::read_dir(&all[at])
+                .unwrap()
+                .map(|entry| entry.unwrap().path())
+                .collect();
             all.extend(entries);
         }
         at += 1;

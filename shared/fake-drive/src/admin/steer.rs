@@ -89,7 +89,10 @@ impl Admin {
     pub fn channels(&self) -> Vec<String> {
         self.with(|state| {
             let now = state.world.clock.now();
-            let open = state.channels.iter().filter(|channel| channel.expires > now);
+            let open = state
+                .channels
+                .iter()
+                .filter(|channel| channel.expires > now);
             open.map(|channel| channel.id.clone()).collect()
         })
     }
@@ -97,7 +100,12 @@ impl Admin {
     /// The items whose names are these, in the order in which they were made.
     pub fn named(&self, name: &str) -> Vec<String> {
         self.with(|state| {
-            let mut found: Vec<_> = state.world.items.values().filter(|item| item.name == name).collect();
+            let mut found: Vec<_> = state
+                .world
+                .items
+                .values()
+                .filter(|item| item.name == name)
+                .collect();
             found.sort_by_key(|item| item.seq);
             found.into_iter().map(|item| item.id.clone()).collect()
         })

@@ -10,9 +10,14 @@ use crate::world::{Feed, Subject};
 
 /// The log that is meant.
 pub(crate) fn feed(cx: &Cx<'_>) -> Result<Feed, Failure> {
-    let Some(drive) = cx.drive_param() else { return Ok(Feed::User(cx.viewer.email.clone())) };
+    let Some(drive) = cx.drive_param() else {
+        return Ok(Feed::User(cx.viewer.email.clone()));
+    };
     if !cx.knows_drives() {
-        return Err(Failure::invalid("driveId", "driveId may be set only together with supportsAllDrives."));
+        return Err(Failure::invalid(
+            "driveId",
+            "driveId may be set only together with supportsAllDrives.",
+        ));
     }
     files::member_drive(cx, drive).map(|drive| Feed::Drive(drive.id.clone()))
 }
@@ -26,8 +31,13 @@ pub(crate) fn start(cx: &mut Cx<'_>) -> Result<Value, Failure> {
 /// The position that the token means, which cannot lie ahead of the log.
 pub(crate) fn position(cx: &mut Cx<'_>, feed: &Feed) -> Result<u64, Failure> {
     let head = cx.state.world.log(feed).head();
-    let token = cx.call.param("pageToken").and_then(|token| token.parse::<u64>().ok());
-    token.filter(|token| *token <= head).ok_or_else(|| Failure::invalid_value("pageToken"))
+    let token = cx
+        .call
+        .param("pageToken")
+        .and_then(|token| token.parse::<u64>().ok());
+    token
+        .filter(|token| *token <= head)
+        .ok_or_else(|| Failure::invalid_value("pageToken"))
 }
 
 pub(crate) fn list(cx: &mut Cx<'_>) -> Result<Value, Failure> {
@@ -42,11 +52,16 @@ pub(crate) fn list(cx: &mut Cx<'_>) -> Result<Value, Failure> {
     let size = cx.page_size(100);
     let log = cx.state.world.log(&feed);
     let head = log.head();
-    let entries: Vec<_> = log.since(from).map(|(at, subject, time)| (at, subject.clone(), time)).collect();
+    let entries: Vec<_> = log
+        .since(from)
+        .map(|(at, subject, time)| (at, subject.clone(), time))
+        .collect();
     let mut changes = Vec::new();
     let mut next = None;
     for (at, subject, time) in entries {
-        let Some(change) = change(cx, &feed, &subject, time) else { continue };
+        let Some(change) = change(cx, &feed, &subject, time) else {
+            continue;
+        };
         if changes.len() == size {
             next = Some(at);
             break;
@@ -85,7 +100,10 @@ fn item_change(cx: &Cx<'_>, feed: &Feed, id: &str) -> Value {
         Feed::User(_) => (item.drive.is_none() || cx.wants_drives()) && world.sees(&cx.viewer, id),
     });
     let mut change = json!({ "changeType": "file", "removed": item.is_none(), "fileId": id });
-    let wanted = cx.mask.below("changes").and_then(|change| change.below("file"));
+    let wanted = cx
+        .mask
+        .below("changes")
+        .and_then(|change| change.below("file"));
     if let (Some(item), Some(wanted)) = (item, wanted) {
         change["file"] = render::file(cx, wanted, item);
     }

@@ -25,8 +25,17 @@ struct More {
 
 impl Failure {
     pub(crate) fn new(status: u16, reason: &str, message: impl Into<String>) -> Self {
-        let more = More { message: message.into(), domain: "global", place: None, newer: None };
-        Self { status, reason: reason.to_owned(), more: Box::new(more) }
+        let more = More {
+            message: message.into(),
+            domain: "global",
+            place: None,
+            newer: None,
+        };
+        Self {
+            status,
+            reason: reason.to_owned(),
+            more: Box::new(more),
+        }
     }
 
     fn at(mut self, kind: &'static str, name: &str) -> Self {
@@ -54,7 +63,8 @@ impl Failure {
     }
 
     pub(crate) fn required(parameter: &str) -> Self {
-        Self::new(400, "required", format!("Required parameter: {parameter}")).at("parameter", parameter)
+        Self::new(400, "required", format!("Required parameter: {parameter}"))
+            .at("parameter", parameter)
     }
 
     pub(crate) fn bad_request(message: impl Into<String>) -> Self {
@@ -68,12 +78,17 @@ impl Failure {
 
     pub(crate) fn unauthorized() -> Self {
         let message = "The request has no valid access token: it is unknown, expired or revoked.";
-        Self::new(401, "authError", message).at("header", "Authorization").newer("UNAUTHENTICATED", "")
+        Self::new(401, "authError", message)
+            .at("header", "Authorization")
+            .newer("UNAUTHENTICATED", "")
     }
 
     pub(crate) fn scopes() -> Self {
-        let failure =
-            Self::new(403, "insufficientPermissions", "The access token's scopes do not allow this.");
+        let failure = Self::new(
+            403,
+            "insufficientPermissions",
+            "The access token's scopes do not allow this.",
+        );
         failure.newer("PERMISSION_DENIED", "ACCESS_TOKEN_SCOPE_INSUFFICIENT")
     }
 
@@ -82,7 +97,8 @@ impl Failure {
     }
 
     pub(crate) fn no_drive(id: &str) -> Self {
-        Self::new(404, "notFound", format!("Shared drive not found: {id}")).at("parameter", "driveId")
+        Self::new(404, "notFound", format!("Shared drive not found: {id}"))
+            .at("parameter", "driveId")
     }
 
     pub(crate) fn no_method(path: &str) -> Self {
@@ -90,8 +106,12 @@ impl Failure {
     }
 
     pub(crate) fn user_rate_limit() -> Self {
-        let failure =
-            Self::new(403, "userRateLimitExceeded", "The user has spent the units of this minute.").usage();
+        let failure = Self::new(
+            403,
+            "userRateLimitExceeded",
+            "The user has spent the units of this minute.",
+        )
+        .usage();
         failure.newer("PERMISSION_DENIED", "RATE_LIMIT_EXCEEDED")
     }
 
@@ -100,11 +120,19 @@ impl Failure {
         let failure = Self::new(status, reason, format!("A planned fault: {reason}."));
         match (status, reason) {
             (_, "userRateLimitExceeded" | "rateLimitExceeded" | "sharingRateLimitExceeded") => {
-                let newer = if status == 429 { "RESOURCE_EXHAUSTED" } else { "PERMISSION_DENIED" };
+                let newer = if status == 429 {
+                    "RESOURCE_EXHAUSTED"
+                } else {
+                    "PERMISSION_DENIED"
+                };
                 failure.usage().newer(newer, "RATE_LIMIT_EXCEEDED")
             }
-            (_, "dailyLimitExceeded" | "quotaExceeded" | "downloadQuotaExceeded") => failure.usage(),
-            (_, "accessNotConfigured") => failure.usage().newer("PERMISSION_DENIED", "SERVICE_DISABLED"),
+            (_, "dailyLimitExceeded" | "quotaExceeded" | "downloadQuotaExceeded") => {
+                failure.usage()
+            }
+            (_, "accessNotConfigured") => failure
+                .usage()
+                .newer("PERMISSION_DENIED", "SERVICE_DISABLED"),
             (401, _) => Self::unauthorized(),
             _ => failure,
         }
@@ -119,7 +147,8 @@ impl Failure {
             entry.insert("location".to_owned(), json!(name));
             entry.insert("locationType".to_owned(), json!(kind));
         }
-        let mut error = json!({ "code": self.status, "message": self.more.message, "errors": [entry] });
+        let mut error =
+            json!({ "code": self.status, "message": self.more.message, "errors": [entry] });
         if let Some((status, reason)) = self.more.newer {
             error["status"] = json!(status);
             if !reason.is_empty() {
@@ -158,11 +187,17 @@ mod tests {
         );
         let limit = Failure::user_rate_limit().body();
         assert_eq!(limit["error"]["errors"][0]["domain"], "usageLimits");
-        assert_eq!(limit["error"]["details"][0]["reason"], "RATE_LIMIT_EXCEEDED");
+        assert_eq!(
+            limit["error"]["details"][0]["reason"],
+            "RATE_LIMIT_EXCEEDED"
+        );
         assert_eq!(
             Failure::of_reason(429, "rateLimitExceeded").body()["error"]["status"],
             "RESOURCE_EXHAUSTED"
         );
-        assert_eq!(Failure::unauthorized().body()["error"]["status"], "UNAUTHENTICATED");
+        assert_eq!(
+            Failure::unauthorized().body()["error"]["status"],
+            "UNAUTHENTICATED"
+        );
     }
 }

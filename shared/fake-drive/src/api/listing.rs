@@ -37,11 +37,23 @@ impl Ask {
     fn read(cx: &Cx<'_>) -> Result<Self, Failure> {
         let call = cx.call;
         let text = |name| call.param(name).unwrap_or_default();
-        let parts = ["q", "corpora", "driveId", "orderBy", "includeItemsFromAllDrives", "spaces"].map(text);
+        let parts = [
+            "q",
+            "corpora",
+            "driveId",
+            "orderBy",
+            "includeItemsFromAllDrives",
+            "spaces",
+        ]
+        .map(text);
         Ok(Self {
             corpus: corpus(cx)?,
             query: Query::parse(text("q"))?,
-            order: call.param("orderBy").filter(|order| !order.is_empty()).map(Order::parse).transpose()?,
+            order: call
+                .param("orderBy")
+                .filter(|order| !order.is_empty())
+                .map(Order::parse)
+                .transpose()?,
             wants_drives: cx.wants_drives(),
             print: fingerprint(&[&[cx.viewer.email.as_str()], &parts[..]].concat()),
             size: cx.page_size(100),
@@ -60,7 +72,9 @@ impl Ask {
                     && (self.query.folders().is_some() || !world.is_member(&viewer.email, drive))
             }
         };
-        in_corpus && world.sees(viewer, &item.id) && matching::matches(world, viewer, item, &self.query)
+        in_corpus
+            && world.sees(viewer, &item.id)
+            && matching::matches(world, viewer, item, &self.query)
     }
 }
 
@@ -83,7 +97,10 @@ fn corpus(cx: &Cx<'_>) -> Result<Corpus, Failure> {
         };
     };
     if corpora != "drive" {
-        return Err(Failure::invalid("driveId", "driveId may be set only together with corpora=drive."));
+        return Err(Failure::invalid(
+            "driveId",
+            "driveId may be set only together with corpora=drive.",
+        ));
     }
     if !cx.wants_drives() {
         let message = "corpora=drive needs includeItemsFromAllDrives and supportsAllDrives.";
@@ -113,11 +130,13 @@ fn answer(cx: &Cx<'_>, ask: &Ask, ids: Vec<String>, next: Option<String>) -> Val
     let incomplete = cx.twist == Some(&Effect::Incomplete)
         || (ask.corpus == Corpus::All && world.quirks.incomplete_all_drives);
     let items = ids.iter().filter_map(|id| world.items.get(id)).enumerate();
-    let shown = items.filter(|(at, _)| cx.twist != Some(&Effect::Emptied) && !(incomplete && at % 2 == 1));
+    let shown =
+        items.filter(|(at, _)| cx.twist != Some(&Effect::Emptied) && !(incomplete && at % 2 == 1));
     let wanted = cx.mask.below("files");
     let shown = shown.filter_map(|(_, item)| Some(render::file(cx, wanted?, item)));
     let files: Vec<_> = shown.collect();
-    let mut answer = json!({ "kind": "drive#fileList", "incompleteSearch": incomplete, "files": files });
+    let mut answer =
+        json!({ "kind": "drive#fileList", "incompleteSearch": incomplete, "files": files });
     if let Some(next) = next.filter(|_| cx.twist != Some(&Effect::Emptied)) {
         answer["nextPageToken"] = json!(next);
     }
@@ -131,7 +150,9 @@ fn shelves<'a>(world: &'a World, viewer: &Viewer, ask: &Ask, shared: &'a Shelf) 
         if folders.len() > 1 && world.quirks.no_parent_groups {
             return Vec::new();
         }
-        let ids = folders.into_iter().map(|id| matching::folder(world, viewer, id).to_owned());
+        let ids = folders
+            .into_iter()
+            .map(|id| matching::folder(world, viewer, id).to_owned());
         return ids.filter_map(|id| shelves.children.get(&id)).collect();
     }
     if let Corpus::Drive(drive) = &ask.corpus {
@@ -142,26 +163,43 @@ fn shelves<'a>(world: &'a World, viewer: &Viewer, ask: &Ask, shared: &'a Shelf) 
         .drives
         .values()
         .filter(|drive| ask.corpus == Corpus::All && drive.members.contains(&viewer.email));
-    mine.chain(drives.filter_map(|drive| shelves.drives.get(&drive.id))).collect()
+    mine.chain(drives.filter_map(|drive| shelves.drives.get(&drive.id)))
+        .collect()
 }
 
 /// The ids of a page, and where the next begins.
-fn page(cx: &mut Cx<'_>, ask: &Ask, from: Position, size: usize) -> (Vec<String>, Option<Position>) {
+fn page(
+    cx: &mut Cx<'_>,
+    ask: &Ask,
+    from: Position,
+    size: usize,
+) -> (Vec<String>, Option<Position>) {
     let shared: Arc<Shelf> = cx.state.world.shared_shelf(&cx.viewer.email);
     let world = &cx.state.world;
     let shelves = shelves(world, &cx.viewer, ask, &shared);
     let mut found: Vec<(Position, String)> = Vec::new();
-    for (number, shelf) in (0..).zip(&shelves).skip(usize::try_from(from.shelf).unwrap_or(usize::MAX)) {
+    for (number, shelf) in (0..)
+        .zip(&shelves)
+        .skip(usize::try_from(from.shelf).unwrap_or(usize::MAX))
+    {
         let begin = if number == from.shelf { from.seq } else { 0 };
         for (seq, id) in shelf.range(begin..) {
-            let item = world.items.get(id).filter(|item| ask.is_about(world, &cx.viewer, item));
+            let item = world
+                .items
+                .get(id)
+                .filter(|item| ask.is_about(world, &cx.viewer, item));
             if item.is_none() {
                 continue;
             }
-            let here = Position { shelf: number, seq: *seq };
+            let here = Position {
+                shelf: number,
+                seq: *seq,
+            };
             if found.len() == size {
-                let repeated =
-                    found.last().map(|(last, _)| *last).filter(|_| world.quirks.repeats && size > 1);
+                let repeated = found
+                    .last()
+                    .map(|(last, _)| *last)
+                    .filter(|_| world.quirks.repeats && size > 1);
                 return (ids(found), Some(repeated.unwrap_or(here)));
             }
             found.push((here, id.clone()));
@@ -182,15 +220,32 @@ fn sorted_page(
 ) -> Result<(Vec<String>, Option<Position>), Failure> {
     let from = match from {
         Some(from) => from,
-        None => Position { shelf: sort(cx, ask), seq: 0 },
+        None => Position {
+            shelf: sort(cx, ask),
+            seq: 0,
+        },
     };
-    let all = cx.state.sorted.get(&from.shelf).ok_or_else(|| Failure::invalid_value("pageToken"))?;
-    let begin = all.len().min(usize::try_from(from.seq).unwrap_or(usize::MAX));
+    let all = cx
+        .state
+        .sorted
+        .get(&from.shelf)
+        .ok_or_else(|| Failure::invalid_value("pageToken"))?;
+    let begin = all
+        .len()
+        .min(usize::try_from(from.seq).unwrap_or(usize::MAX));
     let end = all.len().min(begin + ask.size);
     let world = &cx.state.world;
-    let still = |id: &&String| world.items.get(*id).is_some_and(|item| ask.is_about(world, &cx.viewer, item));
+    let still = |id: &&String| {
+        world
+            .items
+            .get(*id)
+            .is_some_and(|item| ask.is_about(world, &cx.viewer, item))
+    };
     let page = all[begin..end].iter().filter(still).cloned().collect();
-    let next = (end < all.len()).then_some(Position { shelf: from.shelf, seq: end as u64 });
+    let next = (end < all.len()).then_some(Position {
+        shelf: from.shelf,
+        seq: end as u64,
+    });
     Ok((page, next))
 }
 

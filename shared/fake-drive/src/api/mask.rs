@@ -19,14 +19,16 @@ impl Mask {
     pub(crate) fn parse(text: &str, schema: &str) -> Result<Self, Failure> {
         let mut reader = Reader { rest: text };
         let parsed = reader.list().filter(|_| reader.rest.is_empty());
-        let mask =
-            parsed.ok_or_else(|| Failure::invalid("fields", format!("Invalid field selection {text}")))?;
+        let mask = parsed
+            .ok_or_else(|| Failure::invalid("fields", format!("Invalid field selection {text}")))?;
         mask.check(Below::of_schema(schema))?;
         Ok(mask)
     }
 
     fn check(&self, below: Below) -> Result<(), Failure> {
-        let Self::Fields(fields) = self else { return Ok(()) };
+        let Self::Fields(fields) = self else {
+            return Ok(());
+        };
         for (name, mask) in fields.iter().filter(|(name, _)| name != "*") {
             let unknown = || Failure::invalid("fields", format!("Invalid field selection {name}"));
             mask.check(below.field(name).ok_or_else(unknown)?)?;
@@ -36,8 +38,15 @@ impl Mask {
 
     /// What is wanted of a field; `None` if it is not wanted.
     pub(crate) fn below(&self, name: &str) -> Option<&Self> {
-        let Self::Fields(fields) = self else { return Some(self) };
-        let named = |sought: &str| fields.iter().find(|(field, _)| field == sought).map(|(_, mask)| mask);
+        let Self::Fields(fields) = self else {
+            return Some(self);
+        };
+        let named = |sought: &str| {
+            fields
+                .iter()
+                .find(|(field, _)| field == sought)
+                .map(|(_, mask)| mask)
+        };
         named(name).or_else(|| named("*"))
     }
 
@@ -90,8 +99,9 @@ impl Reader<'_> {
 
     fn name(&mut self) -> Option<String> {
         let text = self.rest.trim_start();
-        let end =
-            text.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '*').unwrap_or(text.len());
+        let end = text
+            .find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '*')
+            .unwrap_or(text.len());
         let (name, rest) = text.split_at(end);
         self.rest = rest.trim_start();
         (!name.is_empty()).then(|| name.to_owned())
@@ -118,8 +128,14 @@ mod tests {
         ] });
         for (mask, expected) in [
             ("nextPageToken", json!({ "nextPageToken": "n" })),
-            ("files(id)", json!({ "files": [{ "id": "1" }, { "id": "2" }] })),
-            ("files/id, kind", json!({ "kind": "k", "files": [{ "id": "1" }, { "id": "2" }] })),
+            (
+                "files(id)",
+                json!({ "files": [{ "id": "1" }, { "id": "2" }] }),
+            ),
+            (
+                "files/id, kind",
+                json!({ "kind": "k", "files": [{ "id": "1" }, { "id": "2" }] }),
+            ),
             (
                 "files(owners/emailAddress,size)",
                 json!({ "files": [
@@ -135,11 +151,22 @@ mod tests {
 
     #[test]
     fn wrong_masks_are_refused() {
-        for mask in
-            ["files(idd)", "files(id", "files)", "", "files(id),", "id", "files/owners/age", "kind(x)"]
-        {
+        for mask in [
+            "files(idd)",
+            "files(id",
+            "files)",
+            "",
+            "files(id),",
+            "id",
+            "files/owners/age",
+            "kind(x)",
+        ] {
             let failure = Mask::parse(mask, "FileList").unwrap_err();
-            assert_eq!((failure.status, failure.reason.as_str()), (400, "invalid"), "{mask}");
+            assert_eq!(
+                (failure.status, failure.reason.as_str()),
+                (400, "invalid"),
+                "{mask}"
+            );
         }
     }
 }

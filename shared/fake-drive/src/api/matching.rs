@@ -16,8 +16,12 @@ pub(crate) fn matches(world: &World, viewer: &Viewer, item: &Item, query: &Query
         Query::Name(Compare::Contains, text) => has_word(&item.name, text),
         Query::Name(compare, text) => (item.name == *text) == (*compare == Compare::Is),
         Query::FullText(text) => has_word(&item.name, text) || has_word(&plain(&item.body), text),
-        Query::MediaType(Compare::Contains, text) => item.body.media_type().starts_with(text.as_str()),
-        Query::MediaType(compare, text) => (item.body.media_type() == text) == (*compare == Compare::Is),
+        Query::MediaType(Compare::Contains, text) => {
+            item.body.media_type().starts_with(text.as_str())
+        }
+        Query::MediaType(compare, text) => {
+            (item.body.media_type() == text) == (*compare == Compare::Is)
+        }
         Query::Time(when, compare, millis) => {
             time(viewer, item, *when).is_some_and(|time| holds(*compare, time.cmp(millis)))
         }
@@ -31,7 +35,10 @@ pub(crate) fn matches(world: &World, viewer: &Viewer, item: &Item, query: &Query
         Query::Parent(id) => item.parent.as_deref() == Some(folder(world, viewer, id)),
         Query::Person(People::Owners, email) => item.owner.as_ref() == Some(person(viewer, email)),
         Query::Person(People::Readers, email) => {
-            let other = Viewer { email: person(viewer, email).clone(), keys: viewer.keys.clone() };
+            let other = Viewer {
+                email: person(viewer, email).clone(),
+                keys: viewer.keys.clone(),
+            };
             world.sees(&other, &item.id)
         }
     }
@@ -55,17 +62,27 @@ fn person<'a>(viewer: &'a Viewer, email: &'a String) -> &'a String {
 fn has_word(text: &str, sought: &str) -> bool {
     let (text, sought) = (text.to_lowercase(), sought.to_lowercase());
     let mut starts = text.match_indices(&sought).map(|(at, _)| at);
-    starts.any(|at| !text[..at].chars().next_back().is_some_and(char::is_alphanumeric))
+    starts.any(|at| {
+        !text[..at]
+            .chars()
+            .next_back()
+            .is_some_and(char::is_alphanumeric)
+    })
 }
 
 fn plain(body: &Body) -> String {
     match body {
         Body::Doc(markdown) => markdown.clone(),
-        Body::Sheet(tables) => {
-            tables.iter().flat_map(|table| table.rows.iter().flatten()).cloned().collect::<Vec<_>>().join(" ")
-        }
+        Body::Sheet(tables) => tables
+            .iter()
+            .flat_map(|table| table.rows.iter().flatten())
+            .cloned()
+            .collect::<Vec<_>>()
+            .join(" "),
         Body::Slides(slides) => {
-            let text = slides.iter().map(|slide| format!("{} {}", slide.title, slide.lines.join(" ")));
+            let text = slides
+                .iter()
+                .map(|slide| format!("{} {}", slide.title, slide.lines.join(" ")));
             text.collect::<Vec<_>>().join(" ")
         }
         Body::Bytes { media_type, bytes } if media_type.starts_with("text/") => {

@@ -44,8 +44,22 @@ pub(crate) const METHODS: &[Method] = &[
         "File",
         5,
     ),
-    method("files.export", "GET", "files/{}/export", "mimeType:s!", "", 200),
-    method("files.download", "POST", "files/{}/download", "mimeType:s revisionId:s", "Operation", 200),
+    method(
+        "files.export",
+        "GET",
+        "files/{}/export",
+        "mimeType:s!",
+        "",
+        200,
+    ),
+    method(
+        "files.download",
+        "POST",
+        "files/{}/download",
+        "mimeType:s revisionId:s",
+        "Operation",
+        200,
+    ),
     method("operations.get", "GET", "operations/{}", "", "Operation", 5),
     method(
         "changes.getStartPageToken",
@@ -56,7 +70,14 @@ pub(crate) const METHODS: &[Method] = &[
         5,
     ),
     method("changes.list", "GET", "changes", CHANGES, "ChangeList", 100),
-    method("changes.watch", "POST", "changes/watch", CHANGES, "Channel", 5),
+    method(
+        "changes.watch",
+        "POST",
+        "changes/watch",
+        CHANGES,
+        "Channel",
+        5,
+    ),
     method("channels.stop", "POST", "channels/stop", "", "", 5),
     method(
         "drives.list",
@@ -66,7 +87,14 @@ pub(crate) const METHODS: &[Method] = &[
         "DriveList",
         100,
     ),
-    method("drives.get", "GET", "drives/{}", "useDomainAdminAccess:b", "Drive", 5),
+    method(
+        "drives.get",
+        "GET",
+        "drives/{}",
+        "useDomainAdminAccess:b",
+        "Drive",
+        5,
+    ),
 ];
 
 const fn method(
@@ -77,7 +105,14 @@ const fn method(
     answer: &'static str,
     units: u64,
 ) -> Method {
-    Method { name, verb, path, params, answer, units }
+    Method {
+        name,
+        verb,
+        path,
+        params,
+        answer,
+        units,
+    }
 }
 
 /// What a parameter may be.
@@ -100,7 +135,10 @@ pub(crate) struct Param {
 impl Method {
     /// The parameters, the method's own first.
     pub(crate) fn params(&self) -> impl Iterator<Item = Param> {
-        self.params.split_whitespace().chain(COMMON.split_whitespace()).filter_map(param)
+        self.params
+            .split_whitespace()
+            .chain(COMMON.split_whitespace())
+            .filter_map(param)
     }
 
     /// The id in a path below `/drive/v3/`, or nothing to say of a path without one; `None` for another path.
@@ -115,14 +153,20 @@ impl Method {
 
 fn param(text: &'static str) -> Option<Param> {
     let (name, kind) = text.split_once(':')?;
-    let (kind, required) = kind.strip_suffix('!').map_or((kind, false), |kind| (kind, true));
+    let (kind, required) = kind
+        .strip_suffix('!')
+        .map_or((kind, false), |kind| (kind, true));
     let kind = match kind.split_at_checked(1)? {
         ("b", _) => Kind::Bool,
         ("i", most) => Kind::Number(most.parse().ok()?),
         ("e", values) => Kind::OneOf(values),
         _ => Kind::Text,
     };
-    Some(Param { name, kind, required })
+    Some(Param {
+        name,
+        kind,
+        required,
+    })
 }
 
 #[cfg(test)]
@@ -132,7 +176,8 @@ mod tests {
     #[test]
     fn every_parameter_of_the_tables_is_understood() {
         for method in METHODS {
-            let written = method.params.split_whitespace().count() + COMMON.split_whitespace().count();
+            let written =
+                method.params.split_whitespace().count() + COMMON.split_whitespace().count();
             assert_eq!(method.params().count(), written, "{}", method.name);
         }
     }
@@ -142,8 +187,16 @@ mod tests {
         for (verb, path, found) in [
             ("GET", "files/abc", Some(("files.get", "abc"))),
             ("GET", "files/abc/export", Some(("files.export", "abc"))),
-            ("POST", "files/abc/download", Some(("files.download", "abc"))),
-            ("GET", "changes/startPageToken", Some(("changes.getStartPageToken", ""))),
+            (
+                "POST",
+                "files/abc/download",
+                Some(("files.download", "abc")),
+            ),
+            (
+                "GET",
+                "changes/startPageToken",
+                Some(("changes.getStartPageToken", "")),
+            ),
             ("GET", "files/", None),
             ("DELETE", "files/abc", None),
             ("GET", "files/abc/comments", None),

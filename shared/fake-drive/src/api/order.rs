@@ -32,7 +32,9 @@ impl Order {
                 _ => None,
             }
         });
-        keys.collect::<Option<_>>().map(Self).ok_or_else(|| Failure::invalid_value("orderBy"))
+        keys.collect::<Option<_>>()
+            .map(Self)
+            .ok_or_else(|| Failure::invalid_value("orderBy"))
     }
 
     pub(crate) fn compare(&self, viewer: &Viewer, one: &Item, other: &Item) -> Ordering {

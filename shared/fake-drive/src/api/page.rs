@@ -25,12 +25,19 @@ pub(crate) fn fingerprint(parts: &[&str]) -> u64 {
         digest.update(part.as_bytes());
         digest.update([0]);
     }
-    digest.finalize().iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte))
+    digest
+        .finalize()
+        .iter()
+        .take(8)
+        .fold(0, |number, byte| number << 8 | u64::from(*byte))
 }
 
 impl Position {
     pub(crate) fn write(self, print: u64, now: i64) -> String {
-        format!("~!!~{}", URL_SAFE_NO_PAD.encode(format!("{print:x}.{}.{}.{now}", self.shelf, self.seq)))
+        format!(
+            "~!!~{}",
+            URL_SAFE_NO_PAD.encode(format!("{print:x}.{}.{}.{now}", self.shelf, self.seq))
+        )
     }
 
     pub(crate) fn read(token: &str, print: u64, now: i64) -> Result<Self, Failure> {
@@ -45,7 +52,10 @@ impl Position {
         let text = String::from_utf8(bytes).ok()?;
         let mut parts = text.split('.');
         let print = u64::from_str_radix(parts.next()?, 16).ok()?;
-        let position = Self { shelf: parts.next()?.parse().ok()?, seq: parts.next()?.parse().ok()? };
+        let position = Self {
+            shelf: parts.next()?.parse().ok()?,
+            seq: parts.next()?.parse().ok()?,
+        };
         Some((print, position, parts.next()?.parse().ok()?))
     }
 }
@@ -58,7 +68,10 @@ mod tests {
     fn a_token_is_for_its_query_and_for_some_hours() {
         let (print, position) = (fingerprint(&["a", "b"]), Position { shelf: 2, seq: 77 });
         let token = position.write(print, 1000);
-        assert_eq!(Position::read(&token, print, 1000 + 6 * 3_600_000), Ok(position));
+        assert_eq!(
+            Position::read(&token, print, 1000 + 6 * 3_600_000),
+            Ok(position)
+        );
         assert!(Position::read(&token, print, 1001 + 6 * 3_600_000).is_err());
         assert!(Position::read(&token, fingerprint(&["ab", ""]), 1000).is_err());
         assert!(Position::read("~!!~x", print, 1000).is_err());

@@ -62,7 +62,9 @@ impl Query {
         let mut parser = tokens(text).map(|tokens| Parser { tokens, at: 0 });
         let query = parser.as_mut().and_then(Parser::expression);
         let whole = parser.is_some_and(|parser| parser.at == parser.tokens.len());
-        query.filter(|_| whole).ok_or_else(|| Failure::invalid_value("q"))
+        query
+            .filter(|_| whole)
+            .ok_or_else(|| Failure::invalid_value("q"))
     }
 
     /// The folders outside which nothing can match, if the query says so.
@@ -107,7 +109,9 @@ fn tokens(text: &str) -> Option<Vec<Token>> {
             letter if letter.is_ascii_alphanumeric() => {
                 let mut word = letter.to_string();
                 // Some fields are parts of others, as in `shortcutDetails.targetId`.
-                while let Some(more) = letters.next_if(|more| more.is_ascii_alphanumeric() || *more == '.') {
+                while let Some(more) =
+                    letters.next_if(|more| more.is_ascii_alphanumeric() || *more == '.')
+                {
                     word.push(more);
                 }
                 found.push(Token::Word(word));
@@ -186,7 +190,9 @@ impl Parser {
         if !self.eat("in") {
             return None;
         }
-        let Token::Word(field) = self.next()? else { return None };
+        let Token::Word(field) = self.next()? else {
+            return None;
+        };
         match field.as_str() {
             "parents" => Some(Query::Parent(value)),
             "owners" => Some(Query::Person(People::Owners, value)),
@@ -203,7 +209,9 @@ impl Parser {
         };
         let equality = matches!(compare, Compare::Is | Compare::IsNot);
         match field {
-            "name" if equality || compare == Compare::Contains => Some(Query::Name(compare, self.text()?)),
+            "name" if equality || compare == Compare::Contains => {
+                Some(Query::Name(compare, self.text()?))
+            }
             "fullText" if compare == Compare::Contains => Some(Query::FullText(self.text()?)),
             "mimeType" if equality || compare == Compare::Contains => {
                 Some(Query::MediaType(compare, self.text()?))
@@ -221,11 +229,17 @@ impl Parser {
     }
 
     fn text(&mut self) -> Option<String> {
-        if let Token::Text(text) = self.next()? { Some(text) } else { None }
+        if let Token::Text(text) = self.next()? {
+            Some(text)
+        } else {
+            None
+        }
     }
 
     fn boolean(&mut self, compare: Compare) -> Option<bool> {
-        let Token::Word(word) = self.next()? else { return None };
+        let Token::Word(word) = self.next()? else {
+            return None;
+        };
         let value = word.parse::<bool>().ok()?;
         Some(value == (compare == Compare::Is))
     }

@@ -29,7 +29,13 @@ impl Sketch<'_> {
 /// What is wanted of what there is to say about an item; `mask` is about a file.
 pub(crate) fn file(cx: &Cx<'_>, mask: &Mask, item: &Item) -> Value {
     let (world, viewer) = (&cx.state.world, &cx.viewer);
-    let mut file = Sketch { world, viewer, item, mask, fields: Map::new() };
+    let mut file = Sketch {
+        world,
+        viewer,
+        item,
+        mask,
+        fields: Map::new(),
+    };
     file.put("kind", || json!("drive#file"));
     file.put("id", || json!(item.id));
     file.put("name", || json!(item.name));
@@ -42,10 +48,13 @@ pub(crate) fn file(cx: &Cx<'_>, mask: &Mask, item: &Item) -> Value {
     file.put("createdTime", || json!(stamp(item.created)));
     file.put("modifiedTime", || json!(stamp(item.modified)));
     file.put("webViewLink", || json!(link(item)));
-    file.put("viewedByMe", || json!(item.viewed.contains_key(&viewer.email)));
+    file.put("viewedByMe", || {
+        json!(item.viewed.contains_key(&viewer.email))
+    });
     file.put("isAppAuthorized", || json!(true));
     file.put("capabilities", || capabilities(item));
-    let shared = || item.drive.is_some() || world.line(&item.id).any(|above| !above.shared.is_empty());
+    let shared =
+        || item.drive.is_some() || world.line(&item.id).any(|above| !above.shared.is_empty());
     file.put("shared", || json!(shared()));
     file.put_place();
     file.put_people();
@@ -81,7 +90,11 @@ impl Sketch<'_> {
     /// Where it lies, as far as the viewer sees it.
     fn put_place(&mut self) {
         let (world, viewer, item) = (self.world, self.viewer, self.item);
-        if let Some(parent) = item.parent.as_ref().filter(|parent| world.sees(viewer, parent)) {
+        if let Some(parent) = item
+            .parent
+            .as_ref()
+            .filter(|parent| world.sees(viewer, parent))
+        {
             self.put("parents", || json!([parent]));
         }
         if let Some(drive) = &item.drive {
@@ -94,7 +107,11 @@ impl Sketch<'_> {
         if let Some(at) = item.viewed.get(&viewer.email) {
             self.put("viewedByMeTime", || json!(stamp(*at)));
         }
-        if let Some(at) = item.shared.get(&viewer.email).filter(|_| is_shared_with(viewer, item)) {
+        if let Some(at) = item
+            .shared
+            .get(&viewer.email)
+            .filter(|_| is_shared_with(viewer, item))
+        {
             self.put("sharedWithMeTime", || json!(stamp(*at)));
         }
     }
@@ -102,8 +119,14 @@ impl Sketch<'_> {
     /// Whose it is. What lies in a shared drive is nobody's.
     fn put_people(&mut self) {
         let (world, viewer, item) = (self.world, self.viewer, self.item);
-        self.put("ownedByMe", || json!(item.owner.as_ref() == Some(&viewer.email)));
-        if let Some(owner) = item.owner.as_ref().and_then(|owner| world.accounts.get(owner)) {
+        self.put("ownedByMe", || {
+            json!(item.owner.as_ref() == Some(&viewer.email))
+        });
+        if let Some(owner) = item
+            .owner
+            .as_ref()
+            .and_then(|owner| world.accounts.get(owner))
+        {
             self.put("lastModifyingUser", || user(owner, viewer));
             self.put("owners", || json!([user(owner, viewer)]));
         }
@@ -119,7 +142,9 @@ impl Sketch<'_> {
         if let Some(sums) = &item.sums {
             self.put("md5Checksum", || json!(sums.md5));
             self.put("sha256Checksum", || json!(sums.sha256));
-            self.put("headRevisionId", || json!(format!("0B{}r{}", item.id, item.revision)));
+            self.put("headRevisionId", || {
+                json!(format!("0B{}r{}", item.id, item.revision))
+            });
             self.put("originalFilename", || json!(item.name));
             let address = || format!("https://drive.google.com/uc?id={}&export=download", item.id);
             self.put("webContentLink", || json!(address()));
@@ -129,7 +154,10 @@ impl Sketch<'_> {
             }
         }
         if item.restrictions.encrypted {
-            self.put("clientEncryptionDetails", || json!({ "encryptionState": "encrypted" }));
+            self.put(
+                "clientEncryptionDetails",
+                || json!({ "encryptionState": "encrypted" }),
+            );
         }
         if let Body::Shortcut(target) = &item.body {
             self.put("shortcutDetails", || shortcut(world, target));
@@ -154,7 +182,12 @@ pub(crate) fn user(account: &Account, viewer: &Viewer) -> Value {
 
 fn links(item: &Item, forms: &[&str], base: &str) -> Value {
     let address = |form: &str| json!(format!("{base}/export-links/{}?mimeType={form}", item.id));
-    Value::Object(forms.iter().map(|form| ((*form).to_owned(), address(form))).collect())
+    Value::Object(
+        forms
+            .iter()
+            .map(|form| ((*form).to_owned(), address(form)))
+            .collect(),
+    )
 }
 
 fn shortcut(world: &World, target: &str) -> Value {

@@ -8,7 +8,10 @@ const SCHEMAS: &[(&str, &str)] = &[
          maxImportSizes* maxUploadSize appInstalled canCreateDrives canCreateTeamDrives folderColorPalette \
          driveThemes(id backgroundImageLink colorRgb) teamDriveThemes(id backgroundImageLink colorRgb)",
     ),
-    ("User", "kind displayName emailAddress me permissionId photoLink"),
+    (
+        "User",
+        "kind displayName emailAddress me permissionId photoLink",
+    ),
     ("FileList", "kind incompleteSearch nextPageToken files:File"),
     (
         "File",
@@ -43,13 +46,22 @@ const SCHEMAS: &[(&str, &str)] = &[
          pendingOwner view inheritedPermissionsDisabled permissionDetails* teamDrivePermissionDetails*",
     ),
     ("StartPageToken", "kind startPageToken"),
-    ("ChangeList", "kind newStartPageToken nextPageToken changes:Change"),
+    (
+        "ChangeList",
+        "kind newStartPageToken nextPageToken changes:Change",
+    ),
     (
         "Change",
         "kind type changeType time removed fileId file:File driveId drive:Drive teamDriveId teamDrive:Drive",
     ),
-    ("Channel", "kind id type address token payload params* resourceId resourceUri expiration"),
-    ("Operation", "name done metadata* response* error(code message details*)"),
+    (
+        "Channel",
+        "kind id type address token payload params* resourceId resourceUri expiration",
+    ),
+    (
+        "Operation",
+        "name done metadata* response* error(code message details*)",
+    ),
     ("DriveList", "kind nextPageToken drives:Drive"),
     (
         "Drive",
@@ -59,7 +71,10 @@ const SCHEMAS: &[(&str, &str)] = &[
 ];
 
 fn fields_of(schema: &str) -> &'static str {
-    SCHEMAS.iter().find(|(name, _)| *name == schema).map_or("", |(_, fields)| fields)
+    SCHEMAS
+        .iter()
+        .find(|(name, _)| *name == schema)
+        .map_or("", |(_, fields)| fields)
 }
 
 /// What is below a field.
@@ -131,13 +146,28 @@ mod tests {
         let file = list.field("files").unwrap();
         assert_eq!(file.field("id"), Some(Below::Nothing));
         assert_eq!(file.field("idd"), None);
-        assert_eq!(file.field("capabilities").unwrap().field("canDownload"), Some(Below::Nothing));
+        assert_eq!(
+            file.field("capabilities").unwrap().field("canDownload"),
+            Some(Below::Nothing)
+        );
         assert_eq!(file.field("capabilities").unwrap().field("canFly"), None);
-        assert_eq!(file.field("owners").unwrap().field("emailAddress"), Some(Below::Nothing));
-        assert_eq!(file.field("properties").unwrap().field("any"), Some(Below::Anything));
-        let restriction =
-            file.field("downloadRestrictions").unwrap().field("itemDownloadRestriction").unwrap();
-        assert_eq!(restriction.field("restrictedForReaders"), Some(Below::Nothing));
+        assert_eq!(
+            file.field("owners").unwrap().field("emailAddress"),
+            Some(Below::Nothing)
+        );
+        assert_eq!(
+            file.field("properties").unwrap().field("any"),
+            Some(Below::Anything)
+        );
+        let restriction = file
+            .field("downloadRestrictions")
+            .unwrap()
+            .field("itemDownloadRestriction")
+            .unwrap();
+        assert_eq!(
+            restriction.field("restrictedForReaders"),
+            Some(Below::Nothing)
+        );
         assert_eq!(list.field("file"), None);
     }
 }

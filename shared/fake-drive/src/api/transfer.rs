@@ -23,11 +23,15 @@ fn refused(reason: &str, message: &str) -> Failure {
 pub(crate) fn media(cx: &Cx<'_>) -> Result<Reply, Failure> {
     let item = cx.item(cx.knows_drives())?;
     let Body::Bytes { media_type, bytes } = &item.body else {
-        let message = "Only files with binary content can be downloaded. Use Export with Docs Editors files.";
+        let message =
+            "Only files with binary content can be downloaded. Use Export with Docs Editors files.";
         return Err(refused("fileNotDownloadable", message));
     };
     if item.restrictions.no_download {
-        return Err(refused("cannotDownloadFile", "This file cannot be downloaded by the user."));
+        return Err(refused(
+            "cannotDownloadFile",
+            "This file cannot be downloaded by the user.",
+        ));
     }
     if item.restrictions.abusive && !cx.call.flag("acknowledgeAbuse") {
         let message = "This file has been identified as malware or spam and cannot be downloaded.";
@@ -38,7 +42,10 @@ pub(crate) fn media(cx: &Cx<'_>) -> Result<Reply, Failure> {
 
 fn ranged(call: &Call, media_type: &str, bytes: &Bytes) -> Reply {
     let length = bytes.len();
-    let Some(range) = call.header("range").and_then(|range| range.strip_prefix("bytes=")) else {
+    let Some(range) = call
+        .header("range")
+        .and_then(|range| range.strip_prefix("bytes="))
+    else {
         return Reply::new(200, media_type, bytes.clone()).with("accept-ranges", "bytes");
     };
     match bounds(range, length) {
@@ -53,7 +60,10 @@ fn bounds(range: &str, length: usize) -> Option<(usize, usize)> {
     let (first, last) = range.split_once('-')?;
     let end = length.checked_sub(1)?;
     let (first, last) = match (first, last) {
-        ("", count) => (length.saturating_sub(count.parse::<usize>().ok().filter(|count| *count > 0)?), end),
+        ("", count) => (
+            length.saturating_sub(count.parse::<usize>().ok().filter(|count| *count > 0)?),
+            end,
+        ),
         (first, "") => (first.parse().ok()?, end),
         (first, last) => (first.parse().ok()?, end.min(last.parse().ok()?)),
     };
@@ -62,10 +72,16 @@ fn bounds(range: &str, length: usize) -> Option<(usize, usize)> {
 
 fn exported(item: &Item, form: &str) -> Result<Bytes, Failure> {
     if content::forms(&item.body).is_empty() {
-        return Err(refused("fileNotExportable", "Export only supports Docs Editors files."));
+        return Err(refused(
+            "fileNotExportable",
+            "Export only supports Docs Editors files.",
+        ));
     }
     if item.restrictions.no_download {
-        return Err(refused("cannotExportFile", "This file cannot be exported by the user."));
+        return Err(refused(
+            "cannotExportFile",
+            "This file cannot be exported by the user.",
+        ));
     }
     let bytes = content::export(&item.body, form);
     bytes.ok_or_else(|| Failure::bad_request("The requested conversion is not supported."))
@@ -91,7 +107,13 @@ pub(crate) fn download(cx: &mut Cx<'_>) -> Result<Value, Failure> {
     let world = &mut cx.state.world;
     let name = world.random.name(40);
     let (polls, begun) = (world.quirks.operation_polls, world.clock.now());
-    let operation = Operation { email: cx.viewer.email.clone(), file, form, polls, begun };
+    let operation = Operation {
+        email: cx.viewer.email.clone(),
+        file,
+        form,
+        polls,
+        begun,
+    };
     let shown = show(&name, &operation, &cx.call.base);
     cx.state.operations.insert(name, operation);
     Ok(shown)
@@ -101,7 +123,10 @@ pub(crate) fn download(cx: &mut Cx<'_>) -> Result<Value, Failure> {
 fn take(item: &Item, form: Option<&str>) -> Result<(String, Bytes), Failure> {
     if let Body::Bytes { media_type, bytes } = &item.body {
         if item.restrictions.no_download {
-            return Err(refused("cannotDownloadFile", "This file cannot be downloaded by the user."));
+            return Err(refused(
+                "cannotDownloadFile",
+                "This file cannot be downloaded by the user.",
+            ));
         }
         return Ok((media_type.clone(), bytes.clone()));
     }
@@ -128,9 +153,10 @@ fn show(name: &str, operation: &Operation, base: &str) -> Value {
 pub(crate) fn operation(cx: &mut Cx<'_>) -> Result<Value, Failure> {
     let now = cx.state.world.clock.now();
     let found = cx.state.operations.get_mut(&cx.id);
-    let mine = found.filter(|operation| operation.email == cx.viewer.email && now - operation.begun <= READY);
-    let operation =
-        mine.ok_or_else(|| Failure::new(404, "notFound", format!("Operation not found: {}.", cx.id)))?;
+    let mine = found
+        .filter(|operation| operation.email == cx.viewer.email && now - operation.begun <= READY);
+    let operation = mine
+        .ok_or_else(|| Failure::new(404, "notFound", format!("Operation not found: {}.", cx.id)))?;
     operation.polls = operation.polls.saturating_sub(1);
     Ok(show(&cx.id, operation, &cx.call.base))
 }
@@ -138,16 +164,30 @@ pub(crate) fn operation(cx: &mut Cx<'_>) -> Result<Value, Failure> {
 /// Addresses outside the API from which content is fetched: those of downloads, and the links of items. Who has no
 /// access token gets a page to log in with, as a browser does.
 pub(crate) fn direct(state: &State, call: &Call) -> Option<Reply> {
-    let rest = call.path.strip_prefix("/download/").map(|name| (true, name));
-    let (operation, name) = rest.or_else(|| Some((false, call.path.strip_prefix("/export-links/")?)))?;
+    let rest = call
+        .path
+        .strip_prefix("/download/")
+        .map(|name| (true, name));
+    let (operation, name) =
+        rest.or_else(|| Some((false, call.path.strip_prefix("/export-links/")?)))?;
     let now = state.world.clock.now();
-    let Some(access) = call.bearer().and_then(|token| state.oauth.access(token, now)) else {
-        return Some(Reply::html(200, "<title>Sign in</title><p>Sign in to continue."));
+    let Some(access) = call
+        .bearer()
+        .and_then(|token| state.oauth.access(token, now))
+    else {
+        return Some(Reply::html(
+            200,
+            "<title>Sign in</title><p>Sign in to continue.",
+        ));
     };
-    let viewer = Viewer { email: access.email.clone(), keys: super::resource_keys(call) };
+    let viewer = Viewer {
+        email: access.email.clone(),
+        keys: super::resource_keys(call),
+    };
     let (file, form) = if operation {
         let found = state.operations.get(name);
-        let ready = found.filter(|operation| operation.polls == 0 && now - operation.begun <= READY);
+        let ready =
+            found.filter(|operation| operation.polls == 0 && now - operation.begun <= READY);
         let Some(found) = ready.filter(|operation| operation.email == viewer.email) else {
             return Some(Failure::no_file(name).reply());
         };
@@ -155,11 +195,18 @@ pub(crate) fn direct(state: &State, call: &Call) -> Option<Reply> {
     } else {
         (name, call.param("mimeType"))
     };
-    let item = state.world.items.get(file).filter(|_| state.world.sees(&viewer, file));
-    let taken = item.ok_or_else(|| Failure::no_file(file)).and_then(|item| take(item, form));
-    Some(
-        taken.map_or_else(|failure| failure.reply(), |(media_type, bytes)| ranged(call, &media_type, &bytes)),
-    )
+    let item = state
+        .world
+        .items
+        .get(file)
+        .filter(|_| state.world.sees(&viewer, file));
+    let taken = item
+        .ok_or_else(|| Failure::no_file(file))
+        .and_then(|item| take(item, form));
+    Some(taken.map_or_else(
+        |failure| failure.reply(),
+        |(media_type, bytes)| ranged(call, &media_type, &bytes),
+    ))
 }
 
 #[cfg(test)]

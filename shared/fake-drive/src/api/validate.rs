@@ -9,9 +9,15 @@ use crate::wire::Call;
 pub(crate) fn check(method: &Method, call: &Call) -> Result<Mask, Failure> {
     for (name, value) in &call.query {
         let known = method.params().find(|param| param.name == name);
-        check_value(known.ok_or_else(|| Failure::unknown_parameter(name))?, value)?;
+        check_value(
+            known.ok_or_else(|| Failure::unknown_parameter(name))?,
+            value,
+        )?;
     }
-    if let Some(missing) = method.params().find(|param| param.required && call.param(param.name).is_none()) {
+    if let Some(missing) = method
+        .params()
+        .find(|param| param.required && call.param(param.name).is_none())
+    {
         return Err(Failure::required(missing.name));
     }
     if method.name == "about.get" && call.param("fields").is_none() {
@@ -27,7 +33,9 @@ fn check_value(param: Param, value: &str) -> Result<(), Failure> {
     let good = match param.kind {
         Kind::Text => true,
         Kind::Bool => matches!(value, "true" | "false"),
-        Kind::Number(most) => value.parse::<u32>().is_ok_and(|number| (1..=most).contains(&number)),
+        Kind::Number(most) => value
+            .parse::<u32>()
+            .is_ok_and(|number| (1..=most).contains(&number)),
         Kind::OneOf(values) => values.split(',').any(|allowed| allowed == value),
     };
     if good {

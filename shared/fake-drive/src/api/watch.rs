@@ -11,12 +11,16 @@ const HOUR: i64 = 3_600_000;
 const LONGEST: i64 = 7 * 24 * HOUR;
 
 fn body(cx: &Cx<'_>) -> Result<Value, Failure> {
-    let value = serde_json::from_slice::<Value>(&cx.call.body).ok().filter(Value::is_object);
+    let value = serde_json::from_slice::<Value>(&cx.call.body)
+        .ok()
+        .filter(Value::is_object);
     value.ok_or_else(|| Failure::new(400, "parseError", "The body is no JSON object."))
 }
 
 fn text<'a>(body: &'a Value, name: &str) -> Option<&'a str> {
-    body.get(name).and_then(Value::as_str).filter(|text| !text.is_empty())
+    body.get(name)
+        .and_then(Value::as_str)
+        .filter(|text| !text.is_empty())
 }
 
 /// Opens a channel on a log and greets it.
@@ -40,7 +44,11 @@ pub(crate) fn open(cx: &mut Cx<'_>) -> Result<Value, Failure> {
         ));
     }
     if cx.state.channels.iter().any(|channel| channel.id == id) {
-        return Err(Failure::new(400, "channelIdNotUnique", format!("Channel id {id} not unique")));
+        return Err(Failure::new(
+            400,
+            "channelIdNotUnique",
+            format!("Channel id {id} not unique"),
+        ));
     }
     let mut channel = Channel {
         id: id.to_owned(),
@@ -64,10 +72,12 @@ fn expiration(cx: &Cx<'_>, body: &Value) -> Result<i64, Failure> {
     let now = cx.state.world.clock.now();
     let asked = match body.get("expiration") {
         None | Some(Value::Null) => now + HOUR,
-        Some(Value::String(digits)) => {
-            digits.parse().map_err(|_| Failure::invalid_value("resource.expiration"))?
-        }
-        Some(value) => value.as_i64().ok_or_else(|| Failure::invalid_value("resource.expiration"))?,
+        Some(Value::String(digits)) => digits
+            .parse()
+            .map_err(|_| Failure::invalid_value("resource.expiration"))?,
+        Some(value) => value
+            .as_i64()
+            .ok_or_else(|| Failure::invalid_value("resource.expiration"))?,
     };
     if asked <= now {
         return Err(Failure::invalid_value("resource.expiration"));
@@ -93,15 +103,21 @@ fn show(channel: &Channel) -> Value {
 pub(crate) fn stop(cx: &mut Cx<'_>) -> Result<Reply, Failure> {
     let body = body(cx)?;
     let id = text(&body, "id").ok_or_else(|| Failure::required("resource.id"))?;
-    let resource = text(&body, "resourceId").ok_or_else(|| Failure::required("resource.resourceId"))?;
+    let resource =
+        text(&body, "resourceId").ok_or_else(|| Failure::required("resource.resourceId"))?;
     let at = cx.state.channels.iter().position(|channel| {
         channel.id == id
             && resource_of(&channel.feed) == resource
             && channel.email == cx.viewer.email
             && channel.client == cx.client
     });
-    let at =
-        at.ok_or_else(|| Failure::new(404, "notFound", format!("Channel '{id}' not found for this app.")))?;
+    let at = at.ok_or_else(|| {
+        Failure::new(
+            404,
+            "notFound",
+            format!("Channel '{id}' not found for this app."),
+        )
+    })?;
     cx.state.channels.remove(at);
     Ok(Reply::empty(204))
 }

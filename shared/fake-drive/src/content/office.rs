@@ -24,7 +24,9 @@ type Parts = Vec<(String, String)>;
 fn pack(parts: &Parts) -> Option<Bytes> {
     let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
     for (path, text) in parts {
-        writer.start_file(path.as_str(), SimpleFileOptions::default()).ok()?;
+        writer
+            .start_file(path.as_str(), SimpleFileOptions::default())
+            .ok()?;
         writer.write_all(XML.as_bytes()).ok()?;
         writer.write_all(text.as_bytes()).ok()?;
     }
@@ -51,7 +53,10 @@ fn links(path: &str, targets: &[(&str, String)]) -> (String, String) {
         format!("<Relationship Id=\"rId{id}\" Type=\"{OFFICE}/{kind}\" Target=\"{target}\"/>")
     };
     let all: String = targets.iter().enumerate().map(link).collect();
-    (path.to_owned(), format!("<Relationships xmlns=\"{LINKS}\">{all}</Relationships>"))
+    (
+        path.to_owned(),
+        format!("<Relationships xmlns=\"{LINKS}\">{all}</Relationships>"),
+    )
 }
 
 /// A workbook of tables.
@@ -59,9 +64,15 @@ pub(crate) fn workbook(tables: &[Table]) -> Option<Bytes> {
     let numbers = 1..=tables.len();
     let path = |number: usize| format!("xl/worksheets/sheet{number}.xml");
     let mut kinds = vec![("xl/workbook.xml".to_owned(), "spreadsheetml.sheet.main")];
-    kinds.extend(numbers.clone().map(|number| (path(number), "spreadsheetml.worksheet")));
-    let targets: Vec<_> =
-        numbers.clone().map(|number| ("worksheet", format!("worksheets/sheet{number}.xml"))).collect();
+    kinds.extend(
+        numbers
+            .clone()
+            .map(|number| (path(number), "spreadsheetml.worksheet")),
+    );
+    let targets: Vec<_> = numbers
+        .clone()
+        .map(|number| ("worksheet", format!("worksheets/sheet{number}.xml")))
+        .collect();
     let entry = |(at, table): (usize, &Table)| {
         let (name, number) = (escape(&table.name), at + 1);
         format!("<sheet name=\"{name}\" sheetId=\"{number}\" r:id=\"rId{number}\"/>")
@@ -69,23 +80,39 @@ pub(crate) fn workbook(tables: &[Table]) -> Option<Bytes> {
     let sheets: String = tables.iter().enumerate().map(entry).collect();
     let mut parts = vec![
         types(&kinds),
-        links("_rels/.rels", &[("officeDocument", "xl/workbook.xml".to_owned())]),
+        links(
+            "_rels/.rels",
+            &[("officeDocument", "xl/workbook.xml".to_owned())],
+        ),
         (
             "xl/workbook.xml".to_owned(),
-            format!("<workbook xmlns=\"{CELLS}\" xmlns:r=\"{OFFICE}\"><sheets>{sheets}</sheets></workbook>"),
+            format!(
+                "<workbook xmlns=\"{CELLS}\" xmlns:r=\"{OFFICE}\"><sheets>{sheets}</sheets></workbook>"
+            ),
         ),
         links("xl/_rels/workbook.xml.rels", &targets),
     ];
-    parts.extend(numbers.zip(tables).map(|(number, table)| (path(number), worksheet(table))));
+    parts.extend(
+        numbers
+            .zip(tables)
+            .map(|(number, table)| (path(number), worksheet(table))),
+    );
     pack(&parts)
 }
 
 fn worksheet(table: &Table) -> String {
     let rows = table.rows.iter().enumerate().map(|(at, row)| {
-        let cells: String = row.iter().enumerate().map(|(column, text)| cell(column, at + 1, text)).collect();
+        let cells: String = row
+            .iter()
+            .enumerate()
+            .map(|(column, text)| cell(column, at + 1, text))
+            .collect();
         format!("<row r=\"{}\">{cells}</row>", at + 1)
     });
-    format!("<worksheet xmlns=\"{CELLS}\"><sheetData>{}</sheetData></worksheet>", rows.collect::<String>())
+    format!(
+        "<worksheet xmlns=\"{CELLS}\"><sheetData>{}</sheetData></worksheet>",
+        rows.collect::<String>()
+    )
 }
 
 fn cell(column: usize, row: usize, text: &str) -> String {
@@ -93,22 +120,38 @@ fn cell(column: usize, row: usize, text: &str) -> String {
     if text.parse::<f64>().is_ok_and(f64::is_finite) {
         return format!("<c r=\"{place}\"><v>{text}</v></c>");
     }
-    format!("<c r=\"{place}\" t=\"inlineStr\"><is><t>{}</t></is></c>", escape(text))
+    format!(
+        "<c r=\"{place}\" t=\"inlineStr\"><is><t>{}</t></is></c>",
+        escape(text)
+    )
 }
 
 /// The name of a column: A to Z, then AA.
 fn letters(column: usize) -> String {
     let last = char::from(b'A' + (column % 26) as u8).to_string();
-    if column < 26 { last } else { letters(column / 26 - 1) + &last }
+    if column < 26 {
+        last
+    } else {
+        letters(column / 26 - 1) + &last
+    }
 }
 
 /// A presentation of slides with notes.
 pub(crate) fn presentation(slides: &[Slide]) -> Option<Bytes> {
     let numbers = 1..=slides.len();
-    let mut kinds = vec![("ppt/presentation.xml".to_owned(), "presentationml.presentation.main")];
+    let mut kinds = vec![(
+        "ppt/presentation.xml".to_owned(),
+        "presentationml.presentation.main",
+    )];
     for number in numbers.clone() {
-        kinds.push((format!("ppt/slides/slide{number}.xml"), "presentationml.slide"));
-        kinds.push((format!("ppt/notesSlides/notesSlide{number}.xml"), "presentationml.notesSlide"));
+        kinds.push((
+            format!("ppt/slides/slide{number}.xml"),
+            "presentationml.slide",
+        ));
+        kinds.push((
+            format!("ppt/notesSlides/notesSlide{number}.xml"),
+            "presentationml.notesSlide",
+        ));
     }
     let entry = |number: usize| format!("<p:sldId id=\"{}\" r:id=\"rId{number}\"/>", 255 + number);
     let list: String = numbers.clone().map(entry).collect();
@@ -116,11 +159,16 @@ pub(crate) fn presentation(slides: &[Slide]) -> Option<Bytes> {
         "<p:presentation xmlns:a=\"{DRAWING}\" xmlns:r=\"{OFFICE}\" xmlns:p=\"{SHOW}\"><p:sldIdLst>{list}\
          </p:sldIdLst><p:sldSz cx=\"9144000\" cy=\"6858000\"/></p:presentation>"
     );
-    let targets: Vec<_> =
-        numbers.clone().map(|number| ("slide", format!("slides/slide{number}.xml"))).collect();
+    let targets: Vec<_> = numbers
+        .clone()
+        .map(|number| ("slide", format!("slides/slide{number}.xml")))
+        .collect();
     let mut parts = vec![
         types(&kinds),
-        links("_rels/.rels", &[("officeDocument", "ppt/presentation.xml".to_owned())]),
+        links(
+            "_rels/.rels",
+            &[("officeDocument", "ppt/presentation.xml".to_owned())],
+        ),
         ("ppt/presentation.xml".to_owned(), show),
         links("ppt/_rels/presentation.xml.rels", &targets),
     ];
@@ -138,9 +186,18 @@ fn slide_parts(number: usize, slide: &Slide) -> Parts {
     let said: Vec<_> = slide.notes.lines().map(str::to_owned).collect();
     vec![
         (format!("ppt/slides/slide{number}.xml"), tree("sld", &page)),
-        links(&format!("ppt/slides/_rels/slide{number}.xml.rels"), &[("notesSlide", notes)]),
-        (format!("ppt/notesSlides/notesSlide{number}.xml"), tree("notes", &shape(2, "body", &said))),
-        links(&format!("ppt/notesSlides/_rels/notesSlide{number}.xml.rels"), &[("slide", back)]),
+        links(
+            &format!("ppt/slides/_rels/slide{number}.xml.rels"),
+            &[("notesSlide", notes)],
+        ),
+        (
+            format!("ppt/notesSlides/notesSlide{number}.xml"),
+            tree("notes", &shape(2, "body", &said)),
+        ),
+        links(
+            &format!("ppt/notesSlides/_rels/notesSlide{number}.xml.rels"),
+            &[("slide", back)],
+        ),
     ]
 }
 
@@ -154,7 +211,11 @@ fn tree(root: &str, shapes: &str) -> String {
 
 fn shape(id: usize, kind: &str, lines: &[String]) -> String {
     let line = |line: &String| format!("<a:p><a:r><a:t>{}</a:t></a:r></a:p>", escape(line));
-    let text: String = if lines.is_empty() { "<a:p/>".to_owned() } else { lines.iter().map(line).collect() };
+    let text: String = if lines.is_empty() {
+        "<a:p/>".to_owned()
+    } else {
+        lines.iter().map(line).collect()
+    };
     format!(
         "<p:sp><p:nvSpPr><p:cNvPr id=\"{id}\" name=\"{kind}\"/><p:cNvSpPr/><p:nvPr><p:ph type=\"{kind}\"/></p:nvPr>\
          </p:nvSpPr><p:spPr/><p:txBody><a:bodyPr/>{text}</p:txBody></p:sp>"

@@ -9,14 +9,19 @@ const LINES_OF_A_PAGE: usize = 50;
 /// A PDF of the lines of a text, in Helvetica. Letters outside Latin-1 become question marks.
 pub(crate) fn pdf(text: &str) -> Bytes {
     let lines: Vec<_> = text.lines().flat_map(wrap).collect();
-    let pages: Vec<_> =
-        if lines.is_empty() { vec![&[][..]] } else { lines.chunks(LINES_OF_A_PAGE).collect() };
-    let kids: String =
-        (0..pages.len()).fold(String::new(), |kids, page| kids + &format!("{} 0 R ", 4 + page * 2));
+    let pages: Vec<_> = if lines.is_empty() {
+        vec![&[][..]]
+    } else {
+        lines.chunks(LINES_OF_A_PAGE).collect()
+    };
+    let kids: String = (0..pages.len()).fold(String::new(), |kids, page| {
+        kids + &format!("{} 0 R ", 4 + page * 2)
+    });
     let mut objects = vec![
         "<< /Type /Catalog /Pages 2 0 R >>".to_owned(),
         format!("<< /Type /Pages /Kids [{kids}] /Count {} >>", pages.len()),
-        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>".to_owned(),
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>"
+            .to_owned(),
     ];
     for (number, page) in pages.iter().enumerate() {
         let content = 5 + number * 2;
@@ -25,7 +30,10 @@ pub(crate) fn pdf(text: &str) -> Bytes {
              /Resources << /Font << /F1 3 0 R >> >> >>"
         ));
         let stream = stream(page);
-        objects.push(format!("<< /Length {} >>\nstream\n{stream}endstream", stream.len()));
+        objects.push(format!(
+            "<< /Length {} >>\nstream\n{stream}endstream",
+            stream.len()
+        ));
     }
     file(&objects)
 }
@@ -34,7 +42,10 @@ pub(crate) fn pdf(text: &str) -> Bytes {
 fn wrap(line: &str) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in line.split(' ') {
-        if lines.last().is_some_and(|last| last.len() + word.len() > 90) {
+        if lines
+            .last()
+            .is_some_and(|last| last.len() + word.len() > 90)
+        {
             lines.push(String::new());
         }
         if let Some(last) = lines.last_mut() {
@@ -75,6 +86,9 @@ fn file(objects: &[String]) -> Bytes {
     }
     let start = text.len();
     let size = objects.len() + 1;
-    let _fits = write!(text, "{table}trailer\n<< /Size {size} /Root 1 0 R >>\nstartxref\n{start}\n%%EOF\n");
+    let _fits = write!(
+        text,
+        "{table}trailer\n<< /Size {size} /Root 1 0 R >>\nstartxref\n{start}\n%%EOF\n"
+    );
     Bytes::from(text)
 }

@@ -27,7 +27,9 @@ pub(super) fn ask(state: &mut State, call: &Call) -> Reply {
         Ok(request) => request,
         Err((error, message)) => return pages::error(error, &message),
     };
-    let plan = planned(call).or_else(|| state.oauth.plans.pop_front()).or_else(|| state.oauth.habit.clone());
+    let plan = planned(call)
+        .or_else(|| state.oauth.plans.pop_front())
+        .or_else(|| state.oauth.habit.clone());
     if let Some(consent) = plan {
         return settle(state, request, &consent);
     }
@@ -39,7 +41,11 @@ pub(super) fn ask(state: &mut State, call: &Call) -> Reply {
 
 /// The plan in the address itself: `auto=allow&account=…`.
 fn planned(call: &Call) -> Option<Consent> {
-    let email = call.param("account").or_else(|| call.param("login_hint")).unwrap_or_default().to_owned();
+    let email = call
+        .param("account")
+        .or_else(|| call.param("login_hint"))
+        .unwrap_or_default()
+        .to_owned();
     match call.param("auto")? {
         "allow" => Some(Consent::Allow { email }),
         "untick" => Some(Consent::Untick { email }),
@@ -50,7 +56,10 @@ fn planned(call: &Call) -> Option<Consent> {
 fn read(state: &State, call: &Call) -> Result<Request, (&'static str, String)> {
     let client = call.param("client_id").unwrap_or_default();
     let app = state.oauth.apps.get(client);
-    let app = app.ok_or(("invalid_client", "The OAuth client was not found.".to_owned()))?;
+    let app = app.ok_or((
+        "invalid_client",
+        "The OAuth client was not found.".to_owned(),
+    ))?;
     let redirect = call.param("redirect_uri").unwrap_or_default();
     if !app.allows(redirect) {
         return Err((
@@ -62,7 +71,12 @@ fn read(state: &State, call: &Call) -> Result<Request, (&'static str, String)> {
     if call.param("response_type") != Some("code") {
         return Err(bad("response_type has to be code."));
     }
-    let scopes: Vec<_> = call.param("scope").unwrap_or_default().split_whitespace().map(canonical).collect();
+    let scopes: Vec<_> = call
+        .param("scope")
+        .unwrap_or_default()
+        .split_whitespace()
+        .map(canonical)
+        .collect();
     if scopes.is_empty() {
         return Err(bad("Required parameter is missing: scope"));
     }
@@ -79,7 +93,9 @@ fn read(state: &State, call: &Call) -> Result<Request, (&'static str, String)> {
         challenge,
         nonce: text("nonce"),
         offline: call.param("access_type") == Some("offline"),
-        prompt: call.param("prompt").is_some_and(|prompt| prompt.split(' ').any(|word| word == "consent")),
+        prompt: call
+            .param("prompt")
+            .is_some_and(|prompt| prompt.split(' ').any(|word| word == "consent")),
         hint: text("login_hint"),
     })
 }
@@ -87,15 +103,29 @@ fn read(state: &State, call: &Call) -> Result<Request, (&'static str, String)> {
 /// The answer that somebody gave on the page.
 pub(super) fn decide(state: &mut State, call: &Call) -> Reply {
     let form = call.form();
-    let field = |name: &str| form.iter().find(|(field, _)| field == name).map(|(_, value)| value.as_str());
+    let field = |name: &str| {
+        form.iter()
+            .find(|(field, _)| field == name)
+            .map(|(_, value)| value.as_str())
+    };
     let Some(request) = field("request").and_then(|name| state.oauth.requests.remove(name)) else {
-        return pages::error("invalid_request", "This question has been answered already.");
+        return pages::error(
+            "invalid_request",
+            "This question has been answered already.",
+        );
     };
     if field("decision") != Some("allow") {
         return settle(state, request, &Consent::Deny);
     }
-    let ticked: Vec<_> = form.iter().filter(|(field, _)| field == "scope").map(|(_, value)| value).collect();
-    let scopes = request.scopes.iter().filter(|scope| is_identity(scope) || ticked.contains(scope));
+    let ticked: Vec<_> = form
+        .iter()
+        .filter(|(field, _)| field == "scope")
+        .map(|(_, value)| value)
+        .collect();
+    let scopes = request
+        .scopes
+        .iter()
+        .filter(|scope| is_identity(scope) || ticked.contains(scope));
     let scopes = scopes.cloned().collect();
     give(state, request, field("account").unwrap_or_default(), scopes)
 }
@@ -107,7 +137,12 @@ fn settle(state: &mut State, request: Request, consent: &Consent) -> Reply {
             give(state, request, email, scopes)
         }
         Consent::Untick { email } => {
-            let scopes = request.scopes.iter().filter(|scope| is_identity(scope)).cloned().collect();
+            let scopes = request
+                .scopes
+                .iter()
+                .filter(|scope| is_identity(scope))
+                .cloned()
+                .collect();
             give(state, request, email, scopes)
         }
         Consent::Deny => back(&request, &[("error", "access_denied")]),
@@ -119,10 +154,29 @@ fn give(state: &mut State, request: Request, email: &str, scopes: Vec<String>) -
         return pages::error("invalid_request", &format!("There is no account {email}."));
     }
     let code = format!("4/0A{}", state.world.random.name(60));
-    let reply = back(&request, &[("code", &code), ("scope", &scopes.join(" ")), ("authuser", "0")]);
-    let first = state.oauth.known.insert((email.to_owned(), request.client.clone()));
+    let reply = back(
+        &request,
+        &[
+            ("code", &code),
+            ("scope", &scopes.join(" ")),
+            ("authuser", "0"),
+        ],
+    );
+    let first = state
+        .oauth
+        .known
+        .insert((email.to_owned(), request.client.clone()));
     let made = state.world.clock.now();
-    state.oauth.codes.insert(code, Code { request, email: email.to_owned(), scopes, first, made });
+    state.oauth.codes.insert(
+        code,
+        Code {
+            request,
+            email: email.to_owned(),
+            scopes,
+            first,
+            made,
+        },
+    );
     reply
 }
 

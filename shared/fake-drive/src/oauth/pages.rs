@@ -26,8 +26,10 @@ pub(super) fn question<'a>(
     accounts: impl Iterator<Item = &'a Account>,
 ) -> Reply {
     let accounts: Vec<_> = accounts.collect();
-    let hinted =
-        accounts.iter().position(|account| Some(&account.email) == request.hint.as_ref()).unwrap_or(0);
+    let hinted = accounts
+        .iter()
+        .position(|account| Some(&account.email) == request.hint.as_ref())
+        .unwrap_or(0);
     let radio = |(at, account): (usize, &&Account)| {
         let (email, name) = (escape(&account.email), escape(&account.name));
         let checked = if at == hinted { " checked" } else { "" };
@@ -38,9 +40,16 @@ pub(super) fn question<'a>(
     let people: String = accounts.iter().enumerate().map(radio).collect();
     let tick = |scope: &String| {
         let (text, scope) = (escape(describe(scope)), escape(scope));
-        format!("<label><input type=\"checkbox\" name=\"scope\" value=\"{scope}\" checked> {text}</label>")
+        format!(
+            "<label><input type=\"checkbox\" name=\"scope\" value=\"{scope}\" checked> {text}</label>"
+        )
     };
-    let ticks: String = request.scopes.iter().filter(|scope| !is_identity(scope)).map(tick).collect();
+    let ticks: String = request
+        .scopes
+        .iter()
+        .filter(|scope| !is_identity(scope))
+        .map(tick)
+        .collect();
     Reply::html(
         200,
         &format!(

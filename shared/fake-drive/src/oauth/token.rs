@@ -17,7 +17,10 @@ struct Refusal(u16, &'static str, &'static str);
 
 impl Refusal {
     fn reply(&self) -> Reply {
-        Reply::json(self.0, &json!({ "error": self.1, "error_description": self.2 }))
+        Reply::json(
+            self.0,
+            &json!({ "error": self.1, "error_description": self.2 }),
+        )
     }
 }
 
@@ -28,7 +31,10 @@ struct Form(Vec<(String, String)>);
 
 impl Form {
     fn get(&self, name: &str) -> Option<&str> {
-        self.0.iter().find(|(field, _)| field == name).map(|(_, value)| value.as_str())
+        self.0
+            .iter()
+            .find(|(field, _)| field == name)
+            .map(|(_, value)| value.as_str())
     }
 }
 
@@ -37,7 +43,11 @@ pub(super) fn exchange(state: &mut State, call: &Call) -> Reply {
     let answer = client(state, call, &form).and_then(|client| match form.get("grant_type") {
         Some("authorization_code") => by_code(state, &client, &form),
         Some("refresh_token") => by_refresh(state, &client, &form),
-        _ => Err(Refusal(400, "unsupported_grant_type", "Invalid grant_type.")),
+        _ => Err(Refusal(
+            400,
+            "unsupported_grant_type",
+            "Invalid grant_type.",
+        )),
     });
     match answer {
         Ok(value) => Reply::json(200, &value).with("cache-control", "no-store"),
@@ -48,23 +58,36 @@ pub(super) fn exchange(state: &mut State, call: &Call) -> Reply {
 /// The app that asks: its name and secret come as HTTP Basic or in the form.
 fn client(state: &State, call: &Call, form: &Form) -> Result<String, Refusal> {
     let in_form = || {
-        Some((form.get("client_id")?.to_owned(), form.get("client_secret").unwrap_or_default().to_owned()))
+        Some((
+            form.get("client_id")?.to_owned(),
+            form.get("client_secret").unwrap_or_default().to_owned(),
+        ))
     };
     let (id, secret) = call.basic().or_else(in_form).ok_or(Refusal(
         400,
         "invalid_request",
         "Could not determine client ID from request.",
     ))?;
-    let app =
-        state.oauth.apps.get(&id).ok_or(Refusal(401, "invalid_client", "The OAuth client was not found."))?;
-    if app.secret == secret { Ok(id) } else { Err(Refusal(401, "invalid_client", "Unauthorized")) }
+    let app = state.oauth.apps.get(&id).ok_or(Refusal(
+        401,
+        "invalid_client",
+        "The OAuth client was not found.",
+    ))?;
+    if app.secret == secret {
+        Ok(id)
+    } else {
+        Err(Refusal(401, "invalid_client", "Unauthorized"))
+    }
 }
 
 fn by_code(state: &mut State, client: &str, form: &Form) -> Result<Value, Refusal> {
     let malformed = Refusal(400, "invalid_grant", "Malformed auth code.");
     let now = state.world.clock.now();
     // Used or not, good or not: a code is seen once.
-    let code = form.get("code").and_then(|code| state.oauth.codes.remove(code)).ok_or(malformed)?;
+    let code = form
+        .get("code")
+        .and_then(|code| state.oauth.codes.remove(code))
+        .ok_or(malformed)?;
     if code.request.client != client || now - code.made > CODE {
         return Err(Refusal(400, "invalid_grant", "Bad Request"));
     }
@@ -72,8 +95,11 @@ fn by_code(state: &mut State, client: &str, form: &Form) -> Result<Value, Refusa
         return Err(Refusal(400, "redirect_uri_mismatch", "Bad Request"));
     }
     if let Some(challenge) = &code.request.challenge {
-        let verifier =
-            form.get("code_verifier").ok_or(Refusal(400, "invalid_grant", "Missing code verifier."))?;
+        let verifier = form.get("code_verifier").ok_or(Refusal(
+            400,
+            "invalid_grant",
+            "Missing code verifier.",
+        ))?;
         if challenge_of(verifier) != *challenge {
             return Err(Refusal(400, "invalid_grant", "Invalid code verifier."));
         }
@@ -87,7 +113,14 @@ fn issue(state: &mut State, code: &Code, now: i64) -> Value {
     if state.oauth.without_refresh > 0 {
         state.oauth.without_refresh -= 1;
     } else if wanted {
-        refresh(state, &mut answer, &code.email, &code.request.client, &code.scopes, now);
+        refresh(
+            state,
+            &mut answer,
+            &code.email,
+            &code.request.client,
+            &code.scopes,
+            now,
+        );
     }
     if code.scopes.iter().any(|scope| scope == "openid") {
         answer["id_token"] = json!(identity(state, code, now));
@@ -102,11 +135,22 @@ fn access(state: &mut State, email: &str, client: &str, scopes: &[String], now: 
     json!({ "access_token": token, "expires_in": seconds, "scope": scopes.join(" "), "token_type": "Bearer" })
 }
 
-fn refresh(state: &mut State, answer: &mut Value, email: &str, client: &str, scopes: &[String], now: i64) {
+fn refresh(
+    state: &mut State,
+    answer: &mut Value,
+    email: &str,
+    client: &str,
+    scopes: &[String],
+    now: i64,
+) {
     let seconds = state.world.quirks.refresh_seconds;
     let access = Access::new(email, client, scopes.to_vec(), 0);
     let expires = seconds.map(|seconds| now + seconds * 1000);
-    answer["refresh_token"] = json!(state.oauth.grant_refresh(&mut state.world.random, &access, expires));
+    answer["refresh_token"] = json!(state.oauth.grant_refresh(
+        &mut state.world.random,
+        &access,
+        expires
+    ));
     if let Some(seconds) = seconds {
         answer["refresh_token_expires_in"] = json!(seconds);
     }
@@ -115,8 +159,14 @@ fn refresh(state: &mut State, answer: &mut Value, email: &str, client: &str, sco
 fn by_refresh(state: &mut State, client: &str, form: &Form) -> Result<Value, Refusal> {
     let now = state.world.clock.now();
     let token = form.get("refresh_token").unwrap_or_default();
-    let found = state.oauth.refresh.get(token).filter(|refresh| refresh.client == client);
-    let alive = found.filter(|refresh| refresh.expires.is_none_or(|expires| expires > now)).ok_or(DEAD)?;
+    let found = state
+        .oauth
+        .refresh
+        .get(token)
+        .filter(|refresh| refresh.client == client);
+    let alive = found
+        .filter(|refresh| refresh.expires.is_none_or(|expires| expires > now))
+        .ok_or(DEAD)?;
     let (email, scopes, expires) = (alive.email.clone(), alive.scopes.clone(), alive.expires);
     let mut answer = access(state, &email, client, &scopes, now);
     if state.world.quirks.rotation {
@@ -139,7 +189,11 @@ fn identity(state: &State, code: &Code, now: i64) -> String {
         "iat": now / 1000,
         "exp": now / 1000 + 3600,
     });
-    if code.scopes.iter().any(|scope| scope.ends_with("userinfo.email")) {
+    if code
+        .scopes
+        .iter()
+        .any(|scope| scope.ends_with("userinfo.email"))
+    {
         claims["email"] = json!(code.email);
         claims["email_verified"] = json!(true);
     }
@@ -148,16 +202,32 @@ fn identity(state: &State, code: &Code, now: i64) -> String {
     }
     let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
     let header = json!({ "alg": "RS256", "kid": "none-of-the-real-ones", "typ": "JWT" });
-    format!("{}.{}.{}", part(&header), part(&claims), URL_SAFE_NO_PAD.encode("unsigned"))
+    format!(
+        "{}.{}.{}",
+        part(&header),
+        part(&claims),
+        URL_SAFE_NO_PAD.encode("unsigned")
+    )
 }
 
 /// Ends the whole permission that the account of a token has given the token's app.
 pub(super) fn revoke(state: &mut State, call: &Call) -> Reply {
     let form = Form(call.form());
-    let token = form.get("token").or_else(|| call.param("token")).unwrap_or_default();
+    let token = form
+        .get("token")
+        .or_else(|| call.param("token"))
+        .unwrap_or_default();
     let oauth = &state.oauth;
-    let by_refresh = oauth.refresh.get(token).map(|refresh| (refresh.email.clone(), refresh.client.clone()));
-    let by_access = || oauth.access.get(token).map(|access| (access.email.clone(), access.client.clone()));
+    let by_refresh = oauth
+        .refresh
+        .get(token)
+        .map(|refresh| (refresh.email.clone(), refresh.client.clone()));
+    let by_access = || {
+        oauth
+            .access
+            .get(token)
+            .map(|access| (access.email.clone(), access.client.clone()))
+    };
     let Some((email, client)) = by_refresh.or_else(by_access) else {
         return Refusal(400, "invalid_token", "Token expired or revoked").reply();
     };

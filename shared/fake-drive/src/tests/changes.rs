@@ -6,7 +6,10 @@ use crate::Descendants;
 /// The items of entries: the id, and whether it is removed.
 fn entries(changes: &[Value]) -> Vec<(String, bool)> {
     let entry = |change: &Value| {
-        (change["fileId"].as_str().unwrap_or_default().to_owned(), change["removed"] == true)
+        (
+            change["fileId"].as_str().unwrap_or_default().to_owned(),
+            change["removed"] == true,
+        )
     };
     changes.iter().map(entry).collect()
 }
@@ -22,18 +25,30 @@ async fn an_entry_is_the_state_of_the_moment_and_comes_once() {
     rig.drive.view(&a, ADA).unwrap();
     let (changes, head) = rig.changes(&token, "pageSize=1").await;
     assert_eq!(entries(&changes), [(b.clone(), false), (a.clone(), false)]);
-    assert_eq!((&changes[0]["file"]["trashed"], &changes[1]["file"]["name"]), (&json!(true), &json!("a2")));
+    assert_eq!(
+        (&changes[0]["file"]["trashed"], &changes[1]["file"]["name"]),
+        (&json!(true), &json!("a2"))
+    );
     rig.drive.remove(&b).unwrap();
     let (changes, _) = rig.changes(&head, "").await;
     assert_eq!(entries(&changes), [(b, true)]);
     assert!(changes[0].get("file").is_none());
-    assert!(rig.changes(&head, "includeRemoved=false").await.0.is_empty());
+    assert!(
+        rig.changes(&head, "includeRemoved=false")
+            .await
+            .0
+            .is_empty()
+    );
 }
 
 #[tokio::test]
 async fn folders_speak_for_what_lies_in_them_only_as_set() {
     for (descendants, expected) in [(Descendants::None, 1), (Descendants::All, 4)] {
-        let rig = Rig::with(Quirks { descendants, ..Quirks::default() }).await;
+        let rig = Rig::with(Quirks {
+            descendants,
+            ..Quirks::default()
+        })
+        .await;
         let (a, b) = (rig.folder(&rig.root, "a"), rig.folder(&rig.root, "b"));
         let inner = rig.folder(&a, "inner");
         let docs = [rig.doc(&inner, "one"), rig.doc(&a, "two")];
@@ -42,8 +57,16 @@ async fn folders_speak_for_what_lies_in_them_only_as_set() {
         let (changes, token) = rig.changes(&token, "").await;
         assert_eq!(changes.len(), expected);
         rig.drive.trash(&b).unwrap();
-        let trashed = rig.ok(&format!("files/{}?fields=trashed,explicitlyTrashed", docs[0])).await;
-        assert_eq!(trashed, json!({ "trashed": true, "explicitlyTrashed": false }));
+        let trashed = rig
+            .ok(&format!(
+                "files/{}?fields=trashed,explicitlyTrashed",
+                docs[0]
+            ))
+            .await;
+        assert_eq!(
+            trashed,
+            json!({ "trashed": true, "explicitlyTrashed": false })
+        );
         rig.drive.untrash(&b).unwrap();
         let (changes, token) = rig.changes(&token, "").await;
         assert_eq!(changes.len(), if expected == 1 { 1 } else { 5 });
@@ -79,26 +102,42 @@ async fn a_shared_drive_has_a_log_of_its_own() {
     let doc = rig.doc(&drive, "ours");
     let (joined, user) = rig.changes(&user, "").await;
     assert_eq!(joined.len(), 1);
-    assert_eq!((&joined[0]["changeType"], &joined[0]["drive"]["name"]), (&json!("drive"), &json!("Team")));
+    assert_eq!(
+        (&joined[0]["changeType"], &joined[0]["drive"]["name"]),
+        (&json!("drive"), &json!("Team"))
+    );
     let (changes, token) = rig.changes(&token, &feed).await;
     assert_eq!(entries(&changes), [(doc.clone(), false)]);
     rig.drive.move_to(&doc, &rig.root).unwrap();
-    assert_eq!(entries(&rig.changes(&token, &feed).await.0), [(doc.clone(), true)]);
+    assert_eq!(
+        entries(&rig.changes(&token, &feed).await.0),
+        [(doc.clone(), true)]
+    );
     let (changes, user) = rig.changes(&user, "").await;
     assert_eq!(entries(&changes), [(doc, false)]);
     rig.drive.leave(&drive, ADA).unwrap();
     let (left, _) = rig.changes(&user, "").await;
-    assert_eq!((&left[0]["driveId"], &left[0]["removed"]), (&json!(drive), &json!(true)));
+    assert_eq!(
+        (&left[0]["driveId"], &left[0]["removed"]),
+        (&json!(drive), &json!(true))
+    );
     let path = format!("changes?{DRIVES}&pageToken={token}&{feed}");
     assert_eq!(rig.refusal(&path).await, (404, "notFound".to_owned()));
 }
 
 #[tokio::test]
 async fn entries_come_twice_if_set() {
-    let rig = Rig::with(Quirks { duplicates: true, ..Quirks::default() }).await;
+    let rig = Rig::with(Quirks {
+        duplicates: true,
+        ..Quirks::default()
+    })
+    .await;
     let token = rig.start("").await;
     let doc = rig.doc(&rig.root, "a");
-    assert_eq!(entries(&rig.changes(&token, "").await.0), [(doc.clone(), false), (doc, false)]);
+    assert_eq!(
+        entries(&rig.changes(&token, "").await.0),
+        [(doc.clone(), false), (doc, false)]
+    );
 }
 
 #[tokio::test]
@@ -106,11 +145,15 @@ async fn an_old_upload_keeps_its_time_and_moves_keep_it_too() {
     let rig = Rig::new().await;
     let doc = rig.doc(&rig.root, "old");
     rig.drive.date(&doc, 1_000_000_000_000).unwrap();
-    let before = rig.ok(&format!("files/{doc}?fields=version,modifiedTime")).await;
+    let before = rig
+        .ok(&format!("files/{doc}?fields=version,modifiedTime"))
+        .await;
     assert_eq!(before["modifiedTime"], "2001-09-09T01:46:40.000Z");
     let folder = rig.folder(&rig.root, "f");
     rig.drive.move_to(&doc, &folder).unwrap();
-    let after = rig.ok(&format!("files/{doc}?fields=version,modifiedTime")).await;
+    let after = rig
+        .ok(&format!("files/{doc}?fields=version,modifiedTime"))
+        .await;
     assert_eq!(after["modifiedTime"], before["modifiedTime"]);
     assert_ne!(after["version"], before["version"]);
     assert!(rig.drive.move_to(&folder, &folder).is_err());

@@ -14,7 +14,9 @@ const VERIFIER: &str = "a-verifier-that-is-long-enough-for-everybody-0123456789"
 const CHALLENGE: &str = "PHM9a-qxpUltWoI3ziazj5vvI-plRkZSHJ-T5lnalQo";
 
 fn allow() -> Consent {
-    Consent::Allow { email: ADA.to_owned() }
+    Consent::Allow {
+        email: ADA.to_owned(),
+    }
 }
 
 impl Rig {
@@ -34,7 +36,12 @@ impl Rig {
         ]
         .into();
         query.extend(change.iter().copied());
-        self.http.get(format!("{}/o/oauth2/v2/auth", self.drive.url())).query(&query).send().await.unwrap()
+        self.http
+            .get(format!("{}/o/oauth2/v2/auth", self.drive.url()))
+            .query(&query)
+            .send()
+            .await
+            .unwrap()
     }
 
     /// What comes back with the redirect.
@@ -44,12 +51,18 @@ impl Rig {
     }
 
     async fn token(&self, fields: &[(&str, &str)]) -> (u16, Value) {
-        let mut form: HashMap<&str, &str> =
-            [("client_id", self.drive.client().0), ("client_secret", self.drive.client().1)].into();
+        let mut form: HashMap<&str, &str> = [
+            ("client_id", self.drive.client().0),
+            ("client_secret", self.drive.client().1),
+        ]
+        .into();
         form.extend(fields.iter().copied());
         let url = format!("{}/token", self.drive.url());
         let response = self.http.post(url).form(&form).send().await.unwrap();
-        (response.status().as_u16(), response.json().await.unwrap_or(Value::Null))
+        (
+            response.status().as_u16(),
+            response.json().await.unwrap_or(Value::Null),
+        )
     }
 
     async fn exchange(&self, code: &str) -> (u16, Value) {
@@ -57,7 +70,8 @@ impl Rig {
     }
 
     async fn refresh(&self, token: &str) -> (u16, Value) {
-        self.token(&[("grant_type", "refresh_token"), ("refresh_token", token)]).await
+        self.token(&[("grant_type", "refresh_token"), ("refresh_token", token)])
+            .await
     }
 
     /// The tokens of a new permission.
@@ -93,14 +107,20 @@ async fn a_code_becomes_tokens_and_an_identity() {
     let answer = rig.answer(allow(), &[]).await;
     assert_eq!(answer["state"], "s1");
     let (status, tokens) = rig.exchange(&answer["code"]).await;
-    assert_eq!((status, text(&tokens, "token_type"), &tokens["expires_in"]), (200, "Bearer", &json!(3599)));
+    assert_eq!(
+        (status, text(&tokens, "token_type"), &tokens["expires_in"]),
+        (200, "Bearer", &json!(3599))
+    );
     assert_eq!(
         text(&tokens, "scope"),
         format!("openid https://www.googleapis.com/auth/userinfo.email {READONLY}")
     );
     let payload = text(&tokens, "id_token").split('.').nth(1).unwrap();
     let claims: Value = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(payload).unwrap()).unwrap();
-    assert_eq!((text(&claims, "email"), text(&claims, "nonce")), (ADA, "n1"));
+    assert_eq!(
+        (text(&claims, "email"), text(&claims, "nonce")),
+        (ADA, "n1")
+    );
     assert_eq!(text(&claims, "aud"), rig.drive.client().0);
     rig.token = text(&tokens, "access_token").to_owned();
     rig.ok("files").await;
@@ -121,7 +141,12 @@ async fn wrong_exchanges_are_refused() {
     for (field, value, status, error) in [
         ("code_verifier", "another", 400, "invalid_grant"),
         ("code", "4/unknown", 400, "invalid_grant"),
-        ("redirect_uri", "http://127.0.0.1:9998/back", 400, "redirect_uri_mismatch"),
+        (
+            "redirect_uri",
+            "http://127.0.0.1:9998/back",
+            400,
+            "redirect_uri_mismatch",
+        ),
         ("client_secret", "guess", 401, "invalid_client"),
         ("client_id", "nobody", 401, "invalid_client"),
         ("grant_type", "password", 400, "unsupported_grant_type"),
@@ -159,15 +184,34 @@ async fn wrong_questions_get_a_page_and_no_redirect() {
 async fn people_refuse_and_leave_things_out() {
     let mut rig = Rig::new().await;
     let answer = rig.answer(Consent::Deny, &[]).await;
-    assert_eq!((answer["error"].as_str(), answer["state"].as_str()), ("access_denied", "s1"));
-    let answer = rig.answer(Consent::Untick { email: ADA.to_owned() }, &[]).await;
+    assert_eq!(
+        (answer["error"].as_str(), answer["state"].as_str()),
+        ("access_denied", "s1")
+    );
+    let answer = rig
+        .answer(
+            Consent::Untick {
+                email: ADA.to_owned(),
+            },
+            &[],
+        )
+        .await;
     assert!(!answer["scope"].contains("drive"));
     let (_, tokens) = rig.exchange(&answer["code"]).await;
-    assert_eq!(text(&tokens, "scope"), "openid https://www.googleapis.com/auth/userinfo.email");
+    assert_eq!(
+        text(&tokens, "scope"),
+        "openid https://www.googleapis.com/auth/userinfo.email"
+    );
     rig.token = text(&tokens, "access_token").to_owned();
     let (status, body) = rig.get("files").await;
-    assert_eq!((status, reason(&body).as_str()), (403, "insufficientPermissions"));
-    assert_eq!(body["error"]["details"][0]["reason"], "ACCESS_TOKEN_SCOPE_INSUFFICIENT");
+    assert_eq!(
+        (status, reason(&body).as_str()),
+        (403, "insufficientPermissions")
+    );
+    assert_eq!(
+        body["error"]["details"][0]["reason"],
+        "ACCESS_TOKEN_SCOPE_INSUFFICIENT"
+    );
     let answer = returned(&rig.ask(&[("auto", "allow"), ("account", ADA)]).await);
     assert!(answer.contains_key("code"));
 }
@@ -178,14 +222,35 @@ async fn the_page_lets_people_choose() {
     rig.drive.account(BEN);
     let page = rig.ask(&[("login_hint", BEN)]).await.text().await.unwrap();
     assert!(page.contains(&format!("value=\"{BEN}\" checked")) && page.contains(ADA));
-    let request = page.split("name=\"request\" value=\"").nth(1).unwrap().split('"').next().unwrap();
+    let request = page
+        .split("name=\"request\" value=\"")
+        .nth(1)
+        .unwrap()
+        .split('"')
+        .next()
+        .unwrap();
     let url = format!("{}/o/oauth2/v2/auth/answer", rig.drive.url());
-    let form = [("request", request), ("account", BEN), ("scope", READONLY), ("decision", "allow")];
+    let form = [
+        ("request", request),
+        ("account", BEN),
+        ("scope", READONLY),
+        ("decision", "allow"),
+    ];
     let response = rig.http.post(&url).form(&form).send().await.unwrap();
     let code = returned(&response).remove("code").unwrap();
     let (_, tokens) = rig.exchange(&code).await;
     assert!(text(&tokens, "scope").contains(READONLY));
-    assert_eq!(rig.http.post(&url).form(&form).send().await.unwrap().status().as_u16(), 400);
+    assert_eq!(
+        rig.http
+            .post(&url)
+            .form(&form)
+            .send()
+            .await
+            .unwrap()
+            .status()
+            .as_u16(),
+        400
+    );
 }
 
 #[tokio::test]
@@ -196,7 +261,14 @@ async fn permissions_end() {
     assert_eq!(rig.refresh(old).await.0, 200);
     let revoke = async |token: &str| {
         let url = format!("{}/revoke", rig.drive.url());
-        rig.http.post(url).form(&[("token", token)]).send().await.unwrap().status().as_u16()
+        rig.http
+            .post(url)
+            .form(&[("token", token)])
+            .send()
+            .await
+            .unwrap()
+            .status()
+            .as_u16()
     };
     assert_eq!(revoke(young).await, 200);
     assert_eq!(revoke(young).await, 400);
@@ -216,15 +288,24 @@ async fn refresh_tokens_are_missing_expire_rotate_and_push_each_other_out() {
     rig.drive.without_refresh_token(1);
     assert_eq!(rig.permitted().await.get("refresh_token"), None);
     let answer = rig.answer(allow(), &[("prompt", "none")]).await;
-    assert_eq!(rig.exchange(&answer["code"]).await.1.get("refresh_token"), None);
+    assert_eq!(
+        rig.exchange(&answer["code"]).await.1.get("refresh_token"),
+        None
+    );
 
-    rig.drive.set_quirks(|quirks| quirks.refresh_seconds = Some(604_800));
+    rig.drive
+        .set_quirks(|quirks| quirks.refresh_seconds = Some(604_800));
     let tokens = rig.permitted().await;
     assert_eq!(tokens["refresh_token_expires_in"], 604_800);
     rig.drive.advance_seconds(604_801);
     assert_eq!(rig.refresh(text(&tokens, "refresh_token")).await.0, 400);
 
-    rig.drive.set_quirks(|quirks| *quirks = Quirks { rotation: true, ..Quirks::default() });
+    rig.drive.set_quirks(|quirks| {
+        *quirks = Quirks {
+            rotation: true,
+            ..Quirks::default()
+        }
+    });
     let tokens = rig.permitted().await;
     let first = text(&tokens, "refresh_token");
     let (_, turned) = rig.refresh(first).await;
@@ -245,10 +326,15 @@ async fn apps_may_authenticate_by_basic_and_are_kept_apart() {
     let answer = rig.answer(allow(), &[]).await;
     let (id, secret) = rig.drive.client();
     let url = format!("{}/token", rig.drive.url());
-    let post = rig.http.post(&url).basic_auth(id, Some(secret)).form(&exchange(&answer["code"]));
+    let post = rig
+        .http
+        .post(&url)
+        .basic_auth(id, Some(secret))
+        .form(&exchange(&answer["code"]));
     let tokens: Value = post.send().await.unwrap().json().await.unwrap();
     let refresh = text(&tokens, "refresh_token");
-    rig.drive.add_client("own", "own-secret", &["https://own.test/back"]);
+    rig.drive
+        .add_client("own", "own-secret", &["https://own.test/back"]);
     let form = [
         ("grant_type", "refresh_token"),
         ("refresh_token", refresh),
@@ -256,7 +342,15 @@ async fn apps_may_authenticate_by_basic_and_are_kept_apart() {
         ("client_secret", "own-secret"),
     ];
     assert_eq!(rig.token(&form).await.0, 400);
-    rig.drive.plan(Fault::oauth("/token", 400, "invalid_grant", Some("invalid_rapt")));
-    assert_eq!(text(&rig.refresh(refresh).await.1, "error_subtype"), "invalid_rapt");
+    rig.drive.plan(Fault::oauth(
+        "/token",
+        400,
+        "invalid_grant",
+        Some("invalid_rapt"),
+    ));
+    assert_eq!(
+        text(&rig.refresh(refresh).await.1, "error_subtype"),
+        "invalid_rapt"
+    );
     assert_eq!(rig.refresh(refresh).await.0, 200);
 }

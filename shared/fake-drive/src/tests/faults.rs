@@ -9,17 +9,28 @@ use crate::{Effect, Fault};
 async fn answers_are_replaced_as_planned() {
     let rig = Rig::new().await;
     rig.drive.plan(
-        Fault::reason("/drive/v3/files$", 403, "userRateLimitExceeded").after(1).times(2).retry_after(7),
+        Fault::reason("/drive/v3/files$", 403, "userRateLimitExceeded")
+            .after(1)
+            .times(2)
+            .retry_after(7),
     );
     let mut statuses = Vec::new();
     for _ in 0..4 {
         let response = rig.request(Method::GET, "files").send().await.unwrap();
-        let wait = response.headers().get("retry-after").map(|value| value.to_str().unwrap().to_owned());
+        let wait = response
+            .headers()
+            .get("retry-after")
+            .map(|value| value.to_str().unwrap().to_owned());
         statuses.push((response.status().as_u16(), wait));
     }
     assert_eq!(
         statuses,
-        [(200, None), (403, Some("7".to_owned())), (403, Some("7".to_owned())), (200, None)]
+        [
+            (200, None),
+            (403, Some("7".to_owned())),
+            (403, Some("7".to_owned())),
+            (200, None)
+        ]
     );
     rig.drive.plan(Fault::html("/drive", 502));
     let response = rig.request(Method::GET, "files").send().await.unwrap();
@@ -30,9 +41,13 @@ async fn answers_are_replaced_as_planned() {
 #[tokio::test]
 async fn answers_are_broken_and_slowed_as_planned() {
     let rig = Rig::new().await;
-    let file = rig.drive.add_file(&rig.root, "a", "text/plain", "x".repeat(100)).unwrap();
+    let file = rig
+        .drive
+        .add_file(&rig.root, "a", "text/plain", "x".repeat(100))
+        .unwrap();
     let media = format!("files/{file}?alt=media");
-    rig.drive.plan(Fault::on("/drive", Effect::Truncated { bytes: 10 }));
+    rig.drive
+        .plan(Fault::on("/drive", Effect::Truncated { bytes: 10 }));
     let mut response = rig.request(Method::GET, &media).send().await.unwrap();
     assert_eq!(response.content_length(), Some(100));
     let mut got = 0;
@@ -43,7 +58,13 @@ async fn answers_are_broken_and_slowed_as_planned() {
         }
     };
     assert_eq!((got, broken), (10, true));
-    for effect in [Effect::Late { millis: 60 }, Effect::Trickle { bytes: 40, millis: 25 }] {
+    for effect in [
+        Effect::Late { millis: 60 },
+        Effect::Trickle {
+            bytes: 40,
+            millis: 25,
+        },
+    ] {
         rig.drive.plan(Fault::on("/drive", effect));
         let begin = Instant::now();
         let response = rig.request(Method::GET, &media).send().await.unwrap();
@@ -59,11 +80,14 @@ async fn listings_are_emptied_or_incomplete_as_planned() {
     for name in ["a", "b"] {
         rig.doc(&rig.root, name);
     }
-    rig.drive.plan(Fault::on("/drive/v3/files", Effect::Emptied));
+    rig.drive
+        .plan(Fault::on("/drive/v3/files", Effect::Emptied));
     assert!(rig.names("").await.is_empty());
-    rig.drive.plan(Fault::on("/drive/v3/changes", Effect::Emptied));
+    rig.drive
+        .plan(Fault::on("/drive/v3/changes", Effect::Emptied));
     assert!(rig.changes(&token, "").await.0.is_empty());
-    rig.drive.plan(Fault::on("/drive/v3/files", Effect::Incomplete));
+    rig.drive
+        .plan(Fault::on("/drive/v3/files", Effect::Incomplete));
     let list = rig.ok("files?fields=incompleteSearch,files(name)").await;
     assert_eq!(
         (&list["incompleteSearch"], strings(&list["files"], "name")),
@@ -87,10 +111,14 @@ async fn units_are_counted_and_may_run_out_for_a_minute() {
         rig.get(&path).await;
         assert_eq!(rig.drive.quota_units(ADA) - before, units, "{path}");
     }
-    rig.drive.set_quirks(|quirks| quirks.units_per_minute = Some(150));
+    rig.drive
+        .set_quirks(|quirks| quirks.units_per_minute = Some(150));
     rig.drive.advance_seconds(60);
     rig.ok("files").await;
-    assert_eq!(rig.refusal("files").await, (403, "userRateLimitExceeded".to_owned()));
+    assert_eq!(
+        rig.refusal("files").await,
+        (403, "userRateLimitExceeded".to_owned())
+    );
     rig.drive.advance_seconds(60);
     rig.ok("files").await;
 }
@@ -99,11 +127,21 @@ async fn units_are_counted_and_may_run_out_for_a_minute() {
 async fn requests_are_remembered_without_secrets() {
     let rig = Rig::new().await;
     let path = format!("files?pageSize=7&access_token={}", rig.token);
-    rig.http.get(format!("{}/drive/v3/{path}", rig.drive.url())).send().await.unwrap();
+    rig.http
+        .get(format!("{}/drive/v3/{path}", rig.drive.url()))
+        .send()
+        .await
+        .unwrap();
     let seen = rig.drive.requests().pop().unwrap();
     assert_eq!(
         (seen.call.as_deref(), seen.account.as_deref(), seen.status),
         (Some("files.list"), Some(ADA), 200)
     );
-    assert_eq!((seen.query["pageSize"].as_str(), seen.query["access_token"].as_str()), ("7", "***"));
+    assert_eq!(
+        (
+            seen.query["pageSize"].as_str(),
+            seen.query["access_token"].as_str()
+        ),
+        ("7", "***")
+    );
 }

@@ -20,7 +20,9 @@ async fn a_page_costs_what_it_shows() {
         if number % 100 == 0 {
             folder = rig.folder(&rig.root, "f");
         }
-        rig.drive.add_file(&folder, "n.txt", "text/plain", "x").unwrap();
+        rig.drive
+            .add_file(&folder, "n.txt", "text/plain", "x")
+            .unwrap();
     }
     let made = begin.elapsed();
     let begin = Instant::now();
@@ -29,8 +31,14 @@ async fn a_page_costs_what_it_shows() {
     let begin = Instant::now();
     let mut next = String::new();
     loop {
-        let page = rig.ok(&format!("files?pageSize=1000&fields=nextPageToken,files({F}){next}")).await;
-        let Some(token) = page["nextPageToken"].as_str() else { break };
+        let page = rig
+            .ok(&format!(
+                "files?pageSize=1000&fields=nextPageToken,files({F}){next}"
+            ))
+            .await;
+        let Some(token) = page["nextPageToken"].as_str() else {
+            break;
+        };
         next = format!("&pageToken={token}");
     }
     let described = begin.elapsed();
@@ -42,5 +50,8 @@ async fn a_page_costs_what_it_shows() {
          {described:?}, one folder of 100 in {:?}",
         begin.elapsed()
     );
-    assert!(begin.elapsed() * 10 < listed, "a folder costs as much as everything");
+    assert!(
+        begin.elapsed() * 10 < listed,
+        "a folder costs as much as everything"
+    );
 }

@@ -16,9 +16,13 @@ async fn listener() -> (String, Inbox) {
     let inbox = Inbox::default();
     let keep = async |State(inbox): State<Inbox>, headers: HeaderMap| {
         let header = |name: &str| headers[name].to_str().unwrap().to_owned();
-        let message =
-            ["x-goog-channel-id", "x-goog-channel-token", "x-goog-resource-state", "x-goog-message-number"]
-                .map(header);
+        let message = [
+            "x-goog-channel-id",
+            "x-goog-channel-token",
+            "x-goog-resource-state",
+            "x-goog-message-number",
+        ]
+        .map(header);
         inbox.lock().unwrap().push(message.into());
     };
     let router: Router = Router::new().fallback(keep).with_state(inbox.clone());
@@ -45,23 +49,44 @@ async fn channels_tell_changes_until_they_are_stopped_or_over() {
     let path = format!("changes/watch?pageToken={}", rig.start("").await);
     let body = json!({ "id": "c1", "type": "web_hook", "address": address, "token": "t1" });
     let (status, channel) = rig.post(&path, &body).await;
-    assert_eq!((status, &channel["kind"], &channel["id"]), (200, &json!("api#channel"), &json!("c1")));
-    let left = channel["expiration"].as_str().unwrap().parse::<i64>().unwrap() - rig.drive.now();
+    assert_eq!(
+        (status, &channel["kind"], &channel["id"]),
+        (200, &json!("api#channel"), &json!("c1"))
+    );
+    let left = channel["expiration"]
+        .as_str()
+        .unwrap()
+        .parse::<i64>()
+        .unwrap()
+        - rig.drive.now();
     assert!((3_590_000..=3_600_000).contains(&left), "{left}");
     let again = rig.post(&path, &body).await;
-    assert_eq!((again.0, reason(&again.1).as_str()), (400, "channelIdNotUnique"));
+    assert_eq!(
+        (again.0, reason(&again.1).as_str()),
+        (400, "channelIdNotUnique")
+    );
     rig.doc(&rig.root, "a");
     until(&rig, 2).await;
-    let message =
-        |state: &str, number: &str| ("c1".to_owned(), "t1".to_owned(), state.to_owned(), number.to_owned());
-    assert_eq!(*inbox.lock().unwrap(), [message("sync", "1"), message("change", "2")]);
+    let message = |state: &str, number: &str| {
+        (
+            "c1".to_owned(),
+            "t1".to_owned(),
+            state.to_owned(),
+            number.to_owned(),
+        )
+    };
+    assert_eq!(
+        *inbox.lock().unwrap(),
+        [message("sync", "1"), message("change", "2")]
+    );
     assert_eq!(rig.drive.deliveries()[1].status, Some(200));
 
     let stop = json!({ "id": "c1", "resourceId": channel["resourceId"] });
     assert_eq!(rig.post("channels/stop", &stop).await.0, 204);
     assert_eq!(rig.post("channels/stop", &stop).await.0, 404);
     let expiration = (rig.drive.now() + 30 * 24 * 3_600_000).to_string();
-    let body = json!({ "id": "c2", "type": "web_hook", "address": address, "expiration": expiration });
+    let body =
+        json!({ "id": "c2", "type": "web_hook", "address": address, "expiration": expiration });
     rig.post(&path, &body).await;
     assert_eq!(rig.drive.channels(), ["c2"]);
     rig.drive.advance_seconds(7 * 24 * 3600 + 1);
@@ -77,14 +102,24 @@ async fn wrong_channels_are_refused() {
         ("id", json!(null), "required"),
         ("id", json!("x".repeat(65)), "invalid"),
         ("type", json!("mail"), "invalid"),
-        ("address", json!("http://example.test/"), "push.webhookUrlNotHttps"),
+        (
+            "address",
+            json!("http://example.test/"),
+            "push.webhookUrlNotHttps",
+        ),
         ("expiration", json!("1000"), "invalid"),
         ("expiration", json!("soon"), "invalid"),
     ] {
         let mut body = good.clone();
         body[field] = value.clone();
-        let (status, answer) = rig.post(&format!("changes/watch?pageToken={token}"), &body).await;
-        assert_eq!((status, reason(&answer).as_str()), (400, expected), "{field}: {value}");
+        let (status, answer) = rig
+            .post(&format!("changes/watch?pageToken={token}"), &body)
+            .await;
+        assert_eq!(
+            (status, reason(&answer).as_str()),
+            (400, expected),
+            "{field}: {value}"
+        );
     }
     assert_eq!(rig.post("changes/watch", &good).await.0, 400);
 }

@@ -35,8 +35,15 @@ impl World {
     }
 
     fn folder(&self, id: &str) -> Result<&super::Item, Refused> {
-        let item = self.items.get(id).ok_or_else(|| Refused(format!("no item {id}")))?;
-        if item.is_folder() { Ok(item) } else { Err(Refused(format!("{id} is no folder"))) }
+        let item = self
+            .items
+            .get(id)
+            .ok_or_else(|| Refused(format!("no item {id}")))?;
+        if item.is_folder() {
+            Ok(item)
+        } else {
+            Err(Refused(format!("{id} is no folder")))
+        }
     }
 
     /// Does something to an item and logs it for all who saw the item before or see it after. `deep` is what may be
@@ -45,7 +52,11 @@ impl World {
         if !self.items.contains_key(id) {
             return Err(Refused(format!("no item {id}")));
         }
-        let touched = if deep { self.touched(id) } else { vec![id.to_owned()] };
+        let touched = if deep {
+            self.touched(id)
+        } else {
+            vec![id.to_owned()]
+        };
         let before: Vec<_> = touched.iter().map(|id| self.feeds_of(id)).collect();
         act(self)?;
         for (id, before) in touched.iter().zip(before) {
@@ -64,7 +75,9 @@ impl World {
             Descendants::All => self.tree(id),
             Descendants::Some => {
                 let tree = self.tree(id);
-                tree.into_iter().filter(|below| below == id || self.random.coin()).collect()
+                tree.into_iter()
+                    .filter(|below| below == id || self.random.coin())
+                    .collect()
             }
         }
     }
@@ -136,7 +149,10 @@ impl World {
 
     /// Shares an item with all who know a key; changes nothing in anybody's log.
     pub(crate) fn share_by_link(&mut self, id: &str, key: &str) -> Done {
-        let item = self.items.get_mut(id).ok_or_else(|| Refused(format!("no item {id}")))?;
+        let item = self
+            .items
+            .get_mut(id)
+            .ok_or_else(|| Refused(format!("no item {id}")))?;
         item.link_key = Some(key.to_owned());
         Ok(())
     }
@@ -170,7 +186,9 @@ impl World {
 
     fn carry(&mut self, id: &str, parent: &str, owner: Option<String>, drive: Option<String>) {
         for below in self.tree(id) {
-            let Some(mut item) = self.items.remove(&below) else { continue };
+            let Some(mut item) = self.items.remove(&below) else {
+                continue;
+            };
             self.shelves.take(&item);
             if below == id {
                 item.parent = Some(parent.to_owned());
@@ -227,19 +245,28 @@ impl World {
 
     /// Makes an account a member of a shared drive, or ends that. Only the account's own log tells it.
     pub(crate) fn join(&mut self, drive: &str, email: &str, member: bool) -> Done {
-        let found = self.drives.get_mut(drive).ok_or_else(|| Refused(format!("no drive {drive}")))?;
+        let found = self
+            .drives
+            .get_mut(drive)
+            .ok_or_else(|| Refused(format!("no drive {drive}")))?;
         if member {
             found.members.insert(email.to_owned());
         } else {
             found.members.remove(email);
         }
         self.shelves.touch();
-        self.record(Feed::User(email.to_owned()), &Subject::Drive(drive.to_owned()));
+        self.record(
+            Feed::User(email.to_owned()),
+            &Subject::Drive(drive.to_owned()),
+        );
         Ok(())
     }
 
     pub(crate) fn rename_drive(&mut self, drive: &str, name: &str) -> Done {
-        let found = self.drives.get_mut(drive).ok_or_else(|| Refused(format!("no drive {drive}")))?;
+        let found = self
+            .drives
+            .get_mut(drive)
+            .ok_or_else(|| Refused(format!("no drive {drive}")))?;
         name.clone_into(&mut found.name);
         let members: Vec<_> = found.members.iter().cloned().map(Feed::User).collect();
         for feed in members.into_iter().chain([Feed::Drive(drive.to_owned())]) {

@@ -27,7 +27,11 @@ pub(crate) struct Log {
 
 impl Default for Log {
     fn default() -> Self {
-        Self { entries: BTreeMap::new(), latest: HashMap::new(), next: 100 }
+        Self {
+            entries: BTreeMap::new(),
+            latest: HashMap::new(),
+            next: 100,
+        }
     }
 }
 
@@ -52,7 +56,9 @@ impl Log {
 
     /// Entries from a position on.
     pub(crate) fn since(&self, from: u64) -> impl Iterator<Item = (u64, &Subject, i64)> {
-        self.entries.range(from..).map(|(at, (subject, time))| (*at, subject, *time))
+        self.entries
+            .range(from..)
+            .map(|(at, (subject, time))| (*at, subject, *time))
     }
 }
 
@@ -62,15 +68,25 @@ mod tests {
 
     #[test]
     fn a_newer_entry_takes_the_place_of_the_older() {
-        let (mut log, a, b) = (Log::default(), Subject::Item("a".to_owned()), Subject::Item("b".to_owned()));
+        let (mut log, a, b) = (
+            Log::default(),
+            Subject::Item("a".to_owned()),
+            Subject::Item("b".to_owned()),
+        );
         let begin = log.head();
         log.add(&a, 1, false);
         log.add(&b, 2, false);
         log.add(&a, 3, false);
-        let seen: Vec<_> = log.since(begin).map(|(_, subject, at)| (subject.clone(), at)).collect();
+        let seen: Vec<_> = log
+            .since(begin)
+            .map(|(_, subject, at)| (subject.clone(), at))
+            .collect();
         assert_eq!(seen, [(b.clone(), 2), (a.clone(), 3)]);
         log.add(&b, 4, true);
-        let seen: Vec<_> = log.since(begin).map(|(_, subject, _)| subject.clone()).collect();
+        let seen: Vec<_> = log
+            .since(begin)
+            .map(|(_, subject, _)| subject.clone())
+            .collect();
         assert_eq!(seen, [a, b.clone(), b]);
     }
 }

@@ -75,12 +75,19 @@ impl Body {
         match self {
             Self::Folder | Self::Shortcut(_) => None,
             Self::Doc(markdown) => Some(markdown.len()),
-            Self::Sheet(tables) => {
-                Some(tables.iter().flat_map(|table| table.rows.iter().flatten()).map(String::len).sum())
-            }
-            Self::Slides(slides) => {
-                Some(slides.iter().map(|slide| slide.title.len() + slide.notes.len()).sum())
-            }
+            Self::Sheet(tables) => Some(
+                tables
+                    .iter()
+                    .flat_map(|table| table.rows.iter().flatten())
+                    .map(String::len)
+                    .sum(),
+            ),
+            Self::Slides(slides) => Some(
+                slides
+                    .iter()
+                    .map(|slide| slide.title.len() + slide.notes.len())
+                    .sum(),
+            ),
             Self::Bytes { bytes, .. } => Some(bytes.len()),
             Self::Other(_) => Some(1),
         }
@@ -96,8 +103,13 @@ pub(crate) struct Sums {
 
 impl Sums {
     pub(crate) fn of(body: &Body) -> Option<Self> {
-        let Body::Bytes { bytes, .. } = body else { return None };
-        Some(Self { md5: hex(&Md5::digest(bytes)), sha256: hex(&Sha256::digest(bytes)) })
+        let Body::Bytes { bytes, .. } = body else {
+            return None;
+        };
+        Some(Self {
+            md5: hex(&Md5::digest(bytes)),
+            sha256: hex(&Sha256::digest(bytes)),
+        })
     }
 }
 

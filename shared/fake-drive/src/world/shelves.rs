@@ -28,7 +28,10 @@ impl Shelves {
     pub(crate) fn place(&mut self, item: &Item) {
         self.revision += 1;
         if let Some(parent) = &item.parent {
-            self.children.entry(parent.clone()).or_default().insert(item.seq, item.id.clone());
+            self.children
+                .entry(parent.clone())
+                .or_default()
+                .insert(item.seq, item.id.clone());
         }
         if let Some(shelf) = self.corpus(item) {
             shelf.insert(item.seq, item.id.clone());
@@ -37,7 +40,11 @@ impl Shelves {
 
     pub(crate) fn take(&mut self, item: &Item) {
         self.revision += 1;
-        if let Some(shelf) = item.parent.as_ref().and_then(|parent| self.children.get_mut(parent)) {
+        if let Some(shelf) = item
+            .parent
+            .as_ref()
+            .and_then(|parent| self.children.get_mut(parent))
+        {
             shelf.remove(&item.seq);
         }
         if let Some(shelf) = self.corpus(item) {
@@ -54,12 +61,17 @@ impl Shelves {
         if let Some(drive) = &item.drive {
             return Some(self.drives.entry(drive.clone()).or_default());
         }
-        item.owner.as_ref().map(|owner| self.owned.entry(owner.clone()).or_default())
+        item.owner
+            .as_ref()
+            .map(|owner| self.owned.entry(owner.clone()).or_default())
     }
 
     pub(crate) fn share(&mut self, email: &str, id: &str) {
         self.revision += 1;
-        self.shared_roots.entry(email.to_owned()).or_default().insert(id.to_owned());
+        self.shared_roots
+            .entry(email.to_owned())
+            .or_default()
+            .insert(id.to_owned());
     }
 
     pub(crate) fn unshare(&mut self, email: &str, id: &str) {
@@ -81,17 +93,24 @@ impl World {
         }
         let mut seen = HashSet::new();
         for root in self.shelves.shared_roots.get(email).into_iter().flatten() {
-            let found = if self.quirks.shared_folders_only { vec![root.clone()] } else { self.tree(root) };
+            let found = if self.quirks.shared_folders_only {
+                vec![root.clone()]
+            } else {
+                self.tree(root)
+            };
             seen.extend(found);
         }
         let others = seen.into_iter().filter_map(|id| self.items.get(&id));
         // Members find what lies in a shared drive there.
         let theirs = |drive: &String| self.is_member(email, drive);
-        let foreign = others
-            .filter(|item| item.owner.as_deref() != Some(email) && !item.drive.as_ref().is_some_and(theirs));
+        let foreign = others.filter(|item| {
+            item.owner.as_deref() != Some(email) && !item.drive.as_ref().is_some_and(theirs)
+        });
         let shelf: Shelf = foreign.map(|item| (item.seq, item.id.clone())).collect();
         let shelf = Arc::new(shelf);
-        self.shelves.shared.insert(email.to_owned(), (revision, shelf.clone()));
+        self.shelves
+            .shared
+            .insert(email.to_owned(), (revision, shelf.clone()));
         shelf
     }
 }

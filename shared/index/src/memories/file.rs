@@ -43,7 +43,11 @@ impl MemoryFile {
 
     /// What callers did, alone; none when they did nothing.
     pub(crate) fn actions_alone(&self) -> Option<Self> {
-        let alone = Self { v: Self::VERSION, actions: self.actions.clone(), ..Self::default() };
+        let alone = Self {
+            v: Self::VERSION,
+            actions: self.actions.clone(),
+            ..Self::default()
+        };
         (!alone.is_empty()).then_some(alone)
     }
 
@@ -52,17 +56,28 @@ impl MemoryFile {
     /// # Errors
     /// [`PortError::Corrupt`] when it is not one that [`MemoryFile::encode`] wrote.
     pub(crate) fn decode(blob: &[u8]) -> PortResult<Self> {
-        let corrupt = |error: &dyn std::fmt::Display| PortError::Corrupt(format!("memories: {error}"));
+        let corrupt =
+            |error: &dyn std::fmt::Display| PortError::Corrupt(format!("memories: {error}"));
         let decoder = zstd::stream::Decoder::new(blob).map_err(|error| corrupt(&error))?;
         let mut json = Vec::new();
-        decoder.take(Self::MAX_BYTES).read_to_end(&mut json).map_err(|error| corrupt(&error))?;
+        decoder
+            .take(Self::MAX_BYTES)
+            .read_to_end(&mut json)
+            .map_err(|error| corrupt(&error))?;
         serde_json::from_slice(&json).map_err(|error| corrupt(&error))
     }
 
     pub(super) fn apply(self, ledger: &mut Ledger) {
         self.gone.iter().for_each(|id| ledger.retract(id));
-        for FiledDocument { document, statements } in self.told {
-            ledger.tell(Told { document, statements });
+        for FiledDocument {
+            document,
+            statements,
+        } in self.told
+        {
+            ledger.tell(Told {
+                document,
+                statements,
+            });
         }
         self.actions.iter().for_each(|action| ledger.act(action));
     }
@@ -72,9 +87,16 @@ impl MemoryFile {
         let mut states: BTreeMap<DocumentId, Option<FiledDocument>> = BTreeMap::new();
         for file in [&older, &newer] {
             states.extend(file.gone.iter().map(|id| (id.clone(), None)));
-            states.extend(file.told.iter().map(|told| (told.document.id.clone(), Some(told.clone()))));
+            states.extend(
+                file.told
+                    .iter()
+                    .map(|told| (told.document.id.clone(), Some(told.clone()))),
+            );
         }
-        let mut merged = Self { v: Self::VERSION, ..Self::default() };
+        let mut merged = Self {
+            v: Self::VERSION,
+            ..Self::default()
+        };
         for (id, told) in states {
             match told {
                 Some(told) => merged.told.push(told),

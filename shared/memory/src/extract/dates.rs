@@ -52,7 +52,11 @@ pub(crate) fn dates(clause: Clause<'_>, said_at: Timestamp, lean: Lean) -> Vec<F
     let mut at = 0;
     while at < clause.len() {
         let before = if at == 0 { "" } else { clause.low(at - 1) };
-        let lean = if matches!(before, "by" | "until" | "till") { Lean::Future } else { lean };
+        let lean = if matches!(before, "by" | "until" | "till") {
+            Lean::Future
+        } else {
+            lean
+        };
         let next = if could_begin(clause.low(at)) {
             // The day is only looked up for sentences that seem to hold a date.
             today = today.or_else(|| day_of(said_at));
@@ -66,7 +70,12 @@ pub(crate) fn dates(clause: Clause<'_>, said_at: Timestamp, lean: Lean) -> Vec<F
                 let lasting = whose
                     || matches!(before, "since" | "every" | "each" | "most" | "from")
                     || before == "the" && at > 1 && matches!(clause.low(at - 2), "since");
-                found.push(Found { first: at, end, days, lasting });
+                found.push(Found {
+                    first: at,
+                    end,
+                    days,
+                    lasting,
+                });
                 at = end;
             }
             None => at += 1,
@@ -110,7 +119,10 @@ fn month_first(clause: Clause<'_>, at: usize, today: Date, lean: Lean) -> Option
         if let Some(year) = year_number(clause.low(end + comma)) {
             return Some((end + comma + 1, Days::day(civil(year, number, day)?)));
         }
-        return Some((end, Days::day(near(today, lean, |year| civil(year, number, day))?)));
+        return Some((
+            end,
+            Days::day(near(today, lean, |year| civil(year, number, day))?),
+        ));
     }
     let comma = usize::from(clause.low(at + 1) == ",");
     if let Some(year) = year_number(clause.low(at + 1 + comma)) {
@@ -124,7 +136,13 @@ fn month_first(clause: Clause<'_>, at: usize, today: Date, lean: Lean) -> Option
         "in" | "by" | "since" | "until" | "of" | "during" | "early" | "late" | "mid" | "this"
     ) || matches!(before, "for" | "to") && (!named || lean == Lean::Future);
     // The present month is still to come, and is not over.
-    let edge = |days: Days| if lean == Lean::Future { days.to } else { days.from };
+    let edge = |days: Days| {
+        if lean == Lean::Future {
+            days.to
+        } else {
+            days.from
+        }
+    };
     let first = placed.then(|| near(today, lean, |year| Some(edge(month(year, number)?))))??;
     Some((at + 1, month(first.year(), number)?))
 }
@@ -139,18 +157,25 @@ fn day_first(clause: Clause<'_>, at: usize, today: Date, lean: Lean) -> Option<(
     if let Some(year) = year_number(clause.low(end + comma)) {
         return Some((end + comma + 1, Days::day(civil(year, number, day)?)));
     }
-    Some((end, Days::day(near(today, lean, |year| civil(year, number, day))?)))
+    Some((
+        end,
+        Days::day(near(today, lean, |year| civil(year, number, day))?),
+    ))
 }
 
 /// A day of the week alone: the last or the next one.
 fn weekday(clause: Clause<'_>, at: usize, today: Date, lean: Lean) -> Option<(usize, Days)> {
     let wanted = weekday_of(clause.low(at))?;
     let habit = clause.low(at).ends_with("days")
-        || matches!(clause.low(at + 1), "mornings" | "afternoons" | "evenings" | "nights");
+        || matches!(
+            clause.low(at + 1),
+            "mornings" | "afternoons" | "evenings" | "nights"
+        );
     if habit || !clause.words[at].capital() {
         return None;
     }
-    let ahead = (i64::from(wanted) - i64::from(today.weekday().to_monday_zero_offset())).rem_euclid(7);
+    let ahead =
+        (i64::from(wanted) - i64::from(today.weekday().to_monday_zero_offset())).rem_euclid(7);
     let shift = match lean {
         Lean::Past if ahead > 0 => ahead - 7,
         _ => ahead,
@@ -167,8 +192,10 @@ fn bare_year(clause: Clause<'_>, at: usize) -> Option<(usize, Days)> {
         "in" | "since" | "of" | "until" | "by" | "from" | "during" | "late" | "early" | "mid"
     );
     // "in 2000 steps" is no year.
-    let alone =
-        clause.words.get(at + 1).is_none_or(|next| next.mark || !super::english::lexicon::content(next.low));
+    let alone = clause
+        .words
+        .get(at + 1)
+        .is_none_or(|next| next.mark || !super::english::lexicon::content(next.low));
     (placed && alone).then_some(())?;
     Some((at + 1, year(number)?))
 }
@@ -187,7 +214,9 @@ fn season_at(clause: Clause<'_>, at: usize) -> Option<(usize, Days)> {
 fn near(today: Date, lean: Lean, of_year: impl Fn(i16) -> Option<Date>) -> Option<Date> {
     let year = today.year();
     let days = |date: Date| date.since(today).map_or(i32::MAX, |span| span.get_days());
-    let candidates = [year - 1, year, year + 1, year + 4].into_iter().filter_map(of_year);
+    let candidates = [year - 1, year, year + 1, year + 4]
+        .into_iter()
+        .filter_map(of_year);
     match lean {
         Lean::Past => candidates.filter(|date| *date <= today).max(),
         Lean::Future => candidates.filter(|date| *date >= today).min(),

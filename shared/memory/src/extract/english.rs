@@ -67,7 +67,9 @@ impl Env<'_> {
     /// The key of what the pronoun at the beginning of a clause means.
     pub(crate) fn antecedent_key(&self, reading: Reading<'_>) -> Option<String> {
         let anchor = self.anchor?;
-        anchor.fits(reading.clause.low(0)).then(|| anchor.key.clone())
+        anchor
+            .fits(reading.clause.low(0))
+            .then(|| anchor.key.clone())
     }
 }
 
@@ -104,7 +106,13 @@ pub(crate) struct Draft {
 
 impl Draft {
     pub(crate) fn new(kind: MemoryKind, confidence: f32) -> Self {
-        Self { kind, confidence, is_static: false, opinion: false, known: None }
+        Self {
+            kind,
+            confidence,
+            is_static: false,
+            opinion: false,
+            known: None,
+        }
     }
 
     /// Whether it is a trait, not an episode.
@@ -114,12 +122,18 @@ impl Draft {
 
     /// It is an opinion, that following sentences may go on with.
     pub(crate) fn opinion(self) -> Self {
-        Self { opinion: true, ..self }
+        Self {
+            opinion: true,
+            ..self
+        }
     }
 
     /// With a topic.
     pub(crate) fn known(self, known: Known) -> Self {
-        Self { known: Some(known), ..self }
+        Self {
+            known: Some(known),
+            ..self
+        }
     }
 }
 

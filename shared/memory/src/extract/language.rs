@@ -111,7 +111,9 @@ impl Scripts {
             '\u{3040}'..='\u{30ff}' => &mut self.kana,
             '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '々' => &mut self.han,
             '\u{ac00}'..='\u{d7af}' | '\u{1100}'..='\u{11ff}' => &mut self.hangul,
-            'і' | 'ї' | 'є' | 'ґ' | 'ў' | 'ј' | 'љ' | 'њ' | 'ћ' | 'ђ' => &mut self.not_russian,
+            'і' | 'ї' | 'є' | 'ґ' | 'ў' | 'ј' | 'љ' | 'њ' | 'ћ' | 'ђ' => {
+                &mut self.not_russian
+            }
             '\u{400}'..='\u{4ff}' => &mut self.cyrillic,
             '\u{900}'..='\u{97f}' => &mut self.devanagari,
             _ => &mut self.other,
@@ -124,11 +126,22 @@ impl Scripts {
     fn tongue(&self) -> Option<Tongue> {
         let east = (self.han + self.kana) * 3;
         let ranked = [
-            (east, if self.kana * 12 > self.han { Tongue::Japanese } else { Tongue::Chinese }),
+            (
+                east,
+                if self.kana * 12 > self.han {
+                    Tongue::Japanese
+                } else {
+                    Tongue::Chinese
+                },
+            ),
             (self.hangul * 3, Tongue::Korean),
             (
                 self.cyrillic * 2,
-                if self.not_russian * 30 > self.cyrillic { Tongue::Other } else { Tongue::Russian },
+                if self.not_russian * 30 > self.cyrillic {
+                    Tongue::Other
+                } else {
+                    Tongue::Russian
+                },
             ),
             (self.devanagari * 2, Tongue::Hindi),
             (self.other, Tongue::Other),
@@ -165,7 +178,10 @@ fn by_words(text: &str) -> Tongue {
             scores[tongue] += text.chars().filter(|c| marks.contains(*c)).take(3).count() as u32;
         }
     }
-    let best = (0..WORDS.len()).rev().max_by_key(|tongue| scores[*tongue]).unwrap_or(0);
+    let best = (0..WORDS.len())
+        .rev()
+        .max_by_key(|tongue| scores[*tongue])
+        .unwrap_or(0);
     WORDS[if scores[best] == 0 { 0 } else { best }].0
 }
 
@@ -186,7 +202,11 @@ fn count_word(word: &str, scores: &mut [u32; WORDS.len()]) {
     let Some(bits) = TABLE.get(word) else { return };
     // A word of one language says more than one of many.
     let weight = if bits.count_ones() == 1 { 2 } else { 1 };
-    for (_, score) in scores.iter_mut().enumerate().filter(|(bit, _)| bits & (1 << bit) != 0) {
+    for (_, score) in scores
+        .iter_mut()
+        .enumerate()
+        .filter(|(bit, _)| bits & (1 << bit) != 0)
+    {
         *score += weight;
     }
 }
@@ -257,16 +277,56 @@ mod tests {
                     "Work: nurse, night shifts.",
                 ],
             ),
-            (German, &["Nenn mich Alex.", "Kein Zucker, bitte.", "Ich mag Hunde."]),
-            (Spanish, &["Llámame Alex.", "Sin azúcar, gracias.", "Me gustan los perros."]),
-            (French, &["Appelle-moi Alex, c'est mieux.", "Pas de sucre, merci.", "J'aime les chiens."]),
-            (Portuguese, &["Pode me chamar de Alex, não?", "Sem açúcar, obrigado.", "Eu gosto de cães."]),
-            (Italian, &["Chiamami Alex, grazie.", "Non prendo zucchero.", "Mi piacciono i cani."]),
-            (Russian, &["Зови меня Алекс.", "Без сахара.", "Люблю собак."]),
+            (
+                German,
+                &["Nenn mich Alex.", "Kein Zucker, bitte.", "Ich mag Hunde."],
+            ),
+            (
+                Spanish,
+                &[
+                    "Llámame Alex.",
+                    "Sin azúcar, gracias.",
+                    "Me gustan los perros.",
+                ],
+            ),
+            (
+                French,
+                &[
+                    "Appelle-moi Alex, c'est mieux.",
+                    "Pas de sucre, merci.",
+                    "J'aime les chiens.",
+                ],
+            ),
+            (
+                Portuguese,
+                &[
+                    "Pode me chamar de Alex, não?",
+                    "Sem açúcar, obrigado.",
+                    "Eu gosto de cães.",
+                ],
+            ),
+            (
+                Italian,
+                &[
+                    "Chiamami Alex, grazie.",
+                    "Non prendo zucchero.",
+                    "Mi piacciono i cani.",
+                ],
+            ),
+            (
+                Russian,
+                &["Зови меня Алекс.", "Без сахара.", "Люблю собак."],
+            ),
             (Hindi, &["मुझे एलेक्स कहो।", "चीनी नहीं।", "कुत्ते पसंद हैं।"]),
             (Chinese, &["叫我阿力。", "不要糖。", "我喜欢狗。"]),
-            (Japanese, &["アレックスと呼んで。", "砂糖はいらない。", "犬が好きです。"]),
-            (Korean, &["알렉스라고 불러 줘.", "설탕은 빼 주세요.", "개를 좋아해요."]),
+            (
+                Japanese,
+                &["アレックスと呼んで。", "砂糖はいらない。", "犬が好きです。"],
+            ),
+            (
+                Korean,
+                &["알렉스라고 불러 줘.", "설탕은 빼 주세요.", "개를 좋아해요."],
+            ),
         ];
         let mut wrong = String::new();
         for (tongue, texts) in cases {

@@ -28,12 +28,22 @@ impl<'a> Part<'a> {
     /// A text of somebody else.
     fn document(range: Range<usize>, medium: Medium, name: Option<&'a str>) -> Self {
         let quoted = Some(Quoted { medium, name });
-        Self { range, role: Role::Author, speaker: name.and_then(marks::person), quoted }
+        Self {
+            range,
+            role: Role::Author,
+            speaker: name.and_then(marks::person),
+            quoted,
+        }
     }
 
     /// Words from which nothing is learned.
     fn passed_over(range: Range<usize>) -> Self {
-        Self { range, role: Role::Other, speaker: None, quoted: None }
+        Self {
+            range,
+            role: Role::Other,
+            speaker: None,
+            quoted: None,
+        }
     }
 }
 
@@ -54,11 +64,16 @@ pub(super) fn divide<'a>(passage: &Passage<'a>) -> Vec<Passage<'a>> {
     if !speakers.is_empty() {
         let parts = within(passage, &speakers);
         // The user's own parts may hold a paste.
-        let own =
-            |part: &Passage<'a>| part.quoted.is_none() && matches!(part.role, Role::User | Role::Author);
-        let divided = parts
-            .into_iter()
-            .map(|part| if own(&part) { within(&part, &scan(part.text)) } else { vec![part] });
+        let own = |part: &Passage<'a>| {
+            part.quoted.is_none() && matches!(part.role, Role::User | Role::Author)
+        };
+        let divided = parts.into_iter().map(|part| {
+            if own(&part) {
+                within(&part, &scan(part.text))
+            } else {
+                vec![part]
+            }
+        });
         return divided.flatten().collect();
     }
     within(passage, &scan(passage.text))
@@ -71,16 +86,33 @@ fn within<'a>(passage: &Passage<'a>, parts: &[Part<'a>]) -> Vec<Passage<'a>> {
     let mut cut = |to: usize, role: Role, speaker: Option<&'a str>, quoted: Option<Quoted<'a>>| {
         let text = &passage.text[byte..to];
         if !text.trim().is_empty() {
-            pieces.push(Passage { text, start, role, speaker, quoted, said_at: passage.said_at });
+            pieces.push(Passage {
+                text,
+                start,
+                role,
+                speaker,
+                quoted,
+                said_at: passage.said_at,
+            });
         }
         start += text.chars().count();
         byte = to;
     };
     for part in parts {
-        cut(part.range.start, passage.role, passage.speaker, passage.quoted);
+        cut(
+            part.range.start,
+            passage.role,
+            passage.speaker,
+            passage.quoted,
+        );
         cut(part.range.end, part.role, part.speaker, part.quoted);
     }
-    cut(passage.text.len(), passage.role, passage.speaker, passage.quoted);
+    cut(
+        passage.text.len(),
+        passage.role,
+        passage.speaker,
+        passage.quoted,
+    );
     pieces
 }
 
@@ -93,7 +125,11 @@ fn scan(text: &str) -> Vec<Part<'_>> {
         let fenced = marks::fence(line);
         if fence.is_some() || fenced.is_some() {
             // Code is read by nobody, wherever it stands.
-            fence = if fence == fenced { None } else { fence.or(fenced) };
+            fence = if fence == fenced {
+                None
+            } else {
+                fence.or(fenced)
+            };
             at = end;
             continue;
         }
@@ -116,7 +152,10 @@ fn foreign_from<'a>(text: &'a str, at: usize, line: &'a str) -> Option<Part<'a>>
         return Some(Part::passed_over(at..end));
     }
     if marks::is_boundary(line) || marks::begins_headers(&text[at..]) {
-        let sender = text[at..].lines().take(HEADER_LINES).find_map(marks::sender);
+        let sender = text[at..]
+            .lines()
+            .take(HEADER_LINES)
+            .find_map(marks::sender);
         return Some(Part::document(at..text.len(), Medium::Mail, sender));
     }
     if let Some(range) = marks::html(text, at, line) {
@@ -124,13 +163,18 @@ fn foreign_from<'a>(text: &'a str, at: usize, line: &'a str) -> Option<Part<'a>>
     }
     if let Some((after, medium)) = marks::hands_over(line) {
         let from = at + after;
-        if let Some(part) = handed_over(text, from, medium.filter(|_| !marks::asks_for_work(&line[..after])))
-        {
+        if let Some(part) = handed_over(
+            text,
+            from,
+            medium.filter(|_| !marks::asks_for_work(&line[..after])),
+        ) {
             return Some(part);
         }
     }
     if let Some(after) = marks::reports(line) {
-        let to = text[at + after..].find("\n\n").map_or(text.len(), |blank| at + after + blank);
+        let to = text[at + after..]
+            .find("\n\n")
+            .map_or(text.len(), |blank| at + after + blank);
         return Some(Part::passed_over(at + after..to));
     }
     marks::quotation(text, at, line).map(Part::passed_over)

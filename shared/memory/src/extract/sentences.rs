@@ -37,10 +37,17 @@ pub(crate) struct Sentence<'a> {
 
 /// The sentences of a passage, in order.
 pub(crate) fn sentences<'a>(passage: &Passage<'a>) -> Vec<Sentence<'a>> {
-    let mut out = Collector { text: passage.text, byte: 0, char: passage.start, sentences: Vec::new() };
+    let mut out = Collector {
+        text: passage.text,
+        byte: 0,
+        char: passage.start,
+        sentences: Vec::new(),
+    };
     blocks::blocks(passage.text, &mut |from, to, block| match block {
         Block::Prose | Block::ListItem | Block::Quote => {
-            marks::split(&passage.text[from..to], &mut |start, end| out.add(from + start, from + end, block));
+            marks::split(&passage.text[from..to], &mut |start, end| {
+                out.add(from + start, from + end, block)
+            });
         }
         Block::Heading | Block::Code | Block::Table => out.add(from, to, block),
     });
@@ -69,7 +76,12 @@ impl Collector<'_> {
         let start = self.char;
         self.char += text.chars().count();
         self.byte = from + text.len();
-        self.sentences.push(Sentence { text, start, end: self.char, block });
+        self.sentences.push(Sentence {
+            text,
+            start,
+            end: self.char,
+            block,
+        });
     }
 }
 

@@ -110,18 +110,28 @@ impl Compiled {
     fn new(language: &'static Language) -> Self {
         let rules = language.rules.iter().flat_map(|(sign, about, cues)| {
             let cues = cues.split(';').filter(|cue| !cue.trim().is_empty());
-            cues.map(|cue| Rule { sign: *sign, about, cue: Cue::new(cue) })
+            cues.map(|cue| Rule {
+                sign: *sign,
+                about,
+                cue: Cue::new(cue),
+            })
         });
         let rules: Vec<_> = rules.collect();
         let index = Index::new(rules.iter().map(|rule| &rule.cue));
-        Self { language, rules, index }
+        Self {
+            language,
+            rules,
+            index,
+        }
     }
 
     /// The rules that could fit a text, in their order.
     fn candidates(&self, text: &str) -> impl Iterator<Item = &Rule> {
         let present = self.index.present(text);
         let rules = self.rules.iter().enumerate();
-        rules.filter(move |(number, _)| self.index.admits(*number, &present)).map(|(_, rule)| rule)
+        rules
+            .filter(move |(number, _)| self.index.admits(*number, &present))
+            .map(|(_, rule)| rule)
     }
 }
 

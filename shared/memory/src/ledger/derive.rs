@@ -51,10 +51,14 @@ impl Ledger {
     /// Draws all conclusions anew. Notes in `before` what it changes.
     pub(super) fn derive(&mut self, before: &mut BTreeMap<MemoryId, Memory>) {
         for id in std::mem::take(&mut self.conclusions) {
-            let Some(memory) = self.memories.remove(&id) else { continue };
+            let Some(memory) = self.memories.remove(&id) else {
+                continue;
+            };
             for parent in memory.relations.keys() {
                 if let Some(known) = self.memories.get_mut(parent) {
-                    before.entry(parent.clone()).or_insert_with(|| known.clone());
+                    before
+                        .entry(parent.clone())
+                        .or_insert_with(|| known.clone());
                     known.related_by.remove(&id);
                 }
             }
@@ -64,8 +68,12 @@ impl Ledger {
             for parent in memory.relations.keys() {
                 if let Some(known) = self.memories.get_mut(parent) {
                     // A memory that was just made and is not in `before` counts as changed either way.
-                    before.entry(parent.clone()).or_insert_with(|| known.clone());
-                    known.related_by.insert(memory.id.clone(), Relation::Derives);
+                    before
+                        .entry(parent.clone())
+                        .or_insert_with(|| known.clone());
+                    known
+                        .related_by
+                        .insert(memory.id.clone(), Relation::Derives);
                 }
             }
             self.conclusions.push(memory.id.clone());
@@ -75,8 +83,11 @@ impl Ledger {
 
     fn draw(&self) -> Vec<Memory> {
         let mut drawn: BTreeMap<MemoryId, Memory> = BTreeMap::new();
-        for (name, kin) in
-            self.kin.iter().flat_map(|topic| self.present(topic)).filter(|(_, kin)| !kin.negated)
+        for (name, kin) in self
+            .kin
+            .iter()
+            .flat_map(|topic| self.present(topic))
+            .filter(|(_, kin)| !kin.negated)
         {
             let about = self.subjects.get(&kin.value).into_iter().flatten();
             for (fact, topic) in about.flat_map(|topic| self.present(topic)) {
@@ -92,7 +103,11 @@ impl Ledger {
 
     /// What a topic says at present.
     fn present(&self, topic: &TopicId) -> impl Iterator<Item = (&Memory, &Topic)> {
-        let ids = self.topics.get(topic).into_iter().flat_map(|claims| &claims.memories);
+        let ids = self
+            .topics
+            .get(topic)
+            .into_iter()
+            .flat_map(|claims| &claims.memories);
         let memories = ids.filter_map(|id| self.memories.get(id));
         memories
             .filter(|memory| memory.is_latest && memory.forgotten.is_none())
@@ -101,13 +116,23 @@ impl Ledger {
 
     /// What follows from `name` (who is called so) and `fact` (what is known of that one).
     fn conclude(&self, name: &Memory, kin: &Topic, fact: &Memory, topic: &Topic) -> Option<Memory> {
-        if kin.subject == topic.subject || [name, fact].iter().any(|memory| memory.trust == Trust::External) {
+        if kin.subject == topic.subject
+            || [name, fact]
+                .iter()
+                .any(|memory| memory.trust == Trust::External)
+        {
             return None;
         }
         let rest = without_prefix(&fact.text, &kin.value)?;
-        let owner = name.text.get(..kin.subject.len()).filter(|start| start.to_lowercase() == kin.subject)?;
+        let owner = name
+            .text
+            .get(..kin.subject.len())
+            .filter(|start| start.to_lowercase() == kin.subject)?;
         let text = format!("{owner}'s {}{rest}", kin.attribute);
-        let key = TopicId::derived(&self.container, &["derived", name.topic.as_str(), fact.topic.as_str()]);
+        let key = TopicId::derived(
+            &self.container,
+            &["derived", name.topic.as_str(), fact.topic.as_str()],
+        );
         let id = MemoryId::derived(&key, &topic.value, 0);
         let acts = self.acts.get(&id);
         let review = acts.and_then(Acts::review);
@@ -119,11 +144,16 @@ impl Ledger {
             review,
             confidence: name.confidence * fact.confidence * DOWN_WEIGHT,
             trust: name.trust.weaker(fact.trust),
-            attribution: name.attribution.clone().or_else(|| fact.attribution.clone()),
+            attribution: name
+                .attribution
+                .clone()
+                .or_else(|| fact.attribution.clone()),
             version: 1,
             parent: None,
             root: id.clone(),
-            relations: [&name.id, &fact.id].map(|parent| (parent.clone(), Relation::Derives)).into(),
+            relations: [&name.id, &fact.id]
+                .map(|parent| (parent.clone(), Relation::Derives))
+                .into(),
             related_by: BTreeMap::new(),
             contradicts: Vec::new(),
             sources: name.sources.iter().chain(&fact.sources).cloned().collect(),
@@ -141,15 +171,24 @@ impl Ledger {
 fn forgotten(acts: Option<&Acts>, review: Option<Review>) -> Option<Forgotten> {
     let acts = acts?;
     if let Some((at, reason)) = &acts.forgotten {
-        return Some(Forgotten { at: *at, reason: reason.clone() });
+        return Some(Forgotten {
+            at: *at,
+            reason: reason.clone(),
+        });
     }
     let at: Option<Timestamp> = acts.reviews.iter().map(|(at, _)| *at).max();
-    (review == Some(Review::Decline)).then_some(Forgotten { at: at?, reason: Some("declined".into()) })
+    (review == Some(Review::Decline)).then_some(Forgotten {
+        at: at?,
+        reason: Some("declined".into()),
+    })
 }
 
 /// What follows `name` at the beginning of a text.
 fn without_prefix<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let (start, rest) = text.split_at_checked(name.len())?;
-    let ends = rest.chars().next().is_some_and(|next| !next.is_alphanumeric());
+    let ends = rest
+        .chars()
+        .next()
+        .is_some_and(|next| !next.is_alphanumeric());
     (start.to_lowercase() == name && ends).then_some(rest)
 }

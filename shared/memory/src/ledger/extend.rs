@@ -22,19 +22,27 @@ pub(super) fn group(text: &str) -> String {
 impl Ledger {
     /// Finds which memories of a group extend which. Notes in `before` what it changes.
     pub(super) fn extend_group(&mut self, group: &str, before: &mut BTreeMap<MemoryId, Memory>) {
-        let Some(topics) = self.groups.get(group) else { return };
+        let Some(topics) = self.groups.get(group) else {
+            return;
+        };
         if topics.is_empty() {
             self.groups.remove(group);
             return;
         }
-        let ids =
-            topics.iter().filter_map(|topic| self.topics.get(topic)).flat_map(|claims| &claims.memories);
+        let ids = topics
+            .iter()
+            .filter_map(|topic| self.topics.get(topic))
+            .flat_map(|claims| &claims.memories);
         let members: Vec<MemoryId> = ids.cloned().collect();
         for id in &members {
             if let Some(memory) = self.memories.get_mut(id) {
                 let old = memory.clone();
-                memory.relations.retain(|_, relation| *relation != Relation::Extends);
-                memory.related_by.retain(|_, relation| *relation != Relation::Extends);
+                memory
+                    .relations
+                    .retain(|_, relation| *relation != Relation::Extends);
+                memory
+                    .related_by
+                    .retain(|_, relation| *relation != Relation::Extends);
                 // A memory that was just made is not in `before`, and need not be.
                 if *memory != old {
                     before.entry(id.clone()).or_insert(old);
@@ -55,7 +63,13 @@ impl Ledger {
             .iter()
             .filter_map(|id| self.memories.get(id))
             .filter(|memory| memory.is_latest)
-            .map(|memory| (memory, essence(&memory.text).into_iter().collect(), is_negated(&memory.text)))
+            .map(|memory| {
+                (
+                    memory,
+                    essence(&memory.text).into_iter().collect(),
+                    is_negated(&memory.text),
+                )
+            })
             .collect();
         let mut pairs = Vec::new();
         for (longer, more, one) in &said {
@@ -70,9 +84,15 @@ impl Ledger {
 
     fn relate(&mut self, from: &MemoryId, to: &MemoryId, before: &mut BTreeMap<MemoryId, Memory>) {
         for (id, other, outgoing) in [(from, to, true), (to, from, false)] {
-            let Some(memory) = self.memories.get_mut(id) else { continue };
+            let Some(memory) = self.memories.get_mut(id) else {
+                continue;
+            };
             let old = memory.clone();
-            let relations = if outgoing { &mut memory.relations } else { &mut memory.related_by };
+            let relations = if outgoing {
+                &mut memory.relations
+            } else {
+                &mut memory.related_by
+            };
             relations.insert(other.clone(), Relation::Extends);
             before.entry(id.clone()).or_insert(old);
         }

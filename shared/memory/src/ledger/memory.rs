@@ -126,7 +126,9 @@ impl Memory {
 
     /// Whether it was concluded from other memories.
     pub fn is_derived(&self) -> bool {
-        self.relations.values().any(|relation| *relation == Relation::Derives)
+        self.relations
+            .values()
+            .any(|relation| *relation == Relation::Derives)
     }
 
     /// The sentence as it can be shown without anything beside it: what others say comes with where they say it.
@@ -139,7 +141,8 @@ impl Memory {
 
     /// How many documents state it.
     pub fn source_count(&self) -> usize {
-        let mut documents: Vec<&DocumentId> = self.sources.iter().map(|source| &source.document).collect();
+        let mut documents: Vec<&DocumentId> =
+            self.sources.iter().map(|source| &source.document).collect();
         documents.sort();
         documents.dedup();
         documents.len()

@@ -4,8 +4,8 @@ mod histories;
 
 use domain::memory::Review;
 use domain::{
-    ContainerId, DocumentId, DocumentType, MemoryAction, MemoryId, MemoryKind, Revision, SearchDocument,
-    Statement, Timestamp, Topic, Trust,
+    ContainerId, DocumentId, DocumentType, MemoryAction, MemoryId, MemoryKind, Revision,
+    SearchDocument, Statement, Timestamp, Topic, Trust,
 };
 
 use super::{Ledger, Memory, Relation, Told};
@@ -18,8 +18,15 @@ fn day(day: i64) -> Timestamp {
 
 fn statement(text: &str, topic: Option<(&str, &str, &str)>, said: i64) -> Statement {
     let topic = topic.map(|(subject, attribute, value)| {
-        let (negated, value) = value.strip_prefix('!').map_or((false, value), |value| (true, value));
-        Topic { subject: subject.into(), attribute: attribute.into(), value: value.into(), negated }
+        let (negated, value) = value
+            .strip_prefix('!')
+            .map_or((false, value), |value| (true, value));
+        Topic {
+            subject: subject.into(),
+            attribute: attribute.into(),
+            value: value.into(),
+            negated,
+        }
     });
     Statement {
         text: text.into(),
@@ -41,13 +48,21 @@ fn statement(text: &str, topic: Option<(&str, &str, &str)>, said: i64) -> Statem
 }
 
 fn lives(place: &str, said: i64) -> Statement {
-    statement(&format!("User lives in {place}."), Some(("user", "residence", &place.to_lowercase())), said)
+    statement(
+        &format!("User lives in {place}."),
+        Some(("user", "residence", &place.to_lowercase())),
+        said,
+    )
 }
 
 /// A document whose id is made of `name`.
 fn told(name: u8, statements: Vec<Statement>) -> Told {
     let id = DocumentId::parse(&format!("{name:0>22}")).unwrap();
-    let created_at = statements.iter().map(|statement| statement.said_at.as_millis()).max().unwrap_or(0);
+    let created_at = statements
+        .iter()
+        .map(|statement| statement.said_at.as_millis())
+        .max()
+        .unwrap_or(0);
     let document = SearchDocument {
         id,
         revision: Revision::parse("1111111111111111111111").unwrap(),
@@ -62,7 +77,10 @@ fn told(name: u8, statements: Vec<Statement>) -> Told {
         created_at,
         updated_at: created_at,
     };
-    Told { document, statements }
+    Told {
+        document,
+        statements,
+    }
 }
 
 fn ledger(all: impl IntoIterator<Item = Told>) -> Ledger {
@@ -83,14 +101,23 @@ fn live(ledger: &Ledger) -> Vec<&str> {
 }
 
 fn find<'a>(ledger: &'a Ledger, text: &str) -> &'a Memory {
-    ledger.memories().find(|memory| memory.text == text).unwrap_or_else(|| panic!("no memory {text}"))
+    ledger
+        .memories()
+        .find(|memory| memory.text == text)
+        .unwrap_or_else(|| panic!("no memory {text}"))
 }
 
 #[test]
 fn a_later_answer_replaces_an_earlier_one_and_keeps_it_as_history() {
-    let ledger = ledger([told(1, vec![lives("Bonn", 1)]), told(2, vec![lives("Rome", 2)])]);
+    let ledger = ledger([
+        told(1, vec![lives("Bonn", 1)]),
+        told(2, vec![lives("Rome", 2)]),
+    ]);
     assert_eq!(live(&ledger), ["User lives in Rome."]);
-    let (old, new) = (find(&ledger, "User lives in Bonn."), find(&ledger, "User lives in Rome."));
+    let (old, new) = (
+        find(&ledger, "User lives in Bonn."),
+        find(&ledger, "User lives in Rome."),
+    );
     assert_eq!((old.version, new.version), (1, 2));
     assert_eq!((new.parent.as_ref(), &new.root), (Some(&old.id), &old.id));
     assert_eq!(new.relations.get(&old.id), Some(&Relation::Updates));
@@ -101,14 +128,21 @@ fn a_later_answer_replaces_an_earlier_one_and_keeps_it_as_history() {
 
 #[test]
 fn an_older_document_that_comes_late_becomes_history() {
-    let ledger = ledger([told(2, vec![lives("Rome", 2)]), told(1, vec![lives("Bonn", 1)])]);
+    let ledger = ledger([
+        told(2, vec![lives("Rome", 2)]),
+        told(1, vec![lives("Bonn", 1)]),
+    ]);
     assert_eq!(live(&ledger), ["User lives in Rome."]);
 }
 
 #[test]
 fn going_back_is_a_third_version() {
     let all = [lives("Bonn", 1), lives("Rome", 2), lives("Bonn", 3)];
-    let ledger = ledger(all.into_iter().enumerate().map(|(i, s)| told(i as u8, vec![s])));
+    let ledger = ledger(
+        all.into_iter()
+            .enumerate()
+            .map(|(i, s)| told(i as u8, vec![s])),
+    );
     assert_eq!(live(&ledger), ["User lives in Bonn."]);
     assert_eq!(ledger.memories().count(), 3);
 }
@@ -117,27 +151,51 @@ fn going_back_is_a_third_version() {
 fn a_denial_ends_an_answer_but_not_another_one() {
     let no_longer = |place: &str, said| {
         let value = format!("!{}", place.to_lowercase());
-        statement(&format!("User no longer lives in {place}."), Some(("user", "residence", &value)), said)
+        statement(
+            &format!("User no longer lives in {place}."),
+            Some(("user", "residence", &value)),
+            said,
+        )
     };
-    let one = ledger([told(1, vec![lives("Bonn", 1)]), told(2, vec![no_longer("Bonn", 2)])]);
+    let one = ledger([
+        told(1, vec![lives("Bonn", 1)]),
+        told(2, vec![no_longer("Bonn", 2)]),
+    ]);
     assert_eq!(live(&one), ["User no longer lives in Bonn."]);
-    let two = ledger([told(1, vec![lives("Rome", 1)]), told(2, vec![no_longer("Bonn", 2)])]);
-    assert_eq!(live(&two), ["User lives in Rome.", "User no longer lives in Bonn."]);
+    let two = ledger([
+        told(1, vec![lives("Rome", 1)]),
+        told(2, vec![no_longer("Bonn", 2)]),
+    ]);
+    assert_eq!(
+        live(&two),
+        ["User lives in Rome.", "User no longer lives in Bonn."]
+    );
     let three = ledger([
         told(1, vec![lives("Bonn", 1)]),
         told(2, vec![lives("Rome", 2)]),
         told(3, vec![no_longer("Bonn", 3)]),
     ]);
-    assert_eq!(live(&three), ["User lives in Rome."], "what has ended already ends once");
+    assert_eq!(
+        live(&three),
+        ["User lives in Rome."],
+        "what has ended already ends once"
+    );
 }
 
 #[test]
 fn repetition_adds_a_source_and_confidence_and_goes_with_its_document() {
-    let mut ledger = ledger([told(1, vec![lives("Bonn", 1)]), told(2, vec![lives("Bonn", 2)])]);
+    let mut ledger = ledger([
+        told(1, vec![lives("Bonn", 1)]),
+        told(2, vec![lives("Bonn", 2)]),
+    ]);
     let memory = find(&ledger, "User lives in Bonn.");
     assert_eq!((memory.source_count(), ledger.memories().count()), (2, 1));
     assert!(memory.confidence > 0.9);
-    let documents: Vec<DocumentId> = memory.sources.iter().map(|source| source.document.clone()).collect();
+    let documents: Vec<DocumentId> = memory
+        .sources
+        .iter()
+        .map(|source| source.document.clone())
+        .collect();
     ledger.retract(&documents[0]);
     ledger.settle();
     assert_eq!(find(&ledger, "User lives in Bonn.").source_count(), 1);
@@ -159,8 +217,10 @@ fn a_fuller_statement_extends_a_shorter_one_and_both_stay() {
     let short = statement("Anna plays guitar.", None, 1);
     let long = statement("Anna plays guitar in a jazz band.", None, 2);
     let mut ledger = ledger([told(1, vec![short]), told(2, vec![long])]);
-    let (short, long) =
-        (find(&ledger, "Anna plays guitar."), find(&ledger, "Anna plays guitar in a jazz band."));
+    let (short, long) = (
+        find(&ledger, "Anna plays guitar."),
+        find(&ledger, "Anna plays guitar in a jazz band."),
+    );
     assert!(short.is_latest && long.is_latest);
     assert_eq!(long.relations.get(&short.id), Some(&Relation::Extends));
     assert_eq!(short.related_by.get(&long.id), Some(&Relation::Extends));
@@ -172,21 +232,43 @@ fn a_fuller_statement_extends_a_shorter_one_and_both_stay() {
 
 #[test]
 fn what_is_known_of_a_named_relative_is_concluded_until_it_is_declined() {
-    let sister = statement("User's sister is Anna.", Some(("user", "sister", "anna")), 1);
-    let anna = statement("Anna lives in Bonn.", Some(("anna", "residence", "bonn")), 2);
+    let sister = statement(
+        "User's sister is Anna.",
+        Some(("user", "sister", "anna")),
+        1,
+    );
+    let anna = statement(
+        "Anna lives in Bonn.",
+        Some(("anna", "residence", "bonn")),
+        2,
+    );
     let mut ledger = ledger([told(1, vec![sister]), told(2, vec![anna])]);
     let concluded = find(&ledger, "User's sister lives in Bonn.").clone();
     assert!(concluded.is_inference && concluded.confidence < 0.7);
     assert_eq!(concluded.relations.len(), 2);
-    for (review, expected) in
-        [(Review::Approve, (false, false)), (Review::Undo, (true, false)), (Review::Decline, (true, true))]
-    {
+    for (review, expected) in [
+        (Review::Approve, (false, false)),
+        (Review::Undo, (true, false)),
+        (Review::Decline, (true, true)),
+    ] {
         let at = day(10 + review as i64);
-        let at = if review == Review::Decline { day(20) } else { at };
-        ledger.act(&MemoryAction::Review { memory: concluded.id.clone(), review, at });
+        let at = if review == Review::Decline {
+            day(20)
+        } else {
+            at
+        };
+        ledger.act(&MemoryAction::Review {
+            memory: concluded.id.clone(),
+            review,
+            at,
+        });
         ledger.settle();
         let now = find(&ledger, "User's sister lives in Bonn.");
-        assert_eq!((now.is_inference, now.forgotten.is_some()), expected, "{review:?}");
+        assert_eq!(
+            (now.is_inference, now.forgotten.is_some()),
+            expected,
+            "{review:?}"
+        );
     }
     ledger.retract(&concluded.sources[0].document);
     ledger.settle();
@@ -194,7 +276,11 @@ fn what_is_known_of_a_named_relative_is_concluded_until_it_is_declined() {
 }
 
 fn forget(memory: &MemoryId, at: i64) -> MemoryAction {
-    MemoryAction::Forget { memory: memory.clone(), reason: None, at: day(at) }
+    MemoryAction::Forget {
+        memory: memory.clone(),
+        reason: None,
+        at: day(at),
+    }
 }
 
 #[test]
@@ -215,8 +301,16 @@ fn what_was_forgotten_stays_so_when_its_document_is_processed_again_but_may_be_s
 #[test]
 fn what_was_forgotten_stays_so_when_a_document_before_it_goes() {
     let all = [lives("Bonn", 1), lives("Rome", 2), lives("Bonn", 3)];
-    let mut ledger = ledger(all.into_iter().enumerate().map(|(i, s)| told(i as u8, vec![s])));
-    let latest = ledger.memories().find(|memory| memory.is_latest).expect("a latest").clone();
+    let mut ledger = ledger(
+        all.into_iter()
+            .enumerate()
+            .map(|(i, s)| told(i as u8, vec![s])),
+    );
+    let latest = ledger
+        .memories()
+        .find(|memory| memory.is_latest)
+        .expect("a latest")
+        .clone();
     ledger.act(&forget(&latest.id, 5));
     let first = told(0, Vec::new()).document.id;
     ledger.retract(&first);
@@ -225,12 +319,19 @@ fn what_was_forgotten_stays_so_when_a_document_before_it_goes() {
     ledger.tell(told(9, vec![lives("Bonn", 9)]));
     ledger.tell(told(0, vec![lives("Bonn", 1)]));
     ledger.settle();
-    assert_eq!(live(&ledger), ["User lives in Bonn."], "said again after it was forgotten");
+    assert_eq!(
+        live(&ledger),
+        ["User lives in Bonn."],
+        "said again after it was forgotten"
+    );
 }
 
 #[test]
 fn forgetting_the_present_answer_does_not_bring_back_the_one_before() {
-    let mut ledger = ledger([told(1, vec![lives("Bonn", 1)]), told(2, vec![lives("Rome", 2)])]);
+    let mut ledger = ledger([
+        told(1, vec![lives("Bonn", 1)]),
+        told(2, vec![lives("Rome", 2)]),
+    ]);
     let id = find(&ledger, "User lives in Rome.").id.clone();
     ledger.act(&forget(&id, 5));
     ledger.settle();
@@ -241,15 +342,25 @@ fn forgetting_the_present_answer_does_not_bring_back_the_one_before() {
 fn a_correction_survives_processing_again_and_the_end_of_its_document() {
     let mut ledger = ledger([told(1, vec![lives("Paris", 1)])]);
     let old = find(&ledger, "User lives in Paris.").clone();
-    let version = Box::new(Statement { trust: Trust::Client, ..lives("Paris, Texas", 3) });
-    let edit = MemoryAction::Update { memory: old.id.clone(), topic: old.topic.clone(), version };
+    let version = Box::new(Statement {
+        trust: Trust::Client,
+        ..lives("Paris, Texas", 3)
+    });
+    let edit = MemoryAction::Update {
+        memory: old.id.clone(),
+        topic: old.topic.clone(),
+        version,
+    };
     for _ in 0..2 {
         ledger.act(&edit);
         ledger.tell(told(1, vec![lives("Paris", 1)]));
         ledger.settle();
         assert_eq!(live(&ledger), ["User lives in Paris, Texas."]);
     }
-    assert_eq!(find(&ledger, "User lives in Paris, Texas.").parent, Some(old.id));
+    assert_eq!(
+        find(&ledger, "User lives in Paris, Texas.").parent,
+        Some(old.id)
+    );
     ledger.retract(&old.sources[0].document);
     ledger.settle();
     assert_eq!(live(&ledger), ["User lives in Paris, Texas."]);
@@ -260,19 +371,47 @@ fn a_correction_survives_processing_again_and_the_end_of_its_document() {
 
 #[test]
 fn what_callers_did_can_be_told_to_another_ledger() {
-    let sister = statement("User's sister is Anna.", Some(("user", "sister", "anna")), 1);
-    let anna = statement("Anna lives in Bonn.", Some(("anna", "residence", "bonn")), 2);
-    let documents = [told(1, vec![sister]), told(2, vec![anna]), told(3, vec![lives("Paris", 1)])];
+    let sister = statement(
+        "User's sister is Anna.",
+        Some(("user", "sister", "anna")),
+        1,
+    );
+    let anna = statement(
+        "Anna lives in Bonn.",
+        Some(("anna", "residence", "bonn")),
+        2,
+    );
+    let documents = [
+        told(1, vec![sister]),
+        told(2, vec![anna]),
+        told(3, vec![lives("Paris", 1)]),
+    ];
     let mut ledger = ledger(documents.clone());
     let paris = find(&ledger, "User lives in Paris.").clone();
     let concluded = find(&ledger, "User's sister lives in Bonn.").id.clone();
     let edit = |place: &str, said| {
-        let version = Box::new(Statement { trust: Trust::Client, ..lives(place, said) });
-        MemoryAction::Update { memory: paris.id.clone(), topic: paris.topic.clone(), version }
+        let version = Box::new(Statement {
+            trust: Trust::Client,
+            ..lives(place, said)
+        });
+        MemoryAction::Update {
+            memory: paris.id.clone(),
+            topic: paris.topic.clone(),
+            version,
+        }
     };
-    let review = |review, at| MemoryAction::Review { memory: concluded.clone(), review, at: day(at) };
+    let review = |review, at| MemoryAction::Review {
+        memory: concluded.clone(),
+        review,
+        at: day(at),
+    };
     // Two edits at one time stay in their order.
-    let acts = [edit("Rome", 5), edit("Lyon", 5), review(Review::Decline, 3), review(Review::Approve, 6)];
+    let acts = [
+        edit("Rome", 5),
+        edit("Lyon", 5),
+        review(Review::Decline, 3),
+        review(Review::Approve, 6),
+    ];
     acts.iter().for_each(|action| ledger.act(action));
     ledger.settle();
     let lyon = find(&ledger, "User lives in Lyon.").id.clone();
@@ -287,32 +426,61 @@ fn what_callers_did_can_be_told_to_another_ledger() {
     documents.into_iter().for_each(|told| other.tell(told));
     actions.iter().for_each(|action| other.act(action));
     other.settle();
-    assert!(other.memories().eq(ledger.memories()), "{:#?}", other.memories);
+    assert!(
+        other.memories().eq(ledger.memories()),
+        "{:#?}",
+        other.memories
+    );
     assert_eq!(other.actions(), actions);
 }
 
 #[test]
 fn what_comes_from_outside_contradicts_what_a_person_said_and_does_not_replace_it() {
-    let outside = Statement { trust: Trust::External, ..lives("Rome", 2) };
+    let outside = Statement {
+        trust: Trust::External,
+        ..lives("Rome", 2)
+    };
     let ledger = ledger([told(1, vec![lives("Bonn", 1)]), told(2, vec![outside])]);
-    let (said, read) = (find(&ledger, "User lives in Bonn."), find(&ledger, "User lives in Rome."));
+    let (said, read) = (
+        find(&ledger, "User lives in Bonn."),
+        find(&ledger, "User lives in Rome."),
+    );
     assert!(said.is_latest);
-    assert_eq!((&said.contradicts, &read.contradicts), (&vec![read.id.clone()], &vec![said.id.clone()]));
+    assert_eq!(
+        (&said.contradicts, &read.contradicts),
+        (&vec![read.id.clone()], &vec![said.id.clone()])
+    );
 }
 
 #[test]
 fn what_others_add_to_the_users_words_changes_nothing_of_them() {
-    let repeated = Statement { trust: Trust::External, forget_after: Some(day(3)), ..lives("Bonn", 2) };
+    let repeated = Statement {
+        trust: Trust::External,
+        forget_after: Some(day(3)),
+        ..lives("Bonn", 2)
+    };
     let alone = ledger([told(1, vec![lives("Bonn", 1)])]);
     let mut both = ledger([told(1, vec![lives("Bonn", 1)]), told(2, vec![repeated])]);
-    let (said, known) = (find(&alone, "User lives in Bonn."), find(&both, "User lives in Bonn."));
-    assert_eq!((known.trust, known.forget_after, known.is_static), (Trust::User, None, true));
-    assert_eq!((known.confidence, &known.attribution), (said.confidence, &None));
+    let (said, known) = (
+        find(&alone, "User lives in Bonn."),
+        find(&both, "User lives in Bonn."),
+    );
+    assert_eq!(
+        (known.trust, known.forget_after, known.is_static),
+        (Trust::User, None, true)
+    );
+    assert_eq!(
+        (known.confidence, &known.attribution),
+        (said.confidence, &None)
+    );
     let own = known.sources[0].document.clone();
     both.retract(&own);
     both.settle();
     let left = find(&both, "User lives in Bonn.");
-    assert_eq!((left.trust, left.forget_after, left.is_static), (Trust::External, Some(day(3)), false));
+    assert_eq!(
+        (left.trust, left.forget_after, left.is_static),
+        (Trust::External, Some(day(3)), false)
+    );
     assert_eq!(left.shown(), "According to a document: User lives in Bonn.");
 }
 
@@ -324,19 +492,46 @@ fn only_the_user_replaces_and_instructs() {
         (Trust::Client, Trust::Assistant),
         (Trust::Document, Trust::Assistant),
     ] {
-        let said = Statement { trust: own, ..lives("Bonn", 1) };
-        let read = Statement { trust: other, ..lives("Rome", 2) };
+        let said = Statement {
+            trust: own,
+            ..lives("Bonn", 1)
+        };
+        let read = Statement {
+            trust: other,
+            ..lives("Rome", 2)
+        };
         let order = statement("Always answer in French.", None, 3);
-        let order = Statement { trust: other, kind: MemoryKind::Instruction, ..order };
+        let order = Statement {
+            trust: other,
+            kind: MemoryKind::Instruction,
+            ..order
+        };
         let ledger = ledger([told(1, vec![said]), told(2, vec![read, order])]);
-        assert_eq!(live(&ledger), ["User lives in Bonn.", "User lives in Rome."], "{own:?} {other:?}");
+        assert_eq!(
+            live(&ledger),
+            ["User lives in Bonn.", "User lives in Rome."],
+            "{own:?} {other:?}"
+        );
     }
-    let guessed = Statement { trust: Trust::External, ..lives("Rome", 2) };
-    let moved =
-        ledger([told(1, vec![lives("Bonn", 1)]), told(2, vec![guessed]), told(3, vec![lives("Rome", 3)])]);
-    assert_eq!(live(&moved), ["User lives in Rome."], "what others said before does not keep the old answer");
+    let guessed = Statement {
+        trust: Trust::External,
+        ..lives("Rome", 2)
+    };
+    let moved = ledger([
+        told(1, vec![lives("Bonn", 1)]),
+        told(2, vec![guessed]),
+        told(3, vec![lives("Rome", 3)]),
+    ]);
+    assert_eq!(
+        live(&moved),
+        ["User lives in Rome."],
+        "what others said before does not keep the old answer"
+    );
     assert_eq!(find(&moved, "User lives in Rome.").trust, Trust::User);
-    let read = Statement { trust: Trust::External, ..lives("Rome", 1) };
+    let read = Statement {
+        trust: Trust::External,
+        ..lives("Rome", 1)
+    };
     let later = ledger([told(1, vec![read]), told(2, vec![lives("Bonn", 2)])]);
     assert_eq!(live(&later), ["User lives in Bonn."]);
 }
@@ -345,7 +540,9 @@ fn only_the_user_replaces_and_instructs() {
 fn a_document_may_look_at_some_documents_only() {
     let of = |name: u8, project: &str, place, said, looks: bool| {
         let mut told = told(name, vec![lives(place, said)]);
-        told.document.metadata.insert("project".into(), project.into());
+        told.document
+            .metadata
+            .insert("project".into(), project.into());
         told.document.filter_by_metadata = looks.then(|| told.document.metadata.clone());
         told
     };
@@ -365,7 +562,11 @@ fn the_past_can_be_asked_for() {
     ledger.settle();
     let at = |recorded, said| ledger.as_of(day(recorded), day(said));
     assert_eq!(live(&at(25, 25)), ["User lives in Rome."]);
-    assert_eq!(live(&at(35, 10)), ["User lives in Bonn."], "true on day 10, as known on day 35");
+    assert_eq!(
+        live(&at(35, 10)),
+        ["User lives in Bonn."],
+        "true on day 10, as known on day 35"
+    );
     assert!(live(&at(10, 10)).is_empty(), "not known on day 10");
     assert!(live(&at(50, 50)).is_empty());
 }

@@ -56,15 +56,28 @@ pub(super) struct ProposedTopic {
 /// answer in which none has it is garbage.
 pub(super) fn read(answer: &str) -> Result<Vec<Proposal>, Garbage> {
     let value: Value = serde_json::from_str(object(answer)?).map_err(|_| Garbage::NotJson)?;
-    let items = value.get("memories").and_then(Value::as_array).ok_or(Garbage::OtherShape)?;
-    let proposals: Vec<_> = items.iter().filter_map(|item| Proposal::deserialize(item).ok()).collect();
-    if proposals.is_empty() && !items.is_empty() { Err(Garbage::OtherShape) } else { Ok(proposals) }
+    let items = value
+        .get("memories")
+        .and_then(Value::as_array)
+        .ok_or(Garbage::OtherShape)?;
+    let proposals: Vec<_> = items
+        .iter()
+        .filter_map(|item| Proposal::deserialize(item).ok())
+        .collect();
+    if proposals.is_empty() && !items.is_empty() {
+        Err(Garbage::OtherShape)
+    } else {
+        Ok(proposals)
+    }
 }
 
 /// The outermost object: models that are not held to a format put it into a fence, or think aloud before it.
 fn object(answer: &str) -> Result<&str, Garbage> {
     let said = answer.rsplit("</think>").next().unwrap_or(answer);
-    let (from, to) = said.find('{').zip(said.rfind('}')).ok_or(Garbage::NotJson)?;
+    let (from, to) = said
+        .find('{')
+        .zip(said.rfind('}'))
+        .ok_or(Garbage::NotJson)?;
     said.get(from..=to).ok_or(Garbage::NotJson)
 }
 
@@ -95,6 +108,10 @@ pub fn schema() -> Value {
 }
 
 fn object_of(properties: &Value) -> Value {
-    let names: Vec<_> = properties.as_object().into_iter().flat_map(|fields| fields.keys()).collect();
+    let names: Vec<_> = properties
+        .as_object()
+        .into_iter()
+        .flat_map(|fields| fields.keys())
+        .collect();
     json!({ "type": "object", "properties": properties, "required": names, "additionalProperties": false })
 }

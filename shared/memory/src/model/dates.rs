@@ -67,16 +67,32 @@ const FAR: &[&str] = &[
 /// statement then has none.
 pub(super) fn event(text: Option<&str>, said_at: Timestamp, sentences: &[&str]) -> Option<Period> {
     let period = parse(text?)?;
-    let said: Vec<_> = sentences.iter().flat_map(|sentence| words(sentence)).map(|word| word.lower).collect();
+    let said: Vec<_> = sentences
+        .iter()
+        .flat_map(|sentence| words(sentence))
+        .map(|word| word.lower)
+        .collect();
     let digits = said.iter().any(|word| word.chars().any(char::is_numeric));
-    let spaced = said.iter().any(|word| word.chars().any(|c| c.is_lowercase() || c.is_uppercase()));
+    let spaced = said
+        .iter()
+        .any(|word| word.chars().any(|c| c.is_lowercase() || c.is_uppercase()));
     if spaced && !digits && !said.iter().any(|word| TIMES.contains(word.as_str())) {
         return None;
     }
     let days = (period.from.as_millis() - said_at.as_millis()).div_euclid(DAY_MILLIS);
-    let reach = if digits || said.iter().any(|word| FAR.contains(&word.as_str())) { 150 * 366 } else { 400 };
-    let certain: Vec<_> = CERTAIN.iter().filter(|(word, _)| said.iter().any(|said| said == word)).collect();
-    let times = said.iter().filter(|word| TIMES.contains(word.as_str())).count();
+    let reach = if digits || said.iter().any(|word| FAR.contains(&word.as_str())) {
+        150 * 366
+    } else {
+        400
+    };
+    let certain: Vec<_> = CERTAIN
+        .iter()
+        .filter(|(word, _)| said.iter().any(|said| said == word))
+        .collect();
+    let times = said
+        .iter()
+        .filter(|word| TIMES.contains(word.as_str()))
+        .count();
     let meant = match certain.as_slice() {
         // A day of tolerance: the zone of the speaker is not known.
         [(_, away)] if !digits && times == 1 => (days - away).abs() <= 1,
@@ -92,8 +108,13 @@ pub(super) fn expiry(text: Option<&str>) -> Option<Timestamp> {
 
 /// How the days of a period may be written in a statement.
 pub(super) fn spellings(period: Period) -> String {
-    let at = |time: Timestamp| jiff::Timestamp::from_millisecond(time.as_millis()).unwrap_or_default();
-    let spelled = |time: Timestamp| at(time).strftime("%Y %m %-m %d %-d %B %b %A %a %Y").to_string();
+    let at =
+        |time: Timestamp| jiff::Timestamp::from_millisecond(time.as_millis()).unwrap_or_default();
+    let spelled = |time: Timestamp| {
+        at(time)
+            .strftime("%Y %m %-m %d %-d %B %b %A %a %Y")
+            .to_string()
+    };
     format!("{} {}", spelled(period.from), spelled(period.to))
 }
 
@@ -102,7 +123,10 @@ fn parse(text: &str) -> Option<Period> {
     let text = text.trim();
     if let Some((from, to)) = text.split_once('/') {
         let (from, to) = (parse_one(from)?, parse_one(to)?);
-        return (from.from <= to.to).then_some(Period { from: from.from, to: to.to });
+        return (from.from <= to.to).then_some(Period {
+            from: from.from,
+            to: to.to,
+        });
     }
     parse_one(text)
 }
@@ -115,7 +139,10 @@ fn parse_one(text: &str) -> Option<Period> {
         10 => first("").map(|day| (day, day))?,
         _ => {
             let moment = Timestamp::parse("date", text).ok()?;
-            return Some(Period { from: moment, to: moment });
+            return Some(Period {
+                from: moment,
+                to: moment,
+            });
         }
     };
     Days::new(from, to).period()
@@ -135,9 +162,17 @@ mod tests {
                 Some("2025-04-16T00:00:00.000Z/2025-04-16T23:59:59.999Z"),
             ),
             ("The dentist is tomorrow.", "2025-05-16", None),
-            ("We met last May.", "2024-05", Some("2024-05-01T00:00:00.000Z/2024-05-31T23:59:59.999Z")),
+            (
+                "We met last May.",
+                "2024-05",
+                Some("2024-05-01T00:00:00.000Z/2024-05-31T23:59:59.999Z"),
+            ),
             ("We met last May.", "1984-05", None),
-            ("Mara founded it in 1984.", "1984", Some("1984-01-01T00:00:00.000Z/1984-12-31T23:59:59.999Z")),
+            (
+                "Mara founded it in 1984.",
+                "1984",
+                Some("1984-01-01T00:00:00.000Z/1984-12-31T23:59:59.999Z"),
+            ),
             ("Mara likes tea.", "2025-04-15", None),
             (
                 "Der Termin ist nächste Woche.",

@@ -39,25 +39,46 @@ impl Evidence {
     }
 
     pub(super) fn add(&mut self, text: &str) {
-        self.added.extend(words(text).into_iter().map(|word| word.lower));
+        self.added
+            .extend(words(text).into_iter().map(|word| word.lower));
     }
 
     /// Checks that nothing in `text` is invented, and nothing of it taken from `borrowed`.
     pub(super) fn support(&self, text: &str, borrowed: &HashSet<String>) -> Result<(), Rejection> {
         let words = words(text);
-        let said: Vec<_> = words.iter().filter(|word| word.form != Form::Empty && !self.adds(word)).collect();
+        let said: Vec<_> = words
+            .iter()
+            .filter(|word| word.form != Form::Empty && !self.adds(word))
+            .collect();
         if let Some(word) = said.iter().find(|word| self.is_invented(word)) {
-            return Err(if word.form == Form::Number { Rejection::Number } else { Rejection::Name });
+            return Err(if word.form == Form::Number {
+                Rejection::Number
+            } else {
+                Rejection::Name
+            });
         }
         let missing: Vec<_> = said.iter().filter(|word| !self.has(word)).collect();
-        let taken = missing.iter().filter(|word| borrowed.contains(&root(&word.lower))).count();
+        let taken = missing
+            .iter()
+            .filter(|word| borrowed.contains(&root(&word.lower)))
+            .count();
         if taken > 1 || taken * 3 > said.len() {
             return Err(Rejection::Borrowed);
         }
-        let uncased = said.iter().filter(|word| word.form == Form::Uncased).count();
-        let share = if uncased * 2 > said.len() { UNCASED_SHARE } else { SHARE };
+        let uncased = said
+            .iter()
+            .filter(|word| word.form == Form::Uncased)
+            .count();
+        let share = if uncased * 2 > said.len() {
+            UNCASED_SHARE
+        } else {
+            SHARE
+        };
         let supported = said.len() - missing.len();
-        if supported == 0 || (supported as f32) < share * said.len() as f32 || self.misses_a_run(&said) {
+        if supported == 0
+            || (supported as f32) < share * said.len() as f32
+            || self.misses_a_run(&said)
+        {
             return Err(Rejection::Invented);
         }
         Ok(())
@@ -87,7 +108,9 @@ impl Evidence {
     fn is_invented(&self, word: &Word<'_>) -> bool {
         match word.form {
             Form::Number | Form::Initial => !self.has(word),
-            Form::Name => !self.words.contains(&word.lower) && !self.names.contains(&root(&word.lower)),
+            Form::Name => {
+                !self.words.contains(&word.lower) && !self.names.contains(&root(&word.lower))
+            }
             // A whole word that could be a name.
             Form::Uncased => word.text.chars().nth(1).is_some() && !self.has(word),
             Form::Empty | Form::Plain => false,
@@ -97,15 +120,18 @@ impl Evidence {
     /// Whether two characters side by side are missing: together they are as good as a name.
     fn misses_a_run(&self, said: &[&Word<'_>]) -> bool {
         let missing = |word: &Word<'_>| word.form == Form::Uncased && !self.has(word);
-        said.windows(2)
-            .any(|pair| missing(pair[0]) && missing(pair[1]) && pair[0].at + pair[0].text.len() == pair[1].at)
+        said.windows(2).any(|pair| {
+            missing(pair[0]) && missing(pair[1]) && pair[0].at + pair[0].text.len() == pair[1].at
+        })
     }
 }
 
 /// The digits of a number with a short unit or an ending, as in `16GB` and `3rd`; anything else as it is, because an
 /// identifier counts as a whole.
 fn number(lower: &str) -> &str {
-    let end = lower.find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | ',')).unwrap_or(lower.len());
+    let end = lower
+        .find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | ','))
+        .unwrap_or(lower.len());
     let (digits, unit) = lower.split_at(end);
     let is_unit = !digits.is_empty() && unit.len() <= 3 && unit.chars().all(char::is_alphabetic);
     if is_unit { digits } else { lower }

@@ -39,7 +39,10 @@ impl fmt::Display for Fallback {
         match self {
             Self::TimedOut => f.write_str("the model timed out"),
             Self::Unavailable => f.write_str("the model endpoint did not answer"),
-            Self::Refused(status) => write!(f, "the model endpoint refused the request with status {status}"),
+            Self::Refused(status) => write!(
+                f,
+                "the model endpoint refused the request with status {status}"
+            ),
             Self::NotUsable => f.write_str("the model's answer was not usable"),
             Self::NotConfigured => f.write_str("the model endpoint's settings are not usable"),
         }
@@ -60,7 +63,11 @@ pub struct Outcome {
 impl Outcome {
     /// What the rules alone find: for sources without a model, and for those that nothing may be asked about.
     pub fn built_in(source: &Source<'_>) -> Self {
-        Self { statements: extract(source), extractor: Extractor::BuiltIn, fallback: None }
+        Self {
+            statements: extract(source),
+            extractor: Extractor::BuiltIn,
+            fallback: None,
+        }
     }
 }
 
@@ -77,7 +84,9 @@ pub(super) fn combine(
     answers: Vec<(&Request<'_>, Result<Vec<Statement>, Fallback>)>,
     built_in: impl FnOnce() -> Vec<Statement>,
 ) -> Outcome {
-    let fallback = answers.iter().find_map(|(_, answer)| answer.as_ref().err().copied());
+    let fallback = answers
+        .iter()
+        .find_map(|(_, answer)| answer.as_ref().err().copied());
     let answered = answers.iter().any(|(_, answer)| answer.is_ok());
     let (mut statements, mut missing) = (Vec::new(), Vec::new());
     for (request, answer) in answers {
@@ -88,14 +97,19 @@ pub(super) fn combine(
     }
     if !missing.is_empty() {
         let found = built_in().into_iter();
-        statements.extend(found.filter(|found| missing.iter().any(|part| part.contains(&found.start))));
+        statements
+            .extend(found.filter(|found| missing.iter().any(|part| part.contains(&found.start))));
     }
     let extractor = match (answered, fallback) {
         (_, None) => Extractor::Model,
         (true, Some(_)) => Extractor::Both,
         (false, Some(_)) => Extractor::BuiltIn,
     };
-    Outcome { statements: in_order(statements), extractor, fallback }
+    Outcome {
+        statements: in_order(statements),
+        extractor,
+        fallback,
+    }
 }
 
 /// Sorts statements by place, and keeps one of those that two requests found in the sentences both had shown.

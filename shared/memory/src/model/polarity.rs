@@ -15,7 +15,8 @@ const REFUSALS: &str = "allergic allergy cancel decline dislike fail hate lack q
 /// Words after which a denial is another way to say it, although they deny nothing by themselves.
 const ALTERNATIVES: &str = "avoid except instead rather statt anstatt";
 /// How a text names what is not chosen.
-const CONTRASTS: &str = "rather than|instead of| over |except|unlike| statt |anstatt|en lugar de|plutôt que";
+const CONTRASTS: &str =
+    "rather than|instead of| over |except|unlike| statt |anstatt|en lugar de|plutôt que";
 /// Words for a change, after which something is no longer so.
 const CHANGES: &str = "end former gave give leave left lose lost move replace remove return sell sold switch umgezogen \
     verlassen verkauft aufgehört mudé quitté arrêté";
@@ -23,14 +24,17 @@ const CHANGES: &str = "end former gave give leave left lose lost move replace re
 const NO_LONGER: &str =
     "no longer|any more|anymore|nicht mehr|kein mehr|ya no|ne plus|non più|não mais|больше не";
 /// Turns of phrase that deny in form only.
-const IDIOMS: &str = "not only|can't wait|cannot wait|can’t wait|no doubt|don't forget|not just|nicht nur";
+const IDIOMS: &str =
+    "not only|can't wait|cannot wait|can’t wait|no doubt|don't forget|not just|nicht nur";
 /// Words that begin another clause.
 const JOINTS: &str = "aber although and because but doch however mais mas pero sino sondern though und weil whereas while \
     но а";
 
 /// Whether a text denies something.
 pub(super) fn denies(text: &str) -> bool {
-    let lower = IDIOMS.split('|').fold(text.to_lowercase(), |text, idiom| text.replace(idiom, " "));
+    let lower = IDIOMS
+        .split('|')
+        .fold(text.to_lowercase(), |text, idiom| text.replace(idiom, " "));
     let word = |word: &Word<'_>| {
         DENIALS.split(' ').any(|denial| denial == word.lower)
             || word.lower.ends_with("n't")
@@ -52,21 +56,29 @@ fn has_root(text: &str, list: &str) -> bool {
 /// Whether `text` denies only if its source does, and the clause of the source that it is about is not turned around.
 pub(super) fn agrees(text: &str, sentences: &[&str]) -> bool {
     let any = |holds: &dyn Fn(&str) -> bool| sentences.iter().any(|sentence| holds(sentence));
-    let refused =
-        any(&|sentence| denies(sentence) || has_root(sentence, REFUSALS) || has_root(sentence, ALTERNATIVES));
+    let refused = any(&|sentence| {
+        denies(sentence) || has_root(sentence, REFUSALS) || has_root(sentence, ALTERNATIVES)
+    });
     if denies(text) {
         let lower = text.to_lowercase();
         let no_longer = NO_LONGER.split('|').any(|phrase| lower.contains(phrase));
         return refused || (no_longer && any(&|sentence| has_root(sentence, CHANGES)));
     }
-    let source: HashSet<String> = sentences.iter().flat_map(|sentence| roots(sentence)).collect();
+    let source: HashSet<String> = sentences
+        .iter()
+        .flat_map(|sentence| roots(sentence))
+        .collect();
     let said = roots(text);
     let adds = |refusal: String| said.contains(&refusal) && !source.contains(&refusal);
     if REFUSALS.split(' ').map(root).any(adds) {
         return refused;
     }
-    let clauses: Vec<_> = sentences.iter().flat_map(|sentence| clauses(sentence)).collect();
-    let (denied, stated): (Vec<&str>, Vec<&str>) = clauses.into_iter().partition(|clause| denies(clause));
+    let clauses: Vec<_> = sentences
+        .iter()
+        .flat_map(|sentence| clauses(sentence))
+        .collect();
+    let (denied, stated): (Vec<&str>, Vec<&str>) =
+        clauses.into_iter().partition(|clause| denies(clause));
     let shared = |clause: &&str| roots(clause).intersection(&said).count();
     let most = |clauses: &[&str]| clauses.iter().map(shared).max().unwrap_or(0);
     let stated_words: HashSet<String> = stated.iter().flat_map(|clause| roots(clause)).collect();
@@ -75,7 +87,8 @@ pub(super) fn agrees(text: &str, sentences: &[&str]) -> bool {
         let root = root(&word.lower);
         denied_words.contains(&root) && !stated_words.contains(&root)
     };
-    let turned = |word: &Word<'_>| matches!(word.form, Form::Name | Form::Number) && only_denied(word);
+    let turned =
+        |word: &Word<'_>| matches!(word.form, Form::Name | Form::Number) && only_denied(word);
     let lower = text.to_lowercase();
     let contrasts = CONTRASTS.split('|').any(|phrase| lower.contains(phrase));
     most(&stated) >= most(&denied) && (contrasts || !words(text).iter().any(turned))
@@ -84,11 +97,14 @@ pub(super) fn agrees(text: &str, sentences: &[&str]) -> bool {
 /// The clauses of a sentence, roughly.
 fn clauses(sentence: &str) -> Vec<&str> {
     let mut clauses = Vec::new();
-    for part in
-        sentence.split([',', ';', ':', '.', '!', '?', '(', ')', '–', '—', '，', '。', '；', '、', '\n'])
-    {
+    for part in sentence.split([
+        ',', ';', ':', '.', '!', '?', '(', ')', '–', '—', '，', '。', '；', '、', '\n',
+    ]) {
         let mut from = 0;
-        for word in words(part).iter().filter(|word| JOINTS.split(' ').any(|joint| joint == word.lower)) {
+        for word in words(part)
+            .iter()
+            .filter(|word| JOINTS.split(' ').any(|joint| joint == word.lower))
+        {
             clauses.push(&part[from..word.at]);
             from = word.at;
         }
@@ -107,14 +123,30 @@ mod tests {
             ("I don't live in Lund.", "User lives in Lund.", false),
             ("I don't live in Lund.", "User does not live in Lund.", true),
             ("I live in Lund, not in Ystad.", "User lives in Lund.", true),
-            ("I live in Lund, not in Ystad.", "User lives in Ystad.", false),
+            (
+                "I live in Lund, not in Ystad.",
+                "User lives in Ystad.",
+                false,
+            ),
             ("I can't stand cilantro.", "User dislikes cilantro.", true),
             ("I can't stand cilantro.", "User loves cilantro.", false),
             ("I don't eat fish but love rice.", "User loves rice.", true),
-            ("I can't wait to see Lund.", "User looks forward to seeing Lund.", true),
+            (
+                "I can't wait to see Lund.",
+                "User looks forward to seeing Lund.",
+                true,
+            ),
             ("I like tea.", "User does not like tea.", false),
-            ("Ida wants it on Monday, not on Friday.", "Ida wants it on Monday rather than Friday.", true),
-            ("Ida wants it on Monday, not on Friday.", "Ida wants it on Friday.", false),
+            (
+                "Ida wants it on Monday, not on Friday.",
+                "Ida wants it on Monday rather than Friday.",
+                true,
+            ),
+            (
+                "Ida wants it on Monday, not on Friday.",
+                "Ida wants it on Friday.",
+                false,
+            ),
             (
                 "I take careful forecasts even if they cost.",
                 "User takes careful forecasts to avoid cost.",
@@ -122,7 +154,11 @@ mod tests {
             ),
             ("I avoid gluten.", "User does not eat gluten.", true),
             ("I quit coffee.", "User no longer drinks coffee.", true),
-            ("I moved from Ystad to Lund.", "User no longer lives in Ystad.", true),
+            (
+                "I moved from Ystad to Lund.",
+                "User no longer lives in Ystad.",
+                true,
+            ),
             ("I moved to Lund.", "User never moved to Lund.", false),
             ("I never moved to Lund.", "User moved to Lund.", false),
             ("I don't hate tea.", "User hates tea.", false),

@@ -57,7 +57,11 @@ pub(super) struct Shown<'a> {
 ///
 /// `guidance` says what matters in the container and to its organization; it and `known` are context, and a statement that
 /// only they support is no statement of the source.
-pub fn prompt<'a>(source: &Source<'a>, guidance: Option<&str>, known: &[Known<'_>]) -> Vec<Request<'a>> {
+pub fn prompt<'a>(
+    source: &Source<'a>,
+    guidance: Option<&str>,
+    known: &[Known<'_>],
+) -> Vec<Request<'a>> {
     let shown = readable(source);
     let known = &known[..known.len().min(MAX_KNOWN)];
     let context = context(guidance, known);
@@ -66,7 +70,13 @@ pub fn prompt<'a>(source: &Source<'a>, guidance: Option<&str>, known: &[Known<'_
     let request = |(from, repeated, to): (usize, usize, usize)| {
         let shown = shown[from..to].to_vec();
         let text = format!("{context}{}", framed_source(source, &shown));
-        Request { instructions: INSTRUCTIONS, text, shown, repeated, borrowed: borrowed.clone() }
+        Request {
+            instructions: INSTRUCTIONS,
+            text,
+            shown,
+            repeated,
+            borrowed: borrowed.clone(),
+        }
     };
     cuts(&shown).into_iter().map(request).collect()
 }
@@ -83,9 +93,16 @@ impl Request<'_> {
 
 /// What is worth a model's time: no code, no lines of punctuation, nothing that tools said.
 fn readable<'a>(source: &Source<'a>) -> Vec<Shown<'a>> {
-    let said = source.passages.iter().enumerate().filter(|(_, passage)| passage.role != Role::Other);
+    let said = source
+        .passages
+        .iter()
+        .enumerate()
+        .filter(|(_, passage)| passage.role != Role::Other);
     let shown = said.flat_map(|(index, passage)| {
-        sentences(passage).into_iter().map(move |sentence| Shown { sentence, passage: index })
+        sentences(passage).into_iter().map(move |sentence| Shown {
+            sentence,
+            passage: index,
+        })
     });
     shown
         .filter(|shown| shown.sentence.block != Block::Code)
@@ -114,7 +131,11 @@ fn cuts(shown: &[Shown<'_>]) -> Vec<(usize, usize, usize)> {
 fn context(guidance: Option<&str>, known: &[Known<'_>]) -> String {
     let mut text = String::new();
     if let Some(guidance) = guidance.filter(|guidance| !guidance.trim().is_empty()) {
-        let _ = writeln!(text, "<guidance>\n{}\n</guidance>", one_line(guidance, MAX_GUIDANCE_CHARS));
+        let _ = writeln!(
+            text,
+            "<guidance>\n{}\n</guidance>",
+            one_line(guidance, MAX_GUIDANCE_CHARS)
+        );
     }
     if !known.is_empty() {
         text.push_str("<known>\n");
@@ -135,7 +156,11 @@ fn framed_source(source: &Source<'_>, shown: &[Shown<'_>]) -> String {
             passage = Some(shown.passage);
             heading(&source.passages[shown.passage], &mut text);
         }
-        let _ = writeln!(text, "[{number}] {}", one_line(shown.sentence.text, MAX_SENTENCE_CHARS));
+        let _ = writeln!(
+            text,
+            "[{number}] {}",
+            one_line(shown.sentence.text, MAX_SENTENCE_CHARS)
+        );
     }
     text.push_str("</source>\n");
     text
@@ -147,8 +172,13 @@ fn heading(passage: &Passage<'_>, text: &mut String) {
         Role::Assistant => "The assistant",
         Role::Author | Role::Other => "A document",
     };
-    let name = passage.speaker.map(|name| one_line(name, MAX_NAME_CHARS)).filter(|name| !name.is_empty());
-    let name = name.map(|name| format!(" \"{}\"", name.replace('"', "'"))).unwrap_or_default();
+    let name = passage
+        .speaker
+        .map(|name| one_line(name, MAX_NAME_CHARS))
+        .filter(|name| !name.is_empty());
+    let name = name
+        .map(|name| format!(" \"{}\"", name.replace('"', "'")))
+        .unwrap_or_default();
     let _ = writeln!(text, "# {role}{name}, {}:", passage.said_at.long_date());
 }
 
@@ -159,7 +189,11 @@ fn one_line(text: &str, most: usize) -> String {
         if !line.is_empty() {
             line.push(' ');
         }
-        line.extend(word.chars().map(|c| if c == '<' { '‹' } else { c }).filter(|c| !c.is_control()));
+        line.extend(
+            word.chars()
+                .map(|c| if c == '<' { '‹' } else { c })
+                .filter(|c| !c.is_control()),
+        );
     }
     match line.char_indices().nth(most) {
         Some((cut, _)) => line[..cut].to_owned(),

@@ -17,15 +17,28 @@ fn time(text: &str) -> Timestamp {
 }
 
 fn passage<'a>(text: &'a str, start: usize, role: Role, speaker: Option<&'a str>) -> Passage<'a> {
-    Passage { text, start, role, speaker, quoted: None, said_at: time("2025-04-15T20:00:00Z") }
+    Passage {
+        text,
+        start,
+        role,
+        speaker,
+        quoted: None,
+        said_at: time("2025-04-15T20:00:00Z"),
+    }
 }
 
 fn said(text: &str) -> Source<'_> {
-    Source { passages: vec![passage(text, 0, Role::User, None)], trust: Trust::User }
+    Source {
+        passages: vec![passage(text, 0, Role::User, None)],
+        trust: Trust::User,
+    }
 }
 
 fn read(text: &str, trust: Trust) -> Source<'_> {
-    Source { passages: vec![passage(text, 0, Role::Author, None)], trust }
+    Source {
+        passages: vec![passage(text, 0, Role::Author, None)],
+        trust,
+    }
 }
 
 fn only<'a>(source: &Source<'a>, guidance: Option<&str>) -> Request<'a> {
@@ -50,7 +63,10 @@ fn verdict(source: &Source<'_>, proposal: Value) -> Result<Statement, Rejection>
     let proposal: Proposal = serde_json::from_value(proposal).unwrap();
     check(
         &proposal,
-        &only(source, Some("Recipes of Tilda, who owns a bakery in Malmö with 9 ovens.")),
+        &only(
+            source,
+            Some("Recipes of Tilda, who owns a bakery in Malmö with 9 ovens."),
+        ),
         source,
     )
 }

@@ -62,9 +62,16 @@ pub(super) enum Rejection {
 ///
 /// # Errors
 /// [`Garbage`] when the answer cannot be read, or when it proposes something and nothing of it holds.
-pub fn validate(answer: &str, request: &Request<'_>, source: &Source<'_>) -> Result<Vec<Statement>, Garbage> {
+pub fn validate(
+    answer: &str,
+    request: &Request<'_>,
+    source: &Source<'_>,
+) -> Result<Vec<Statement>, Garbage> {
     let proposals = read(answer)?;
-    let checked = proposals.iter().take(MAX_PROPOSALS).map(|proposal| check(proposal, request, source));
+    let checked = proposals
+        .iter()
+        .take(MAX_PROPOSALS)
+        .map(|proposal| check(proposal, request, source));
     let statements: Vec<_> = checked.filter_map(Result::ok).collect();
     if statements.is_empty() && !proposals.is_empty() {
         return Err(Garbage::Unsupported);
@@ -90,7 +97,11 @@ pub(super) fn check(
     let cited = cite(proposal, request, source)?;
     let text = clean(&proposal.text)?;
     let kind = kind(&proposal.kind, &cited)?;
-    let sentences: Vec<&str> = cited.shown.iter().map(|shown| shown.sentence.text).collect();
+    let sentences: Vec<&str> = cited
+        .shown
+        .iter()
+        .map(|shown| shown.sentence.text)
+        .collect();
     if !cited.is_the_users() && sentences.iter().any(|sentence| addresses_a_model(sentence)) {
         return Err(Rejection::Order);
     }
@@ -106,7 +117,16 @@ pub(super) fn check(
     }
     let topic = topic(proposal.topic.as_ref(), &text, &sentences, &evidence)
         .filter(|topic| topic.subject != "user" || cited.means_the_user(&sentences));
-    Ok(cited.statement(proposal, Found { text, kind, event, forget_after, topic }))
+    Ok(cited.statement(
+        proposal,
+        Found {
+            text,
+            kind,
+            event,
+            forget_after,
+            topic,
+        },
+    ))
 }
 
 /// What was checked of a proposal.
@@ -118,7 +138,11 @@ struct Found {
     topic: Option<Topic>,
 }
 
-fn cite<'a>(proposal: &Proposal, request: &Request<'a>, source: &Source<'a>) -> Result<Cited<'a>, Rejection> {
+fn cite<'a>(
+    proposal: &Proposal,
+    request: &Request<'a>,
+    source: &Source<'a>,
+) -> Result<Cited<'a>, Rejection> {
     let mut numbers = proposal.sentences.clone();
     numbers.sort_unstable();
     numbers.dedup();
@@ -130,31 +154,62 @@ fn cite<'a>(proposal: &Proposal, request: &Request<'a>, source: &Source<'a>) -> 
         let at = usize::try_from(number.checked_sub(1)?).ok()?;
         request.shown.get(at).copied()
     };
-    let shown: Vec<Shown<'a>> = numbers.iter().map(shown).collect::<Option<_>>().ok_or(Rejection::Span)?;
-    let passages = shown.iter().map(|shown| source.passages.get(shown.passage).copied());
+    let shown: Vec<Shown<'a>> = numbers
+        .iter()
+        .map(shown)
+        .collect::<Option<_>>()
+        .ok_or(Rejection::Span)?;
+    let passages = shown
+        .iter()
+        .map(|shown| source.passages.get(shown.passage).copied());
     let passages: Vec<Passage<'a>> = passages.collect::<Option<_>>().ok_or(Rejection::Span)?;
     let speaker = said(&proposal.speaker).map(str::to_lowercase);
     let speaks = |passage: &&Passage<'a>| {
         speaker.is_some() && passage.speaker.map(|name| name.trim().to_lowercase()) == speaker
     };
-    let main = passages.iter().rev().find(speaks).or(passages.last()).copied().ok_or(Rejection::Span)?;
+    let main = passages
+        .iter()
+        .rev()
+        .find(speaks)
+        .or(passages.last())
+        .copied()
+        .ok_or(Rejection::Span)?;
     // The least trusted of them decides.
-    let of = |trust: Trust| passages.iter().any(|passage| source.trust_of(passage) == trust);
-    let doubtful = [Trust::External, Trust::Assistant].into_iter().find(|trust| of(*trust));
+    let of = |trust: Trust| {
+        passages
+            .iter()
+            .any(|passage| source.trust_of(passage) == trust)
+    };
+    let doubtful = [Trust::External, Trust::Assistant]
+        .into_iter()
+        .find(|trust| of(*trust));
     let trust = doubtful.unwrap_or(source.trust);
-    Ok(Cited { shown, passages, main, trust })
+    Ok(Cited {
+        shown,
+        passages,
+        main,
+        trust,
+    })
 }
 
 impl Cited<'_> {
     /// Whether the user alone says it, to the service itself.
     fn is_the_users(&self) -> bool {
-        self.trust <= Trust::User && self.passages.iter().all(|passage| passage.role == Role::User)
+        self.trust <= Trust::User
+            && self
+                .passages
+                .iter()
+                .all(|passage| passage.role == Role::User)
     }
 
     /// Whether "user" is the user: in a document that says so itself, it is anybody's.
     fn means_the_user(&self, sentences: &[&str]) -> bool {
-        self.passages.iter().all(|passage| passage.role != Role::Author)
-            || !sentences.iter().any(|sentence| words(sentence).iter().any(|word| word.lower == "user"))
+        self.passages
+            .iter()
+            .all(|passage| passage.role != Role::Author)
+            || !sentences
+                .iter()
+                .any(|sentence| words(sentence).iter().any(|word| word.lower == "user"))
     }
 
     fn evidence(&self, sentences: &[&str], event: Option<Period>) -> Evidence {
@@ -174,13 +229,22 @@ impl Cited<'_> {
 
     fn statement(&self, proposal: &Proposal, found: Found) -> Statement {
         let span = |shown: &[Shown<'_>]| {
-            shown.first().zip(shown.last()).map(|(first, last)| (first.sentence.start, last.sentence.end))
+            shown
+                .first()
+                .zip(shown.last())
+                .map(|(first, last)| (first.sentence.start, last.sentence.end))
         };
         let (start, end) = span(&self.shown).unwrap_or_default();
-        let most = if self.trust == Trust::Assistant { MAX_ASSISTANT_CONFIDENCE } else { MAX_CONFIDENCE };
-        let confidence = proposal.confidence.filter(|confidence| confidence.is_finite());
-        let lasts =
-            found.forget_after.is_none() && !matches!(found.kind, MemoryKind::Event | MemoryKind::Plan);
+        let most = if self.trust == Trust::Assistant {
+            MAX_ASSISTANT_CONFIDENCE
+        } else {
+            MAX_CONFIDENCE
+        };
+        let confidence = proposal
+            .confidence
+            .filter(|confidence| confidence.is_finite());
+        let lasts = found.forget_after.is_none()
+            && !matches!(found.kind, MemoryKind::Event | MemoryKind::Plan);
         Statement {
             text: found.text,
             start,
@@ -189,8 +253,16 @@ impl Cited<'_> {
             is_static: lasts && proposal.is_static.unwrap_or(false),
             confidence: confidence.unwrap_or(UNSAID_CONFIDENCE).clamp(0.0, most),
             trust: self.trust,
-            speaker: self.main.speaker.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()),
-            attribution: self.passages.iter().find_map(|passage| passage.quoted).map(Quoted::attribution),
+            speaker: self
+                .main
+                .speaker
+                .map(|name| name.trim().to_owned())
+                .filter(|name| !name.is_empty()),
+            attribution: self
+                .passages
+                .iter()
+                .find_map(|passage| passage.quoted)
+                .map(Quoted::attribution),
             said_at: self.main.said_at,
             event: found.event,
             forget_after: found.forget_after,
@@ -227,9 +299,19 @@ fn kind(name: &str, cited: &Cited<'_>) -> Result<MemoryKind, Rejection> {
 
 /// The topic, if it is about somebody or something in the sentences and its answer stands there. A wrong one would let the
 /// statement replace another; without one it stands beside it.
-fn topic(proposed: Option<&Value>, text: &str, sentences: &[&str], evidence: &Evidence) -> Option<Topic> {
+fn topic(
+    proposed: Option<&Value>,
+    text: &str,
+    sentences: &[&str],
+    evidence: &Evidence,
+) -> Option<Topic> {
     let proposed = ProposedTopic::deserialize(proposed?).ok()?;
-    let line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
+    let line = |text: &str| {
+        text.split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+            .to_lowercase()
+    };
     let topic = Topic {
         subject: line(&proposed.subject),
         attribute: line(&proposed.attribute),
@@ -246,7 +328,8 @@ fn topic(proposed: Option<&Value>, text: &str, sentences: &[&str], evidence: &Ev
 /// What a field says; models write their nothing in many ways.
 fn said(field: &Option<String>) -> Option<&str> {
     let text = field.as_deref().map(str::trim)?;
-    let nothing =
-        ["", "null", "none", "n/a", "unknown"].iter().any(|nothing| text.eq_ignore_ascii_case(nothing));
+    let nothing = ["", "null", "none", "n/a", "unknown"]
+        .iter()
+        .any(|nothing| text.eq_ignore_ascii_case(nothing));
     (!nothing).then_some(text)
 }

@@ -14,13 +14,17 @@ static EMPTY: LazyLock<HashSet<&str>> =
 const EMPTY_CHARACTERS: &str = "的了是在有和与也都会将被于我他她它你们個个着把之为為";
 
 /// Numbers in words: as binding as digits. Without `one`, which is mostly a pronoun.
-static NUMBERS: LazyLock<HashSet<&str>> =
-    LazyLock::new(|| include_str!("number_words.txt").split_whitespace().collect());
+static NUMBERS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    include_str!("number_words.txt")
+        .split_whitespace()
+        .collect()
+});
 
 /// Endings that change with number, tense and case; the longest that fits goes.
 const ENDINGS: &[&str] = &[
-    "ations", "ation", "ments", "ement", "ungen", "ings", "ment", "ness", "ies", "ied", "ing", "ung", "ern",
-    "est", "ten", "ly", "ed", "en", "er", "es", "em", "et", "te", "e", "s", "t", "y", "a", "o",
+    "ations", "ation", "ments", "ement", "ungen", "ings", "ment", "ness", "ies", "ied", "ing",
+    "ung", "ern", "est", "ten", "ly", "ed", "en", "er", "es", "em", "et", "te", "e", "s", "t", "y",
+    "a", "o",
 ];
 
 /// How a word is written, which tells how strictly it has to be in the source.
@@ -56,9 +60,15 @@ pub(super) fn words(text: &str) -> Vec<Word<'_>> {
     let mut words = Vec::new();
     for (at, word) in text.unicode_word_indices() {
         let between = text.get(end..at).unwrap_or_default();
-        let begins = words.is_empty() || between.contains(['.', '!', '?', ':', '\n', '。', '！', '？']);
+        let begins =
+            words.is_empty() || between.contains(['.', '!', '?', ':', '\n', '。', '！', '？']);
         let lower = singular(&word.to_lowercase());
-        words.push(Word { text: word, form: form(word, &lower, begins), lower, at });
+        words.push(Word {
+            text: word,
+            form: form(word, &lower, begins),
+            lower,
+            at,
+        });
         end = at + word.len();
     }
     words
@@ -66,7 +76,9 @@ pub(super) fn words(text: &str) -> Vec<Word<'_>> {
 
 /// Returns the roots of the words of a text that say something.
 pub(super) fn roots(text: &str) -> HashSet<String> {
-    let said = words(text).into_iter().filter(|word| word.form != Form::Empty);
+    let said = words(text)
+        .into_iter()
+        .filter(|word| word.form != Form::Empty);
     said.map(|word| root(&word.lower)).collect()
 }
 
@@ -95,7 +107,10 @@ fn is_hiragana(word: &str) -> bool {
 }
 
 fn singular(lower: &str) -> String {
-    let bare = lower.strip_suffix("'s").or_else(|| lower.strip_suffix("’s")).unwrap_or(lower);
+    let bare = lower
+        .strip_suffix("'s")
+        .or_else(|| lower.strip_suffix("’s"))
+        .unwrap_or(lower);
     bare.trim_matches(['\'', '’']).to_owned()
 }
 
@@ -104,19 +119,33 @@ pub(super) fn root(lower: &str) -> String {
     if lower.chars().any(char::is_numeric) {
         return lower.to_owned();
     }
-    if lower.chars().all(|c| ('\u{ac00}'..='\u{d7a3}').contains(&c)) {
+    if lower
+        .chars()
+        .all(|c| ('\u{ac00}'..='\u{d7a3}').contains(&c))
+    {
         // Particles follow the stem without a space.
         return lower.chars().take(2).collect();
     }
     if !lower.chars().any(|c| c.is_lowercase()) {
-        let cut = lower.char_indices().nth_back(0).filter(|_| lower.chars().count() > 3);
-        return lower.get(..cut.map_or(lower.len(), |(at, _)| at)).unwrap_or(lower).to_owned();
+        let cut = lower
+            .char_indices()
+            .nth_back(0)
+            .filter(|_| lower.chars().count() > 3);
+        return lower
+            .get(..cut.map_or(lower.len(), |(at, _)| at))
+            .unwrap_or(lower)
+            .to_owned();
     }
-    let stem = ENDINGS.iter().find_map(|ending| lower.strip_suffix(ending).filter(|stem| is_long(stem)));
+    let stem = ENDINGS
+        .iter()
+        .find_map(|ending| lower.strip_suffix(ending).filter(|stem| is_long(stem)));
     let mut stem = stem.unwrap_or(lower).to_owned();
     let mut backwards = stem.chars().rev();
     let (last, other) = (backwards.next(), backwards.next());
-    if last == other && last.is_some_and(|last| last.is_ascii_alphabetic()) && stem.chars().count() > 3 {
+    if last == other
+        && last.is_some_and(|last| last.is_ascii_alphabetic())
+        && stem.chars().count() > 3
+    {
         stem.pop();
     }
     stem
@@ -148,10 +177,14 @@ mod tests {
 
     #[test]
     fn forms_tell_names_and_numbers_from_words() {
-        let forms: Vec<_> =
-            words("Tea is what Kira's 3 cats like. 东京 two").into_iter().map(|w| w.form).collect();
+        let forms: Vec<_> = words("Tea is what Kira's 3 cats like. 东京 two")
+            .into_iter()
+            .map(|w| w.form)
+            .collect();
         use Form::{Empty, Initial, Name, Number, Plain, Uncased};
-        let expected = [Initial, Empty, Plain, Name, Number, Plain, Plain, Uncased, Uncased, Number];
+        let expected = [
+            Initial, Empty, Plain, Name, Number, Plain, Plain, Uncased, Uncased, Number,
+        ];
         assert_eq!(forms, expected);
     }
 }

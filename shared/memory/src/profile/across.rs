@@ -20,7 +20,8 @@ impl Answer<'_> {
     /// Whether this answer takes the other's place, as it would in one ledger.
     fn replaces(&self, other: &Self) -> bool {
         let may = self.trust.may_replace(other.trust);
-        let denies_other = self.topic.negated && words(&self.topic.value) != words(&other.topic.value);
+        let denies_other =
+            self.topic.negated && words(&self.topic.value) != words(&other.topic.value);
         self.ledger != other.ledger && self.said > other.said && may && !denies_other
     }
 }
@@ -31,7 +32,10 @@ pub(super) fn keep_current<'a>(ledgers: &[&'a Ledger], found: &mut Vec<(usize, &
     let mut answers: HashMap<(&str, &str), Vec<Answer<'_>>> = HashMap::new();
     for (ledger, memory) in found.iter() {
         if let Some(answer) = answer(ledgers, *ledger, memory) {
-            let question = (answer.topic.subject.as_str(), answer.topic.attribute.as_str());
+            let question = (
+                answer.topic.subject.as_str(),
+                answer.topic.attribute.as_str(),
+            );
             answers.entry(question).or_default().push(answer);
         }
     }
@@ -39,7 +43,9 @@ pub(super) fn keep_current<'a>(ledgers: &[&'a Ledger], found: &mut Vec<(usize, &
     found.retain(|(ledger, memory)| {
         let is_replaced = answer(ledgers, *ledger, memory).is_some_and(|own| {
             let question = (own.topic.subject.as_str(), own.topic.attribute.as_str());
-            answers.get(&question).is_some_and(|others| others.iter().any(|other| other.replaces(&own)))
+            answers
+                .get(&question)
+                .is_some_and(|others| others.iter().any(|other| other.replaces(&own)))
         });
         !is_replaced && seen.insert(memory.text.as_str())
     });
@@ -47,6 +53,13 @@ pub(super) fn keep_current<'a>(ledgers: &[&'a Ledger], found: &mut Vec<(usize, &
 
 fn answer<'a>(ledgers: &[&Ledger], place: usize, memory: &'a Memory) -> Option<Answer<'a>> {
     let topic = memory.answers.as_ref()?;
-    let last_said = ledgers.get(place).map_or(memory.said_at, |ledger| ledger.last_said(memory));
-    Some(Answer { ledger: place, topic, trust: memory.trust, said: (last_said, place) })
+    let last_said = ledgers
+        .get(place)
+        .map_or(memory.said_at, |ledger| ledger.last_said(memory));
+    Some(Answer {
+        ledger: place,
+        topic,
+        trust: memory.trust,
+        said: (last_said, place),
+    })
 }

@@ -32,10 +32,15 @@ impl Chosen {
 
 /// The lines of `memories` that fit, in their order. Standing instructions and preferences come before everything else
 /// and may take twice the budget, the newest first; the newest of them always has a place.
-pub(super) fn fit(memories: &[&Memory], line: impl Fn(&Memory) -> String, budget: usize) -> Vec<String> {
+pub(super) fn fit(
+    memories: &[&Memory],
+    line: impl Fn(&Memory) -> String,
+    budget: usize,
+) -> Vec<String> {
     let mut chosen = Chosen::default();
-    let mut standing: Vec<usize> =
-        (0..memories.len()).filter(|place| is_standing(memories[*place])).collect();
+    let mut standing: Vec<usize> = (0..memories.len())
+        .filter(|place| is_standing(memories[*place]))
+        .collect();
     standing.sort_by_key(|place| Reverse(memories[*place].said_at));
     for (count, place) in standing.into_iter().enumerate() {
         let room = if count == 0 { usize::MAX } else { 2 * budget };
@@ -44,7 +49,11 @@ pub(super) fn fit(memories: &[&Memory], line: impl Fn(&Memory) -> String, budget
         }
     }
     chosen.misses = 0;
-    for (place, memory) in memories.iter().enumerate().filter(|(_, memory)| !is_standing(memory)) {
+    for (place, memory) in memories
+        .iter()
+        .enumerate()
+        .filter(|(_, memory)| !is_standing(memory))
+    {
         if chosen.used >= budget || !chosen.offer(place, line(memory), budget) {
             break;
         }
@@ -57,7 +66,11 @@ pub(super) fn fit(memories: &[&Memory], line: impl Fn(&Memory) -> String, budget
 fn tokens(text: &str) -> usize {
     let (mut quarters, mut whole) = (0, 0);
     for character in text.chars() {
-        if is_ideographic(character) { whole += 1 } else { quarters += 1 }
+        if is_ideographic(character) {
+            whole += 1
+        } else {
+            quarters += 1
+        }
     }
     whole + usize::div_ceil(quarters, 4)
 }
@@ -74,8 +87,15 @@ mod tests {
 
     #[test]
     fn tokens_are_estimated_by_script() {
-        let cases =
-            [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("日本語", 3), ("日本 ab", 3), ("한국", 2)];
+        let cases = [
+            ("", 0),
+            ("a", 1),
+            ("abcd", 1),
+            ("abcde", 2),
+            ("日本語", 3),
+            ("日本 ab", 3),
+            ("한국", 2),
+        ];
         for (text, wanted) in cases {
             assert_eq!(tokens(text), wanted, "{text}");
         }

@@ -19,8 +19,8 @@ const THRESHOLD: f32 = 0.2;
 const STANCE_THRESHOLD: f32 = 0.45;
 /// Words that say nothing about the topic.
 const EMPTY: &[&str] = &[
-    "every", "get", "go", "her", "his", "my", "one", "our", "she", "they", "two", "user", "week", "day",
-    "year",
+    "every", "get", "go", "her", "his", "my", "one", "our", "she", "they", "two", "user", "week",
+    "day", "year",
 ];
 /// Memories that a sorter remembers the place of; then it starts over.
 const MAX_REMEMBERED: usize = 20_000;
@@ -62,10 +62,21 @@ impl Sorter {
     /// A sorter into these buckets.
     pub fn new(buckets: Vec<Bucket>) -> Self {
         let topic = |bucket: &Bucket| {
-            let text = format!("{}: {}", bucket.key.replace(['_', '-'], " "), bucket.description);
-            Topic { whole: Direction::of(&text), words: directions(topic_words(&text)) }
+            let text = format!(
+                "{}: {}",
+                bucket.key.replace(['_', '-'], " "),
+                bucket.description
+            );
+            Topic {
+                whole: Direction::of(&text),
+                words: directions(topic_words(&text)),
+            }
         };
-        Self { topics: buckets.iter().map(topic).collect(), buckets, placed: Mutex::default() }
+        Self {
+            topics: buckets.iter().map(topic).collect(),
+            buckets,
+            placed: Mutex::default(),
+        }
     }
 
     /// The buckets, in their order.
@@ -76,7 +87,10 @@ impl Sorter {
     /// The place of the bucket that the memory belongs to.
     pub fn place(&self, memory: &Memory) -> Option<usize> {
         if memory.kind == MemoryKind::Preference
-            && let Some(place) = self.buckets.iter().position(|bucket| bucket.key == PREFERENCES)
+            && let Some(place) = self
+                .buckets
+                .iter()
+                .position(|bucket| bucket.key == PREFERENCES)
         {
             return Some(place);
         }
@@ -97,10 +111,12 @@ impl Sorter {
         let (whole, words) = (Direction::of(&words.join(" ")), directions(words));
         let fit = |stance: bool, threshold: f32| {
             let topics = self.topics.iter().enumerate();
-            let topics = topics.filter(|(place, _)| (self.buckets[*place].key == PREFERENCES) == stance);
+            let topics =
+                topics.filter(|(place, _)| (self.buckets[*place].key == PREFERENCES) == stance);
             let scores = topics.map(|(place, topic)| (place, topic.score(&whole, &words)));
             let best = scores.max_by(|(a, one), (b, other)| one.total_cmp(other).then(b.cmp(a)));
-            best.filter(|(_, score)| *score >= threshold).map(|(place, _)| place)
+            best.filter(|(_, score)| *score >= threshold)
+                .map(|(place, _)| place)
         };
         fit(false, THRESHOLD).or_else(|| fit(true, STANCE_THRESHOLD))
     }
@@ -115,11 +131,13 @@ impl Topic {
     /// Half of it is how near the whole texts are, half how near the nearest two words; a common word is nearest.
     fn score(&self, whole: &Direction, words: &[(String, Direction)]) -> f32 {
         let near = |(word, direction): &(String, Direction)| {
-            let all = self.words.iter().map(
-                |(other, meaning)| {
-                    if other == word { 1.0 } else { direction.cosine(meaning) }
-                },
-            );
+            let all = self.words.iter().map(|(other, meaning)| {
+                if other == word {
+                    1.0
+                } else {
+                    direction.cosine(meaning)
+                }
+            });
             all.fold(0.0, f32::max)
         };
         (self.whole.cosine(whole) + words.iter().map(near).fold(0.0, f32::max)) / 2.0
@@ -127,12 +145,17 @@ impl Topic {
 }
 
 fn directions(words: Vec<String>) -> Vec<(String, Direction)> {
-    words.into_iter().map(|word| (word.clone(), Direction::of(&word))).collect()
+    words
+        .into_iter()
+        .map(|word| (word.clone(), Direction::of(&word)))
+        .collect()
 }
 
 /// The words of a text that may show its topic.
 fn topic_words(text: &str) -> Vec<String> {
-    let words = essence(text).into_iter().filter(|word| !EMPTY.contains(&word.as_str()));
+    let words = essence(text)
+        .into_iter()
+        .filter(|word| !EMPTY.contains(&word.as_str()));
     words.take(MAX_WORDS).collect()
 }
 
@@ -153,9 +176,12 @@ mod tests {
     fn accuracy(examples: &[(&str, &str)]) -> (f64, Vec<String>) {
         let sorter = sorter(&BUCKETS);
         let found = |text: &str| sorter.best(text).map_or("", |place| BUCKETS[place].0);
-        let wrong = examples.iter().filter(|(wanted, text)| found(text) != *wanted);
-        let wrong: Vec<String> =
-            wrong.map(|(wanted, text)| format!("{text} {wanted}/{}", found(text))).collect();
+        let wrong = examples
+            .iter()
+            .filter(|(wanted, text)| found(text) != *wanted);
+        let wrong: Vec<String> = wrong
+            .map(|(wanted, text)| format!("{text} {wanted}/{}", found(text)))
+            .collect();
         (1.0 - wrong.len() as f64 / examples.len() as f64, wrong)
     }
 

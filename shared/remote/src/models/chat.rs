@@ -30,11 +30,26 @@ enum Response {
 
 /// From what helps most to what every endpoint takes.
 const FORMATS: [Format; 5] = [
-    Format { response: Response::Schema, steady: true },
-    Format { response: Response::Object, steady: true },
-    Format { response: Response::Plain, steady: true },
-    Format { response: Response::Schema, steady: false },
-    Format { response: Response::Plain, steady: false },
+    Format {
+        response: Response::Schema,
+        steady: true,
+    },
+    Format {
+        response: Response::Object,
+        steady: true,
+    },
+    Format {
+        response: Response::Plain,
+        steady: true,
+    },
+    Format {
+        response: Response::Schema,
+        steady: false,
+    },
+    Format {
+        response: Response::Plain,
+        steady: false,
+    },
 ];
 
 /// The format that the endpoint has taken before, of all clones of a [`Models`]; none at first.
@@ -134,7 +149,9 @@ impl Models {
     ) -> Result<T, AnswerError> {
         let model = self.model(&self.settings.memory_model, settings::MEMORY_MODEL)?;
         let late = |_| Err(AnswerError::TimedOut);
-        timeout(within, self.tries(model, question, &read)).await.unwrap_or_else(late)
+        timeout(within, self.tries(model, question, &read))
+            .await
+            .unwrap_or_else(late)
     }
 
     async fn tries<T, E>(
@@ -179,7 +196,9 @@ impl Models {
 
     async fn exchange(&self, body: Bytes) -> Result<Bytes, AnswerError> {
         let call = self.call("chat/completions", "application/json", body);
-        Ok(timeout(self.limit, call).await.map_err(|_| AnswerError::TimedOut)??)
+        Ok(timeout(self.limit, call)
+            .await
+            .map_err(|_| AnswerError::TimedOut)??)
     }
 }
 
@@ -197,7 +216,8 @@ fn body(model: &str, question: &Question<'_>, format: Format) -> Value {
     }
     match format.response {
         Response::Schema => {
-            let schema = json!({ "name": question.name, "strict": true, "schema": question.schema });
+            let schema =
+                json!({ "name": question.name, "strict": true, "schema": question.schema });
             body["response_format"] = json!({ "type": "json_schema", "json_schema": schema });
         }
         Response::Object => body["response_format"] = json!({ "type": "json_object" }),
@@ -208,6 +228,9 @@ fn body(model: &str, question: &Question<'_>, format: Format) -> Value {
 
 fn said(answer: &[u8]) -> Option<String> {
     let answer: Value = serde_json::from_slice(answer).ok()?;
-    let text = answer.pointer("/choices/0/message/content").and_then(Value::as_str).map(str::trim);
+    let text = answer
+        .pointer("/choices/0/message/content")
+        .and_then(Value::as_str)
+        .map(str::trim);
     text.filter(|text| !text.is_empty()).map(str::to_owned)
 }

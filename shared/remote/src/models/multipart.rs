@@ -18,7 +18,10 @@ pub(super) struct FileForm {
 impl Form {
     pub(super) fn new() -> Self {
         // 128 random bits stand in no file.
-        Self { boundary: format!("recollect-{:032x}", rand::random::<u128>()), head: String::new() }
+        Self {
+            boundary: format!("recollect-{:032x}", rand::random::<u128>()),
+            head: String::new(),
+        }
     }
 
     pub(super) fn field(mut self, name: &str, value: &str) -> Self {
@@ -28,18 +31,33 @@ impl Form {
         self
     }
 
-    pub(super) fn file(mut self, name: &str, file_name: &str, media_type: &str, file: Bytes) -> FileForm {
-        let media_type =
-            if HeaderValue::from_str(media_type).is_ok() { media_type } else { "application/octet-stream" };
-        self.part(&format!("name=\"{name}\"; filename=\"{}\"", escape(file_name)), Some(media_type));
+    pub(super) fn file(
+        mut self,
+        name: &str,
+        file_name: &str,
+        media_type: &str,
+        file: Bytes,
+    ) -> FileForm {
+        let media_type = if HeaderValue::from_str(media_type).is_ok() {
+            media_type
+        } else {
+            "application/octet-stream"
+        };
+        self.part(
+            &format!("name=\"{name}\"; filename=\"{}\"", escape(file_name)),
+            Some(media_type),
+        );
         FileForm { form: self, file }
     }
 
     fn part(&mut self, disposition: &str, media_type: Option<&str>) {
-        self.head
-            .push_str(&format!("--{}\r\nContent-Disposition: form-data; {disposition}\r\n", self.boundary));
+        self.head.push_str(&format!(
+            "--{}\r\nContent-Disposition: form-data; {disposition}\r\n",
+            self.boundary
+        ));
         if let Some(media_type) = media_type {
-            self.head.push_str(&format!("Content-Type: {media_type}\r\n"));
+            self.head
+                .push_str(&format!("Content-Type: {media_type}\r\n"));
         }
         self.head.push_str("\r\n");
     }
@@ -52,11 +70,15 @@ impl FileForm {
 
     pub(super) fn into_body(self) -> impl Buf + Send + 'static {
         let tail = format!("\r\n--{}--\r\n", self.form.boundary);
-        Bytes::from(self.form.head).chain(self.file).chain(Bytes::from(tail))
+        Bytes::from(self.form.head)
+            .chain(self.file)
+            .chain(Bytes::from(tail))
     }
 }
 
 /// Escapes what would end a quoted name, as browsers do.
 fn escape(name: &str) -> String {
-    name.replace('"', "%22").replace('\r', "%0D").replace('\n', "%0A")
+    name.replace('"', "%22")
+        .replace('\r', "%0D")
+        .replace('\n', "%0A")
 }

@@ -173,7 +173,10 @@ async fn no_spelling_of_an_address_that_is_not_public_reaches_a_listener() {
         assert_eq!(server.connections(), 0, "{url:?}");
     }
     // The listener would have been reached.
-    assert_eq!(fetcher.fetch("http://example.com/").await.unwrap().bytes, "reached");
+    assert_eq!(
+        fetcher.fetch("http://example.com/").await.unwrap().bytes,
+        "reached"
+    );
     assert_eq!(server.connections(), 1);
 }
 
@@ -188,7 +191,10 @@ async fn a_name_with_an_address_that_is_not_public_reaches_no_listener() {
                 .await
                 .unwrap_err();
             assert_eq!(error.kind, FetchErrorKind::Blocked, "{literal}");
-            assert_eq!(error.message, "The address does not lead to the public internet.");
+            assert_eq!(
+                error.message,
+                "The address does not lead to the public internet."
+            );
         }
     }
     assert_eq!(server.connections(), 0);
@@ -208,11 +214,27 @@ async fn a_refusal_says_what_is_wrong_with_the_address() {
     let server = Server::start(|_| ok("", b"")).await;
     for (url, message) in [
         ("words", "This is not a web address."),
-        ("ftp://example.com/", "Only http and https addresses are fetched."),
-        ("http://example.com:22/", "Only the ports 80 and 443 are fetched."),
-        ("http://me:word@example.com/", "An address with a user name or a password is not fetched."),
-        ("http://10.1.2.3/", "The address does not lead to the public internet."),
+        (
+            "ftp://example.com/",
+            "Only http and https addresses are fetched.",
+        ),
+        (
+            "http://example.com:22/",
+            "Only the ports 80 and 443 are fetched.",
+        ),
+        (
+            "http://me:word@example.com/",
+            "An address with a user name or a password is not fetched.",
+        ),
+        (
+            "http://10.1.2.3/",
+            "The address does not lead to the public internet.",
+        ),
     ] {
-        assert_eq!(server.fetcher().fetch(url).await.unwrap_err().message, message, "{url}");
+        assert_eq!(
+            server.fetcher().fetch(url).await.unwrap_err().message,
+            message,
+            "{url}"
+        );
     }
 }

@@ -26,7 +26,10 @@ fn models(server: &Server) -> Models {
 
 fn said(text: &str) -> Vec<u8> {
     let body = json!({ "choices": [{ "message": { "role": "assistant", "content": text } }] });
-    ok("Content-Type: application/json\r\n", body.to_string().as_bytes())
+    ok(
+        "Content-Type: application/json\r\n",
+        body.to_string().as_bytes(),
+    )
 }
 
 /// A list of memories, as the caller reads it.
@@ -43,7 +46,9 @@ async fn ask(models: &Models) -> Result<usize, AnswerError> {
         schema: &schema,
         name: "memories",
     };
-    sent(models.answer(&question, WITHIN, read)).await.map(|memories| memories.len())
+    sent(models.answer(&question, WITHIN, read))
+        .await
+        .map(|memories| memories.len())
 }
 
 /// Workers move between threads while they wait.
@@ -54,7 +59,10 @@ fn sent<F: Future + Send>(future: F) -> F {
 /// A server that gives each of these answers in turn, and the last one for ever.
 async fn script(answers: Vec<Vec<u8>>) -> Server {
     let asked = AtomicUsize::new(0);
-    Server::start(move |_| answers[asked.fetch_add(1, Ordering::SeqCst).min(answers.len() - 1)].clone()).await
+    Server::start(move |_| {
+        answers[asked.fetch_add(1, Ordering::SeqCst).min(answers.len() - 1)].clone()
+    })
+    .await
 }
 
 fn body(request: &Received) -> Value {
@@ -64,7 +72,10 @@ fn body(request: &Received) -> Value {
 /// What a request asks for: the type of the format, and whether it sets the temperature.
 fn format(request: &Received) -> (String, bool) {
     let body = body(request);
-    let kind = body["response_format"]["type"].as_str().unwrap_or("plain").to_owned();
+    let kind = body["response_format"]["type"]
+        .as_str()
+        .unwrap_or("plain")
+        .to_owned();
     (kind, body.get("temperature").is_some())
 }
 
@@ -74,8 +85,14 @@ async fn a_question_is_one_request_with_a_schema_and_no_tools() {
     assert_eq!(ask(&models(&server)).await, Ok(2));
     let received = server.received();
     assert_eq!(received.len(), 1);
-    assert_eq!(received[0].head.lines().next(), Some("POST /v1/chat/completions HTTP/1.1"));
-    assert_eq!(received[0].header("authorization"), Some("Bearer sk-very-secret"));
+    assert_eq!(
+        received[0].head.lines().next(),
+        Some("POST /v1/chat/completions HTTP/1.1")
+    );
+    assert_eq!(
+        received[0].header("authorization"),
+        Some("Bearer sk-very-secret")
+    );
     let expected = json!({
         "model": "scribe",
         "messages": [
@@ -95,8 +112,19 @@ async fn a_question_is_one_request_with_a_schema_and_no_tools() {
 async fn a_format_that_is_refused_is_not_asked_for_again() {
     for (taken, expected) in [
         ("json_schema true", vec!["json_schema true"; 2]),
-        ("json_object true", vec!["json_schema true", "json_object true", "json_object true"]),
-        ("plain true", vec!["json_schema true", "json_object true", "plain true", "plain true"]),
+        (
+            "json_object true",
+            vec!["json_schema true", "json_object true", "json_object true"],
+        ),
+        (
+            "plain true",
+            vec![
+                "json_schema true",
+                "json_object true",
+                "plain true",
+                "plain true",
+            ],
+        ),
         (
             "json_schema false",
             vec![
@@ -118,27 +146,50 @@ async fn a_format_that_is_refused_is_not_asked_for_again() {
         })
         .await;
         let models = models(&server);
-        assert_eq!((ask(&models).await, ask(&models.clone()).await), (Ok(0), Ok(0)));
-        let asked: Vec<_> =
-            server.received().iter().map(format).map(|(kind, t)| format!("{kind} {t}")).collect();
+        assert_eq!(
+            (ask(&models).await, ask(&models.clone()).await),
+            (Ok(0), Ok(0))
+        );
+        let asked: Vec<_> = server
+            .received()
+            .iter()
+            .map(format)
+            .map(|(kind, t)| format!("{kind} {t}"))
+            .collect();
         assert_eq!(asked, expected);
     }
 }
 
 #[tokio::test]
 async fn a_question_that_is_refused_ends_at_once() {
-    for (statuses, requests) in
-        [(vec!["400", "422", "400"], 5), (vec!["401"], 1), (vec!["404"], 1), (vec!["413"], 1)]
-    {
+    for (statuses, requests) in [
+        (vec!["400", "422", "400"], 5),
+        (vec!["401"], 1),
+        (vec!["404"], 1),
+        (vec!["413"], 1),
+    ] {
         let last = statuses.last().unwrap().parse().unwrap();
-        let server = script(statuses.iter().map(|status| answer(status, "", KEY.as_bytes())).collect()).await;
+        let server = script(
+            statuses
+                .iter()
+                .map(|status| answer(status, "", KEY.as_bytes()))
+                .collect(),
+        )
+        .await;
         assert_eq!(ask(&models(&server)).await, Err(AnswerError::Refused(last)));
         assert_eq!(server.connections(), requests, "{statuses:?}");
     }
     // A format was taken before: the refusal is about this question.
-    let server = script(vec![said(r#"{"memories":[]}"#), answer("400 Too long", "", b"")]).await;
+    let server = script(vec![
+        said(r#"{"memories":[]}"#),
+        answer("400 Too long", "", b""),
+    ])
+    .await;
     let models = models(&server);
-    assert_eq!((ask(&models).await, ask(&models).await), (Ok(0), Err(AnswerError::Refused(400))));
+    assert_eq!(
+        (ask(&models).await, ask(&models).await),
+        (Ok(0), Err(AnswerError::Refused(400)))
+    );
     assert_eq!(server.connections(), 2);
 }
 
@@ -151,7 +202,11 @@ async fn what_passes_is_tried_again_twice() {
     for (answers, expected, requests) in [
         (vec![status("429 Slow"), good()], Ok(1), 2),
         (vec![status("503 Busy"), broken(), good()], Ok(1), 3),
-        (vec![said("no JSON"), said(r#"{"facts":[]}"#), good()], Ok(1), 3),
+        (
+            vec![said("no JSON"), said(r#"{"facts":[]}"#), good()],
+            Ok(1),
+            3,
+        ),
         (vec![huge(), ok("", b"[]"), good()], Ok(1), 3),
         (vec![status("500 Oops")], Err(AnswerError::Unavailable), 3),
         (vec![status("429 Slow")], Err(AnswerError::Unavailable), 3),
@@ -159,14 +214,27 @@ async fn what_passes_is_tried_again_twice() {
         (vec![said(" ")], Err(AnswerError::Unusable), 3),
         (vec![huge()], Err(AnswerError::Unusable), 3),
         (vec![status("302 Moved")], Err(AnswerError::Unusable), 3),
-        (vec![status("500 Oops"), status("401 Who")], Err(AnswerError::Refused(401)), 2),
+        (
+            vec![status("500 Oops"), status("401 Who")],
+            Err(AnswerError::Refused(401)),
+            2,
+        ),
     ] {
         let server = script(answers).await;
         let outcome = ask(&models(&server)).await;
         assert_eq!((&outcome, server.connections()), (&expected, requests));
-        let shown =
-            format!("{outcome:?} {}", outcome.clone().err().map(|e| e.to_string()).unwrap_or_default());
-        assert!(!shown.contains("secret") && !shown.contains("Canary") && !shown.contains("JSON"), "{shown}");
+        let shown = format!(
+            "{outcome:?} {}",
+            outcome
+                .clone()
+                .err()
+                .map(|e| e.to_string())
+                .unwrap_or_default()
+        );
+        assert!(
+            !shown.contains("secret") && !shown.contains("Canary") && !shown.contains("JSON"),
+            "{shown}"
+        );
     }
 }
 
@@ -185,8 +253,15 @@ async fn a_silent_model_times_out_in_each_try_and_in_all() {
 
     let server = silent().await;
     let schema = json!({});
-    let question = Question { instructions: "", text: "", schema: &schema, name: "x" };
-    let outcome = models(&server).answer(&question, Duration::from_millis(50), read).await;
+    let question = Question {
+        instructions: "",
+        text: "",
+        schema: &schema,
+        name: "x",
+    };
+    let outcome = models(&server)
+        .answer(&question, Duration::from_millis(50), read)
+        .await;
     assert_eq!(outcome, Err(AnswerError::TimedOut));
     assert_eq!(server.connections(), 1);
 }
@@ -194,9 +269,17 @@ async fn a_silent_model_times_out_in_each_try_and_in_all() {
 #[tokio::test]
 async fn without_a_model_nothing_is_asked_and_the_setting_is_named() {
     let server = script(vec![said(r#"{"memories":[]}"#)]).await;
-    let models = Models::new(ModelSettings { memory_model: None, ..settings(&server) });
+    let models = Models::new(ModelSettings {
+        memory_model: None,
+        ..settings(&server)
+    });
     assert!(!models.reads_memories());
     let error = ask(&models).await.unwrap_err();
-    assert_eq!(error, AnswerError::NotConfigured { setting: vec!["RECOLLECT_MEMORY_MODEL"] });
+    assert_eq!(
+        error,
+        AnswerError::NotConfigured {
+            setting: vec!["RECOLLECT_MEMORY_MODEL"]
+        }
+    );
     assert_eq!(server.connections(), 0);
 }

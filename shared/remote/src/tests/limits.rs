@@ -57,8 +57,13 @@ async fn a_body_may_have_10_mib_and_not_one_byte_more() {
 
 #[tokio::test]
 async fn a_body_that_announces_too_much_is_not_read() {
-    let server = Server::start(|_| b"HTTP/1.1 200 OK\r\nContent-Length: 10485761\r\n\r\nx".to_vec()).await;
-    let error = server.fetcher().fetch("http://example.com/").await.unwrap_err();
+    let server =
+        Server::start(|_| b"HTTP/1.1 200 OK\r\nContent-Length: 10485761\r\n\r\nx".to_vec()).await;
+    let error = server
+        .fetcher()
+        .fetch("http://example.com/")
+        .await
+        .unwrap_err();
     assert_eq!(error.kind, FetchErrorKind::TooLarge);
 }
 
@@ -72,7 +77,11 @@ async fn a_body_without_end_is_too_large() {
             async move { endless(stream, head, &piece, Duration::ZERO).await }
         })
         .await;
-        let error = server.fetcher().fetch("http://example.com/").await.unwrap_err();
+        let error = server
+            .fetcher()
+            .fetch("http://example.com/")
+            .await
+            .unwrap_err();
         assert_eq!(error.kind, FetchErrorKind::TooLarge);
         assert_eq!(server.connections(), 1);
     }
@@ -82,7 +91,10 @@ async fn a_body_without_end_is_too_large() {
 async fn a_body_that_trickles_ends_with_the_time_for_the_whole_page() {
     let server = Server::raw(|stream| endless(stream, HEAD, b"x", Duration::from_millis(20))).await;
     let start = Instant::now();
-    let error = impatient(&server).fetch("http://example.com/").await.unwrap_err();
+    let error = impatient(&server)
+        .fetch("http://example.com/")
+        .await
+        .unwrap_err();
     assert_eq!(
         (error.kind, error.message.as_str()),
         (FetchErrorKind::Failed, "The page did not answer in time.")
@@ -92,17 +104,36 @@ async fn a_body_that_trickles_ends_with_the_time_for_the_whole_page() {
 
 #[tokio::test]
 async fn a_head_that_trickles_or_never_comes_ends_with_the_time_for_the_first_byte() {
-    let trickling =
-        Server::raw(|stream| endless(stream, b"HTTP/1.1 200 OK\r\n", b"a", Duration::from_millis(20))).await;
-    let informing =
-        Server::raw(|stream| endless(stream, b"", b"HTTP/1.1 103 Early\r\n\r\n", Duration::from_millis(20)))
-            .await;
+    let trickling = Server::raw(|stream| {
+        endless(
+            stream,
+            b"HTTP/1.1 200 OK\r\n",
+            b"a",
+            Duration::from_millis(20),
+        )
+    })
+    .await;
+    let informing = Server::raw(|stream| {
+        endless(
+            stream,
+            b"",
+            b"HTTP/1.1 103 Early\r\n\r\n",
+            Duration::from_millis(20),
+        )
+    })
+    .await;
     let silent = Server::raw(|stream| endless(stream, b"", b"", Duration::from_millis(20))).await;
     for server in [trickling, informing, silent] {
         let start = Instant::now();
-        let error = impatient(&server).fetch("http://example.com/").await.unwrap_err();
+        let error = impatient(&server)
+            .fetch("http://example.com/")
+            .await
+            .unwrap_err();
         assert_eq!(error.message, "The page did not answer in time.");
-        assert!(start.elapsed() < Duration::from_millis(600), "the time for the whole page was used up");
+        assert!(
+            start.elapsed() < Duration::from_millis(600),
+            "the time for the whole page was used up"
+        );
     }
 }
 
@@ -115,7 +146,10 @@ async fn the_time_for_the_whole_page_counts_over_retries_and_redirects() {
         }
     })
     .await;
-    let limits = Limits { total: Duration::from_millis(250), ..quick() };
+    let limits = Limits {
+        total: Duration::from_millis(250),
+        ..quick()
+    };
     let fetcher = Fetcher::with_limits(server.network(|_| vec![PUBLIC]), limits);
     let error = fetcher.fetch("http://example.com/").await.unwrap_err();
     assert_eq!(error.message, "The page did not answer in time.");
@@ -128,16 +162,32 @@ async fn a_huge_head_is_no_answer() {
     let many_fields: String = (0..200).map(|n| format!("X-{n}: x\r\n")).collect();
     for headers in [long_field, many_fields] {
         let server = Server::start(move |_| ok(&headers, b"body")).await;
-        let error = server.fetcher().fetch("http://example.com/").await.unwrap_err();
+        let error = server
+            .fetcher()
+            .fetch("http://example.com/")
+            .await
+            .unwrap_err();
         assert_eq!(error.message, "The page's server gave no valid answer.");
     }
     let block = "X-Y: z\r\n".repeat(8 << 10);
     let without_end = Server::raw(move |stream| {
         let block = block.clone();
-        async move { endless(stream, b"HTTP/1.1 200 OK\r\n", block.as_bytes(), Duration::ZERO).await }
+        async move {
+            endless(
+                stream,
+                b"HTTP/1.1 200 OK\r\n",
+                block.as_bytes(),
+                Duration::ZERO,
+            )
+            .await
+        }
     })
     .await;
-    let error = without_end.fetcher().fetch("http://example.com/").await.unwrap_err();
+    let error = without_end
+        .fetcher()
+        .fetch("http://example.com/")
+        .await
+        .unwrap_err();
     assert_eq!(error.message, "The page's server gave no valid answer.");
 }
 
@@ -147,27 +197,49 @@ async fn a_body_shorter_than_announced_broke_off() {
     let unfinished = [CHUNKED, b"9\r\nonly this\r\n"].concat();
     for bytes in [short, unfinished] {
         let server = Server::start(move |_| bytes.clone()).await;
-        let error = server.fetcher().fetch("http://example.com/").await.unwrap_err();
-        assert_eq!((error.kind, error.message.as_str()), (FetchErrorKind::Failed, "The page broke off."));
+        let error = server
+            .fetcher()
+            .fetch("http://example.com/")
+            .await
+            .unwrap_err();
+        assert_eq!(
+            (error.kind, error.message.as_str()),
+            (FetchErrorKind::Failed, "The page broke off.")
+        );
     }
 }
 
 #[tokio::test]
 async fn bytes_behind_the_announced_length_are_not_part_of_the_page() {
-    let server =
-        Server::start(|_| b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npageHTTP/1.1 200 OK\r\n".to_vec())
-            .await;
-    assert_eq!(server.fetcher().fetch("http://example.com/").await.unwrap().bytes, "page");
+    let server = Server::start(|_| {
+        b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npageHTTP/1.1 200 OK\r\n".to_vec()
+    })
+    .await;
+    assert_eq!(
+        server
+            .fetcher()
+            .fetch("http://example.com/")
+            .await
+            .unwrap()
+            .bytes,
+        "page"
+    );
 }
 
 #[tokio::test]
 async fn lengths_that_contradict_each_other_are_no_answer() {
-    for lengths in
-        ["Content-Length: 4\r\nContent-Length: 5\r\n", "Content-Length: -4\r\n", "Content-Length: 4x\r\n"]
-    {
+    for lengths in [
+        "Content-Length: 4\r\nContent-Length: 5\r\n",
+        "Content-Length: -4\r\n",
+        "Content-Length: 4x\r\n",
+    ] {
         let bytes = format!("HTTP/1.1 200 OK\r\n{lengths}\r\npage!");
         let server = Server::start(move |_| bytes.clone().into_bytes()).await;
-        let error = server.fetcher().fetch("http://example.com/").await.unwrap_err();
+        let error = server
+            .fetcher()
+            .fetch("http://example.com/")
+            .await
+            .unwrap_err();
         assert_eq!(error.kind, FetchErrorKind::Failed, "{lengths}");
     }
 }

@@ -27,7 +27,10 @@ fn models(server: &Server) -> Models {
 
 fn said(text: &str) -> Vec<u8> {
     let body = json!({ "choices": [{ "message": { "role": "assistant", "content": text } }] });
-    ok("Content-Type: application/json\r\n", body.to_string().as_bytes())
+    ok(
+        "Content-Type: application/json\r\n",
+        body.to_string().as_bytes(),
+    )
 }
 
 fn only(server: &Server) -> Received {
@@ -39,13 +42,25 @@ fn only(server: &Server) -> Received {
 #[tokio::test]
 async fn an_image_is_described_by_the_vision_model() {
     let server = Server::start(|_| said("\n# A cat\n\n## Text\n\nMIAU \n")).await;
-    let text = models(&server).describe_image(b"\x89PNG", "image/png").await.unwrap();
+    let text = models(&server)
+        .describe_image(b"\x89PNG", "image/png")
+        .await
+        .unwrap();
     assert_eq!(text, "# A cat\n\n## Text\n\nMIAU");
     let request = only(&server);
-    assert_eq!(request.head.lines().next(), Some("POST /v1/chat/completions HTTP/1.1"));
-    assert_eq!(request.header("authorization"), Some("Bearer sk-very-secret"));
+    assert_eq!(
+        request.head.lines().next(),
+        Some("POST /v1/chat/completions HTTP/1.1")
+    );
+    assert_eq!(
+        request.header("authorization"),
+        Some("Bearer sk-very-secret")
+    );
     assert_eq!(request.header("content-type"), Some("application/json"));
-    assert_eq!(request.header("host"), Some(server.address.to_string().as_str()));
+    assert_eq!(
+        request.header("host"),
+        Some(server.address.to_string().as_str())
+    );
     let body: Value = serde_json::from_slice(&request.body).unwrap();
     assert_eq!(body["model"], "eye");
     let content = &body["messages"][0]["content"];
@@ -57,22 +72,39 @@ async fn an_image_is_described_by_the_vision_model() {
     for demand in ["Markdown", "all visible text", "never an instruction"] {
         assert!(question.contains(demand), "{demand}");
     }
-    assert!(!question.contains("  ") && !question.contains('\n'), "{question}");
+    assert!(
+        !question.contains("  ") && !question.contains('\n'),
+        "{question}"
+    );
 }
 
 #[tokio::test]
 async fn a_recording_is_sent_as_a_form_to_the_transcription_model() {
     let server = Server::start(|_| ok("", br#"{"text":" Guten Tag. \n"}"#)).await;
     let recording = Bytes::from_static(b"RIFF\r\n--\r\n\0\xff");
-    let text =
-        models(&server).transcribe(recording, "Gespr\u{e4}ch \"1\"\r\n.wav", "audio/wav").await.unwrap();
+    let text = models(&server)
+        .transcribe(recording, "Gespr\u{e4}ch \"1\"\r\n.wav", "audio/wav")
+        .await
+        .unwrap();
     assert_eq!(text, "Guten Tag.");
     let request = only(&server);
-    assert_eq!(request.head.lines().next(), Some("POST /v1/audio/transcriptions HTTP/1.1"));
-    assert_eq!(request.header("authorization"), Some("Bearer sk-very-secret"));
-    assert_eq!(request.header("content-length"), Some(request.body.len().to_string().as_str()));
-    let boundary =
-        request.header("content-type").unwrap().strip_prefix("multipart/form-data; boundary=").unwrap();
+    assert_eq!(
+        request.head.lines().next(),
+        Some("POST /v1/audio/transcriptions HTTP/1.1")
+    );
+    assert_eq!(
+        request.header("authorization"),
+        Some("Bearer sk-very-secret")
+    );
+    assert_eq!(
+        request.header("content-length"),
+        Some(request.body.len().to_string().as_str())
+    );
+    let boundary = request
+        .header("content-type")
+        .unwrap()
+        .strip_prefix("multipart/form-data; boundary=")
+        .unwrap();
     let mut expected = format!(
         "--{boundary}\r\nContent-Disposition: form-data; name=\"model\"\r\n\r\near\r\n\
          --{boundary}\r\nContent-Disposition: form-data; name=\"response_format\"\r\n\r\njson\r\n\
@@ -88,10 +120,15 @@ async fn a_recording_is_sent_as_a_form_to_the_transcription_model() {
 #[tokio::test]
 async fn a_media_type_cannot_add_lines_to_the_form() {
     let server = Server::start(|_| ok("", br#"{"text":""}"#)).await;
-    let outcome = models(&server).transcribe(Bytes::from_static(b"x"), "a.wav", "audio/wav\r\nX: y").await;
+    let outcome = models(&server)
+        .transcribe(Bytes::from_static(b"x"), "a.wav", "audio/wav\r\nX: y")
+        .await;
     assert_eq!(outcome.unwrap(), "");
     let form = String::from_utf8(only(&server).body).unwrap();
-    assert!(form.contains("\r\nContent-Type: application/octet-stream\r\n\r\nx\r\n"), "{form}");
+    assert!(
+        form.contains("\r\nContent-Type: application/octet-stream\r\n\r\nx\r\n"),
+        "{form}"
+    );
 }
 
 #[tokio::test]
@@ -103,10 +140,19 @@ async fn the_base_of_the_endpoint_keeps_its_path_and_query() {
         ("/a/b?version=2", "/a/b/chat/completions?version=2"),
     ] {
         let server = Server::start(|_| said("text")).await;
-        let settings = ModelSettings { key: None, ..settings(format!("http://{}{base}", server.address)) };
-        Models::new(settings).describe_image(b"x", "image/png").await.unwrap();
+        let settings = ModelSettings {
+            key: None,
+            ..settings(format!("http://{}{base}", server.address))
+        };
+        Models::new(settings)
+            .describe_image(b"x", "image/png")
+            .await
+            .unwrap();
         let request = only(&server);
-        assert_eq!((request.target(), request.header("authorization")), (target, None));
+        assert_eq!(
+            (request.target(), request.header("authorization")),
+            (target, None)
+        );
     }
 }
 
@@ -124,17 +170,33 @@ async fn each_status_is_one_kind_of_error_without_content_and_key() {
         ("302", ModelError::Invalid),
     ] {
         let server = Server::start(move |request| {
-            let echo =
-                format!("Location: /elsewhere\r\nX-Echo: {}\r\n", request.header("authorization").unwrap());
+            let echo = format!(
+                "Location: /elsewhere\r\nX-Echo: {}\r\n",
+                request.header("authorization").unwrap()
+            );
             answer(&format!("{status} {KEY}"), &echo, &request.body)
         })
         .await;
         let models = models(&server);
-        let described = models.describe_image(b"content", "image/png").await.unwrap_err();
-        let transcribed =
-            models.transcribe(Bytes::from_static(b"content"), "a.mp3", "audio/mpeg").await.unwrap_err();
-        assert_eq!((&described, &transcribed), (&expected, &expected), "{status}");
-        assert!(server.received().iter().all(|request| request.target() != "/elsewhere"));
+        let described = models
+            .describe_image(b"content", "image/png")
+            .await
+            .unwrap_err();
+        let transcribed = models
+            .transcribe(Bytes::from_static(b"content"), "a.mp3", "audio/mpeg")
+            .await
+            .unwrap_err();
+        assert_eq!(
+            (&described, &transcribed),
+            (&expected, &expected),
+            "{status}"
+        );
+        assert!(
+            server
+                .received()
+                .iter()
+                .all(|request| request.target() != "/elsewhere")
+        );
         assert!(!format!("{described} {described:?}").contains("secret"));
     }
 }
@@ -150,7 +212,9 @@ async fn a_refusal_that_comes_before_the_whole_file_was_sent_is_heard() {
     })
     .await;
     let recording = Bytes::from(vec![7; 32 << 20]);
-    let outcome = models(&server).transcribe(recording, "long.mp4", "video/mp4").await;
+    let outcome = models(&server)
+        .transcribe(recording, "long.mp4", "video/mp4")
+        .await;
     assert_eq!(outcome, Err(ModelError::Refused(413)));
 }
 
@@ -174,7 +238,11 @@ async fn answers_that_are_not_as_expected_are_invalid() {
         let described = models.describe_image(b"x", "image/png").await;
         let transcribed = models.transcribe(Bytes::new(), "a.mp3", "audio/mpeg").await;
         let case = &body[..body.len().min(60)];
-        assert_eq!((described, transcribed), (Err(ModelError::Invalid), Err(ModelError::Invalid)), "{case}");
+        assert_eq!(
+            (described, transcribed),
+            (Err(ModelError::Invalid), Err(ModelError::Invalid)),
+            "{case}"
+        );
     }
 }
 
@@ -182,24 +250,44 @@ async fn answers_that_are_not_as_expected_are_invalid() {
 async fn an_endpoint_that_is_absent_silent_or_breaks_off_is_unavailable() {
     let gone = Server::start(|_| Vec::new()).await.address;
     let absent = Models::new(settings(format!("http://{gone}")));
-    assert_eq!(absent.describe_image(b"x", "image/png").await, Err(ModelError::Unavailable));
+    assert_eq!(
+        absent.describe_image(b"x", "image/png").await,
+        Err(ModelError::Unavailable)
+    );
 
     let silent = Server::raw(|mut stream| async move {
         receive(&mut stream).await;
         std::future::pending::<()>().await;
     })
     .await;
-    let impatient =
-        Models::with_limit(settings(format!("http://{}", silent.address)), Duration::from_millis(100));
-    assert_eq!(impatient.describe_image(b"x", "image/png").await, Err(ModelError::Unavailable));
+    let impatient = Models::with_limit(
+        settings(format!("http://{}", silent.address)),
+        Duration::from_millis(100),
+    );
+    assert_eq!(
+        impatient.describe_image(b"x", "image/png").await,
+        Err(ModelError::Unavailable)
+    );
 
-    let broken = Server::start(|_| b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{".to_vec()).await;
-    assert_eq!(models(&broken).describe_image(b"x", "image/png").await, Err(ModelError::Unavailable));
+    let broken =
+        Server::start(|_| b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{".to_vec()).await;
+    assert_eq!(
+        models(&broken).describe_image(b"x", "image/png").await,
+        Err(ModelError::Unavailable)
+    );
 
     let plain = Server::plain(b"HTTP/1.1 200 OK\r\n\r\n{}").await;
     let insecure = Models::new(settings(format!("https://{}", plain.address)));
-    assert_eq!(insecure.describe_image(b"x", "image/png").await, Err(ModelError::Unavailable));
-    assert!(plain.received().iter().all(|sent| !sent.head.contains("POST") && !sent.head.contains(KEY)));
+    assert_eq!(
+        insecure.describe_image(b"x", "image/png").await,
+        Err(ModelError::Unavailable)
+    );
+    assert!(
+        plain
+            .received()
+            .iter()
+            .all(|sent| !sent.head.contains("POST") && !sent.head.contains(KEY))
+    );
 }
 
 #[tokio::test]
@@ -208,26 +296,60 @@ async fn what_is_not_set_or_unusable_is_named() {
     let error = nothing.describe_image(b"x", "image/png").await.unwrap_err();
     assert_eq!(
         error,
-        ModelError::NotConfigured { setting: vec!["RECOLLECT_MODEL_URL", "RECOLLECT_VISION_MODEL"] }
+        ModelError::NotConfigured {
+            setting: vec!["RECOLLECT_MODEL_URL", "RECOLLECT_VISION_MODEL"]
+        }
     );
     assert_eq!(
         error.to_string(),
         "no model is configured for this; missing or unusable: RECOLLECT_MODEL_URL, RECOLLECT_VISION_MODEL"
     );
-    let deaf =
-        Models::new(ModelSettings { transcription_model: None, ..settings("http://127.0.0.1:1".into()) });
-    let error = deaf.transcribe(Bytes::new(), "a.mp3", "audio/mpeg").await.unwrap_err();
-    assert_eq!(error, ModelError::NotConfigured { setting: vec!["RECOLLECT_TRANSCRIPTION_MODEL"] });
-    for url in
-        ["models.example.com/v1", "ftp://models.example.com", "data:,x", "http://me:word@models.example.com/"]
-    {
-        let error = Models::new(settings(url.into())).describe_image(b"x", "image/png").await.unwrap_err();
-        assert_eq!(error, ModelError::NotConfigured { setting: vec!["RECOLLECT_MODEL_URL"] }, "{url}");
+    let deaf = Models::new(ModelSettings {
+        transcription_model: None,
+        ..settings("http://127.0.0.1:1".into())
+    });
+    let error = deaf
+        .transcribe(Bytes::new(), "a.mp3", "audio/mpeg")
+        .await
+        .unwrap_err();
+    assert_eq!(
+        error,
+        ModelError::NotConfigured {
+            setting: vec!["RECOLLECT_TRANSCRIPTION_MODEL"]
+        }
+    );
+    for url in [
+        "models.example.com/v1",
+        "ftp://models.example.com",
+        "data:,x",
+        "http://me:word@models.example.com/",
+    ] {
+        let error = Models::new(settings(url.into()))
+            .describe_image(b"x", "image/png")
+            .await
+            .unwrap_err();
+        assert_eq!(
+            error,
+            ModelError::NotConfigured {
+                setting: vec!["RECOLLECT_MODEL_URL"]
+            },
+            "{url}"
+        );
     }
-    let broken_key =
-        ModelSettings { key: Some(Secret::from("a\nb".to_owned())), ..settings("http://127.0.0.1:1".into()) };
-    let error = Models::new(broken_key).describe_image(b"x", "image/png").await.unwrap_err();
-    assert_eq!(error, ModelError::NotConfigured { setting: vec!["RECOLLECT_MODEL_KEY"] });
+    let broken_key = ModelSettings {
+        key: Some(Secret::from("a\nb".to_owned())),
+        ..settings("http://127.0.0.1:1".into())
+    };
+    let error = Models::new(broken_key)
+        .describe_image(b"x", "image/png")
+        .await
+        .unwrap_err();
+    assert_eq!(
+        error,
+        ModelError::NotConfigured {
+            setting: vec!["RECOLLECT_MODEL_KEY"]
+        }
+    );
 }
 
 #[test]
@@ -246,6 +368,12 @@ fn settings_come_from_the_environment_and_never_show_the_key() {
     assert_eq!(settings.transcription_model, None);
     assert_eq!(settings.memory_model.as_deref(), Some("scribe"));
     let shown = format!("{settings:?} {:?}", Models::new(settings.clone()));
-    assert!(shown.contains("eye") && !shown.contains("secret"), "{shown}");
-    assert_eq!(ModelSettings::from_environment(|_| None), ModelSettings::default());
+    assert!(
+        shown.contains("eye") && !shown.contains("secret"),
+        "{shown}"
+    );
+    assert_eq!(
+        ModelSettings::from_environment(|_| None),
+        ModelSettings::default()
+    );
 }

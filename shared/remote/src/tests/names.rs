@@ -79,7 +79,9 @@ fn the_first_and_last_address_of_each_special_range_are_not_public() {
 }
 
 /// A resolver that gives one answer after the other and counts how often it is asked.
-fn resolver(answers: Vec<Vec<IpAddr>>) -> (Arc<AtomicUsize>, impl Fn(&str) -> Vec<IpAddr> + Send + Sync) {
+fn resolver(
+    answers: Vec<Vec<IpAddr>>,
+) -> (Arc<AtomicUsize>, impl Fn(&str) -> Vec<IpAddr> + Send + Sync) {
     let asked = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&asked);
     let resolve = move |_: &str| {
@@ -94,7 +96,14 @@ async fn a_name_is_looked_up_once_for_each_request_so_that_a_second_answer_count
     let server = Server::start(|_| ok("", b"page")).await;
     let (asked, resolve) = resolver(vec![vec![PUBLIC], vec![LOOPBACK]]);
     let fetcher = Fetcher::with_limits(server.network(resolve), quick());
-    assert_eq!(fetcher.fetch("http://rebind.example.com/").await.unwrap().bytes, "page");
+    assert_eq!(
+        fetcher
+            .fetch("http://rebind.example.com/")
+            .await
+            .unwrap()
+            .bytes,
+        "page"
+    );
     assert_eq!(asked.load(Ordering::SeqCst), 1);
 }
 
@@ -103,7 +112,10 @@ async fn a_name_that_turns_private_before_a_retry_is_not_dialed_again() {
     let server = Server::start(|_| answer("503 Busy", "", b"")).await;
     let (asked, resolve) = resolver(vec![vec![PUBLIC], vec![LOOPBACK]]);
     let fetcher = Fetcher::with_limits(server.network(resolve), quick());
-    let error = fetcher.fetch("http://rebind.example.com/").await.unwrap_err();
+    let error = fetcher
+        .fetch("http://rebind.example.com/")
+        .await
+        .unwrap_err();
     assert_eq!(error.kind, FetchErrorKind::Blocked);
     assert_eq!((asked.load(Ordering::SeqCst), server.connections()), (2, 1));
 }
@@ -113,7 +125,10 @@ async fn a_name_that_turns_private_before_a_redirect_is_not_dialed_again() {
     let server = Server::start(|_| redirect("/next")).await;
     let (_, resolve) = resolver(vec![vec![PUBLIC], vec![PUBLIC, LOOPBACK]]);
     let fetcher = Fetcher::with_limits(server.network(resolve), quick());
-    let error = fetcher.fetch("http://rebind.example.com/").await.unwrap_err();
+    let error = fetcher
+        .fetch("http://rebind.example.com/")
+        .await
+        .unwrap_err();
     assert_eq!(error.kind, FetchErrorKind::Blocked);
     assert_eq!(server.connections(), 1);
 }
@@ -131,7 +146,10 @@ async fn only_vetted_addresses_are_dialed_with_the_port_of_the_url() {
             (ip == second).then_some(address)
         },
     );
-    let page = Fetcher::with_limits(network, quick()).fetch("http://example.com/").await.unwrap();
+    let page = Fetcher::with_limits(network, quick())
+        .fetch("http://example.com/")
+        .await
+        .unwrap();
     assert_eq!(page.bytes, "page");
     assert_eq!(*dialed.lock().unwrap(), [(PUBLIC, 80), (second, 80)]);
 }
@@ -139,6 +157,9 @@ async fn only_vetted_addresses_are_dialed_with_the_port_of_the_url() {
 #[tokio::test]
 async fn the_network_of_production_asks_the_resolver_of_the_system() {
     let addresses = crate::Network::public().resolve("localhost").await.unwrap();
-    assert!(!addresses.is_empty() && addresses.iter().all(IpAddr::is_loopback), "{addresses:?}");
+    assert!(
+        !addresses.is_empty() && addresses.iter().all(IpAddr::is_loopback),
+        "{addresses:?}"
+    );
     assert!(vet(&addresses, 80).is_err());
 }

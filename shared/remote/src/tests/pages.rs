@@ -10,46 +10,142 @@ async fn public_addresses_pass_the_guard_in_every_spelling() {
     let server = Server::start(|request| ok("", request.header("host").unwrap().as_bytes())).await;
     for (url, host, last) in [
         ("http://example.com", "example.com", "http://example.com/"),
-        ("http://example.com:80/", "example.com", "http://example.com/"),
-        ("http://example.com:443/", "example.com:443", "http://example.com:443/"),
-        ("HTTP://EXAMPLE.COM/A?b#c", "example.com", "http://example.com/A?b"),
-        ("http://example.com./", "example.com", "http://example.com./"),
-        ("http://a.b.c.d.example.co.uk/", "a.b.c.d.example.co.uk", "http://a.b.c.d.example.co.uk/"),
-        ("http://under_score.example.com/", "under_score.example.com", "http://under_score.example.com/"),
-        ("http://localhost.example.com/", "localhost.example.com", "http://localhost.example.com/"),
+        (
+            "http://example.com:80/",
+            "example.com",
+            "http://example.com/",
+        ),
+        (
+            "http://example.com:443/",
+            "example.com:443",
+            "http://example.com:443/",
+        ),
+        (
+            "HTTP://EXAMPLE.COM/A?b#c",
+            "example.com",
+            "http://example.com/A?b",
+        ),
+        (
+            "http://example.com./",
+            "example.com",
+            "http://example.com./",
+        ),
+        (
+            "http://a.b.c.d.example.co.uk/",
+            "a.b.c.d.example.co.uk",
+            "http://a.b.c.d.example.co.uk/",
+        ),
+        (
+            "http://under_score.example.com/",
+            "under_score.example.com",
+            "http://under_score.example.com/",
+        ),
+        (
+            "http://localhost.example.com/",
+            "localhost.example.com",
+            "http://localhost.example.com/",
+        ),
         ("http://mylocal.com/", "mylocal.com", "http://mylocal.com/"),
-        ("http://internal.com/", "internal.com", "http://internal.com/"),
-        ("http://notlocalhost.dev/", "notlocalhost.dev", "http://notlocalhost.dev/"),
-        ("http://example.notlocal/", "example.notlocal", "http://example.notlocal/"),
-        ("http://bücher.example/ä", "xn--bcher-kva.example", "http://xn--bcher-kva.example/%C3%A4"),
-        ("http://例え.jp/", "xn--r8jz45g.jp", "http://xn--r8jz45g.jp/"),
-        ("http://ｅｘａｍｐｌｅ.com/", "example.com", "http://example.com/"),
-        ("http://93.184.215.14/", "93.184.215.14", "http://93.184.215.14/"),
-        ("http://0x5d.184.55054/", "93.184.215.14", "http://93.184.215.14/"),
-        ("http://1572394766/", "93.184.215.14", "http://93.184.215.14/"),
+        (
+            "http://internal.com/",
+            "internal.com",
+            "http://internal.com/",
+        ),
+        (
+            "http://notlocalhost.dev/",
+            "notlocalhost.dev",
+            "http://notlocalhost.dev/",
+        ),
+        (
+            "http://example.notlocal/",
+            "example.notlocal",
+            "http://example.notlocal/",
+        ),
+        (
+            "http://bücher.example/ä",
+            "xn--bcher-kva.example",
+            "http://xn--bcher-kva.example/%C3%A4",
+        ),
+        (
+            "http://例え.jp/",
+            "xn--r8jz45g.jp",
+            "http://xn--r8jz45g.jp/",
+        ),
+        (
+            "http://ｅｘａｍｐｌｅ.com/",
+            "example.com",
+            "http://example.com/",
+        ),
+        (
+            "http://93.184.215.14/",
+            "93.184.215.14",
+            "http://93.184.215.14/",
+        ),
+        (
+            "http://0x5d.184.55054/",
+            "93.184.215.14",
+            "http://93.184.215.14/",
+        ),
+        (
+            "http://1572394766/",
+            "93.184.215.14",
+            "http://93.184.215.14/",
+        ),
         ("http://8.8.8.8/", "8.8.8.8", "http://8.8.8.8/"),
-        ("http://[2606:2800:220:1::1]/", "[2606:2800:220:1::1]", "http://[2606:2800:220:1::1]/"),
-        ("http://example.com/http://127.0.0.1/", "example.com", "http://example.com/http://127.0.0.1/"),
+        (
+            "http://[2606:2800:220:1::1]/",
+            "[2606:2800:220:1::1]",
+            "http://[2606:2800:220:1::1]/",
+        ),
+        (
+            "http://example.com/http://127.0.0.1/",
+            "example.com",
+            "http://example.com/http://127.0.0.1/",
+        ),
         (
             "http://example.com/?u=http://me@10.0.0.1",
             "example.com",
             "http://example.com/?u=http://me@10.0.0.1",
         ),
     ] {
-        let page = server.fetcher().fetch(url).await.unwrap_or_else(|error| panic!("{url}: {error}"));
-        assert_eq!((page.bytes.as_ref(), page.url.as_str()), (host.as_bytes(), last), "{url}");
+        let page = server
+            .fetcher()
+            .fetch(url)
+            .await
+            .unwrap_or_else(|error| panic!("{url}: {error}"));
+        assert_eq!(
+            (page.bytes.as_ref(), page.url.as_str()),
+            (host.as_bytes(), last),
+            "{url}"
+        );
     }
 }
 
 #[tokio::test]
 async fn a_page_comes_with_its_bytes_and_its_whole_media_type() {
-    let server =
-        Server::start(|_| ok("Content-Type: text/html; charset=ISO-8859-1\r\n", b"<p>caf\xe9")).await;
+    let server = Server::start(|_| {
+        ok(
+            "Content-Type: text/html; charset=ISO-8859-1\r\n",
+            b"<p>caf\xe9",
+        )
+    })
+    .await;
     let page = server.fetcher().fetch("http://example.com/").await.unwrap();
     assert_eq!(page.bytes.as_ref(), b"<p>caf\xe9");
-    assert_eq!(page.media_type.as_deref(), Some("text/html; charset=ISO-8859-1"));
+    assert_eq!(
+        page.media_type.as_deref(),
+        Some("text/html; charset=ISO-8859-1")
+    );
     let untyped = Server::start(|_| ok("", b"x")).await;
-    assert_eq!(untyped.fetcher().fetch("http://example.com/").await.unwrap().media_type, None);
+    assert_eq!(
+        untyped
+            .fetcher()
+            .fetch("http://example.com/")
+            .await
+            .unwrap()
+            .media_type,
+        None
+    );
 }
 
 #[tokio::test]
@@ -64,7 +160,10 @@ async fn the_resolver_is_asked_for_the_plain_name() {
         },
         move |_, _| Some(address),
     );
-    Fetcher::with_limits(network, quick()).fetch("http://Bücher.Example./").await.unwrap();
+    Fetcher::with_limits(network, quick())
+        .fetch("http://Bücher.Example./")
+        .await
+        .unwrap();
     assert_eq!(*asked.lock().unwrap(), ["xn--bcher-kva.example"]);
 }
 
@@ -79,11 +178,21 @@ async fn a_request_says_who_asks_and_carries_nothing_else() {
         _ => ok("", b"page"),
     })
     .await;
-    server.fetcher().fetch("http://example.com/#part").await.unwrap();
+    server
+        .fetcher()
+        .fetch("http://example.com/#part")
+        .await
+        .unwrap();
     let requests = server.received();
-    assert_eq!(requests[1].head.lines().next(), Some("GET /b?c=d%20e HTTP/1.1"));
+    assert_eq!(
+        requests[1].head.lines().next(),
+        Some("GET /b?c=d%20e HTTP/1.1")
+    );
     for request in requests {
-        assert_eq!(request.header("user-agent"), Some(concat!("Recollect/", env!("CARGO_PKG_VERSION"))));
+        assert_eq!(
+            request.header("user-agent"),
+            Some(concat!("Recollect/", env!("CARGO_PKG_VERSION")))
+        );
         let mut names: Vec<_> = request
             .head
             .lines()
@@ -92,7 +201,16 @@ async fn a_request_says_who_asks_and_carries_nothing_else() {
             .map(|(name, _)| name)
             .collect();
         names.sort_unstable();
-        assert_eq!(names, ["accept", "accept-encoding", "connection", "host", "user-agent"]);
+        assert_eq!(
+            names,
+            [
+                "accept",
+                "accept-encoding",
+                "connection",
+                "host",
+                "user-agent"
+            ]
+        );
         assert!(request.body.is_empty());
     }
 }
@@ -101,8 +219,15 @@ async fn a_request_says_who_asks_and_carries_nothing_else() {
 async fn every_printable_character_can_stand_in_an_address() {
     let server = Server::start(|_| ok("", b"page")).await;
     let printable: String = (' '..='~').filter(|c| !"?#".contains(*c)).collect();
-    for url in [format!("http://example.com/{printable}x"), format!("http://example.com/?{printable}x")] {
-        assert_eq!(server.fetcher().fetch(&url).await.unwrap().bytes, "page", "{url}");
+    for url in [
+        format!("http://example.com/{printable}x"),
+        format!("http://example.com/?{printable}x"),
+    ] {
+        assert_eq!(
+            server.fetcher().fetch(&url).await.unwrap().bytes,
+            "page",
+            "{url}"
+        );
     }
 }
 
@@ -110,7 +235,10 @@ async fn every_printable_character_can_stand_in_an_address() {
 async fn an_address_without_end_is_refused() {
     let server = Server::start(|_| ok("", b"page")).await;
     let url = format!("http://example.com/{}", "x".repeat(100_000));
-    assert_eq!(server.fetcher().fetch(&url).await.unwrap_err().message, "The address cannot be requested.");
+    assert_eq!(
+        server.fetcher().fetch(&url).await.unwrap_err().message,
+        "The address cannot be requested."
+    );
 }
 
 #[tokio::test]
@@ -120,7 +248,10 @@ async fn one_fetcher_serves_many_at_once() {
     for n in 0..50 {
         let fetcher = server.fetcher();
         fetches.spawn(async move {
-            let page = fetcher.fetch(&format!("http://example.com/{n}")).await.unwrap();
+            let page = fetcher
+                .fetch(&format!("http://example.com/{n}"))
+                .await
+                .unwrap();
             assert_eq!(page.bytes, format!("/{n}"));
         });
     }

@@ -29,19 +29,32 @@ async fn a_redirect_into_a_private_network_is_not_followed() {
         "http://[::1/",
     ] {
         let server = Server::start(move |_| redirect(location)).await;
-        let error = server.fetcher().fetch("http://example.com/").await.expect_err(location);
+        let error = server
+            .fetcher()
+            .fetch("http://example.com/")
+            .await
+            .expect_err(location);
         assert_eq!(error.kind, FetchErrorKind::Blocked, "{location}");
         assert_eq!(server.connections(), 1, "{location}");
-        assert!(!error.message.contains("127") && !error.message.contains("hunter2"), "{}", error.message);
+        assert!(
+            !error.message.contains("127") && !error.message.contains("hunter2"),
+            "{}",
+            error.message
+        );
     }
 }
 
 #[tokio::test]
 async fn a_redirect_that_is_no_text_is_not_followed() {
-    let server =
-        Server::start(|_| b"HTTP/1.1 301 Moved\r\nLocation: /\xff\xfe\r\nContent-Length: 0\r\n\r\n".to_vec())
-            .await;
-    let error = server.fetcher().fetch("http://example.com/").await.unwrap_err();
+    let server = Server::start(|_| {
+        b"HTTP/1.1 301 Moved\r\nLocation: /\xff\xfe\r\nContent-Length: 0\r\n\r\n".to_vec()
+    })
+    .await;
+    let error = server
+        .fetcher()
+        .fetch("http://example.com/")
+        .await
+        .unwrap_err();
     assert_eq!(error.kind, FetchErrorKind::Blocked);
     assert_eq!(server.connections(), 1);
 }
@@ -54,21 +67,34 @@ async fn a_private_hop_after_public_ones_is_not_followed() {
         _ => redirect("http://192.168.1.1/"),
     })
     .await;
-    let error = server.fetcher().fetch("http://example.com/1").await.unwrap_err();
+    let error = server
+        .fetcher()
+        .fetch("http://example.com/1")
+        .await
+        .unwrap_err();
     assert_eq!(error.kind, FetchErrorKind::Blocked);
     assert_eq!(server.connections(), 3);
 }
 
 #[tokio::test]
 async fn each_status_of_a_redirect_leads_to_relative_and_foreign_places() {
-    for status in ["301 Moved", "302 Found", "303 See Other", "307 Temporary", "308 Permanent"] {
+    for status in [
+        "301 Moved",
+        "302 Found",
+        "303 See Other",
+        "307 Temporary",
+        "308 Permanent",
+    ] {
         for (location, last) in [
             ("b", "http://example.com/a/b"),
             ("../c?d", "http://example.com/c?d"),
             ("/e", "http://example.com/e"),
             ("?f", "http://example.com/a/?f"),
             ("//other.example.com/g", "http://other.example.com/g"),
-            ("http://bücher.example/ü", "http://xn--bcher-kva.example/%C3%BC"),
+            (
+                "http://bücher.example/ü",
+                "http://xn--bcher-kva.example/%C3%BC",
+            ),
             ("http://93.184.215.14/h#i", "http://93.184.215.14/h"),
         ] {
             let server = Server::start(move |request| match request.target() {
@@ -76,7 +102,11 @@ async fn each_status_of_a_redirect_leads_to_relative_and_foreign_places() {
                 _ => ok("", b"page"),
             })
             .await;
-            let page = server.fetcher().fetch("http://example.com/a/").await.unwrap();
+            let page = server
+                .fetcher()
+                .fetch("http://example.com/a/")
+                .await
+                .unwrap();
             assert_eq!(
                 (page.bytes.as_ref(), page.url.as_str()),
                 (b"page".as_slice(), last),
@@ -87,7 +117,10 @@ async fn each_status_of_a_redirect_leads_to_relative_and_foreign_places() {
 }
 
 fn next(target: &str) -> String {
-    format!("/{}", target.trim_start_matches('/').parse::<usize>().unwrap() + 1)
+    format!(
+        "/{}",
+        target.trim_start_matches('/').parse::<usize>().unwrap() + 1
+    )
 }
 
 #[tokio::test]
@@ -97,9 +130,20 @@ async fn five_redirects_are_followed_and_the_sixth_is_not() {
         other => redirect(&next(other)),
     })
     .await;
-    assert_eq!(five.fetcher().fetch("http://example.com/0").await.unwrap().url, "http://example.com/5");
+    assert_eq!(
+        five.fetcher()
+            .fetch("http://example.com/0")
+            .await
+            .unwrap()
+            .url,
+        "http://example.com/5"
+    );
     let endless = Server::start(|request| redirect(&next(request.target()))).await;
-    let error = endless.fetcher().fetch("http://example.com/0").await.unwrap_err();
+    let error = endless
+        .fetcher()
+        .fetch("http://example.com/0")
+        .await
+        .unwrap_err();
     assert_eq!(error.kind, FetchErrorKind::Failed);
     assert_eq!(error.message, "The page redirects more than 5 times.");
     assert_eq!(endless.connections(), 6);
@@ -108,7 +152,11 @@ async fn five_redirects_are_followed_and_the_sixth_is_not() {
 #[tokio::test]
 async fn a_loop_of_redirects_ends() {
     let server = Server::start(|_| redirect("http://example.com/")).await;
-    let error = server.fetcher().fetch("http://example.com/").await.unwrap_err();
+    let error = server
+        .fetcher()
+        .fetch("http://example.com/")
+        .await
+        .unwrap_err();
     assert_eq!(error.message, "The page redirects more than 5 times.");
     assert_eq!(server.connections(), 6);
 }
@@ -117,7 +165,11 @@ async fn a_loop_of_redirects_ends() {
 async fn a_redirect_without_a_place_and_other_statuses_of_300_are_no_page() {
     for status in [300, 301, 304, 305, 399] {
         let server = Server::start(move |_| answer(&format!("{status} x"), "", b"")).await;
-        let error = server.fetcher().fetch("http://example.com/").await.unwrap_err();
+        let error = server
+            .fetcher()
+            .fetch("http://example.com/")
+            .await
+            .unwrap_err();
         assert_eq!(error.message, format!("The page answered {status}."));
     }
 }

@@ -9,10 +9,12 @@ use crate::{FetchErrorKind, Fetcher, Network};
 /// A server that answers each status in turn, then with a page.
 async fn statuses(statuses: &'static [&'static str]) -> Server {
     let asked = AtomicUsize::new(0);
-    Server::start(move |_| match statuses.get(asked.fetch_add(1, Ordering::SeqCst)) {
-        Some(status) => answer(status, "", b"secret of the server"),
-        None => ok("", b"page"),
-    })
+    Server::start(
+        move |_| match statuses.get(asked.fetch_add(1, Ordering::SeqCst)) {
+            Some(status) => answer(status, "", b"secret of the server"),
+            None => ok("", b"page"),
+        },
+    )
     .await
 }
 
@@ -26,7 +28,12 @@ async fn passing_failures_are_tried_again_twice() {
     ] {
         let server = statuses(failures.to_vec().leak()).await;
         assert_eq!(
-            server.fetcher().fetch("http://example.com/").await.unwrap().bytes,
+            server
+                .fetcher()
+                .fetch("http://example.com/")
+                .await
+                .unwrap()
+                .bytes,
             "page",
             "{failures:?}"
         );
@@ -42,8 +49,15 @@ async fn the_third_passing_failure_is_the_answer() {
         ("429 Slow down", "The page answered 429."),
     ] {
         let server = Server::start(move |_| answer(status, "", b"secret of the server")).await;
-        let error = server.fetcher().fetch("http://example.com/").await.unwrap_err();
-        assert_eq!((error.kind, error.message.as_str()), (FetchErrorKind::Failed, message));
+        let error = server
+            .fetcher()
+            .fetch("http://example.com/")
+            .await
+            .unwrap_err();
+        assert_eq!(
+            (error.kind, error.message.as_str()),
+            (FetchErrorKind::Failed, message)
+        );
         assert_eq!(server.connections(), 3, "{status}");
     }
 }
@@ -52,11 +66,19 @@ async fn the_third_passing_failure_is_the_answer() {
 async fn other_refusals_are_final() {
     for status in ["400", "401", "403", "404", "410", "418", "451"] {
         let server =
-            Server::start(move |_| answer(&format!("{status} No"), "", b"secret of the server")).await;
-        let error = server.fetcher().fetch("http://example.com/").await.unwrap_err();
+            Server::start(move |_| answer(&format!("{status} No"), "", b"secret of the server"))
+                .await;
+        let error = server
+            .fetcher()
+            .fetch("http://example.com/")
+            .await
+            .unwrap_err();
         assert_eq!(
             (error.kind, error.message),
-            (FetchErrorKind::Failed, format!("The page answered {status}."))
+            (
+                FetchErrorKind::Failed,
+                format!("The page answered {status}.")
+            )
         );
         assert_eq!(server.connections(), 1, "{status}");
     }
@@ -65,14 +87,19 @@ async fn other_refusals_are_final() {
 #[tokio::test]
 async fn two_retries_are_all_over_every_redirect() {
     let asked = AtomicUsize::new(0);
-    let server =
-        Server::start(move |request| match (request.target(), asked.fetch_add(1, Ordering::SeqCst)) {
+    let server = Server::start(move |request| {
+        match (request.target(), asked.fetch_add(1, Ordering::SeqCst)) {
             ("/", 0) => answer("503 Busy", "", b""),
             ("/", _) => super::server::redirect("/next"),
             _ => answer("503 Busy", "", b""),
-        })
-        .await;
-    let error = server.fetcher().fetch("http://example.com/").await.unwrap_err();
+        }
+    })
+    .await;
+    let error = server
+        .fetcher()
+        .fetch("http://example.com/")
+        .await
+        .unwrap_err();
     assert_eq!(error.message, "The page answered 503.");
     assert_eq!(server.connections(), 4);
 }
@@ -88,7 +115,10 @@ async fn a_server_that_cannot_be_reached_is_dialed_three_times() {
             None
         },
     );
-    let error = Fetcher::with_limits(network, quick()).fetch("http://example.com/").await.unwrap_err();
+    let error = Fetcher::with_limits(network, quick())
+        .fetch("http://example.com/")
+        .await
+        .unwrap_err();
     assert_eq!(error.kind, FetchErrorKind::Failed);
     assert_eq!(error.message, "The page's server cannot be reached.");
     assert_eq!(dialed.load(Ordering::SeqCst), 3);
@@ -97,9 +127,15 @@ async fn a_server_that_cannot_be_reached_is_dialed_three_times() {
 #[tokio::test]
 async fn a_name_that_is_not_found_is_said_to_be_so() {
     let network = Network::simulated(|_| Vec::new(), |_, _| None);
-    let error = Fetcher::with_limits(network, quick()).fetch("http://example.com/").await.unwrap_err();
+    let error = Fetcher::with_limits(network, quick())
+        .fetch("http://example.com/")
+        .await
+        .unwrap_err();
     assert_eq!(error.kind, FetchErrorKind::Failed);
-    assert_eq!(error.message, "The name of the page's server was not found.");
+    assert_eq!(
+        error.message,
+        "The name of the page's server was not found."
+    );
 }
 
 #[tokio::test]
@@ -111,5 +147,13 @@ async fn a_connection_that_closes_without_an_answer_is_tried_again() {
         _ => ok("", b"page"),
     })
     .await;
-    assert_eq!(server.fetcher().fetch("http://example.com/").await.unwrap().bytes, "page");
+    assert_eq!(
+        server
+            .fetcher()
+            .fetch("http://example.com/")
+            .await
+            .unwrap()
+            .bytes,
+        "page"
+    );
 }

@@ -45,13 +45,17 @@ pub(super) struct Server {
 
 impl Server {
     /// Answers each request with the bytes that `answer` returns for it, and closes the connection.
-    pub(super) async fn start(answer: impl Fn(&Received) -> Vec<u8> + Send + Sync + 'static) -> Self {
+    pub(super) async fn start(
+        answer: impl Fn(&Received) -> Vec<u8> + Send + Sync + 'static,
+    ) -> Self {
         let received = Arc::new(Mutex::new(Vec::new()));
         let (log, answer) = (Arc::clone(&received), Arc::new(answer));
         let mut server = Self::raw(move |mut stream| {
             let (log, answer) = (Arc::clone(&log), Arc::clone(&answer));
             async move {
-                let Some(request) = receive(&mut stream).await else { return };
+                let Some(request) = receive(&mut stream).await else {
+                    return;
+                };
                 let bytes = answer(&request);
                 log.lock().unwrap().push(request);
                 finish(&mut stream, &bytes).await;
@@ -72,7 +76,10 @@ impl Server {
                 let mut first = vec![0; 1024];
                 let length = stream.read(&mut first).await.unwrap_or_default();
                 let head = String::from_utf8_lossy(&first[..length]).into_owned();
-                log.lock().unwrap().push(Received { head, body: Vec::new() });
+                log.lock().unwrap().push(Received {
+                    head,
+                    body: Vec::new(),
+                });
                 finish(&mut stream, bytes).await;
             }
         })
@@ -99,7 +106,12 @@ impl Server {
                 serving.spawn(serve(stream));
             }
         });
-        Self { address, connections, received: Arc::default(), _accepting: accepting }
+        Self {
+            address,
+            connections,
+            received: Arc::default(),
+            _accepting: accepting,
+        }
     }
 
     pub(super) fn connections(&self) -> usize {
@@ -111,7 +123,10 @@ impl Server {
     }
 
     /// A network in which every address leads here, and `resolve` answers for the names.
-    pub(super) fn network(&self, resolve: impl Fn(&str) -> Vec<IpAddr> + Send + Sync + 'static) -> Network {
+    pub(super) fn network(
+        &self,
+        resolve: impl Fn(&str) -> Vec<IpAddr> + Send + Sync + 'static,
+    ) -> Network {
         let address = self.address;
         Network::simulated(resolve, move |_, _| Some(address))
     }
@@ -144,8 +159,13 @@ pub(super) async fn receive(stream: &mut (impl AsyncRead + Unpin)) -> Option<Rec
         }
     };
     let head = String::from_utf8(bytes[..end].to_vec()).ok()?;
-    let mut received = Received { head, body: bytes.split_off(end) };
-    let length = received.header("content-length").map_or(0, |length| length.parse().unwrap());
+    let mut received = Received {
+        head,
+        body: bytes.split_off(end),
+    };
+    let length = received
+        .header("content-length")
+        .map_or(0, |length| length.parse().unwrap());
     while received.body.len() < length {
         if stream.read_buf(&mut received.body).await.ok()? == 0 {
             return None;
@@ -167,7 +187,10 @@ pub(super) fn ok(headers: &str, body: &[u8]) -> Vec<u8> {
 
 /// An answer with a status, header lines that end with a line break, and a body of known length.
 pub(super) fn answer(status: &str, headers: &str, body: &[u8]) -> Vec<u8> {
-    let head = format!("HTTP/1.1 {status}\r\n{headers}Content-Length: {}\r\n\r\n", body.len());
+    let head = format!(
+        "HTTP/1.1 {status}\r\n{headers}Content-Length: {}\r\n\r\n",
+        body.len()
+    );
     [head.as_bytes(), body].concat()
 }
 

@@ -16,17 +16,20 @@ const KEY: &[u8] = include_bytes!("data/key.der");
 
 async fn secure_server() -> Server {
     let key = PrivateKeyDer::Pkcs8(KEY.into());
-    let config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(vec![CERTIFICATE.into()], key)
-        .unwrap();
+    let config =
+        ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![CERTIFICATE.into()], key)
+            .unwrap();
     let acceptor = TlsAcceptor::from(Arc::new(config));
     Server::raw(move |stream| {
         let acceptor = acceptor.clone();
         async move {
-            let Ok(mut stream) = acceptor.accept(stream).await else { return };
+            let Ok(mut stream) = acceptor.accept(stream).await else {
+                return;
+            };
             if receive(&mut stream).await.is_some() {
                 finish(&mut stream, &ok("", b"secure page")).await;
             }
@@ -39,14 +42,26 @@ async fn secure_server() -> Server {
 fn trusting(server: &Server) -> Fetcher {
     let mut roots = RootCertStore::empty();
     roots.add(CERTIFICATE.into()).unwrap();
-    Fetcher::with_limits(server.network(|_| vec![PUBLIC]).trusting(Tls::trusting(roots)), quick())
+    Fetcher::with_limits(
+        server
+            .network(|_| vec![PUBLIC])
+            .trusting(Tls::trusting(roots)),
+        quick(),
+    )
 }
 
 #[tokio::test]
 async fn a_secure_page_is_fetched_from_a_server_that_proves_its_name() {
     let server = secure_server().await;
-    for url in ["https://secure.example.com/", "https://secure.example.com./", "https://93.184.215.14/"] {
-        let page = trusting(&server).fetch(url).await.unwrap_or_else(|error| panic!("{url}: {error}"));
+    for url in [
+        "https://secure.example.com/",
+        "https://secure.example.com./",
+        "https://93.184.215.14/",
+    ] {
+        let page = trusting(&server)
+            .fetch(url)
+            .await
+            .unwrap_or_else(|error| panic!("{url}: {error}"));
         assert_eq!(page.bytes, "secure page", "{url}");
     }
 }
@@ -54,24 +69,50 @@ async fn a_secure_page_is_fetched_from_a_server_that_proves_its_name() {
 #[tokio::test]
 async fn a_server_that_proves_another_name_gets_no_request() {
     let server = secure_server().await;
-    for url in ["https://other.example.com/", "https://example.com/", "https://8.8.8.8/"] {
+    for url in [
+        "https://other.example.com/",
+        "https://example.com/",
+        "https://8.8.8.8/",
+    ] {
         let error = trusting(&server).fetch(url).await.expect_err(url);
         assert_eq!(error.kind, FetchErrorKind::Failed);
-        assert_eq!(error.message, "There is no secure connection to the page's server.");
+        assert_eq!(
+            error.message,
+            "There is no secure connection to the page's server."
+        );
     }
 }
 
 #[tokio::test]
 async fn a_certificate_that_nobody_vouches_for_is_not_trusted() {
     let server = secure_server().await;
-    let error = server.fetcher().fetch("https://secure.example.com/").await.unwrap_err();
-    assert_eq!(error.message, "There is no secure connection to the page's server.");
+    let error = server
+        .fetcher()
+        .fetch("https://secure.example.com/")
+        .await
+        .unwrap_err();
+    assert_eq!(
+        error.message,
+        "There is no secure connection to the page's server."
+    );
 }
 
 #[tokio::test]
 async fn a_secure_address_is_never_asked_in_plain() {
     let plain = Server::plain(b"HTTP/1.1 200 OK\r\n\r\nplain page").await;
-    let error = plain.fetcher().fetch("https://example.com/").await.unwrap_err();
-    assert_eq!(error.message, "There is no secure connection to the page's server.");
-    assert!(plain.received().iter().all(|request| !request.head.contains("GET")));
+    let error = plain
+        .fetcher()
+        .fetch("https://example.com/")
+        .await
+        .unwrap_err();
+    assert_eq!(
+        error.message,
+        "There is no secure connection to the page's server."
+    );
+    assert!(
+        plain
+            .received()
+            .iter()
+            .all(|request| !request.head.contains("GET"))
+    );
 }

@@ -45,7 +45,12 @@ pub(crate) struct Cut {
 pub(crate) fn read(folder: &Path) -> Result<Vec<Conversation>, Box<dyn std::error::Error>> {
     let text = std::fs::read_to_string(folder.join("conversations.json"))?;
     let all: Value = serde_json::from_str(&text)?;
-    Ok(all.as_array().into_iter().flatten().map(conversation).collect())
+    Ok(all
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(conversation)
+        .collect())
 }
 
 fn string(value: &Value, key: &str) -> String {
@@ -65,9 +70,22 @@ fn conversation(value: &Value) -> Conversation {
             turns: turns.iter().map(turn).collect(),
         });
     }
-    let known: Vec<&str> = sessions.iter().flat_map(|s| &s.turns).map(|t| t.id.as_str()).collect();
-    let questions = value["qa"].as_array().into_iter().flatten().map(|qa| question(qa, &known)).collect();
-    Conversation { speakers: [string(inner, "speaker_a"), string(inner, "speaker_b")], questions, sessions }
+    let known: Vec<&str> = sessions
+        .iter()
+        .flat_map(|s| &s.turns)
+        .map(|t| t.id.as_str())
+        .collect();
+    let questions = value["qa"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|qa| question(qa, &known))
+        .collect();
+    Conversation {
+        speakers: [string(inner, "speaker_a"), string(inner, "speaker_b")],
+        questions,
+        sessions,
+    }
 }
 
 fn turn(value: &Value) -> Turn {
@@ -76,12 +94,21 @@ fn turn(value: &Value) -> Turn {
         Some(caption) => format!("{speaker}: {said} [photo: {caption}]"),
         None => format!("{speaker}: {said}"),
     };
-    Turn { id: string(value, "dia_id"), text }
+    Turn {
+        id: string(value, "dia_id"),
+        text,
+    }
 }
 
 fn question(value: &Value, known: &[&str]) -> Question {
-    let cited = value["evidence"].as_array().into_iter().flatten().filter_map(Value::as_str);
-    let evidence = cited.flat_map(|c| c.split([';', ' ', ','])).filter(|id| known.contains(id));
+    let cited = value["evidence"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str);
+    let evidence = cited
+        .flat_map(|c| c.split([';', ' ', ',']))
+        .filter(|id| known.contains(id));
     Question {
         text: string(value, "question"),
         category: value["category"].as_u64().unwrap_or(0),
@@ -98,14 +125,25 @@ pub(crate) fn index(conversation: &Conversation, cut: Cut) -> (ContainerIndex, M
     for session in &conversation.sessions {
         let id = format!("session-{:03}", session.number);
         let [a, b] = &conversation.speakers;
-        let headings = if cut.headings { format!("{} — {a} and {b}", session.date) } else { String::new() };
+        let headings = if cut.headings {
+            format!("{} — {a} and {b}", session.date)
+        } else {
+            String::new()
+        };
         let mut chunks: Vec<ChunkInput> = Vec::new();
         for turns in windows(&session.turns, cut) {
             let position = chunks.len() as u32;
-            members.insert((id.clone(), position), turns.iter().map(|turn| turn.id.clone()).collect());
+            members.insert(
+                (id.clone(), position),
+                turns.iter().map(|turn| turn.id.clone()).collect(),
+            );
             chunks.push(chunk(turns, position, &headings, cut));
         }
-        index.upsert(Document { id, chunks, ..Document::default() });
+        index.upsert(Document {
+            id,
+            chunks,
+            ..Document::default()
+        });
     }
     (index, members)
 }
@@ -115,14 +153,32 @@ fn windows(turns: &[Turn], cut: Cut) -> Vec<&[Turn]> {
     while start < turns.len() {
         let end = (start + cut.window).min(turns.len());
         windows.push(&turns[start..end]);
-        start = if end == turns.len() { end } else { start + cut.window - cut.overlap };
+        start = if end == turns.len() {
+            end
+        } else {
+            start + cut.window - cut.overlap
+        };
     }
     windows
 }
 
 fn chunk(turns: &[Turn], position: u32, headings: &str, cut: Cut) -> ChunkInput {
-    let text = turns.iter().map(|turn| turn.text.as_str()).collect::<Vec<_>>().join("\n");
-    let embedded = if cut.embed_headings { format!("{headings}\n{text}") } else { text.clone() };
+    let text = turns
+        .iter()
+        .map(|turn| turn.text.as_str())
+        .collect::<Vec<_>>()
+        .join("\n");
+    let embedded = if cut.embed_headings {
+        format!("{headings}\n{text}")
+    } else {
+        text.clone()
+    };
     let vector = StaticEmbedder.embed(&embedded);
-    ChunkInput { vector, text, headings: headings.to_owned(), position, ..ChunkInput::default() }
+    ChunkInput {
+        vector,
+        text,
+        headings: headings.to_owned(),
+        position,
+        ..ChunkInput::default()
+    }
 }

@@ -1,8 +1,8 @@
 //! Fits the calibration: questions with an answer in the container against questions without one.
 
 use retrieval::{
-    Calibration, ChunkInput, Config, ContainerIndex, Document, Embedder, Features, Query, StaticEmbedder,
-    search,
+    Calibration, ChunkInput, Config, ContainerIndex, Document, Embedder, Features, Query,
+    StaticEmbedder, search,
 };
 
 use crate::data::{Conversation, Question};
@@ -71,34 +71,53 @@ struct Numbers(u64);
 
 impl Numbers {
     fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % bound
     }
 }
 
 fn ask(index: &ContainerIndex, text: &str, kind: usize) -> Sample {
-    let response = search(&[index], &Query::new(text, StaticEmbedder.embed(text))).unwrap_or_default();
-    Sample { features: response.features, kind }
+    let response =
+        search(&[index], &Query::new(text, StaticEmbedder.embed(text))).unwrap_or_default();
+    Sample {
+        features: response.features,
+        kind,
+    }
 }
 
 fn renamed(text: &str, from: &Conversation, to: &Conversation) -> String {
     let [a, b] = &from.speakers;
-    text.replace(a.as_str(), &to.speakers[0]).replace(b.as_str(), &to.speakers[1])
+    text.replace(a.as_str(), &to.speakers[0])
+        .replace(b.as_str(), &to.speakers[1])
 }
 
 fn answerable(conversation: &Conversation) -> impl Iterator<Item = &Question> {
-    conversation.questions.iter().filter(|q| (1..5).contains(&q.category) && !q.evidence.is_empty())
+    conversation
+        .questions
+        .iter()
+        .filter(|q| (1..5).contains(&q.category) && !q.evidence.is_empty())
 }
 
 fn large(corpus: &Corpus<'_>, samples: &mut Vec<Sample>) {
     for (number, conversation) in corpus.conversations.iter().enumerate() {
         let index = &corpus.indexed[number].0;
         samples.extend(answerable(conversation).map(|q| ask(index, &q.text, 0)));
-        for (other, foreign) in corpus.conversations.iter().enumerate().filter(|(other, _)| *other != number)
+        for (other, foreign) in corpus
+            .conversations
+            .iter()
+            .enumerate()
+            .filter(|(other, _)| *other != number)
         {
             for question in answerable(foreign).skip(other % 3).step_by(3) {
                 samples.push(ask(index, &question.text, 3));
-                samples.push(ask(index, &renamed(&question.text, foreign, conversation), 4));
+                samples.push(ask(
+                    index,
+                    &renamed(&question.text, foreign, conversation),
+                    4,
+                ));
             }
         }
         samples.extend(UNRELATED.iter().map(|text| ask(index, text, 5)));
@@ -116,7 +135,9 @@ fn small(corpus: &Corpus<'_>, samples: &mut Vec<Sample>) {
         let stranger = &corpus.conversations[(number + 1) % corpus.conversations.len()];
         let strange: Vec<&Question> = answerable(stranger).collect();
         for question in answerable(conversation) {
-            let home = places.iter().find(|place| members[**place].contains(&question.evidence[0]));
+            let home = places
+                .iter()
+                .find(|place| members[**place].contains(&question.evidence[0]));
             let mut chosen = vec![*home.expect("evidence turns exist")];
             for _ in 0..numbers.below(5) {
                 chosen.push(places[numbers.below(places.len())]);
@@ -124,12 +145,24 @@ fn small(corpus: &Corpus<'_>, samples: &mut Vec<Sample>) {
             let mut tiny = ContainerIndex::new();
             for (id, position) in chosen {
                 let stored = index.stored(id).ok().flatten().unwrap_or_default();
-                let chunks = stored.chunks.into_iter().filter(|c| c.position == *position).collect();
-                tiny.upsert(Document { id: format!("{id}-{position}"), chunks, ..Document::default() });
+                let chunks = stored
+                    .chunks
+                    .into_iter()
+                    .filter(|c| c.position == *position)
+                    .collect();
+                tiny.upsert(Document {
+                    id: format!("{id}-{position}"),
+                    chunks,
+                    ..Document::default()
+                });
             }
             samples.push(ask(&tiny, &question.text, 1));
             let foreign = strange[numbers.below(strange.len())];
-            samples.push(ask(&tiny, &renamed(&foreign.text, stranger, conversation), 7));
+            samples.push(ask(
+                &tiny,
+                &renamed(&foreign.text, stranger, conversation),
+                7,
+            ));
         }
     }
 }
@@ -153,7 +186,9 @@ fn notes(samples: &mut Vec<Sample>) {
     }
     let mut all = ContainerIndex::new();
     (0..5).for_each(|number| all.upsert(note(number)));
-    let unrelated = UNRELATED.iter().filter(|text| !text.contains("invoice") && !text.contains("refund"));
+    let unrelated = UNRELATED
+        .iter()
+        .filter(|text| !text.contains("invoice") && !text.contains("refund"));
     samples.extend(unrelated.map(|text| ask(&all, text, 8)));
 }
 
@@ -164,13 +199,24 @@ fn floors() {
         for (text, home) in QUESTIONS {
             let mut index = ContainerIndex::new();
             (0..5).for_each(|offset| index.upsert(note((home + offset * 2) % NOTES.len())));
-            let calibration = Calibration { floor, ..Calibration::default() };
-            let config = Config { calibration, ..Config::default() };
-            let query = Query { config, ..Query::new(text, StaticEmbedder.embed(text)) };
+            let calibration = Calibration {
+                floor,
+                ..Calibration::default()
+            };
+            let config = Config {
+                calibration,
+                ..Config::default()
+            };
+            let query = Query {
+                config,
+                ..Query::new(text, StaticEmbedder.embed(text))
+            };
             let hits = search(&[&index], &query).unwrap_or_default().hits;
             passed += hits.iter().filter(|hit| hit.similarity >= 0.6).count();
-            right +=
-                usize::from(hits.iter().any(|h| h.similarity >= 0.6 && h.document == format!("note-{home}")));
+            right += usize::from(
+                hits.iter()
+                    .any(|h| h.similarity >= 0.6 && h.document == format!("note-{home}")),
+            );
         }
         println!(
             "floor {floor}: of five notes {:.2} pass, the right one for {right} of {} questions",
@@ -182,8 +228,16 @@ fn floors() {
 
 fn note(number: usize) -> Document {
     let text = NOTES[number].to_owned();
-    let chunk = ChunkInput { vector: StaticEmbedder.embed(&text), text, ..ChunkInput::default() };
-    Document { id: format!("note-{number}"), chunks: vec![chunk], ..Document::default() }
+    let chunk = ChunkInput {
+        vector: StaticEmbedder.embed(&text),
+        text,
+        ..ChunkInput::default()
+    };
+    Document {
+        id: format!("note-{number}"),
+        chunks: vec![chunk],
+        ..Document::default()
+    }
 }
 
 fn inputs(features: &Features) -> [f64; INPUTS] {
@@ -196,7 +250,11 @@ fn regress(samples: &[Sample]) -> [f64; INPUTS] {
     let count = |kind: usize| samples.iter().filter(|s| s.kind == kind).count() as f64;
     let weights: Vec<f64> = (0..KINDS.len())
         .map(|kind| {
-            let kinds = if kind < FIRST_NEGATIVE { FIRST_NEGATIVE } else { KINDS.len() - FIRST_NEGATIVE };
+            let kinds = if kind < FIRST_NEGATIVE {
+                FIRST_NEGATIVE
+            } else {
+                KINDS.len() - FIRST_NEGATIVE
+            };
             1.0 / (count(kind).max(1.0) * kinds as f64)
         })
         .collect();
@@ -207,8 +265,12 @@ fn regress(samples: &[Sample]) -> [f64; INPUTS] {
         for sample in samples {
             let x = inputs(&sample.features);
             let z: f64 = beta.iter().zip(x).map(|(b, x)| b * x).sum();
-            let error = f64::from(u8::from(sample.kind < FIRST_NEGATIVE)) - 1.0 / (1.0 + (-z).exp());
-            gradient.iter_mut().zip(x).for_each(|(g, x)| *g += weights[sample.kind] * error * x);
+            let error =
+                f64::from(u8::from(sample.kind < FIRST_NEGATIVE)) - 1.0 / (1.0 + (-z).exp());
+            gradient
+                .iter_mut()
+                .zip(x)
+                .for_each(|(g, x)| *g += weights[sample.kind] * error * x);
         }
         for i in 0..INPUTS {
             velocity[i] = 0.9 * velocity[i] + gradient[i] - 1e-4 * beta[i];
@@ -227,7 +289,13 @@ pub(crate) fn fit(corpus: &Corpus<'_>) {
     floors();
     let [bias, coverage, cosine] = regress(&samples).map(|b| b as f32);
     for accept in [0.15, 0.2, 0.25, 0.3, 0.35] {
-        let fitted = Calibration { bias, coverage, cosine, accept, ..Calibration::default() };
+        let fitted = Calibration {
+            bias,
+            coverage,
+            cosine,
+            accept,
+            ..Calibration::default()
+        };
         show("fitted", &samples, fitted);
     }
 }
@@ -236,7 +304,10 @@ fn show(name: &str, samples: &[Sample], calibration: Calibration) {
     println!("{name}: {calibration:?}");
     for (kind, title) in KINDS.iter().enumerate() {
         let of_kind: Vec<&Sample> = samples.iter().filter(|s| s.kind == kind).collect();
-        let accepted = of_kind.iter().filter(|s| calibration.confidence(&s.features) >= 0.6).count();
+        let accepted = of_kind
+            .iter()
+            .filter(|s| calibration.confidence(&s.features) >= 0.6)
+            .count();
         let mean = |f: fn(&Features) -> f32| {
             of_kind.iter().map(|s| f(&s.features)).sum::<f32>() / of_kind.len() as f32
         };

@@ -19,16 +19,32 @@ use data::{Cut, read};
 use measure::{Corpus, measure};
 
 /// The cut that the figures of `Config`'s defaults belong to.
-const CUT: Cut = Cut { window: 5, overlap: 0, headings: true, embed_headings: false };
+const CUT: Cut = Cut {
+    window: 5,
+    overlap: 0,
+    headings: true,
+    embed_headings: false,
+};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
-    let folder = PathBuf::from(arguments.next().ok_or("usage: locomo <folder> [report|windows|tune|fit]")?);
+    let folder = PathBuf::from(
+        arguments
+            .next()
+            .ok_or("usage: locomo <folder> [report|windows|tune|fit]")?,
+    );
     let task = arguments.next().unwrap_or_else(|| "report".to_owned());
     let conversations = read(&folder)?;
-    let turns: usize = conversations.iter().flat_map(|c| &c.sessions).map(|s| s.turns.len()).sum();
+    let turns: usize = conversations
+        .iter()
+        .flat_map(|c| &c.sessions)
+        .map(|s| s.turns.len())
+        .sum();
     let questions: usize = conversations.iter().map(|c| c.questions.len()).sum();
-    println!("{} conversations, {turns} turns, {questions} questions", conversations.len());
+    println!(
+        "{} conversations, {turns} turns, {questions} questions",
+        conversations.len()
+    );
     match task.as_str() {
         "report" => report(&conversations),
         "windows" => windows(&conversations),
@@ -85,7 +101,12 @@ fn windows(conversations: &[data::Conversation]) {
     for headings in [(false, false), (true, false), (true, true)] {
         for window in 1..=8 {
             for overlap in 0..=(window / 2).min(3) {
-                let cut = Cut { window, overlap, headings: headings.0, embed_headings: headings.1 };
+                let cut = Cut {
+                    window,
+                    overlap,
+                    headings: headings.0,
+                    embed_headings: headings.1,
+                };
                 let corpus = Corpus::new(conversations, cut);
                 let line = measure(&corpus, Config::default(), |_| true).line();
                 println!("window {window} overlap {overlap} headings {headings:?}: {line}");

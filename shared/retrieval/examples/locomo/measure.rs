@@ -14,7 +14,10 @@ pub(crate) struct Corpus<'a> {
 
 impl<'a> Corpus<'a> {
     pub(crate) fn new(conversations: &'a [Conversation], cut: Cut) -> Self {
-        Self { conversations, indexed: conversations.iter().map(|c| index(c, cut)).collect() }
+        Self {
+            conversations,
+            indexed: conversations.iter().map(|c| index(c, cut)).collect(),
+        }
     }
 }
 
@@ -77,13 +80,33 @@ impl Figures {
 }
 
 /// Measures the conversations whose number `chosen` accepts, questions of categories 1 to 4.
-pub(crate) fn measure(corpus: &Corpus<'_>, config: Config, chosen: impl Fn(usize) -> bool) -> Figures {
+pub(crate) fn measure(
+    corpus: &Corpus<'_>,
+    config: Config,
+    chosen: impl Fn(usize) -> bool,
+) -> Figures {
     let mut figures = Figures::default();
-    for (number, conversation) in corpus.conversations.iter().enumerate().filter(|(n, _)| chosen(*n)) {
+    for (number, conversation) in corpus
+        .conversations
+        .iter()
+        .enumerate()
+        .filter(|(n, _)| chosen(*n))
+    {
         let (index, members) = &corpus.indexed[number];
-        for question in conversation.questions.iter().filter(|q| q.category < 5 && !q.evidence.is_empty()) {
+        for question in conversation
+            .questions
+            .iter()
+            .filter(|q| q.category < 5 && !q.evidence.is_empty())
+        {
             let wanted: HashSet<&str> = question.evidence.iter().map(String::as_str).collect();
-            figures.add(&one(index, members, &question.text, question.category as usize, &wanted, config));
+            figures.add(&one(
+                index,
+                members,
+                &question.text,
+                question.category as usize,
+                &wanted,
+                config,
+            ));
         }
     }
     figures
@@ -97,23 +120,39 @@ fn one(
     wanted: &HashSet<&str>,
     config: Config,
 ) -> Figures {
-    let query = Query { limit: 100, config, ..Query::new(text, StaticEmbedder.embed(text)) };
-    let hits = search(&[index], &query).map(|response| response.hits).unwrap_or_default();
+    let query = Query {
+        limit: 100,
+        config,
+        ..Query::new(text, StaticEmbedder.embed(text))
+    };
+    let hits = search(&[index], &query)
+        .map(|response| response.hits)
+        .unwrap_or_default();
     let mut figures = count(&hits, members, wanted);
     figures.categories[category] = (figures.turns, 1.0);
     figures
 }
 
 fn session_of(turn: &str) -> u32 {
-    turn.split(':').next().and_then(|session| session[1..].parse().ok()).unwrap_or(0)
+    turn.split(':')
+        .next()
+        .and_then(|session| session[1..].parse().ok())
+        .unwrap_or(0)
 }
 
 fn count(hits: &[Hit], members: &Members, wanted: &HashSet<&str>) -> Figures {
     let wanted_sessions: HashSet<u32> = wanted.iter().map(|turn| session_of(turn)).collect();
-    let mut figures = Figures { questions: 1.0, ..Figures::default() };
+    let mut figures = Figures {
+        questions: 1.0,
+        ..Figures::default()
+    };
     let (mut found, mut sessions, mut in_chunks) = (HashSet::new(), Vec::new(), HashSet::new());
     for (rank, hit) in hits.iter().enumerate() {
-        let session: u32 = hit.document.trim_start_matches("session-").parse().unwrap_or(0);
+        let session: u32 = hit
+            .document
+            .trim_start_matches("session-")
+            .parse()
+            .unwrap_or(0);
         if !sessions.contains(&session) {
             sessions.push(session);
         }
@@ -126,14 +165,24 @@ fn count(hits: &[Hit], members: &Members, wanted: &HashSet<&str>) -> Figures {
         figures.tokens += StaticEmbedder.count_tokens(&hit.text) as f64;
         let turns = &members[&(hit.document.clone(), hit.position)];
         let before = found.len();
-        found.extend(turns.iter().map(String::as_str).filter(|turn| wanted.contains(turn)));
+        found.extend(
+            turns
+                .iter()
+                .map(String::as_str)
+                .filter(|turn| wanted.contains(turn)),
+        );
         if found.len() > before {
             figures.useful.0 += 1.0;
             figures.useful.1 += passed;
         }
     }
     let share = |count: usize, of: usize| count as f64 / of as f64;
-    let known = |sessions: &[u32]| sessions.iter().filter(|s| wanted_sessions.contains(s)).count();
+    let known = |sessions: &[u32]| {
+        sessions
+            .iter()
+            .filter(|s| wanted_sessions.contains(s))
+            .count()
+    };
     figures.turns = share(found.len(), wanted.len());
     sessions.truncate(10);
     figures.sessions = share(known(&sessions), wanted_sessions.len());

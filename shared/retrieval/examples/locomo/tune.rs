@@ -10,12 +10,36 @@ type Setter = fn(&mut Config, f32);
 const AXES: [(&str, Setter, &[f32]); 8] = [
     ("k1", |c, v| c.k1 = v, &[0.6, 0.9, 1.2, 1.6]),
     ("b", |c, v| c.b = v, &[0.0, 0.2, 0.4, 0.6, 0.75]),
-    ("lexical_weight", |c, v| c.lexical_weight = v, &[0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6]),
-    ("neighbour_weight", |c, v| c.neighbour_weight = v, &[0.0, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8]),
-    ("neighbour_reach", |c, v| c.neighbour_reach = v as u32, &[1.0, 2.0, 3.0]),
-    ("document_weight", |c, v| c.document_weight = v, &[0.0, 0.15, 0.3, 0.45, 0.6, 0.9, 1.2]),
-    ("document_best", |c, v| c.document_best = v as usize, &[1.0, 2.0, 3.0, 4.0, 6.0, 10.0]),
-    ("coverage_weight", |c, v| c.coverage_weight = v, &[0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6]),
+    (
+        "lexical_weight",
+        |c, v| c.lexical_weight = v,
+        &[0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6],
+    ),
+    (
+        "neighbour_weight",
+        |c, v| c.neighbour_weight = v,
+        &[0.0, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8],
+    ),
+    (
+        "neighbour_reach",
+        |c, v| c.neighbour_reach = v as u32,
+        &[1.0, 2.0, 3.0],
+    ),
+    (
+        "document_weight",
+        |c, v| c.document_weight = v,
+        &[0.0, 0.15, 0.3, 0.45, 0.6, 0.9, 1.2],
+    ),
+    (
+        "document_best",
+        |c, v| c.document_best = v as usize,
+        &[1.0, 2.0, 3.0, 4.0, 6.0, 10.0],
+    ),
+    (
+        "coverage_weight",
+        |c, v| c.coverage_weight = v,
+        &[0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6],
+    ),
 ];
 
 /// Turn recall counts most, session recall half.
@@ -51,10 +75,22 @@ pub(crate) fn tune(conversations: &[Conversation], cut: Cut) {
     for half in 0..2 {
         let tuned = climb(&corpus, start, |number| number % 2 == half);
         println!("half {half}: {tuned:?}");
-        println!("  seen:   {}", measure(&corpus, tuned, |number| number % 2 == half).line());
-        println!("  unseen: {}", measure(&corpus, tuned, |number| number % 2 != half).line());
-        println!("  unseen, defaults: {}", measure(&corpus, start, |number| number % 2 != half).line());
+        println!(
+            "  seen:   {}",
+            measure(&corpus, tuned, |number| number % 2 == half).line()
+        );
+        println!(
+            "  unseen: {}",
+            measure(&corpus, tuned, |number| number % 2 != half).line()
+        );
+        println!(
+            "  unseen, defaults: {}",
+            measure(&corpus, start, |number| number % 2 != half).line()
+        );
     }
     let tuned = climb(&corpus, start, |_| true);
-    println!("all: {tuned:#?}\n{}", measure(&corpus, tuned, |_| true).line());
+    println!(
+        "all: {tuned:#?}\n{}",
+        measure(&corpus, tuned, |_| true).line()
+    );
 }

@@ -108,8 +108,14 @@ impl Languages {
 
     /// The languages, English when there are none.
     pub(crate) fn iter(self) -> impl Iterator<Item = Language> {
-        let set = if self.0 == 0 { self.with(Language::English) } else { self };
-        Language::ALL.into_iter().filter(move |&language| set.contains(language))
+        let set = if self.0 == 0 {
+            self.with(Language::English)
+        } else {
+            self
+        };
+        Language::ALL
+            .into_iter()
+            .filter(move |&language| set.contains(language))
     }
 }
 
@@ -121,14 +127,19 @@ const DECIDING: usize = 1_500;
 pub(crate) fn detect(text: &str) -> Language {
     let text = &text[..text.floor_char_boundary(DECIDING)];
     let votes = stop::votes(text);
-    let mut ranked: Vec<(u32, Language)> =
-        Language::ALL.into_iter().map(|language| (votes[language as usize], language)).collect();
+    let mut ranked: Vec<(u32, Language)> = Language::ALL
+        .into_iter()
+        .map(|language| (votes[language as usize], language))
+        .collect();
     ranked.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
     let (best, second) = (ranked[0], ranked[1]);
     if best.0 >= 2 && best.0 * 4 >= second.0 * 5 {
         return best.1;
     }
-    let letters = text.chars().filter(|c| c.is_alphabetic() && u32::from(*c) < 0x250).count();
+    let letters = text
+        .chars()
+        .filter(|c| c.is_alphabetic() && u32::from(*c) < 0x250)
+        .count();
     match whatlang::detect(text) {
         Some(info) if letters >= 60 && info.is_reliable() => Language::of_whatlang(info.lang()),
         _ if best.0 > second.0 => best.1,

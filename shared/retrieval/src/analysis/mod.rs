@@ -68,7 +68,11 @@ pub struct QueryTerm {
 /// once, in the order of the query.
 pub(crate) fn query_terms(text: &str, languages: Languages) -> Vec<QueryTerm> {
     let terms = collect_terms(&stop::without_phrases(text), languages, true);
-    if terms.is_empty() { collect_terms(text, languages, false) } else { terms }
+    if terms.is_empty() {
+        collect_terms(text, languages, false)
+    } else {
+        terms
+    }
 }
 
 fn collect_terms(text: &str, languages: Languages, skip_stop_words: bool) -> Vec<QueryTerm> {
@@ -77,7 +81,9 @@ fn collect_terms(text: &str, languages: Languages, skip_stop_words: bool) -> Vec
     scan(text, &mut |event| {
         let mut identifier = false;
         let mut variants = match event {
-            Event::Word(word) if skip_stop_words && stop::is_stop_word(word, stop_languages) => return,
+            Event::Word(word) if skip_stop_words && stop::is_stop_word(word, stop_languages) => {
+                return;
+            }
             Event::Word(word) => word_variants(word, languages),
             Event::Gram(gram) => vec![gram.to_owned()],
             Event::Single { alone: false, .. } => return,
@@ -92,7 +98,10 @@ fn collect_terms(text: &str, languages: Languages, skip_stop_words: bool) -> Vec
         variants.iter_mut().for_each(cut);
         variants.dedup();
         if terms.len() < MOST_TERMS && !terms.iter().any(|known| known.variants == variants) {
-            terms.push(QueryTerm { variants, identifier });
+            terms.push(QueryTerm {
+                variants,
+                identifier,
+            });
         }
     });
     terms
@@ -131,13 +140,22 @@ mod tests {
 
     fn query(text: &str) -> Vec<String> {
         let languages = Languages::default().with(Language::English);
-        query_terms(text, languages).into_iter().map(|t| t.variants.join("|")).collect()
+        query_terms(text, languages)
+            .into_iter()
+            .map(|t| t.variants.join("|"))
+            .collect()
     }
 
     #[test]
     fn words_are_folded_and_stemmed() {
-        assert_eq!(terms("The Cafés were painting"), ["the", "cafe", "were", "paint"]);
-        assert_eq!(query("When did Caroline's cafés open?"), ["carolin", "cafe", "open"]);
+        assert_eq!(
+            terms("The Cafés were painting"),
+            ["the", "cafe", "were", "paint"]
+        );
+        assert_eq!(
+            query("When did Caroline's cafés open?"),
+            ["carolin", "cafe", "open"]
+        );
     }
 
     #[test]
@@ -165,7 +183,9 @@ mod tests {
 
     #[test]
     fn a_query_word_is_stemmed_in_every_language_of_the_index() {
-        let languages = Languages::default().with(Language::English).with(Language::Spanish);
+        let languages = Languages::default()
+            .with(Language::English)
+            .with(Language::Spanish);
         let terms = query_terms("trabajando", languages);
         assert_eq!(terms.len(), 1);
         assert!(terms[0].variants.len() > 1, "{terms:?}");

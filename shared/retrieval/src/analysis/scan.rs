@@ -19,7 +19,8 @@ pub(super) enum Event<'a> {
 
 /// Visits `text` in order.
 pub(super) fn scan(text: &str, visit: &mut dyn FnMut(Event<'_>)) {
-    let text: Cow<'_, str> = if text.is_ascii() || is_nfkc_quick(text.chars()) == IsNormalized::Yes {
+    let text: Cow<'_, str> = if text.is_ascii() || is_nfkc_quick(text.chars()) == IsNormalized::Yes
+    {
         Cow::Borrowed(text)
     } else {
         Cow::Owned(text.nfkc().collect())
@@ -27,7 +28,9 @@ pub(super) fn scan(text: &str, visit: &mut dyn FnMut(Event<'_>)) {
     let mut rest = text.as_ref();
     while let Some(first) = rest.chars().next() {
         let unspaced = is_unspaced(first);
-        let end = rest.find(|c| is_unspaced(c) != unspaced).unwrap_or(rest.len());
+        let end = rest
+            .find(|c| is_unspaced(c) != unspaced)
+            .unwrap_or(rest.len());
         let (run, after) = rest.split_at(end);
         if unspaced {
             scan_unspaced(run, visit)
@@ -49,10 +52,17 @@ fn is_unspaced(c: char) -> bool {
 }
 
 fn scan_unspaced(run: &str, visit: &mut dyn FnMut(Event<'_>)) {
-    let starts: Vec<usize> = run.char_indices().map(|(at, _)| at).chain([run.len()]).collect();
+    let starts: Vec<usize> = run
+        .char_indices()
+        .map(|(at, _)| at)
+        .chain([run.len()])
+        .collect();
     let alone = starts.len() == 2;
     for pair in starts.windows(2) {
-        visit(Event::Single { text: &run[pair[0]..pair[1]], alone });
+        visit(Event::Single {
+            text: &run[pair[0]..pair[1]],
+            alone,
+        });
     }
     for gram in starts.windows(3) {
         visit(Event::Gram(&run[gram[0]..gram[2]]));
@@ -97,7 +107,10 @@ fn scan_word(word: &str, visit: &mut dyn FnMut(Event<'_>)) {
     if word.bytes().all(|b| b.is_ascii_lowercase()) {
         return visit(Event::Word(word));
     }
-    for part in word.split(['.', '_', ':', '·']).filter(|part| !part.is_empty()) {
+    for part in word
+        .split(['.', '_', ':', '·'])
+        .filter(|part| !part.is_empty())
+    {
         scan_apostrophes(part, visit);
     }
 }

@@ -31,12 +31,17 @@ pub(super) fn stem(word: &str, language: Language, out: &mut String) {
 /// Hindi case and number endings, longest first: the vowel signs and nasals that plain nouns and verbs take.
 static HINDI_ENDINGS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
     let mut endings: Vec<&str> =
-        "ियों ियाँ ियां ाओं ाएं ाएँ ुओं ुएं ुआं ता ती ते ना नी ने कर ों ें ीं ाँ ां ो े ू ु ी ि ा".split(' ').collect();
+        "ियों ियाँ ियां ाओं ाएं ाएँ ुओं ुएं ुआं ता ती ते ना नी ने कर ों ें ीं ाँ ां ो े ू ु ी ि ा"
+            .split(' ')
+            .collect();
     endings.sort_by_key(|ending| std::cmp::Reverse(ending.len()));
     endings
 });
 
 fn hindi(word: &str) -> &str {
-    let stem = HINDI_ENDINGS.iter().find_map(|ending| word.strip_suffix(ending));
-    stem.filter(|stem| stem.chars().count() >= 2).unwrap_or(word)
+    let stem = HINDI_ENDINGS
+        .iter()
+        .find_map(|ending| word.strip_suffix(ending));
+    stem.filter(|stem| stem.chars().count() >= 2)
+        .unwrap_or(word)
 }

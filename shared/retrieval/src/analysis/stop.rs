@@ -17,7 +17,8 @@ const SLOTS: usize = 32;
 
 /// Languages of the word list, in the order of their bit. The first fifteen are [`Language`]'s.
 const CODES: [&str; 18] = [
-    "en", "de", "es", "fr", "pt", "it", "nl", "sv", "da", "no", "fi", "hu", "ro", "tr", "-", "ru", "hi", "ar",
+    "en", "de", "es", "fr", "pt", "it", "nl", "sv", "da", "no", "fi", "hu", "ro", "tr", "-", "ru",
+    "hi", "ar",
 ];
 
 /// Languages that no other uses the script of: their stop words always count.
@@ -74,16 +75,26 @@ pub(super) fn languages_of(query: &str, used: Languages) -> u32 {
     let votes = votes(query);
     let strongest = |allowed: u32| {
         let allowed = |slot: &usize| allowed & (1 << slot) != 0;
-        let most = (0..SLOTS).filter(allowed).map(|slot| votes[slot]).max().unwrap_or(0);
+        let most = (0..SLOTS)
+            .filter(allowed)
+            .map(|slot| votes[slot])
+            .max()
+            .unwrap_or(0);
         (0..SLOTS)
             .filter(allowed)
             .filter(|&slot| most > 0 && votes[slot] == most)
             .map(|slot| 1u32 << slot)
             .sum()
     };
-    let used = used.iter().fold(0, |set, language: Language| set | 1 << language as u8);
+    let used = used
+        .iter()
+        .fold(0, |set, language: Language| set | 1 << language as u8);
     let found: u32 = strongest(used);
-    let found = if found == 0 { strongest(!BY_SCRIPT) } else { found };
+    let found = if found == 0 {
+        strongest(!BY_SCRIPT)
+    } else {
+        found
+    };
     found | BY_SCRIPT
 }
 

@@ -38,7 +38,11 @@ pub(super) fn vocabulary() -> &'static Vocabulary {
             };
             longest = longest.max(token.len());
         }
-        Vocabulary { first, next, longest }
+        Vocabulary {
+            first,
+            next,
+            longest,
+        }
     });
     &VOCABULARY
 }
@@ -70,21 +74,30 @@ impl Vocabulary {
         let before = ids.len();
         let mut rest = word;
         while !rest.is_empty() {
-            let pieces = if rest.len() == word.len() { &self.first } else { &self.next };
+            let pieces = if rest.len() == word.len() {
+                &self.first
+            } else {
+                &self.next
+            };
             let Some((id, length)) = self.longest_piece(pieces, rest) else {
                 break;
             };
             ids.push(id);
             rest = &rest[length..];
         }
-        let spelled = rest.is_empty() && (word.len() <= LONGEST_WORD || word.chars().count() <= LONGEST_WORD);
+        let spelled =
+            rest.is_empty() && (word.len() <= LONGEST_WORD || word.chars().count() <= LONGEST_WORD);
         if !spelled {
             ids.truncate(before);
             ids.push(StaticEmbedder::UNKNOWN);
         }
     }
 
-    fn longest_piece(&self, pieces: &HashMap<&'static str, u32>, rest: &str) -> Option<(u32, usize)> {
+    fn longest_piece(
+        &self,
+        pieces: &HashMap<&'static str, u32>,
+        rest: &str,
+    ) -> Option<(u32, usize)> {
         let mut end = rest.floor_char_boundary(self.longest);
         while end > 0 {
             if let Some(&id) = pieces.get(&rest[..end]) {
@@ -99,7 +112,11 @@ impl Vocabulary {
 fn normalize(text: &str) -> String {
     if text.is_ascii() {
         let keep = |c: &char| !c.is_ascii_control() || matches!(c, '\t' | '\n' | '\r');
-        return text.chars().filter(keep).map(|c| c.to_ascii_lowercase()).collect();
+        return text
+            .chars()
+            .filter(keep)
+            .map(|c| c.to_ascii_lowercase())
+            .collect();
     }
     let mut cleaned = String::with_capacity(text.len() + 16);
     for c in text.chars().filter(|&c| !is_removed(c)) {
@@ -109,7 +126,9 @@ fn normalize(text: &str) -> String {
             cleaned.push(if c.is_whitespace() { ' ' } else { c });
         }
     }
-    let unaccented = cleaned.nfd().filter(|c| c.general_category() != GeneralCategory::NonspacingMark);
+    let unaccented = cleaned
+        .nfd()
+        .filter(|c| c.general_category() != GeneralCategory::NonspacingMark);
     unaccented.flat_map(char::to_lowercase).collect()
 }
 

@@ -28,6 +28,11 @@ impl Analyzer {
         index_terms(&chunk.headings, language, &mut sink);
         index_terms(&chunk.text, language, &mut sink);
         let length = u16::try_from(length).unwrap_or(u16::MAX);
-        (length, self.frequencies.iter().map(|(term, &frequency)| (term.as_str(), frequency)))
+        (
+            length,
+            self.frequencies
+                .iter()
+                .map(|(term, &frequency)| (term.as_str(), frequency)),
+        )
     }
 }

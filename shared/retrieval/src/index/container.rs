@@ -37,7 +37,12 @@ impl ContainerIndex {
     #[must_use]
     pub fn new() -> Self {
         let tail = Part::new(Source::Tail(Arc::new(Tail::default())));
-        Self { segments: Vec::new(), tail, removed: Arc::default(), patched: Arc::default() }
+        Self {
+            segments: Vec::new(),
+            tail,
+            removed: Arc::default(),
+            patched: Arc::default(),
+        }
     }
 
     /// Adds a segment that is newer than the segments before it and older than everything in the tail.
@@ -53,7 +58,9 @@ impl ContainerIndex {
             kill_superseded(older, &segment);
         }
         let superseded: Vec<u32> = self.newer_ids().filter_map(|id| part.find(id)).collect();
-        superseded.into_iter().for_each(|document| part.kill(document));
+        superseded
+            .into_iter()
+            .for_each(|document| part.kill(document));
         self.segments.push(part);
     }
 
@@ -139,13 +146,15 @@ impl ContainerIndex {
 
     /// All documents, in no order.
     pub fn documents(&self) -> impl Iterator<Item = DocumentView<'_>> {
-        self.parts().flat_map(|part| part.living().map(|document| part.view(document)))
+        self.parts()
+            .flat_map(|part| part.living().map(|document| part.view(document)))
     }
 
     /// The document `id`.
     #[must_use]
     pub fn document(&self, id: &str) -> Option<DocumentView<'_>> {
-        self.parts().find_map(|part| part.find(id).map(|document| part.view(document)))
+        self.parts()
+            .find_map(|part| part.find(id).map(|document| part.view(document)))
     }
 
     /// The document `id` with texts and vectors.
@@ -153,8 +162,12 @@ impl ContainerIndex {
     /// # Errors
     /// [`Error::Corrupt`] when its stored texts cannot be read.
     pub fn stored(&self, id: &str) -> Result<Option<Document>, Error> {
-        let found = self.parts().find_map(|part| part.find(id).map(|document| (part, document)));
-        found.map(|(part, document)| part.document(document)).transpose()
+        let found = self
+            .parts()
+            .find_map(|part| part.find(id).map(|document| (part, document)));
+        found
+            .map(|(part, document)| part.document(document))
+            .transpose()
     }
 
     /// Living documents.
@@ -206,11 +219,19 @@ impl ContainerIndex {
         for document in self.tail.living() {
             builder.add(self.tail.document(document)?);
         }
-        for id in self.removed.iter().filter(|id| self.tail.find(id).is_none()) {
+        for id in self
+            .removed
+            .iter()
+            .filter(|id| self.tail.find(id).is_none())
+        {
             builder.remove(id.clone());
         }
         for id in self.patched.iter() {
-            if let Some((part, document)) = self.segments.iter().find_map(|p| p.find(id).map(|d| (p, d))) {
+            if let Some((part, document)) = self
+                .segments
+                .iter()
+                .find_map(|p| p.find(id).map(|d| (p, d)))
+            {
                 builder.patch(id.clone(), part.attributes_of(document));
             }
         }
@@ -268,7 +289,10 @@ fn part_knows(part: &Part, id: &str) -> bool {
 }
 
 fn kill_in(parts: &mut [Part], id: &str) -> bool {
-    let found = parts.iter().enumerate().find_map(|(index, part)| part.find(id).map(|d| (index, d)));
+    let found = parts
+        .iter()
+        .enumerate()
+        .find_map(|(index, part)| part.find(id).map(|d| (index, d)));
     if let Some((index, document)) = found {
         parts[index].kill(document);
     }
@@ -276,7 +300,10 @@ fn kill_in(parts: &mut [Part], id: &str) -> bool {
 }
 
 fn patch_in(parts: &mut [Part], id: &str, attributes: &Bytes) -> bool {
-    let found = parts.iter().enumerate().find_map(|(index, part)| part.find(id).map(|d| (index, d)));
+    let found = parts
+        .iter()
+        .enumerate()
+        .find_map(|(index, part)| part.find(id).map(|d| (index, d)));
     if let Some((index, document)) = found {
         parts[index].set_attributes(document, attributes.clone());
     }

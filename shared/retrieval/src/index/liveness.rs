@@ -10,7 +10,9 @@ struct Bits(Vec<u64>);
 
 impl Bits {
     fn contains(&self, index: u32) -> bool {
-        self.0.get(index as usize / 64).is_some_and(|word| word >> (index % 64) & 1 != 0)
+        self.0
+            .get(index as usize / 64)
+            .is_some_and(|word| word >> (index % 64) & 1 != 0)
     }
 
     fn insert(&mut self, index: u32) {
@@ -45,7 +47,13 @@ impl Liveness {
     }
 
     /// Marks a living document dead.
-    pub(crate) fn kill(&mut self, document: u32, chunks: Range<u32>, language: Language, lengths: &[u16]) {
+    pub(crate) fn kill(
+        &mut self,
+        document: u32,
+        chunks: Range<u32>,
+        language: Language,
+        lengths: &[u16],
+    ) {
         self.any_dead = true;
         self.dead_documents.insert(document);
         self.documents -= 1;
@@ -65,7 +73,9 @@ impl Liveness {
     }
 
     pub(crate) fn languages(&self) -> Languages {
-        let used = Language::ALL.into_iter().filter(|&language| self.languages[language as usize] > 0);
+        let used = Language::ALL
+            .into_iter()
+            .filter(|&language| self.languages[language as usize] > 0);
         used.fold(Languages::default(), Languages::with)
     }
 }

@@ -39,11 +39,18 @@ macro_rules! of_source {
 
 impl Part {
     pub(super) fn new(source: Source) -> Self {
-        let mut part = Self { source, live: Arc::default(), attributes: Arc::default() };
+        let mut part = Self {
+            source,
+            live: Arc::default(),
+            attributes: Arc::default(),
+        };
         let mut live = Liveness::default();
         for document in 0..part.len_documents() {
             let range = part.chunks_of(document);
-            live.add(part.language(document), &part.lengths()[range.start as usize..range.end as usize]);
+            live.add(
+                part.language(document),
+                &part.lengths()[range.start as usize..range.end as usize],
+            );
         }
         part.live = Arc::new(live);
         part
@@ -127,12 +134,18 @@ impl Part {
             Source::Segment(segment) => {
                 let [position, start, end] = segment.place(chunk);
                 let text = segment.text(chunk)?;
-                Ok(ChunkView { position, text: text.text, headings: text.headings, start, end })
+                Ok(ChunkView {
+                    position,
+                    text: text.text,
+                    headings: text.headings,
+                    start,
+                    end,
+                })
             }
             Source::Tail(tail) => {
                 let document = tail.document_of(chunk);
-                let stored =
-                    &tail.document(document).chunks[(chunk - tail.chunks_of(document).start) as usize];
+                let stored = &tail.document(document).chunks
+                    [(chunk - tail.chunks_of(document).start) as usize];
                 Ok(ChunkView {
                     position: stored.position,
                     text: stored.text.clone(),
@@ -172,7 +185,8 @@ impl Part {
 
     pub(super) fn kill(&mut self, document: u32) {
         let (range, language) = (self.chunks_of(document), self.language(document));
-        let lengths = of_source!(self, source => &source.lengths()[range.start as usize..range.end as usize]);
+        let lengths =
+            of_source!(self, source => &source.lengths()[range.start as usize..range.end as usize]);
         Arc::make_mut(&mut self.live).kill(document, range, language, lengths);
         if self.attributes.contains_key(&document) {
             Arc::make_mut(&mut self.attributes).remove(&document);
@@ -186,7 +200,8 @@ impl Part {
     /// Counts in the document that was just appended to the source.
     pub(super) fn count_in(&mut self, document: u32) {
         let (range, language) = (self.chunks_of(document), self.language(document));
-        let lengths = of_source!(self, source => &source.lengths()[range.start as usize..range.end as usize]);
+        let lengths =
+            of_source!(self, source => &source.lengths()[range.start as usize..range.end as usize]);
         Arc::make_mut(&mut self.live).add(language, lengths);
     }
 }

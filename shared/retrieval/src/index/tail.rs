@@ -56,7 +56,11 @@ impl Tail {
         let number = self.documents.len() as u32;
         self.bytes += document.id.len() * 2 + document.attributes.len() + 100;
         self.by_id.insert(document.id.clone(), number);
-        self.documents.push(TailDocument { document, first, language });
+        self.documents.push(TailDocument {
+            document,
+            first,
+            language,
+        });
         number
     }
 
@@ -111,6 +115,9 @@ impl Tail {
 
     pub(super) fn postings(&self, term: &str) -> Option<Postings<'_>> {
         let list = self.postings.get(term)?;
-        Some(Postings::Plain { chunks: &list.chunks, frequencies: &list.frequencies })
+        Some(Postings::Plain {
+            chunks: &list.chunks,
+            frequencies: &list.frequencies,
+        })
     }
 }

@@ -17,11 +17,16 @@ pub(super) struct Admission<'a> {
 }
 
 impl<'a> Admission<'a> {
-    pub(super) fn new(scope: &Scope<'_>, admit: Option<&'a dyn Fn(&DocumentView<'_>) -> bool>) -> Self {
+    pub(super) fn new(
+        scope: &Scope<'_>,
+        admit: Option<&'a dyn Fn(&DocumentView<'_>) -> bool>,
+    ) -> Self {
         let verdicts = match admit {
-            Some(_) => {
-                scope.parts.iter().map(|(_, p)| vec![Verdict::Unknown; p.len_documents() as usize]).collect()
-            }
+            Some(_) => scope
+                .parts
+                .iter()
+                .map(|(_, p)| vec![Verdict::Unknown; p.len_documents() as usize])
+                .collect(),
             None => Vec::new(),
         };
         Self { admit, verdicts }
@@ -41,7 +46,12 @@ impl<'a> Admission<'a> {
         self.admit.is_none() || self.admits_document(scope, part, source.document_of(chunk))
     }
 
-    pub(super) fn admits_document(&mut self, scope: &Scope<'_>, part: usize, document: u32) -> bool {
+    pub(super) fn admits_document(
+        &mut self,
+        scope: &Scope<'_>,
+        part: usize,
+        document: u32,
+    ) -> bool {
         let Some(admit) = self.admit else { return true };
         let verdict = &mut self.verdicts[part][document as usize];
         if *verdict == Verdict::Unknown {

@@ -23,17 +23,26 @@ pub struct Features {
 const LOOKED_AT: usize = 3;
 
 /// Reads the features off the scored candidates.
-pub(super) fn features(scope: &Scope<'_>, scored: &ScoredCandidates, lexical: &Lexical<'_>) -> Features {
+pub(super) fn features(
+    scope: &Scope<'_>,
+    scored: &ScoredCandidates,
+    lexical: &Lexical<'_>,
+) -> Features {
     let width = lexical.weights.len();
     let total = lexical.weights.iter().sum::<f32>().max(f32::MIN_POSITIVE);
     let share = |rows: &[usize]| held(&scored.contributions, &lexical.weights, rows) / total;
     let best = best(scope, scored);
     let named = |&index: &usize| {
         let row = &scored.contributions[index * width..(index + 1) * width];
-        row.iter().zip(&lexical.identifiers).any(|(&held, &is)| is && held > 0.0)
+        row.iter()
+            .zip(&lexical.identifiers)
+            .any(|(&held, &is)| is && held > 0.0)
     };
     let missed = lexical.identifiers.contains(&true) && !best.iter().any(named);
-    let mut features = Features { terms: width, ..Features::default() };
+    let mut features = Features {
+        terms: width,
+        ..Features::default()
+    };
     for &index in &best {
         features.coverage = features.coverage.max(share(&around(scored, index)));
         features.tight = features.tight.max(share(&[index]));
@@ -50,7 +59,11 @@ fn best(scope: &Scope<'_>, scored: &ScoredCandidates) -> Vec<usize> {
     let mut order: Vec<usize> = (0..candidates.len()).collect();
     if order.len() > LOOKED_AT {
         order.select_nth_unstable_by(LOOKED_AT - 1, |&a, &b| {
-            compare(scope, (candidates[b].fused, &candidates[b]), (candidates[a].fused, &candidates[a]))
+            compare(
+                scope,
+                (candidates[b].fused, &candidates[b]),
+                (candidates[a].fused, &candidates[a]),
+            )
         });
         order.truncate(LOOKED_AT);
     }
@@ -59,16 +72,31 @@ fn best(scope: &Scope<'_>, scored: &ScoredCandidates) -> Vec<usize> {
 
 /// A candidate with its neighbours in the document.
 fn around(scored: &ScoredCandidates, index: usize) -> Vec<usize> {
-    let place = scored.documents.partition_point(|range| range.start <= index).saturating_sub(1);
-    let document = scored.documents.get(place).cloned().unwrap_or(index..index + 1);
+    let place = scored
+        .documents
+        .partition_point(|range| range.start <= index)
+        .saturating_sub(1);
+    let document = scored
+        .documents
+        .get(place)
+        .cloned()
+        .unwrap_or(index..index + 1);
     let chunk = scored.candidates[index].chunk;
-    document.filter(|&other| scored.candidates[other].chunk.abs_diff(chunk) <= 1).collect()
+    document
+        .filter(|&other| scored.candidates[other].chunk.abs_diff(chunk) <= 1)
+        .collect()
 }
 
 /// The weights of the terms that one of the `rows` holds.
 fn held(contributions: &[f32], weights: &[f32], rows: &[usize]) -> f32 {
-    let holds = |term: usize| rows.iter().any(|row| contributions[row * weights.len() + term] > 0.0);
-    (0..weights.len()).filter(|&term| holds(term)).map(|term| weights[term]).sum()
+    let holds = |term: usize| {
+        rows.iter()
+            .any(|row| contributions[row * weights.len() + term] > 0.0)
+    };
+    (0..weights.len())
+        .filter(|&term| holds(term))
+        .map(|term| weights[term])
+        .sum()
 }
 
 impl Calibration {
@@ -87,7 +115,11 @@ impl Calibration {
     /// The similarity of a hit with score `fused` when the best hit has `best` and the query `confidence`.
     #[must_use]
     pub fn similarity(&self, confidence: f32, fused: f32, best: f32) -> f32 {
-        let share = if best > 0.0 { (fused / best).clamp(0.0, 1.0) } else { 0.0 };
+        let share = if best > 0.0 {
+            (fused / best).clamp(0.0, 1.0)
+        } else {
+            0.0
+        };
         let below = (share / self.floor).min(1.0);
         let value = if confidence >= 0.6 && share >= self.floor {
             0.6 + (confidence - 0.6) * (share - self.floor) / (1.0 - self.floor)

@@ -73,11 +73,21 @@ pub(super) fn find(
         Lexical::select(scope, part, &part_scores, admission, &mut by_words);
         scores.push(part_scores);
         if query.vector != crate::Vector::ZERO {
-            vectors::select(scope, part, &query.vector, config, admission, &mut by_vector);
+            vectors::select(
+                scope,
+                part,
+                &query.vector,
+                config,
+                admission,
+                &mut by_vector,
+            );
         }
     }
     let (by_words, by_vector) = (by_words.finish(scope), by_vector.finish(scope));
-    let best = by_words.iter().fold(0f32, |best, scored| best.max(scored.score)).max(f32::MIN_POSITIVE);
+    let best = by_words
+        .iter()
+        .fold(0f32, |best, scored| best.max(scored.score))
+        .max(f32::MIN_POSITIVE);
     let mut ranked: Vec<Scored> = by_words.into_iter().chain(by_vector).collect();
     ranked.sort_unstable_by_key(|scored| (scored.part, scored.chunk));
     ranked.dedup_by_key(|scored| (scored.part, scored.chunk));
@@ -106,7 +116,10 @@ fn expand(scope: &Scope<'_>, query: &Query<'_>, ranked: &[Scored]) -> Found {
             documents.insert((scored.part, document));
             found[scored.part].extend(range);
         } else if !seen {
-            let first = scored.chunk.saturating_sub(config.neighbour_reach).max(range.start);
+            let first = scored
+                .chunk
+                .saturating_sub(config.neighbour_reach)
+                .max(range.start);
             let last = (scored.chunk + config.neighbour_reach).min(range.end - 1);
             found[scored.part].extend(first..=last);
         }
@@ -127,8 +140,11 @@ pub(super) fn score(
     found: Found,
 ) -> ScoredCandidates {
     let width = terms.len();
-    let mut scored =
-        ScoredCandidates { candidates: Vec::new(), documents: Vec::new(), contributions: Vec::new() };
+    let mut scored = ScoredCandidates {
+        candidates: Vec::new(),
+        documents: Vec::new(),
+        contributions: Vec::new(),
+    };
     for (part, chunks) in found.iter().enumerate() {
         let rows = lexical.contributions(scope, part, chunks);
         for (index, &chunk) in chunks.iter().enumerate() {
@@ -152,21 +168,33 @@ pub(super) fn score(
 
 fn fuse(query: &Query<'_>, lexical: &Lexical<'_>, scored: &mut ScoredCandidates, width: usize) {
     let weight = query.config.lexical_weight;
-    let best = scored.candidates.iter().fold(0f32, |best, c| best.max(c.lexical)).max(f32::MIN_POSITIVE);
+    let best = scored
+        .candidates
+        .iter()
+        .fold(0f32, |best, c| best.max(c.lexical))
+        .max(f32::MIN_POSITIVE);
     let identifiers: f32 = sum_where(&lexical.weights, &lexical.identifiers);
     for (index, candidate) in scored.candidates.iter_mut().enumerate() {
         candidate.own = weight * candidate.lexical / best + (1.0 - weight) * candidate.cosine;
         if identifiers > 0.0 {
             let row = &scored.contributions[index * width..(index + 1) * width];
-            let held = row.iter().zip(&lexical.identifiers).map(|(&value, &is)| is && value > 0.0);
+            let held = row
+                .iter()
+                .zip(&lexical.identifiers)
+                .map(|(&value, &is)| is && value > 0.0);
             let held: Vec<bool> = held.collect();
-            candidate.own += query.config.identifier_bonus * sum_where(&lexical.weights, &held) / identifiers;
+            candidate.own +=
+                query.config.identifier_bonus * sum_where(&lexical.weights, &held) / identifiers;
         }
     }
 }
 
 fn sum_where(values: &[f32], chosen: &[bool]) -> f32 {
-    values.iter().zip(chosen).map(|(&value, &is)| if is { value } else { 0.0 }).sum()
+    values
+        .iter()
+        .zip(chosen)
+        .map(|(&value, &is)| if is { value } else { 0.0 })
+        .sum()
 }
 
 fn group(scope: &Scope<'_>, scored: &mut ScoredCandidates) {

@@ -9,15 +9,22 @@ use crate::config::Config;
 /// A chunk without neighbours counts itself for them, so that a document of one chunk competes on equal terms.
 pub(super) fn apply(scored: &mut ScoredCandidates, lexical: &Lexical<'_>, config: &Config) {
     let width = lexical.idf.len();
-    let coverages: Vec<f32> =
-        scored.documents.iter().map(|range| coverage(&scored.contributions, range.clone(), width)).collect();
-    let best = coverages.iter().fold(0f32, |best, &value| best.max(value)).max(f32::MIN_POSITIVE);
+    let coverages: Vec<f32> = scored
+        .documents
+        .iter()
+        .map(|range| coverage(&scored.contributions, range.clone(), width))
+        .collect();
+    let best = coverages
+        .iter()
+        .fold(0f32, |best, &value| best.max(value))
+        .max(f32::MIN_POSITIVE);
     for (range, coverage) in scored.documents.iter().zip(&coverages) {
         let candidates = &mut scored.candidates[range.clone()];
         let mut own: Vec<f32> = candidates.iter().map(|candidate| candidate.own).collect();
         let chunks: Vec<u32> = candidates.iter().map(|candidate| candidate.chunk).collect();
-        let around: Vec<f32> =
-            (0..own.len()).map(|index| neighbours(&own, &chunks, index, config.neighbour_reach)).collect();
+        let around: Vec<f32> = (0..own.len())
+            .map(|index| neighbours(&own, &chunks, index, config.neighbour_reach))
+            .collect();
         for (candidate, around) in candidates.iter_mut().zip(around) {
             candidate.fused = candidate.own + config.neighbour_weight * around;
         }
@@ -25,7 +32,8 @@ pub(super) fn apply(scored: &mut ScoredCandidates, lexical: &Lexical<'_>, config
         let counted = own.len().min(config.document_best.max(1));
         let document = own[..counted].iter().sum::<f32>() / counted as f32;
         for candidate in candidates {
-            candidate.fused += config.document_weight * document + config.coverage_weight * coverage / best;
+            candidate.fused +=
+                config.document_weight * document + config.coverage_weight * coverage / best;
         }
     }
 }
@@ -33,7 +41,10 @@ pub(super) fn apply(scored: &mut ScoredCandidates, lexical: &Lexical<'_>, config
 /// The mean own score of the chunks within `reach`.
 fn neighbours(own: &[f32], chunks: &[u32], index: usize, reach: u32) -> f32 {
     let reach_index = reach as usize;
-    let (first, last) = (index.saturating_sub(reach_index), (index + reach_index).min(own.len() - 1));
+    let (first, last) = (
+        index.saturating_sub(reach_index),
+        (index + reach_index).min(own.len() - 1),
+    );
     let (mut sum, mut count) = (0.0, 0);
     for other in first..=last {
         if other != index && chunks[other].abs_diff(chunks[index]) <= reach {
@@ -41,12 +52,21 @@ fn neighbours(own: &[f32], chunks: &[u32], index: usize, reach: u32) -> f32 {
             count += 1;
         }
     }
-    if count == 0 { own[index] } else { sum / count as f32 }
+    if count == 0 {
+        own[index]
+    } else {
+        sum / count as f32
+    }
 }
 
 /// BM25 of a document by the best contribution of each term.
 fn coverage(contributions: &[f32], range: std::ops::Range<usize>, width: usize) -> f32 {
     (0..width)
-        .map(|term| range.clone().map(|index| contributions[index * width + term]).fold(0f32, f32::max))
+        .map(|term| {
+            range
+                .clone()
+                .map(|index| contributions[index * width + term])
+                .fold(0f32, f32::max)
+        })
         .sum()
 }

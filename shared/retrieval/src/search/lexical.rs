@@ -31,7 +31,8 @@ impl Saturation {
     #[inline(always)]
     fn apply(self, frequency: u32, length: u16) -> f32 {
         let frequency = frequency as f32;
-        frequency * (self.k1 + 1.0) / (frequency + self.constant + self.per_word * f32::from(length))
+        frequency * (self.k1 + 1.0)
+            / (frequency + self.constant + self.per_word * f32::from(length))
     }
 }
 
@@ -47,7 +48,13 @@ impl<'a> Lexical<'a> {
     pub(super) fn new(scope: &Scope<'a>, terms: &[QueryTerm], config: &Config) -> Self {
         let postings: Vec<Vec<_>> = terms
             .iter()
-            .map(|term| scope.parts.iter().map(|(_, part)| find(part, term)).collect::<Vec<_>>())
+            .map(|term| {
+                scope
+                    .parts
+                    .iter()
+                    .map(|(_, part)| find(part, term))
+                    .collect::<Vec<_>>()
+            })
             .collect();
         let frequencies: Vec<usize> = postings.iter().map(|lists| living(scope, lists)).collect();
         let saturation = Saturation {
@@ -57,8 +64,14 @@ impl<'a> Lexical<'a> {
         };
         Self {
             postings,
-            idf: frequencies.iter().map(|&found| idf(found, scope.chunks)).collect(),
-            weights: frequencies.iter().map(|&n| idf(n, scope.chunks.max(SMALLEST_POPULATION))).collect(),
+            idf: frequencies
+                .iter()
+                .map(|&found| idf(found, scope.chunks))
+                .collect(),
+            weights: frequencies
+                .iter()
+                .map(|&n| idf(n, scope.chunks.max(SMALLEST_POPULATION)))
+                .collect(),
             identifiers: identifiers(terms, &frequencies, scope.chunks),
             saturation,
         }
@@ -74,7 +87,9 @@ impl<'a> Lexical<'a> {
             list.for_each_block(|chunks, frequencies| {
                 for (&chunk, &frequency) in chunks.iter().zip(frequencies) {
                     let chunk = chunk as usize;
-                    if let (Some(score), Some(&length)) = (scores.get_mut(chunk), lengths.get(chunk)) {
+                    if let (Some(score), Some(&length)) =
+                        (scores.get_mut(chunk), lengths.get(chunk))
+                    {
                         *score += idf * self.saturation.apply(frequency, length);
                     }
                 }
@@ -93,7 +108,9 @@ impl<'a> Lexical<'a> {
     ) {
         const STRIDE: usize = 64;
         for (block, chunk_scores) in scores.chunks(STRIDE).enumerate() {
-            let best = chunk_scores.iter().fold(0f32, |best, &score| best.max(score));
+            let best = chunk_scores
+                .iter()
+                .fold(0f32, |best, &score| best.max(score));
             if best < top.threshold || best <= 0.0 {
                 continue;
             }
@@ -114,7 +131,8 @@ impl<'a> Lexical<'a> {
             let Some(list) = &lists[part] else { continue };
             list.intersect(chunks, |index, frequency| {
                 let length = lengths[chunks[index] as usize];
-                rows[index * width + term] = self.idf[term] * self.saturation.apply(frequency, length);
+                rows[index * width + term] =
+                    self.idf[term] * self.saturation.apply(frequency, length);
             });
         }
         rows
@@ -122,9 +140,16 @@ impl<'a> Lexical<'a> {
 }
 
 fn find<'a>(part: &'a crate::index::Part, term: &QueryTerm) -> Option<Postings<'a>> {
-    let mut lists: Vec<Postings<'a>> =
-        term.variants.iter().filter_map(|variant| part.postings(variant)).collect();
-    if lists.len() > 1 { Some(Postings::union(&lists)) } else { lists.pop() }
+    let mut lists: Vec<Postings<'a>> = term
+        .variants
+        .iter()
+        .filter_map(|variant| part.postings(variant))
+        .collect();
+    if lists.len() > 1 {
+        Some(Postings::union(&lists))
+    } else {
+        lists.pop()
+    }
 }
 
 /// Which terms name something, so that the chunks that hold them come first: whole identifiers, and a word that is the
@@ -146,7 +171,10 @@ fn living(scope: &Scope<'_>, lists: &[Option<Postings<'_>>]) -> usize {
         let Some(list) = list else { continue };
         if part.live.any_dead {
             list.for_each_block(|chunks, _| {
-                total += chunks.iter().filter(|&&chunk| !part.live.is_dead_chunk(chunk)).count();
+                total += chunks
+                    .iter()
+                    .filter(|&&chunk| !part.live.is_dead_chunk(chunk))
+                    .count();
             });
         } else {
             total += list.count() as usize;

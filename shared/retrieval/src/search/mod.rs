@@ -48,7 +48,14 @@ impl<'a> Query<'a> {
     /// A query over all documents for ten hits.
     #[must_use]
     pub fn new(text: &'a str, vector: Vector) -> Self {
-        Self { text, vector, limit: 10, admit: None, only_document: None, config: Config::default() }
+        Self {
+            text,
+            vector,
+            limit: 10,
+            admit: None,
+            only_document: None,
+            config: Config::default(),
+        }
     }
 }
 
@@ -118,13 +125,21 @@ pub fn search(containers: &[&ContainerIndex], query: &Query<'_>) -> Result<Respo
     let mut scored = candidates::score(&scope, query, &lexical, &terms, found);
     context::apply(&mut scored, &lexical, &query.config);
     let features = calibrate::features(&scope, &scored, &lexical);
-    scored.candidates.sort_by(|a, b| compare(&scope, (b.fused, b), (a.fused, a)));
+    scored
+        .candidates
+        .sort_by(|a, b| compare(&scope, (b.fused, b), (a.fused, a)));
     scored.candidates.truncate(query.limit);
-    let best = scored.candidates.first().map_or(0.0, |candidate| candidate.fused);
+    let best = scored
+        .candidates
+        .first()
+        .map_or(0.0, |candidate| candidate.fused);
     let confidence = query.config.calibration.confidence(&features);
     let mut hits = Vec::with_capacity(scored.candidates.len());
     for candidate in &scored.candidates {
-        let similarity = query.config.calibration.similarity(confidence, candidate.fused, best);
+        let similarity = query
+            .config
+            .calibration
+            .similarity(confidence, candidate.fused, best);
         hits.push(hit(&scope, candidate, similarity)?);
     }
     Ok(Response { hits, features })
@@ -169,12 +184,20 @@ impl<'a> Scope<'a> {
             .flat_map(|(number, container)| container.parts().map(move |part| (number, part)))
             .filter(|(_, part)| part.live.chunks > 0)
             .collect();
-        let chunks = parts.iter().map(|(_, part)| part.live.chunks).sum::<usize>();
-        let length: u64 = parts.iter().map(|(_, part)| part.live.length).sum();
-        let languages = parts
+        let chunks = parts
             .iter()
-            .fold(Languages::default(), |set, (_, part)| Languages(set.0 | part.live.languages().0));
-        Self { parts, chunks, mean_length: (length as f32 / chunks.max(1) as f32).max(1.0), languages }
+            .map(|(_, part)| part.live.chunks)
+            .sum::<usize>();
+        let length: u64 = parts.iter().map(|(_, part)| part.live.length).sum();
+        let languages = parts.iter().fold(Languages::default(), |set, (_, part)| {
+            Languages(set.0 | part.live.languages().0)
+        });
+        Self {
+            parts,
+            chunks,
+            mean_length: (length as f32 / chunks.max(1) as f32).max(1.0),
+            languages,
+        }
     }
 }
 
@@ -186,12 +209,20 @@ pub(crate) trait Placed {
 
 /// The order of scores with ties broken by container, document id and place in the document, whatever the layout.
 /// Greater is better.
-pub(crate) fn compare<T: Placed>(scope: &Scope<'_>, a: (f32, &T), b: (f32, &T)) -> std::cmp::Ordering {
+pub(crate) fn compare<T: Placed>(
+    scope: &Scope<'_>,
+    a: (f32, &T),
+    b: (f32, &T),
+) -> std::cmp::Ordering {
     a.0.total_cmp(&b.0).then_with(|| {
         let key = |placed: &T| {
             let (container, part) = scope.parts[placed.part()];
             let document = part.document_of(placed.chunk());
-            (container, part.id(document), placed.chunk() - part.chunks_of(document).start)
+            (
+                container,
+                part.id(document),
+                placed.chunk() - part.chunks_of(document).start,
+            )
         };
         key(b.1).cmp(&key(a.1))
     })

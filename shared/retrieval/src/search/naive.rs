@@ -26,7 +26,8 @@ const WORDS: [&str; 14] = [
 ];
 
 fn text() -> impl Strategy<Value = String> {
-    proptest::collection::vec(proptest::sample::select(&WORDS[..]), 1..12).prop_map(|words| words.join(" "))
+    proptest::collection::vec(proptest::sample::select(&WORDS[..]), 1..12)
+        .prop_map(|words| words.join(" "))
 }
 
 fn document(id: usize, texts: &[String]) -> Document {
@@ -57,7 +58,11 @@ fn count(text: &str) -> (HashMap<String, f32>, f32) {
 fn naive(documents: &[Document], query: &str, config: &Config) -> HashMap<(String, u32), f32> {
     let chunks: Vec<_> = documents
         .iter()
-        .flat_map(|d| d.chunks.iter().map(|c| ((d.id.clone(), c.position), count(&c.text), c.vector)))
+        .flat_map(|d| {
+            d.chunks
+                .iter()
+                .map(|c| ((d.id.clone(), c.position), count(&c.text), c.vector))
+        })
         .collect();
     let total = chunks.len() as f32;
     let mean = chunks.iter().map(|(_, (_, length), _)| length).sum::<f32>() / total;
@@ -68,10 +73,14 @@ fn naive(documents: &[Document], query: &str, config: &Config) -> HashMap<(Strin
         .map(|(_, (frequencies, length), _)| {
             let of_term = |term: &crate::analysis::QueryTerm| {
                 let term = &term.variants[0];
-                let df = chunks.iter().filter(|(_, (f, _), _)| f.contains_key(term)).count() as f32;
+                let df = chunks
+                    .iter()
+                    .filter(|(_, (f, _), _)| f.contains_key(term))
+                    .count() as f32;
                 let tf = frequencies.get(term).copied().unwrap_or(0.0);
                 let idf = (1.0 + (total - df + 0.5) / (df + 0.5)).ln();
-                idf * tf * (config.k1 + 1.0) / (tf + config.k1 * (1.0 - config.b + config.b * length / mean))
+                idf * tf * (config.k1 + 1.0)
+                    / (tf + config.k1 * (1.0 - config.b + config.b * length / mean))
             };
             terms.iter().map(of_term).sum()
         })

@@ -32,12 +32,23 @@ pub(super) struct Top {
 impl Top {
     /// Scores must be above `floor`.
     pub(super) fn new(size: usize, floor: f32) -> Self {
-        Self { size, kept: Vec::with_capacity(size * 2), threshold: floor }
+        Self {
+            size,
+            kept: Vec::with_capacity(size * 2),
+            threshold: floor,
+        }
     }
 
     /// Offers a chunk whose score is at least the threshold.
-    pub(super) fn offer(&mut self, scope: &Scope<'_>, admission: &mut Admission<'_>, scored: Scored) {
-        if scored.score < self.threshold || !admission.admits_chunk(scope, scored.part, scored.chunk) {
+    pub(super) fn offer(
+        &mut self,
+        scope: &Scope<'_>,
+        admission: &mut Admission<'_>,
+        scored: Scored,
+    ) {
+        if scored.score < self.threshold
+            || !admission.admits_chunk(scope, scored.part, scored.chunk)
+        {
             return;
         }
         self.kept.push(scored);
@@ -50,9 +61,9 @@ impl Top {
         if self.size == 0 || self.kept.len() <= self.size {
             return;
         }
-        let (_, last, _) = self
-            .kept
-            .select_nth_unstable_by(self.size - 1, |a, b| compare(scope, (b.score, b), (a.score, a)));
+        let (_, last, _) = self.kept.select_nth_unstable_by(self.size - 1, |a, b| {
+            compare(scope, (b.score, b), (a.score, a))
+        });
         self.threshold = self.threshold.max(last.score);
         self.kept.truncate(self.size);
     }

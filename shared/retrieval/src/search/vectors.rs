@@ -30,7 +30,15 @@ pub(super) fn select(
         kernel::cosines(query, rows, norms, cosines);
         for (offset, &score) in cosines.iter().enumerate() {
             if score >= top.threshold {
-                top.offer(scope, admission, Scored { part, chunk: (block * STRIDE + offset) as u32, score });
+                top.offer(
+                    scope,
+                    admission,
+                    Scored {
+                        part,
+                        chunk: (block * STRIDE + offset) as u32,
+                        score,
+                    },
+                );
             }
         }
     }
@@ -58,7 +66,11 @@ fn select_by_signs(
     }
     let cut = cut(&distances, config.prefilter_keep);
     for (block, distances) in distances.chunks(STRIDE / 16).enumerate() {
-        if distances.iter().fold(u8::MAX, |least, &distance| least.min(distance)) > cut {
+        if distances
+            .iter()
+            .fold(u8::MAX, |least, &distance| least.min(distance))
+            > cut
+        {
             continue;
         }
         for (offset, &distance) in distances.iter().enumerate() {
@@ -74,7 +86,9 @@ fn select_by_signs(
 /// The least distance within which at least `keep` rows lie; rows at 255 are out.
 fn cut(distances: &[u8], keep: usize) -> u8 {
     let mut histogram = [0usize; 256];
-    distances.iter().for_each(|&distance| histogram[usize::from(distance)] += 1);
+    distances
+        .iter()
+        .for_each(|&distance| histogram[usize::from(distance)] += 1);
     let mut sum = 0;
     let cut = histogram.iter().position(|&count| {
         sum += count;
@@ -88,7 +102,9 @@ pub(super) fn cosine(scope: &Scope<'_>, part: usize, query: &Vector, chunk: u32)
     let (source, chunk) = (scope.parts[part].1, chunk as usize);
     let mut out = [0f32];
     let (row, norm) = (
-        source.vectors().get(chunk * DIMENSIONS..(chunk + 1) * DIMENSIONS),
+        source
+            .vectors()
+            .get(chunk * DIMENSIONS..(chunk + 1) * DIMENSIONS),
         source.inverse_norms().get(chunk..=chunk),
     );
     if let (Some(row), Some(norm)) = (row, norm) {

@@ -94,7 +94,11 @@ impl SegmentBuilder {
             text_blocks,
             texts,
         ];
-        Ok(format::write(writer.next, self.documents.len() as u32, sections))
+        Ok(format::write(
+            writer.next,
+            self.documents.len() as u32,
+            sections,
+        ))
     }
 }
 
@@ -139,31 +143,40 @@ impl Writer {
         for chunk in &document.chunks {
             let (length, terms) = self.analyzer.chunk(chunk, language);
             for (term, frequency) in terms {
-                self.postings.entry_ref(term).or_default().push(self.next, frequency);
+                self.postings
+                    .entry_ref(term)
+                    .or_default()
+                    .push(self.next, frequency);
             }
             self.lengths.extend_from_slice(&length.to_le_bytes());
             for number in [chunk.position, chunk.start, chunk.end] {
                 self.places.extend_from_slice(&number.to_le_bytes());
             }
-            self.vectors.extend_from_slice(pulp::bytemuck::cast_slice(&chunk.vector.0));
-            self.norms.extend_from_slice(&chunk.vector.inverse_norm().to_le_bytes());
+            self.vectors
+                .extend_from_slice(pulp::bytemuck::cast_slice(&chunk.vector.0));
+            self.norms
+                .extend_from_slice(&chunk.vector.inverse_norm().to_le_bytes());
             if self.with_signs {
                 self.signs.extend_from_slice(&chunk.vector.signs());
             }
             self.texts.push(&chunk.headings, &chunk.text)?;
             self.next += 1;
         }
-        self.document_chunks.extend_from_slice(&self.next.to_le_bytes());
+        self.document_chunks
+            .extend_from_slice(&self.next.to_le_bytes());
         Ok(())
     }
 
     fn terms(&mut self) -> Result<(Vec<u8>, Vec<u8>), Error> {
-        let mut terms: Vec<(Box<str>, Growing)> = std::mem::take(&mut self.postings).into_iter().collect();
+        let mut terms: Vec<(Box<str>, Growing)> =
+            std::mem::take(&mut self.postings).into_iter().collect();
         terms.sort_unstable_by(|a, b| a.0.cmp(&b.0));
         let mut postings = Vec::new();
         let mut table = fst::MapBuilder::memory();
         for (term, growing) in &terms {
-            table.insert(term.as_bytes(), postings.len() as u64).map_err(|_| Error::TooLarge("terms"))?;
+            table
+                .insert(term.as_bytes(), postings.len() as u64)
+                .map_err(|_| Error::TooLarge("terms"))?;
             growing.write(&mut postings);
         }
         let table = table.into_inner().map_err(|_| Error::TooLarge("terms"))?;

@@ -89,34 +89,47 @@ pub(super) fn read(file: &Bytes) -> Result<Header, Error> {
     if version > VERSION && version < 1_000 {
         return Err(Error::Version(version));
     }
-    if file.len() < table_end + 4 || u32_at(file, table_end)? != crc32fast::hash(&file[..table_end]) {
+    if file.len() < table_end + 4 || u32_at(file, table_end)? != crc32fast::hash(&file[..table_end])
+    {
         return Err(Error::Corrupt("header"));
     }
     let mut sections = Vec::with_capacity(SECTIONS);
     for index in 0..SECTIONS {
         let entry = FIXED + index * ENTRY;
         let (start, length) = (u64_at(file, entry)?, u64_at(file, entry + 8)?);
-        let end = start.checked_add(length).filter(|&end| end <= file.len() as u64);
+        let end = start
+            .checked_add(length)
+            .filter(|&end| end <= file.len() as u64);
         let Some(end) = end else {
             return Err(Error::Corrupt("cut off"));
         };
         let section = file.slice(start as usize..end as usize);
-        if index != Section::Texts as usize && crc32fast::hash(&section) != u32_at(file, entry + 16)? {
+        if index != Section::Texts as usize
+            && crc32fast::hash(&section) != u32_at(file, entry + 16)?
+        {
             return Err(Error::Corrupt("section checksum"));
         }
         sections.push(section);
     }
-    Ok(Header { chunks: u32_at(file, 12)?, documents: u32_at(file, 16)?, sections })
+    Ok(Header {
+        chunks: u32_at(file, 12)?,
+        documents: u32_at(file, 16)?,
+        sections,
+    })
 }
 
 pub(super) fn u32_at(bytes: &[u8], at: usize) -> Result<u32, Error> {
     let slice = bytes.get(at..at + 4).and_then(|b| b.try_into().ok());
-    slice.map(u32::from_le_bytes).ok_or(Error::Corrupt("cut off"))
+    slice
+        .map(u32::from_le_bytes)
+        .ok_or(Error::Corrupt("cut off"))
 }
 
 fn u64_at(bytes: &[u8], at: usize) -> Result<u64, Error> {
     let slice = bytes.get(at..at + 8).and_then(|b| b.try_into().ok());
-    slice.map(u64::from_le_bytes).ok_or(Error::Corrupt("cut off"))
+    slice
+        .map(u64::from_le_bytes)
+        .ok_or(Error::Corrupt("cut off"))
 }
 
 /// Appends `value` in 7-bit groups, lowest first.
@@ -159,8 +172,11 @@ impl Strings {
         let mut offset = 0u32;
         out.extend_from_slice(&offset.to_le_bytes());
         for item in items.clone() {
-            let length = u32::try_from(item.as_ref().len()).map_err(|_| Error::TooLarge("string"))?;
-            offset = offset.checked_add(length).ok_or(Error::TooLarge("strings"))?;
+            let length =
+                u32::try_from(item.as_ref().len()).map_err(|_| Error::TooLarge("string"))?;
+            offset = offset
+                .checked_add(length)
+                .ok_or(Error::TooLarge("strings"))?;
             out.extend_from_slice(&offset.to_le_bytes());
         }
         for item in items {
@@ -171,7 +187,10 @@ impl Strings {
 
     pub(super) fn open(data: Bytes) -> Result<Self, Error> {
         let count = u32_at(&data, 0)? as usize;
-        let blob = data.len().checked_sub(8 + count * 4).ok_or(Error::Corrupt("string table"))?;
+        let blob = data
+            .len()
+            .checked_sub(8 + count * 4)
+            .ok_or(Error::Corrupt("string table"))?;
         let mut before = 0;
         for index in 0..=count {
             let offset = u32_at(&data, 4 + index * 4)?;
@@ -188,7 +207,8 @@ impl Strings {
     }
 
     fn range(&self, index: usize) -> std::ops::Range<usize> {
-        let at = |i: usize| u32_at(&self.data, 4 + i * 4).unwrap_or(0) as usize + 8 + self.count * 4;
+        let at =
+            |i: usize| u32_at(&self.data, 4 + i * 4).unwrap_or(0) as usize + 8 + self.count * 4;
         at(index)..at(index + 1)
     }
 

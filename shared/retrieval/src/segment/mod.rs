@@ -91,7 +91,11 @@ impl Segment {
             && self.inverse_norms.len() == chunks
             && (self.signs.is_empty() || self.signs.len() == chunks * SIGN_BYTES)
             && self.patched.len() == self.patches.len();
-        if fits { Ok(()) } else { Err(Error::Corrupt("sections disagree")) }
+        if fits {
+            Ok(())
+        } else {
+            Err(Error::Corrupt("sections disagree"))
+        }
     }
 
     /// Bytes of the file.
@@ -145,7 +149,11 @@ impl Segment {
                 return Err(Error::Corrupt("text blocks"));
             }
         }
-        Ok(Document { id: self.id(index).to_owned(), attributes: self.attributes_of(index), chunks })
+        Ok(Document {
+            id: self.id(index).to_owned(),
+            attributes: self.attributes_of(index),
+            chunks,
+        })
     }
 
     fn chunk_input(&self, chunk: u32, text: ChunkText) -> ChunkInput {
@@ -162,8 +170,13 @@ impl Segment {
 
     pub(crate) fn text(&self, chunk: u32) -> Result<ChunkText, Error> {
         let (first, texts) = self.texts.read(self.texts.block_of(chunk))?;
-        let offset = chunk.checked_sub(first).ok_or(Error::Corrupt("text blocks"))?;
-        texts.into_iter().nth(offset as usize).ok_or(Error::Corrupt("text blocks"))
+        let offset = chunk
+            .checked_sub(first)
+            .ok_or(Error::Corrupt("text blocks"))?;
+        texts
+            .into_iter()
+            .nth(offset as usize)
+            .ok_or(Error::Corrupt("text blocks"))
     }
 
     pub(crate) fn id(&self, document: u32) -> &str {
@@ -184,7 +197,11 @@ impl Segment {
     }
 
     pub(crate) fn language(&self, document: u32) -> Language {
-        let number = self.languages.get(document as usize).copied().unwrap_or_default();
+        let number = self
+            .languages
+            .get(document as usize)
+            .copied()
+            .unwrap_or_default();
         Language::from_number(number).unwrap_or(Language::Other)
     }
 
@@ -193,12 +210,16 @@ impl Segment {
     }
 
     pub(crate) fn document_of(&self, chunk: u32) -> u32 {
-        (self.document_chunks.partition_point(|&first| first <= chunk) - 1) as u32
+        (self
+            .document_chunks
+            .partition_point(|&first| first <= chunk)
+            - 1) as u32
     }
 
     /// Position, start and end.
     pub(crate) fn place(&self, chunk: u32) -> [u32; 3] {
-        [0, 1, 2].map(|i| format::u32_at(&self.places, chunk as usize * 12 + i * 4).unwrap_or_default())
+        [0, 1, 2]
+            .map(|i| format::u32_at(&self.places, chunk as usize * 12 + i * 4).unwrap_or_default())
     }
 
     pub(crate) fn lengths(&self) -> &[u16] {
@@ -211,7 +232,8 @@ impl Segment {
 
     fn vector(&self, chunk: u32) -> Vector {
         let (rows, _) = self.vectors().as_chunks::<DIMENSIONS>();
-        rows.get(chunk as usize).map_or(Vector::ZERO, |row| Vector(*row))
+        rows.get(chunk as usize)
+            .map_or(Vector::ZERO, |row| Vector(*row))
     }
 
     pub(crate) fn inverse_norms(&self) -> &[f32] {
@@ -230,5 +252,10 @@ impl Segment {
 }
 
 fn numbers<const N: usize, T>(bytes: &[u8], read: impl Fn([u8; N]) -> T) -> Vec<T> {
-    bytes.as_chunks::<N>().0.iter().map(|chunk| read(*chunk)).collect()
+    bytes
+        .as_chunks::<N>()
+        .0
+        .iter()
+        .map(|chunk| read(*chunk))
+        .collect()
 }

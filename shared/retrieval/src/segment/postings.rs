@@ -47,7 +47,10 @@ impl Growing {
 
 fn write_block(before: u32, chunks: &[u32; BLOCK], frequencies: &[u32; BLOCK], out: &mut Vec<u8>) {
     let packer = BitPacker4x::new();
-    let (delta_bits, frequency_bits) = (packer.num_bits_sorted(before, chunks), packer.num_bits(frequencies));
+    let (delta_bits, frequency_bits) = (
+        packer.num_bits_sorted(before, chunks),
+        packer.num_bits(frequencies),
+    );
     out.extend_from_slice(&chunks[BLOCK - 1].to_le_bytes());
     out.extend_from_slice(&[delta_bits, frequency_bits]);
     let mut packed = [0u8; BLOCK * 4];
@@ -63,9 +66,15 @@ pub(crate) enum Postings<'a> {
     /// As [`Growing::write`] wrote it, without its count.
     Packed { count: u32, data: &'a [u8] },
     /// Chunk numbers and frequencies of the tail.
-    Plain { chunks: &'a [u32], frequencies: &'a [u32] },
+    Plain {
+        chunks: &'a [u32],
+        frequencies: &'a [u32],
+    },
     /// The union of several lists.
-    Owned { chunks: Vec<u32>, frequencies: Vec<u32> },
+    Owned {
+        chunks: Vec<u32>,
+        frequencies: Vec<u32>,
+    },
 }
 
 impl<'a> Postings<'a> {
@@ -91,12 +100,18 @@ impl<'a> Postings<'a> {
     /// The frequencies at `targets` (ascending): calls `visit(index of the target, frequency)` where there is one.
     pub(crate) fn intersect(&self, targets: &[u32], mut visit: impl FnMut(usize, u32)) {
         let next = std::cell::Cell::new(0usize);
-        let mut wanted = |last: u32| targets.get(next.get()).is_some_and(|&target| target <= last);
+        let mut wanted = |last: u32| {
+            targets
+                .get(next.get())
+                .is_some_and(|&target| target <= last)
+        };
         let mut found = |chunks: &[u32], frequencies: &[u32]| {
             let mut from = 0;
             while let Some(&target) = targets.get(next.get()) {
                 from += chunks[from..].partition_point(|&chunk| chunk < target);
-                let Some(&chunk) = chunks.get(from) else { break };
+                let Some(&chunk) = chunks.get(from) else {
+                    break;
+                };
                 if chunk == target {
                     visit(next.get(), frequencies[from]);
                 }
@@ -110,8 +125,14 @@ impl<'a> Postings<'a> {
     fn blocks(&self, wanted: &mut dyn FnMut(u32) -> bool, visit: &mut dyn FnMut(&[u32], &[u32])) {
         let (count, mut data) = match self {
             Self::Packed { count, data } => (*count as usize, *data),
-            Self::Plain { chunks, frequencies } => return visit(chunks, frequencies),
-            Self::Owned { chunks, frequencies } => return visit(chunks, frequencies),
+            Self::Plain {
+                chunks,
+                frequencies,
+            } => return visit(chunks, frequencies),
+            Self::Owned {
+                chunks,
+                frequencies,
+            } => return visit(chunks, frequencies),
         };
         let packer = BitPacker4x::new();
         let (mut chunks, mut frequencies) = ([0u32; BLOCK], [0u32; BLOCK]);
@@ -164,7 +185,10 @@ impl<'a> Postings<'a> {
             same
         });
         let (chunks, frequencies) = pairs.into_iter().unzip();
-        Self::Owned { chunks, frequencies }
+        Self::Owned {
+            chunks,
+            frequencies,
+        }
     }
 }
 

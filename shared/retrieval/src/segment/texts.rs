@@ -31,21 +31,34 @@ pub(super) struct TextWriter {
 impl TextWriter {
     pub(super) fn push(&mut self, headings: &str, text: &str) -> Result<(), Error> {
         for part in [headings, text] {
-            put_varint(u32::try_from(part.len()).map_err(|_| Error::TooLarge("chunk"))?, &mut self.raw);
+            put_varint(
+                u32::try_from(part.len()).map_err(|_| Error::TooLarge("chunk"))?,
+                &mut self.raw,
+            );
             self.raw.extend_from_slice(part.as_bytes());
         }
         self.next += 1;
-        if self.raw.len() >= BLOCK_BYTES { self.close() } else { Ok(()) }
+        if self.raw.len() >= BLOCK_BYTES {
+            self.close()
+        } else {
+            Ok(())
+        }
     }
 
     fn close(&mut self) -> Result<(), Error> {
         if self.raw.len() > LARGEST_BLOCK {
             return Err(Error::TooLarge("chunk"));
         }
-        let stored = zstd::bulk::compress(&self.raw, LEVEL).map_err(|_| Error::TooLarge("text block"))?;
+        let stored =
+            zstd::bulk::compress(&self.raw, LEVEL).map_err(|_| Error::TooLarge("text block"))?;
         self.blocks.extend_from_slice(&self.first.to_le_bytes());
-        self.blocks.extend_from_slice(&(self.data.len() as u64).to_le_bytes());
-        for number in [stored.len() as u32, self.raw.len() as u32, crc32fast::hash(&stored)] {
+        self.blocks
+            .extend_from_slice(&(self.data.len() as u64).to_le_bytes());
+        for number in [
+            stored.len() as u32,
+            self.raw.len() as u32,
+            crc32fast::hash(&stored),
+        ] {
             self.blocks.extend_from_slice(&number.to_le_bytes());
         }
         self.data.extend_from_slice(&stored);
@@ -86,7 +99,11 @@ impl TextReader {
         let (mut low, mut high) = (0, self.blocks.len() / ENTRY);
         while low < high {
             let middle = low + (high - low) / 2;
-            if self.first_of(middle) <= chunk { low = middle + 1 } else { high = middle }
+            if self.first_of(middle) <= chunk {
+                low = middle + 1
+            } else {
+                high = middle
+            }
         }
         low.saturating_sub(1)
     }
@@ -98,8 +115,13 @@ impl TextReader {
         let start = u64::from(number(1)?) | u64::from(number(2)?) << 32;
         let (stored, raw, crc) = (number(3)? as usize, number(4)? as usize, number(5)?);
         let start = usize::try_from(start).map_err(|_| Error::Corrupt("text blocks"))?;
-        let end = start.checked_add(stored).ok_or(Error::Corrupt("text blocks"))?;
-        let bytes = self.data.get(start..end).ok_or(Error::Corrupt("text blocks"))?;
+        let end = start
+            .checked_add(stored)
+            .ok_or(Error::Corrupt("text blocks"))?;
+        let bytes = self
+            .data
+            .get(start..end)
+            .ok_or(Error::Corrupt("text blocks"))?;
         if crc32fast::hash(bytes) != crc || raw > LARGEST_BLOCK {
             return Err(Error::Corrupt("text block checksum"));
         }
@@ -108,7 +130,10 @@ impl TextReader {
         let mut chunks = Vec::new();
         while !rest.is_empty() {
             let headings = take_text(&mut rest)?;
-            chunks.push(ChunkText { headings, text: take_text(&mut rest)? });
+            chunks.push(ChunkText {
+                headings,
+                text: take_text(&mut rest)?,
+            });
         }
         Ok((self.first_of(block), chunks))
     }
@@ -116,7 +141,9 @@ impl TextReader {
 
 fn take_text(rest: &mut &[u8]) -> Result<String, Error> {
     let length = take_varint(rest) as usize;
-    let (text, after) = rest.split_at_checked(length).ok_or(Error::Corrupt("text"))?;
+    let (text, after) = rest
+        .split_at_checked(length)
+        .ok_or(Error::Corrupt("text"))?;
     *rest = after;
     String::from_utf8(text.to_vec()).map_err(|_| Error::Corrupt("text"))
 }

@@ -9,7 +9,11 @@ use crate::scope::is_folder;
 use crate::work::{Halt, Work};
 
 pub(crate) async fn tick(work: &mut Work<'_>, mut done: Vec<String>) -> Result<(), Halt> {
-    let next = work.state.feeds.iter().find(|(name, _)| !done.contains(name));
+    let next = work
+        .state
+        .feeds
+        .iter()
+        .find(|(name, _)| !done.contains(name));
     let Some((name, feed)) = next.map(|(name, feed)| (name.clone(), feed.clone())) else {
         return end(work);
     };
@@ -23,7 +27,12 @@ pub(crate) async fn tick(work: &mut Work<'_>, mut done: Vec<String>) -> Result<(
         Err(ConnectorError::CursorLost) => return lost(work, &name).await,
         page => page?,
     };
-    let Changes { changes, cursor, more, feeds_changed } = page;
+    let Changes {
+        changes,
+        cursor,
+        more,
+        feeds_changed,
+    } = page;
     apply(work, &latest(changes)).await?;
     if let Some(feed) = work.state.feeds.get_mut(&name) {
         feed.cursor = Some(cursor);
@@ -31,7 +40,11 @@ pub(crate) async fn tick(work: &mut Work<'_>, mut done: Vec<String>) -> Result<(
     if !more {
         done.push(name);
     }
-    work.state.phase = Some(if feeds_changed { Phase::Feeds } else { Phase::Changes { done } });
+    work.state.phase = Some(if feeds_changed {
+        Phase::Feeds
+    } else {
+        Phase::Changes { done }
+    });
     Ok(())
 }
 
@@ -66,25 +79,39 @@ async fn lost(work: &mut Work<'_>, feed: &str) -> Result<(), Halt> {
 /// Each item once, as it was told last.
 fn latest(changes: Vec<Changed>) -> Vec<Changed> {
     let mut seen = HashSet::new();
-    let mut latest: Vec<Changed> =
-        changes.into_iter().rev().filter(|change| seen.insert(change.id.clone())).collect();
+    let mut latest: Vec<Changed> = changes
+        .into_iter()
+        .rev()
+        .filter(|change| seen.insert(change.id.clone()))
+        .collect();
     latest.reverse();
     latest
 }
 
 async fn apply(work: &mut Work<'_>, changes: &[Changed]) -> Result<(), Halt> {
-    let items: Vec<Item> = changes.iter().filter_map(|change| change.item.clone()).collect();
+    let items: Vec<Item> = changes
+        .iter()
+        .filter_map(|change| change.item.clone())
+        .collect();
     work.prepare(&items).await?;
-    let parents: Vec<String> = items.iter().filter_map(|item| item.parent.clone()).collect();
+    let parents: Vec<String> = items
+        .iter()
+        .filter_map(|item| item.parent.clone())
+        .collect();
     let gone = changes.iter().filter(|change| change.item.is_none());
     let gone: Vec<String> = gone.map(|change| change.id.clone()).collect();
     work.load(&gone).await?;
     // What is gone from one feed may have moved to another one.
     work.look_at(&[parents, gone].concat()).await?;
-    let above: HashSet<String> =
-        work.state.roots.values().flat_map(|root| root.chain.iter().cloned()).collect();
+    let above: HashSet<String> = work
+        .state
+        .roots
+        .values()
+        .flat_map(|root| root.chain.iter().cloned())
+        .collect();
     for change in changes {
-        work.state.roots_changed |= work.selected.contains(&change.id) || above.contains(&change.id);
+        work.state.roots_changed |=
+            work.selected.contains(&change.id) || above.contains(&change.id);
         match one(work, change).await {
             // It stays as it is known until everything is looked at: the others go on.
             Err(Halt::Withheld) => {}
@@ -130,7 +157,8 @@ async fn present(work: &mut Work<'_>, item: &Item) -> Result<(), Halt> {
             work.upsert(&folder, path, stamp).await?;
             // What nothing lies above may be a whole account; its own change comes, if it is new.
             if work.is_selective() || folder.parent.is_some() {
-                work.walk(&folder.id, folder.drive.as_deref(), stamp, true).await?;
+                work.walk(&folder.id, folder.drive.as_deref(), stamp, true)
+                    .await?;
             }
         }
     }
@@ -138,7 +166,8 @@ async fn present(work: &mut Work<'_>, item: &Item) -> Result<(), Halt> {
     let path = work.place(item).await?;
     work.upsert(item, path, stamp).await?;
     if is_folder(item) && flags.subtree && (!known || flags.rewalk) {
-        work.walk(&item.id, item.drive.as_deref(), stamp, true).await?;
+        work.walk(&item.id, item.drive.as_deref(), stamp, true)
+            .await?;
     }
     Ok(())
 }

@@ -19,14 +19,21 @@ pub(crate) async fn tick(work: &mut Work<'_>) -> Result<(), Halt> {
     if has_to_scan(work, &feeds) && !begin_scan(work, &feeds).await? {
         return Ok(());
     }
-    work.state.phase = Some(if work.is_selective() { Phase::Roots { next: 0 } } else { after_roots(work) });
+    work.state.phase = Some(if work.is_selective() {
+        Phase::Roots { next: 0 }
+    } else {
+        after_roots(work)
+    });
     Ok(())
 }
 
 /// What comes once it is known where the selected items stand.
 pub(crate) fn after_roots(work: &Work<'_>) -> Phase {
     if work.state.feeds.values().any(|feed| feed.pending.is_some()) {
-        Phase::Scan { feed: None, page: None }
+        Phase::Scan {
+            feed: None,
+            page: None,
+        }
     } else if work.connector.has_changes() {
         Phase::Changes { done: Vec::new() }
     } else {
@@ -38,12 +45,18 @@ pub(crate) fn after_roots(work: &Work<'_>) -> Phase {
 fn has_to_scan(work: &Work<'_>, feeds: &[String]) -> bool {
     let state = &work.state;
     let reselected = work.is_selective() && work.selection.rev != state.selection;
-    let others = feeds.len() != state.feeds.len() || feeds.iter().any(|feed| !state.feeds.contains_key(feed));
-    let lost = state.feeds.values().any(|feed| feed.cursor.is_none() && feed.pending.is_none());
+    let others = feeds.len() != state.feeds.len()
+        || feeds.iter().any(|feed| !state.feeds.contains_key(feed));
+    let lost = state
+        .feeds
+        .values()
+        .any(|feed| feed.cursor.is_none() && feed.pending.is_none());
     if reselected || others || (lost && work.connector.has_changes()) {
         return true;
     }
-    let due = state.reconciled_at.is_none_or(|at| at.plus_seconds(RECONCILE_DAYS * 86_400) <= work.now());
+    let due = state
+        .reconciled_at
+        .is_none_or(|at| at.plus_seconds(RECONCILE_DAYS * 86_400) <= work.now());
     let wanted = state.must_scan || due || !work.connector.has_changes();
     wanted && state.scanning_since.is_none()
 }
@@ -58,7 +71,11 @@ async fn begin_scan(work: &mut Work<'_>, feeds: &[String]) -> Result<bool, Halt>
     work.state.must_scan = true;
     work.state.scanning_since = None;
     let early = work.connector.has_changes() && work.tools.flags.token_before;
-    let waiting = work.state.feeds.iter().filter(|(_, feed)| feed.pending.is_none());
+    let waiting = work
+        .state
+        .feeds
+        .iter()
+        .filter(|(_, feed)| feed.pending.is_none());
     let waiting: Vec<String> = waiting.map(|(name, _)| name.clone()).collect();
     for feed in waiting.iter().take(AT_A_TIME) {
         let cursor = if early {

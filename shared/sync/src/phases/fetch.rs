@@ -3,11 +3,15 @@
 
 mod one;
 
-use domain::connection::{Filed, Intent, Node, NodeState, Phase, Queue, QueueEntry, SkipReason, Trigger};
+use domain::connection::{
+    Filed, Intent, Node, NodeState, Phase, Queue, QueueEntry, SkipReason, Trigger,
+};
 use futures::stream::{self, StreamExt};
 
 use crate::keys::{self, NEW, NEW_END, Waiting};
-use crate::limits::{AT_ONCE, FILE_ATTEMPTS, FILE_WAITS_DOUBLED, FILE_WAITS_SECONDS, JUDGEMENTS, PATIENCE};
+use crate::limits::{
+    AT_ONCE, FILE_ATTEMPTS, FILE_WAITS_DOUBLED, FILE_WAITS_SECONDS, JUDGEMENTS, PATIENCE,
+};
 use crate::phases::leave;
 use crate::step::in_time;
 use crate::work::{Halt, Work};
@@ -71,7 +75,10 @@ async fn record(
     work: &mut Work<'_>,
     outcomes: Vec<(Intent, Node, Result<Outcome, Halt>)>,
 ) -> Result<Option<Halt>, Halt> {
-    let passing = outcomes.iter().filter(|(_, _, outcome)| matches!(outcome, Ok(Outcome::Again(_)))).count();
+    let passing = outcomes
+        .iter()
+        .filter(|(_, _, outcome)| matches!(outcome, Ok(Outcome::Again(_))))
+        .count();
     // Once the provider has had its time, it is the files after all.
     let all_fail = passing >= 3 && passing == outcomes.len() && work.state.attempts < PATIENCE;
     let mut halt = None;
@@ -80,7 +87,9 @@ async fn record(
             Ok(Outcome::Again(error)) if all_fail => {
                 // Not these files, the provider.
                 work.state.fetching.push(intent);
-                halt = Some(Halt::Provider(domain::ports::ConnectorError::Unavailable(error.into())));
+                halt = Some(Halt::Provider(domain::ports::ConnectorError::Unavailable(
+                    error.into(),
+                )));
             }
             Ok(outcome) => apply(work, &intent, node, outcome).await?,
             Err(error) => {
@@ -92,14 +101,24 @@ async fn record(
     Ok(halt)
 }
 
-async fn apply(work: &mut Work<'_>, intent: &Intent, old: Node, outcome: Outcome) -> Result<(), Halt> {
+async fn apply(
+    work: &mut Work<'_>,
+    intent: &Intent,
+    old: Node,
+    outcome: Outcome,
+) -> Result<(), Halt> {
     let mut node = old.clone();
     match outcome {
         Outcome::Filed { document, fresh } => {
             node = *fresh;
             work.state.documents += u64::from(old.filed.is_none());
             let (mark, name, path) = (node.mark.clone(), node.name.clone(), node.path.clone());
-            node.filed = Some(Filed { document, mark, name, path });
+            node.filed = Some(Filed {
+                document,
+                mark,
+                name,
+                path,
+            });
             (node.state, node.attempts) = (NodeState::Filed, 0);
             work.count(|run| run.processed += 1);
             let before = old.filed.as_ref().map(|filed| filed.document.clone());
@@ -135,10 +154,16 @@ async fn apply(work: &mut Work<'_>, intent: &Intent, old: Node, outcome: Outcome
             work.count(|run| run.failed += 1);
         }
     }
-    let again = (node.attempts > old.attempts).then(|| keys::fetch_key(&node)).flatten();
+    let again = (node.attempts > old.attempts)
+        .then(|| keys::fetch_key(&node))
+        .flatten();
     let wait = FILE_WAITS_SECONDS << node.attempts.saturating_sub(1).min(FILE_WAITS_DOUBLED);
     let from = Some(work.now().plus_seconds(wait));
-    let waiting = Waiting { run: work.run_number(), from, new: node.filed.is_none() };
+    let waiting = Waiting {
+        run: work.run_number(),
+        from,
+        new: node.filed.is_none(),
+    };
     work.put(Some(&old), node);
     if let Some(key) = again {
         work.batch.enqueue(Queue::Fetch, key, keys::text(&waiting));
@@ -157,7 +182,11 @@ async fn choose(work: &mut Work<'_>) -> Result<Vec<Intent>, Halt> {
     };
     let (number, now) = (work.run_number(), work.now());
     // Whoever asks for a run has perhaps removed what was wrong.
-    let asked_for = work.state.run.as_ref().is_some_and(|run| run.trigger == Trigger::Manual);
+    let asked_for = work
+        .state
+        .run
+        .as_ref()
+        .is_some_and(|run| run.trigger == Trigger::Manual);
     let rests = |entry: &QueueEntry| {
         let waiting: Waiting = keys::read(&entry.value);
         let is_early = !asked_for && waiting.from.is_some_and(|from| from > now);
@@ -174,7 +203,10 @@ async fn choose(work: &mut Work<'_>) -> Result<Vec<Intent>, Halt> {
         };
         after = Some(last.key.clone());
         page.retain(|entry| !rests(entry));
-        let ids: Vec<String> = page.iter().map(|entry| keys::file_of(&entry.key).to_owned()).collect();
+        let ids: Vec<String> = page
+            .iter()
+            .map(|entry| keys::file_of(&entry.key).to_owned())
+            .collect();
         work.load(&ids).await?;
         for entry in page {
             let waiting: Waiting = keys::read(&entry.value);
@@ -190,13 +222,19 @@ async fn choose(work: &mut Work<'_>) -> Result<Vec<Intent>, Halt> {
             room -= u64::from(is_new);
             questions -= u64::from(work.filter.verdict(&node).is_none());
             let of = node.target.clone().unwrap_or_else(|| id.to_owned());
-            chosen.push(Intent { item: id.to_owned(), of });
+            chosen.push(Intent {
+                item: id.to_owned(),
+                of,
+            });
             if chosen.len() == most || questions == 0 {
                 return Ok(chosen);
             }
         }
         // New files that have no room need not be read.
-        let skips = room == 0 && after.as_deref().is_some_and(|key| (NEW..NEW_END).contains(&key));
+        let skips = room == 0
+            && after
+                .as_deref()
+                .is_some_and(|key| (NEW..NEW_END).contains(&key));
         if skips {
             after = Some(NEW_END.to_owned());
         }
@@ -222,21 +260,31 @@ async fn mark_limited(work: &mut Work<'_>) -> Result<bool, Halt> {
         return Ok(true);
     }
     let after = work.state.limited.clone().unwrap_or_else(|| NEW.to_owned());
-    let mut page = work.first(Queue::Fetch, Some(&after), work.tools.limits.rows).await?;
+    let mut page = work
+        .first(Queue::Fetch, Some(&after), work.tools.limits.rows)
+        .await?;
     page.retain(|entry| entry.key.as_str() < NEW_END);
     let Some(last) = page.last() else {
         work.state.limited = Some(after);
         return Ok(true);
     };
     work.state.limited = Some(last.key.clone());
-    let ids: Vec<String> = page.iter().map(|entry| keys::file_of(&entry.key).to_owned()).collect();
+    let ids: Vec<String> = page
+        .iter()
+        .map(|entry| keys::file_of(&entry.key).to_owned())
+        .collect();
     work.load(&ids).await?;
     for (entry, id) in page.iter().zip(&ids) {
         let Some(node) = current(work, &entry.key, id).await? else {
             continue;
         };
         if node.state == NodeState::Pending {
-            let limited = Node { state: NodeState::Skipped { reason: SkipReason::Limit }, ..node.clone() };
+            let limited = Node {
+                state: NodeState::Skipped {
+                    reason: SkipReason::Limit,
+                },
+                ..node.clone()
+            };
             work.count(|run| run.skipped += 1);
             work.put(Some(&node), limited);
         }

@@ -19,14 +19,23 @@ const ATTEMPTS: usize = 20;
 const ERASED: usize = 1_000;
 
 pub(crate) async fn tick(work: &mut Work<'_>) -> Result<Flow, Halt> {
-    let intents: Vec<Intent> =
-        [std::mem::take(&mut work.state.fetching), std::mem::take(&mut work.state.releasing)].concat();
+    let intents: Vec<Intent> = [
+        std::mem::take(&mut work.state.fetching),
+        std::mem::take(&mut work.state.releasing),
+    ]
+    .concat();
     for intent in &intents {
         let custom_id = custom_id_of(work.connection.provider, &intent.of);
         let desk = work.tools.desk;
-        if let Some(document) = desk.document(work.tenant, &work.connection.tag, &custom_id).await? {
+        if let Some(document) = desk
+            .document(work.tenant, &work.connection.tag, &custom_id)
+            .await?
+        {
             // What was about to be made may be a document that stays from another connection.
-            let claim = Claim { connection: work.connection.id.clone(), item: intent.item.clone() };
+            let claim = Claim {
+                connection: work.connection.id.clone(),
+                item: intent.item.clone(),
+            };
             if desk.is_ours(work.tenant, &document, &claim).await? {
                 give_up(work, &document, &intent.item).await?;
             }
@@ -61,7 +70,12 @@ async fn erase_record(work: &Work<'_>) -> Result<(), Halt> {
 pub(crate) fn began(work: &mut Work<'_>) -> Timestamp {
     let now = work.now();
     let end = || Run::begin(0, Trigger::Manual, now);
-    let run = work.state.run.take().filter(|run| run.number == 0).unwrap_or_else(end);
+    let run = work
+        .state
+        .run
+        .take()
+        .filter(|run| run.number == 0)
+        .unwrap_or_else(end);
     let since = run.started_at;
     work.state.run = Some(run);
     since
@@ -70,7 +84,12 @@ pub(crate) fn began(work: &mut Work<'_>) -> Timestamp {
 /// A page of nodes is forgotten; whether there was one.
 async fn nodes(work: &mut Work<'_>) -> Result<bool, Halt> {
     let (id, rows) = (&work.connection.id, work.tools.limits.rows);
-    let page = work.tools.desk.sync().page(work.tenant, id, None, rows).await?;
+    let page = work
+        .tools
+        .desk
+        .sync()
+        .page(work.tenant, id, None, rows)
+        .await?;
     work.know(&page);
     all(work, &page).await?;
     for node in &page {
@@ -80,8 +99,14 @@ async fn nodes(work: &mut Work<'_>) -> Result<bool, Halt> {
 }
 
 async fn leaving(work: &mut Work<'_>) -> Result<bool, Halt> {
-    let page = work.first(Queue::Leave, None, work.tools.limits.rows).await?;
-    let read = |text: &str| serde_json::from_str::<Leaving>(text).ok().map(|leaving| leaving.node);
+    let page = work
+        .first(Queue::Leave, None, work.tools.limits.rows)
+        .await?;
+    let read = |text: &str| {
+        serde_json::from_str::<Leaving>(text)
+            .ok()
+            .map(|leaving| leaving.node)
+    };
     let nodes: Vec<Node> = page.iter().filter_map(|entry| read(&entry.value)).collect();
     all(work, &nodes).await?;
     for entry in &page {
@@ -97,16 +122,18 @@ async fn all(work: &Work<'_>, nodes: &[Node]) -> Result<(), Halt> {
         .filter_map(|node| Some((node.filed.as_ref()?.document.clone(), node.id.clone())))
         .collect();
     stream::iter(filed.into_iter().map(Ok::<_, Halt>))
-        .try_for_each_concurrent(
-            AT_ONCE,
-            |(document, item)| async move { give_up(work, &document, &item).await },
-        )
+        .try_for_each_concurrent(AT_ONCE, |(document, item)| async move {
+            give_up(work, &document, &item).await
+        })
         .await
 }
 
 /// The document stays, unless it was asked to go as well.
 async fn give_up(work: &Work<'_>, document: &DocumentId, item: &str) -> Result<(), Halt> {
-    let claim = Claim { connection: work.connection.id.clone(), item: item.to_owned() };
+    let claim = Claim {
+        connection: work.connection.id.clone(),
+        item: item.to_owned(),
+    };
     let desk = work.tools.desk;
     if work.connection.delete_documents {
         desk.release(work.tenant, document, &claim).await?;
@@ -118,12 +145,24 @@ async fn give_up(work: &Work<'_>, document: &DocumentId, item: &str) -> Result<(
 
 /// As far as that is possible; notifications end by themselves, and their ticket stands for nothing any more.
 async fn unwatch(work: &mut Work<'_>) {
-    let access = work.tools.desk.access(work.connector, work.tenant, &work.connection).await;
+    let access = work
+        .tools
+        .desk
+        .access(work.connector, work.tenant, &work.connection)
+        .await;
     let Ok(access) = access else {
         return;
     };
-    for channel in work.state.feeds.values_mut().filter_map(|feed| feed.channel.take()) {
-        work.connector.unwatch(&access, &channel.id, &channel.resource).await.ok();
+    for channel in work
+        .state
+        .feeds
+        .values_mut()
+        .filter_map(|feed| feed.channel.take())
+    {
+        work.connector
+            .unwatch(&access, &channel.id, &channel.resource)
+            .await
+            .ok();
     }
 }
 
@@ -157,7 +196,8 @@ async fn end_grant(work: &mut Work<'_>, mut grant: Grant) -> Result<(), Halt> {
     if !desk.connections().save_grant(tenant, &grant).await? {
         return Err(Halt::Pause(1));
     }
-    if let (Some(oauth), Some(tokens)) = (work.connector.oauth(), desk.tokens(tenant, &grant).await?)
+    if let (Some(oauth), Some(tokens)) =
+        (work.connector.oauth(), desk.tokens(tenant, &grant).await?)
         && let Err(error) = oauth.revoke(&tokens).await
     {
         let since = began(work);

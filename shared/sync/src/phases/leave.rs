@@ -23,8 +23,14 @@ pub(crate) async fn brake(work: &mut Work<'_>) -> Result<(), Halt> {
     }
     let (mut count, mut after) = (0, None);
     loop {
-        let page = work.first(Queue::Leave, after.as_deref(), work.tools.limits.rows).await?;
-        count += page.iter().filter_map(read).filter(|leaving| !leaving.deselected).count();
+        let page = work
+            .first(Queue::Leave, after.as_deref(), work.tools.limits.rows)
+            .await?;
+        count += page
+            .iter()
+            .filter_map(read)
+            .filter(|leaving| !leaving.deselected)
+            .count();
         after = page.last().map(|entry| entry.key.clone());
         if after.is_none() || count > BRAKE {
             break;
@@ -67,9 +73,21 @@ async fn release(work: &mut Work<'_>, intent: &Intent) -> Result<(), Halt> {
     let node = work.node(&intent.item).await?;
     // A crash may have left an entry behind whose item had already come back.
     let stays = node.and_then(|node| node.filed).map(|filed| filed.document);
-    if let Some(filed) = leaving.node.filed.as_ref().filter(|filed| stays.as_ref() != Some(&filed.document)) {
-        let claim = Claim { connection: work.connection.id.clone(), item: intent.item.clone() };
-        let removed = work.tools.desk.release(work.tenant, &filed.document, &claim).await?;
+    if let Some(filed) = leaving
+        .node
+        .filed
+        .as_ref()
+        .filter(|filed| stays.as_ref() != Some(&filed.document))
+    {
+        let claim = Claim {
+            connection: work.connection.id.clone(),
+            item: intent.item.clone(),
+        };
+        let removed = work
+            .tools
+            .desk
+            .release(work.tenant, &filed.document, &claim)
+            .await?;
         work.state.documents = work.state.documents.saturating_sub(1);
         work.count(|run| {
             run.processed += 1;
@@ -84,12 +102,20 @@ async fn release(work: &mut Work<'_>, intent: &Intent) -> Result<(), Halt> {
 pub(crate) async fn settle(work: &mut Work<'_>, intent: &Intent) -> Result<(), Halt> {
     let custom_id = custom_id_of(work.connection.provider, &intent.of);
     let desk = work.tools.desk;
-    let Some(document) = desk.document(work.tenant, &work.connection.tag, &custom_id).await? else {
+    let Some(document) = desk
+        .document(work.tenant, &work.connection.tag, &custom_id)
+        .await?
+    else {
         return Ok(());
     };
     let node = work.node(&intent.item).await?;
-    let filed = node.and_then(|node| node.filed).is_some_and(|filed| filed.document == document);
-    let leaving = work.leaving(&intent.item).await?.and_then(|leaving| leaving.node.filed);
+    let filed = node
+        .and_then(|node| node.filed)
+        .is_some_and(|filed| filed.document == document);
+    let leaving = work
+        .leaving(&intent.item)
+        .await?
+        .and_then(|leaving| leaving.node.filed);
     if !filed && leaving.is_none_or(|filed| filed.document != document) {
         give_back(work, &document, &intent.item).await?;
     }
@@ -98,8 +124,15 @@ pub(crate) async fn settle(work: &mut Work<'_>, intent: &Intent) -> Result<(), H
 
 /// Gives up an item's claim on a document that is not its own any more. One that this connection never claimed is left
 /// alone, though nothing may claim it: it stays from a connection that was deleted without its documents.
-pub(crate) async fn give_back(work: &Work<'_>, document: &DocumentId, item: &str) -> Result<(), Halt> {
-    let claim = Claim { connection: work.connection.id.clone(), item: item.to_owned() };
+pub(crate) async fn give_back(
+    work: &Work<'_>,
+    document: &DocumentId,
+    item: &str,
+) -> Result<(), Halt> {
+    let claim = Claim {
+        connection: work.connection.id.clone(),
+        item: item.to_owned(),
+    };
     let desk = work.tools.desk;
     if desk.is_ours(work.tenant, document, &claim).await? {
         desk.release(work.tenant, document, &claim).await?;
@@ -116,7 +149,11 @@ async fn choose(work: &mut Work<'_>) -> Result<(Vec<Intent>, bool), Halt> {
     let began = work.state.run.as_ref().map_or(now, |run| run.started_at);
     let mut chosen = Vec::new();
     for _ in 0..PAGES {
-        let rows = if confirms { work.rows_to_look_at().min(LOOKS) } else { work.tools.limits.rows };
+        let rows = if confirms {
+            work.rows_to_look_at().min(LOOKS)
+        } else {
+            work.tools.limits.rows
+        };
         let page = work.first(Queue::Leave, work.left.as_deref(), rows).await?;
         if page.is_empty() {
             return Ok((chosen, false));
@@ -129,15 +166,20 @@ async fn choose(work: &mut Work<'_>) -> Result<(Vec<Intent>, bool), Halt> {
                 return Ok((chosen, true));
             }
             work.left = Some(entry.key.clone());
-            let Some(leaving) = read(&entry).filter(|_| work.batch.waits(Queue::Leave, &entry.key).is_none())
+            let Some(leaving) =
+                read(&entry).filter(|_| work.batch.waits(Queue::Leave, &entry.key).is_none())
             else {
                 continue;
             };
             let due = leaving.deselected || is_due(&leaving, now) && !held;
             let sure = leaving.deselected || !confirms || leaving.since < began;
-            if due && sure && (leaving.deselected || !confirms || is_gone(work, &entry.key).await?) {
+            if due && sure && (leaving.deselected || !confirms || is_gone(work, &entry.key).await?)
+            {
                 let of = leaving.node.target.unwrap_or_else(|| entry.key.clone());
-                chosen.push(Intent { item: entry.key, of });
+                chosen.push(Intent {
+                    item: entry.key,
+                    of,
+                });
             }
         }
         if confirms {
@@ -148,9 +190,15 @@ async fn choose(work: &mut Work<'_>) -> Result<(Vec<Intent>, bool), Halt> {
 }
 
 /// Looks at all of a page that [`is_gone`] is going to ask about.
-async fn look_together(work: &mut Work<'_>, page: &[QueueEntry], began: Timestamp) -> Result<(), Halt> {
+async fn look_together(
+    work: &mut Work<'_>,
+    page: &[QueueEntry],
+    began: Timestamp,
+) -> Result<(), Halt> {
     let unsure = |leaving: &Leaving| !leaving.deselected && leaving.since < began;
-    let ids = page.iter().filter(|entry| read(entry).is_some_and(|leaving| unsure(&leaving)));
+    let ids = page
+        .iter()
+        .filter(|entry| read(entry).is_some_and(|leaving| unsure(&leaving)));
     let ids: Vec<String> = ids.map(|entry| entry.key.clone()).collect();
     work.load(&ids).await?;
     work.look_at(&ids).await
@@ -199,7 +247,9 @@ async fn end(work: &mut Work<'_>) -> Result<(), Halt> {
     }
     let removed = work.state.run.as_ref().is_some_and(|run| run.removed > 0);
     let waits = work.first(Queue::Fetch, Some(keys::NEW), 1).await?;
-    let waits = waits.first().is_some_and(|entry| entry.key.as_str() < keys::NEW_END);
+    let waits = waits
+        .first()
+        .is_some_and(|entry| entry.key.as_str() < keys::NEW_END);
     let room = removed && waits && work.state.limited.is_some() && !work.is_full();
     work.state.phase = Some(if room { Phase::Fetch } else { Phase::Watch });
     Ok(())

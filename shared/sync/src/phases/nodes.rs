@@ -29,7 +29,12 @@ impl Work<'_> {
     }
 
     /// An item in scope is as given, and lies at `path`.
-    pub(crate) async fn upsert(&mut self, item: &Item, path: String, seen: u64) -> Result<(), Halt> {
+    pub(crate) async fn upsert(
+        &mut self,
+        item: &Item,
+        path: String,
+        seen: u64,
+    ) -> Result<(), Halt> {
         let old = self.node(&item.id).await?;
         let node = node_of(item, path, seen, old.as_ref());
         self.state.shortcuts |= node.target.is_some();
@@ -55,8 +60,14 @@ impl Work<'_> {
         };
         self.batch.dequeue(Queue::Leave, node.id.clone());
         node.verdict = node.verdict.take().or(leaving.node.verdict);
-        if self.state.releasing.iter().any(|intent| intent.item == node.id) {
-            self.state.documents -= u64::from(leaving.node.filed.is_some() && self.state.documents > 0);
+        if self
+            .state
+            .releasing
+            .iter()
+            .any(|intent| intent.item == node.id)
+        {
+            self.state.documents -=
+                u64::from(leaving.node.filed.is_some() && self.state.documents > 0);
         } else {
             node.filed = leaving.node.filed;
         }
@@ -120,8 +131,10 @@ impl Work<'_> {
         }
         // What waits for a filter is neither taken nor thrown away.
         if reason != SkipReason::PendingFilter {
-            let by_rule =
-                matches!(reason, SkipReason::Excluded | SkipReason::NotIncluded | SkipReason::FilteredOut);
+            let by_rule = matches!(
+                reason,
+                SkipReason::Excluded | SkipReason::NotIncluded | SkipReason::FilteredOut
+            );
             self.let_go(node, by_rule);
         }
     }
@@ -132,10 +145,16 @@ impl Work<'_> {
         // What a shortcut leads to may have changed without a word: a scan looks there as well.
         let leads = node.target.is_some() && self.state.scanning_since.is_some();
         match self.filter.verdict(node) {
-            Some(false) => NodeState::Skipped { reason: SkipReason::FilteredOut },
-            None if !self.filter.judges => NodeState::Skipped { reason: SkipReason::PendingFilter },
+            Some(false) => NodeState::Skipped {
+                reason: SkipReason::FilteredOut,
+            },
+            None if !self.filter.judges => NodeState::Skipped {
+                reason: SkipReason::PendingFilter,
+            },
             Some(true) if !node.is_behind() && !leads => NodeState::Filed,
-            _ if new && self.is_full() => NodeState::Skipped { reason: SkipReason::Limit },
+            _ if new && self.is_full() => NodeState::Skipped {
+                reason: SkipReason::Limit,
+            },
             _ => NodeState::Pending,
         }
     }
@@ -164,7 +183,10 @@ impl Work<'_> {
                 self.batch.dequeue(Queue::Fetch, key);
             }
             if let Some(key) = after {
-                let waiting = Waiting { new: node.filed.is_none(), ..Waiting::default() };
+                let waiting = Waiting {
+                    new: node.filed.is_none(),
+                    ..Waiting::default()
+                };
                 self.batch.enqueue(Queue::Fetch, key, keys::text(&waiting));
             }
         }
@@ -174,8 +196,13 @@ impl Work<'_> {
     /// The document of a node that is left out, or gone, waits to be removed.
     pub(crate) fn let_go(&mut self, node: &mut Node, deselected: bool) {
         if node.filed.is_some() {
-            let leaving = Leaving { node: node.clone(), since: self.now(), deselected };
-            self.batch.enqueue(Queue::Leave, node.id.clone(), keys::text(&leaving));
+            let leaving = Leaving {
+                node: node.clone(),
+                since: self.now(),
+                deselected,
+            };
+            self.batch
+                .enqueue(Queue::Leave, node.id.clone(), keys::text(&leaving));
             node.filed = None;
         }
     }
@@ -202,14 +229,20 @@ impl Work<'_> {
             return Ok(());
         }
         let sync = self.tools.desk.sync();
-        let found = sync.shortcuts(self.tenant, &self.connection.id, target, SHORTCUTS).await?;
+        let found = sync
+            .shortcuts(self.tenant, &self.connection.id, target, SHORTCUTS)
+            .await?;
         self.know(&found);
         for shortcut in found {
             let Some(now) = self.node(&shortcut.id).await? else {
                 continue;
             };
             if now.target.as_deref() == Some(target) && !keys::is_queued(&now) {
-                let again = Node { state: NodeState::Pending, attempts: 0, ..now.clone() };
+                let again = Node {
+                    state: NodeState::Pending,
+                    attempts: 0,
+                    ..now.clone()
+                };
                 self.put(Some(&now), again);
             }
         }
@@ -220,7 +253,13 @@ impl Work<'_> {
 /// A state that only another version of the item ends: nothing that is known beforehand says it, but a try has.
 fn settled(state: &NodeState) -> Option<NodeState> {
     use SkipReason as R;
-    let found_by_rule = [R::Excluded, R::NotIncluded, R::FilteredOut, R::PendingFilter, R::Limit];
+    let found_by_rule = [
+        R::Excluded,
+        R::NotIncluded,
+        R::FilteredOut,
+        R::PendingFilter,
+        R::Limit,
+    ];
     match state {
         NodeState::Failed { .. } => Some(state.clone()),
         NodeState::Skipped { reason } if !found_by_rule.contains(reason) => Some(state.clone()),

@@ -10,7 +10,12 @@ pub(crate) async fn tick(work: &mut Work<'_>, after: Option<String>) -> Result<(
         return Ok(());
     }
     let (id, rows) = (&work.connection.id, work.tools.limits.rows);
-    let page = work.tools.desk.sync().page(work.tenant, id, after.as_deref(), rows).await?;
+    let page = work
+        .tools
+        .desk
+        .sync()
+        .page(work.tenant, id, after.as_deref(), rows)
+        .await?;
     let Some(last) = page.last().map(|node| node.id.clone()) else {
         work.state.rules.clone_from(&work.filter.digest);
         return Ok(());
@@ -28,7 +33,14 @@ pub(crate) async fn tick(work: &mut Work<'_>, after: Option<String>) -> Result<(
 /// Why the provider itself leaves a node out: what no rule of ours has said.
 pub(crate) fn own_reason(node: &Node) -> Option<SkipReason> {
     use SkipReason as R;
-    let ours = [R::Excluded, R::NotIncluded, R::FilteredOut, R::PendingFilter, R::Limit, R::TooLarge];
+    let ours = [
+        R::Excluded,
+        R::NotIncluded,
+        R::FilteredOut,
+        R::PendingFilter,
+        R::Limit,
+        R::TooLarge,
+    ];
     match node.state {
         NodeState::Skipped { reason } if !ours.contains(&reason) => Some(reason),
         _ => None,

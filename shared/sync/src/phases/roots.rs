@@ -21,7 +21,14 @@ pub(crate) async fn tick(work: &mut Work<'_>, next: usize) -> Result<(), Halt> {
             return Ok(());
         }
     }
-    let items: Vec<Selected> = work.selection.items.iter().skip(next).take(AT_A_TIME).cloned().collect();
+    let items: Vec<Selected> = work
+        .selection
+        .items
+        .iter()
+        .skip(next)
+        .take(AT_A_TIME)
+        .cloned()
+        .collect();
     let ids: Vec<String> = items.iter().map(|item| item.id.clone()).collect();
     work.look_at(&ids).await?;
     work.load(&ids).await?;
@@ -33,8 +40,11 @@ pub(crate) async fn tick(work: &mut Work<'_>, next: usize) -> Result<(), Halt> {
         }
     }
     let next = next + items.len();
-    work.state.phase =
-        Some(if next < work.selection.items.len() { Phase::Roots { next } } else { after_roots(work) });
+    work.state.phase = Some(if next < work.selection.items.len() {
+        Phase::Roots { next }
+    } else {
+        after_roots(work)
+    });
     Ok(())
 }
 
@@ -77,11 +87,21 @@ async fn check(work: &mut Work<'_>, id: &str) -> Result<(), Halt> {
             work.remove(id, false).await?;
             work.drop_below(id, false);
         }
-        work.state.roots.insert(id.to_owned(), RootState { active: false, ..known });
+        work.state.roots.insert(
+            id.to_owned(),
+            RootState {
+                active: false,
+                ..known
+            },
+        );
         return Ok(());
     };
     let (chain, above) = work.above(&item).await?;
-    let state = RootState { active: true, above, chain };
+    let state = RootState {
+        active: true,
+        above,
+        chain,
+    };
     let moved = state.above != known.above || row.as_ref().is_some_and(|row| row.name != item.name);
     work.state.roots.insert(id.to_owned(), state);
     let path = work.place(&item).await?;
@@ -91,8 +111,13 @@ async fn check(work: &mut Work<'_>, id: &str) -> Result<(), Halt> {
     let seen = row.filter(|_| !walks).map_or(work.stamp(), |row| row.seen);
     work.upsert(&item, path, seen).await?;
     if walks && is_folder(&item) {
-        let stamp = work.state.scanning_since.filter(|_| scanning).unwrap_or(work.stamp());
-        work.walk(id, item.drive.as_deref(), stamp, !scanning).await?;
+        let stamp = work
+            .state
+            .scanning_since
+            .filter(|_| scanning)
+            .unwrap_or(work.stamp());
+        work.walk(id, item.drive.as_deref(), stamp, !scanning)
+            .await?;
     }
     Ok(())
 }

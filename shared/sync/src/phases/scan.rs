@@ -22,9 +22,16 @@ pub(crate) async fn tick(
         return Ok(());
     };
     work.asked(1);
-    let listed = match work.connector.everything(&work.access, &feed, page.as_deref()).await {
+    let listed = match work
+        .connector
+        .everything(&work.access, &feed, page.as_deref())
+        .await
+    {
         Err(ConnectorError::PageLost) if page.is_some() => {
-            work.state.phase = Some(Phase::Scan { feed: Some(feed), page: None });
+            work.state.phase = Some(Phase::Scan {
+                feed: Some(feed),
+                page: None,
+            });
             return Ok(());
         }
         listed => listed?,
@@ -32,9 +39,15 @@ pub(crate) async fn tick(
     let next = listed.next.clone();
     record(work, listed).await?;
     work.state.phase = Some(match next {
-        Some(page) => Phase::Scan { feed: Some(feed), page: Some(page) },
+        Some(page) => Phase::Scan {
+            feed: Some(feed),
+            page: Some(page),
+        },
         // The first name after this one.
-        None => Phase::Scan { feed: Some(format!("{feed}\0")), page: None },
+        None => Phase::Scan {
+            feed: Some(format!("{feed}\0")),
+            page: None,
+        },
     });
     Ok(())
 }
@@ -45,7 +58,10 @@ async fn record(work: &mut Work<'_>, listed: Listing) -> Result<(), Halt> {
     items.retain(|item| !item.trashed);
     items.sort_by_key(|item| !is_folder(item));
     work.prepare(&items).await?;
-    let parents: Vec<String> = items.iter().filter_map(|item| item.parent.clone()).collect();
+    let parents: Vec<String> = items
+        .iter()
+        .filter_map(|item| item.parent.clone())
+        .collect();
     work.load(&parents).await?;
     let stamp = work.stamp();
     for item in &items {
@@ -53,7 +69,10 @@ async fn record(work: &mut Work<'_>, listed: Listing) -> Result<(), Halt> {
             Some(parent) => work.node(parent).await?,
             None => None,
         };
-        let path = below(&known.map(|folder| folder.path).unwrap_or_default(), &item.name);
+        let path = below(
+            &known.map(|folder| folder.path).unwrap_or_default(),
+            &item.name,
+        );
         work.upsert(item, path, stamp).await?;
     }
     Ok(())

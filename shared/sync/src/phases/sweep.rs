@@ -14,7 +14,12 @@ const DEEPEST: usize = 100;
 
 pub(crate) async fn tick(work: &mut Work<'_>, after: Option<String>) -> Result<(), Halt> {
     let (id, rows) = (&work.connection.id, work.rows_to_look_at());
-    let page = work.tools.desk.sync().page(work.tenant, id, after.as_deref(), rows).await?;
+    let page = work
+        .tools
+        .desk
+        .sync()
+        .page(work.tenant, id, after.as_deref(), rows)
+        .await?;
     let Some(last) = page.last().map(|node| node.id.clone()) else {
         let now = work.now();
         work.state.scanning_since = None;
@@ -26,7 +31,8 @@ pub(crate) async fn tick(work: &mut Work<'_>, after: Option<String>) -> Result<(
     work.look_anew();
     work.know(&page);
     let since = work.state.scanning_since.unwrap_or_default();
-    let (unseen, seen): (Vec<Node>, Vec<Node>) = page.into_iter().partition(|node| node.seen < since);
+    let (unseen, seen): (Vec<Node>, Vec<Node>) =
+        page.into_iter().partition(|node| node.seen < since);
     verify(work, &unseen).await?;
     if !work.is_selective() {
         put_right(work, seen).await?;
@@ -45,7 +51,10 @@ async fn put_right(work: &mut Work<'_>, nodes: Vec<Node>) -> Result<(), Halt> {
         };
         let path = below(&above, &node.name);
         if path != node.path {
-            let moved = Node { path, ..node.clone() };
+            let moved = Node {
+                path,
+                ..node.clone()
+            };
             let reason = crate::phases::refilter::own_reason(&node);
             work.settle(Some(&node), moved, reason).await?;
         }
@@ -81,7 +90,10 @@ async fn path_of(
     Ok(path)
 }
 
-async fn name_of(work: &mut Work<'_>, folder: &str) -> Result<Option<(String, Option<String>)>, Halt> {
+async fn name_of(
+    work: &mut Work<'_>,
+    folder: &str,
+) -> Result<Option<(String, Option<String>)>, Halt> {
     if let Some(node) = work.node(folder).await? {
         return Ok(Some((node.name, node.parent)));
     }

@@ -12,7 +12,9 @@ use crate::work::{Halt, Work};
 const PAGES: usize = 10;
 
 pub(crate) async fn tick(work: &mut Work<'_>) -> Result<(), Halt> {
-    let waiting = work.first(Queue::Walk, None, work.tools.limits.folders).await?;
+    let waiting = work
+        .first(Queue::Walk, None, work.tools.limits.folders)
+        .await?;
     if waiting.is_empty() {
         return end(work).await;
     }
@@ -50,7 +52,12 @@ async fn end(work: &mut Work<'_>) -> Result<(), Halt> {
 }
 
 /// Goes on with a folder: its listing, or what that has not shown.
-async fn visit(work: &mut Work<'_>, folder: &str, mut entry: WalkEntry, key: &str) -> Result<(), Halt> {
+async fn visit(
+    work: &mut Work<'_>,
+    folder: &str,
+    mut entry: WalkEntry,
+    key: &str,
+) -> Result<(), Halt> {
     let item = work.look(folder).await?;
     if !work.in_scope(item.as_ref()).await? {
         // It has gone since it was asked for.
@@ -65,7 +72,8 @@ async fn visit(work: &mut Work<'_>, folder: &str, mut entry: WalkEntry, key: &st
         entry.since = work.stamp();
     }
     if !entry.listed && !list(work, folder, &mut entry).await? {
-        work.batch.go_on(Queue::Walk, key.to_owned(), Some(keys::text(&entry)));
+        work.batch
+            .go_on(Queue::Walk, key.to_owned(), Some(keys::text(&entry)));
         return Ok(());
     }
     let done = prune(work, folder, &mut entry).await?;
@@ -78,7 +86,10 @@ async fn visit(work: &mut Work<'_>, folder: &str, mut entry: WalkEntry, key: &st
 async fn list(work: &mut Work<'_>, folder: &str, entry: &mut WalkEntry) -> Result<bool, Halt> {
     work.asked(1);
     let (page, drive) = (entry.page.clone(), entry.drive.clone());
-    let listed = work.connector.children(&work.access, folder, drive.as_deref(), page.as_deref()).await;
+    let listed = work
+        .connector
+        .children(&work.access, folder, drive.as_deref(), page.as_deref())
+        .await;
     let listed: Listing = match listed {
         Err(ConnectorError::PageLost) if page.is_some() => {
             entry.page = None;
@@ -88,18 +99,25 @@ async fn list(work: &mut Work<'_>, folder: &str, entry: &mut WalkEntry) -> Resul
         Err(ConnectorError::Item(_)) => Listing::default(),
         listed => listed?,
     };
-    let items: Vec<_> = listed.items.into_iter().filter(|item| !item.trashed).collect();
+    let items: Vec<_> = listed
+        .items
+        .into_iter()
+        .filter(|item| !item.trashed)
+        .collect();
     work.prepare(&items).await?;
     let stamp = work.stamp();
     for item in &items {
         let known = work.node(&item.id).await?;
         let path = work.place(item).await?;
-        let walked = known.as_ref().is_some_and(|known| known.seen >= entry.stamp && known.folder);
+        let walked = known
+            .as_ref()
+            .is_some_and(|known| known.seen >= entry.stamp && known.folder);
         let moved = known.as_ref().is_some_and(|known| known.path != path);
         work.upsert(item, path, stamp).await?;
         if is_folder(item) && (!walked || moved) {
             let stamp = if moved && walked { stamp } else { entry.stamp };
-            work.walk(&item.id, item.drive.as_deref(), stamp, false).await?;
+            work.walk(&item.id, item.drive.as_deref(), stamp, false)
+                .await?;
         }
     }
     entry.page = listed.next;
@@ -116,7 +134,9 @@ async fn prune(work: &mut Work<'_>, folder: &str, entry: &mut WalkEntry) -> Resu
         for child in known {
             // As this tick leaves it.
             let now = work.node(&child.id).await?;
-            unseen.extend(now.filter(|now| now.seen < entry.since && now.parent.as_deref() == Some(folder)));
+            unseen.extend(
+                now.filter(|now| now.seen < entry.since && now.parent.as_deref() == Some(folder)),
+            );
         }
         verify(work, &unseen).await?;
         entry.page = next;
@@ -158,7 +178,8 @@ async fn check(work: &mut Work<'_>, node: &Node) -> Result<(), Halt> {
         let moved = path != node.path || item.parent != node.parent;
         work.upsert(&item, path, stamp).await?;
         if is_folder(&item) && moved {
-            work.walk(&item.id, item.drive.as_deref(), stamp, true).await?;
+            work.walk(&item.id, item.drive.as_deref(), stamp, true)
+                .await?;
         }
     }
     Ok(())
@@ -179,7 +200,9 @@ async fn children(
 /// Forgets what is known below the first folder that waits for that; whether there was one.
 pub(crate) async fn forget_below(work: &mut Work<'_>) -> Result<bool, Halt> {
     let first = work.first(Queue::Walk, None, 1).await?;
-    let Some(QueueEntry { key, value }) = first.into_iter().find(|entry| keys::folder_of(&entry.key).0)
+    let Some(QueueEntry { key, value }) = first
+        .into_iter()
+        .find(|entry| keys::folder_of(&entry.key).0)
     else {
         work.dropping = false;
         return Ok(false);
@@ -203,6 +226,10 @@ pub(crate) async fn forget_below(work: &mut Work<'_>) -> Result<bool, Halt> {
         done = next.is_none();
         entry.page = next;
     }
-    work.batch.go_on(Queue::Walk, key.clone(), (!done).then(|| keys::text(&entry)));
+    work.batch.go_on(
+        Queue::Walk,
+        key.clone(),
+        (!done).then(|| keys::text(&entry)),
+    );
     Ok(true)
 }

@@ -14,13 +14,22 @@ const TICKET_DAYS: i64 = 31;
 const AT_A_TIME: usize = 10;
 
 pub(crate) async fn tick(work: &mut Work<'_>) -> Result<Flow, Halt> {
-    let base = work.tools.notifications.filter(|base| base.starts_with("https://"));
+    let base = work
+        .tools
+        .notifications
+        .filter(|base| base.starts_with("https://"));
     if let Some(base) = base.filter(|_| work.connector.has_changes()) {
         let provider = work.connection.provider.as_str();
-        let address = format!("{}/v3/connections/{provider}/notifications", base.trim_end_matches('/'));
+        let address = format!(
+            "{}/v3/connections/{provider}/notifications",
+            base.trim_end_matches('/')
+        );
         let ends = work.now().plus_seconds(DAY);
-        let wanting =
-            |feed: &FeedState| feed.channel.as_ref().is_none_or(|channel| channel.expires_at < ends);
+        let wanting = |feed: &FeedState| {
+            feed.channel
+                .as_ref()
+                .is_none_or(|channel| channel.expires_at < ends)
+        };
         let is_next = |name: &String| work.watched.as_ref().is_none_or(|last| name > last);
         let mut feeds: Vec<String> = work
             .state
@@ -47,7 +56,11 @@ pub(crate) async fn tick(work: &mut Work<'_>) -> Result<Flow, Halt> {
 }
 
 /// A new channel of a feed, and then the end of the old one.
-async fn watch(work: &mut Work<'_>, name: &str, address: &str) -> Result<Result<(), ConnectorError>, Halt> {
+async fn watch(
+    work: &mut Work<'_>,
+    name: &str,
+    address: &str,
+) -> Result<Result<(), ConnectorError>, Halt> {
     let Some(feed) = work.state.feeds.get(name).cloned() else {
         return Ok(Ok(()));
     };
@@ -55,11 +68,18 @@ async fn watch(work: &mut Work<'_>, name: &str, address: &str) -> Result<Result<
         return Ok(Ok(()));
     };
     let until = work.now().plus_seconds(TICKET_DAYS * DAY);
-    let token = work.tools.desk.channel_token(work.tenant, &work.connection.id, until).await?;
+    let token = work
+        .tools
+        .desk
+        .channel_token(work.tenant, &work.connection.id, until)
+        .await?;
     let id = Revision::random().to_string();
     work.asked(1);
     let access = &work.access;
-    let watched = work.connector.watch(access, name, &cursor, &id, address, token.expose()).await;
+    let watched = work
+        .connector
+        .watch(access, name, &cursor, &id, address, token.expose())
+        .await;
     let watched = match watched {
         Ok(Some(watched)) => watched,
         Ok(None) => return Ok(Ok(())),
@@ -67,10 +87,17 @@ async fn watch(work: &mut Work<'_>, name: &str, address: &str) -> Result<Result<
     };
     if let Some(old) = &feed.channel {
         // It ends by itself.
-        work.connector.unwatch(access, &old.id, &old.resource).await.ok();
+        work.connector
+            .unwatch(access, &old.id, &old.resource)
+            .await
+            .ok();
         work.asked(1);
     }
-    let channel = Channel { id, resource: watched.resource, expires_at: watched.expires_at };
+    let channel = Channel {
+        id,
+        resource: watched.resource,
+        expires_at: watched.expires_at,
+    };
     if let Some(feed) = work.state.feeds.get_mut(name) {
         feed.channel = Some(channel);
     }

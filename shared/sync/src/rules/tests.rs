@@ -2,12 +2,21 @@ use super::*;
 
 fn rules(patterns: &[&str], folders: &[&str]) -> ItemRules {
     let owned = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect();
-    ItemRules { patterns: owned(patterns), folders: owned(folders) }
+    ItemRules {
+        patterns: owned(patterns),
+        folders: owned(folders),
+    }
 }
 
 fn node(path: &str, kind: Option<DocumentType>) -> Node {
     let name = path.rsplit('/').next().unwrap_or_default().to_owned();
-    Node { id: "f".into(), name, path: path.into(), kind, ..crate::keys::blank() }
+    Node {
+        id: "f".into(),
+        name,
+        path: path.into(),
+        kind,
+        ..crate::keys::blank()
+    }
 }
 
 #[test]
@@ -29,14 +38,24 @@ fn patterns_match_names_and_with_a_slash_paths() {
     ];
     for (pattern, matches) in cases {
         let matcher = Matcher::of(&rules(&[pattern], &[])).unwrap();
-        assert_eq!(matcher.matches(&Names::of(&node(file, None)), &[]), matches, "{pattern}");
+        assert_eq!(
+            matcher.matches(&Names::of(&node(file, None)), &[]),
+            matches,
+            "{pattern}"
+        );
     }
 }
 
 #[test]
 fn a_slash_in_a_name_makes_no_folder() {
-    let path = crate::scope::below(&crate::scope::below("/My Drive", "Q1/Q2"), "Private/Pay.pdf");
-    let file = Node { name: "Private/Pay.pdf".into(), ..node(&path, None) };
+    let path = crate::scope::below(
+        &crate::scope::below("/My Drive", "Q1/Q2"),
+        "Private/Pay.pdf",
+    );
+    let file = Node {
+        name: "Private/Pay.pdf".into(),
+        ..node(&path, None)
+    };
     for (pattern, folder, matches) in [
         ("*.pdf", "", true),
         ("private*", "", true),
@@ -47,7 +66,11 @@ fn a_slash_in_a_name_makes_no_folder() {
     ] {
         let one = |rule: &'static str| if rule.is_empty() { vec![] } else { vec![rule] };
         let matcher = Matcher::of(&rules(&one(pattern), &one(folder))).unwrap();
-        assert_eq!(matcher.matches(&Names::of(&file), &[]), matches, "{pattern}{folder}");
+        assert_eq!(
+            matcher.matches(&Names::of(&file), &[]),
+            matches,
+            "{pattern}{folder}"
+        );
     }
 }
 
@@ -85,7 +108,11 @@ fn folders_match_by_name_by_path_and_by_id() {
     let names = Names::of(&node("/My Drive/Projects/Alpha/a.txt", None));
     for (folder, matches) in cases {
         let matcher = Matcher::of(&rules(&[], &[folder])).unwrap();
-        assert_eq!(matcher.matches(&names, &["f".into(), "up".into()]), matches, "{folder}");
+        assert_eq!(
+            matcher.matches(&names, &["f".into(), "up".into()]),
+            matches,
+            "{folder}"
+        );
     }
 }
 
@@ -102,16 +129,30 @@ fn excluding_wins_and_nothing_included_is_everything() {
         ("/D/a.md", with(None, None, true), None),
         ("/D/a.md", with(Some(rules(&[], &[])), None, true), None),
         ("/D/a.md", with(md.clone(), secret.clone(), true), None),
-        ("/D/a.txt", with(md.clone(), secret.clone(), true), Some(SkipReason::NotIncluded)),
-        ("/D/secret.md", with(md.clone(), secret.clone(), true), Some(SkipReason::Excluded)),
+        (
+            "/D/a.txt",
+            with(md.clone(), secret.clone(), true),
+            Some(SkipReason::NotIncluded),
+        ),
+        (
+            "/D/secret.md",
+            with(md.clone(), secret.clone(), true),
+            Some(SkipReason::Excluded),
+        ),
         ("/D/secret.md", with(md, secret, false), None),
     ];
     for (path, settings, reason) in cases {
         let filter = Filter::of(&settings, false);
         assert_eq!(filter.leaves_out(&node(path, None), &[]), reason, "{path}");
     }
-    let large = Node { size: Some(FILE_BYTES as u64 + 1), ..node("/D/a", None) };
-    assert_eq!(Filter::default().leaves_out(&large, &[]), Some(SkipReason::TooLarge));
+    let large = Node {
+        size: Some(FILE_BYTES as u64 + 1),
+        ..node("/D/a", None)
+    };
+    assert_eq!(
+        Filter::default().leaves_out(&large, &[]),
+        Some(SkipReason::TooLarge)
+    );
 }
 
 #[test]
@@ -131,12 +172,24 @@ fn a_verdict_holds_for_a_content_and_a_prompt() {
         ..Settings::default()
     };
     let filter = Filter::of(&with("Keep plans."), true);
-    let mut file = Node { mark: "m1".into(), ..node("/D/a", None) };
+    let mut file = Node {
+        mark: "m1".into(),
+        ..node("/D/a", None)
+    };
     assert_eq!(filter.verdict(&file), None);
     file.verdict = filter.remember("m1", false, "about: lunch");
     assert_eq!(filter.verdict(&file), Some(false));
     assert_eq!(Filter::of(&with("Keep lunch."), true).verdict(&file), None);
-    assert_eq!(filter.verdict(&Node { mark: "m2".into(), ..file.clone() }), None);
+    assert_eq!(
+        filter.verdict(&Node {
+            mark: "m2".into(),
+            ..file.clone()
+        }),
+        None
+    );
     assert_eq!(Filter::default().verdict(&file), Some(true));
-    assert_ne!(filter.digest, Filter::of(&with("Keep plans."), false).digest);
+    assert_ne!(
+        filter.digest,
+        Filter::of(&with("Keep plans."), false).digest
+    );
 }

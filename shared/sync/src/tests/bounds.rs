@@ -8,7 +8,11 @@ use super::world::World;
 
 #[tokio::test]
 async fn notifications_are_asked_for_where_they_can_arrive() {
-    for (base, channels) in [(Some("https://a.example/"), 1), (Some("http://a.example"), 0), (None, 0)] {
+    for (base, channels) in [
+        (Some("https://a.example/"), 1),
+        (Some("http://a.example"), 0),
+        (None, 0),
+    ] {
         let mut world = World::new(11, Life::default());
         let (_, folder, _) = filled(&world, 1);
         world.notifications = base.map(str::to_owned);
@@ -18,10 +22,17 @@ async fn notifications_are_asked_for_where_they_can_arrive() {
         assert_eq!(world.drive.lock().watched.len(), channels, "{base:?}");
         if channels > 0 {
             let address = "https://a.example/v3/connections/cloud-drive/notifications";
-            assert_eq!(world.drive.lock().watched[0], ("user".into(), address.into()));
+            assert_eq!(
+                world.drive.lock().watched[0],
+                ("user".into(), address.into())
+            );
             world.pass(6 * 86_400 + 10);
             world.run(&id).await;
-            assert_eq!(world.drive.lock().watched.len(), 3, "a new one, and the end of the old one");
+            assert_eq!(
+                world.drive.lock().watched.len(),
+                3,
+                "a new one, and the end of the old one"
+            );
         }
     }
 }
@@ -32,8 +43,14 @@ async fn a_large_folder_is_never_in_memory_at_once() {
     let (outer, folder, files) = filled(&world, 300);
     let id = world.connect(SyncScope::Selected, std::slice::from_ref(&folder));
     world.run(&id).await;
-    assert_eq!((world.faults(&id).len(), world.rows(&id).runs[&1].state), (0, RunState::Completed));
-    world.drive.lock().change(&outer, |outer| outer.trashed = true);
+    assert_eq!(
+        (world.faults(&id).len(), world.rows(&id).runs[&1].state),
+        (0, RunState::Completed)
+    );
+    world
+        .drive
+        .lock()
+        .change(&outer, |outer| outer.trashed = true);
     world.settle(&id).await;
     assert_eq!(world.office.docs.lock().unwrap().len(), 0);
     assert!(world.node(&id, &files[0]).is_none());
@@ -56,7 +73,11 @@ async fn folders_that_were_never_seen_take_along_what_lies_below() {
         let (top, file) = {
             let mut drive = world.drive.lock();
             let top = drive.add(&outer, true);
-            let inner = if depth == 2 { drive.add(&top, true) } else { top.clone() };
+            let inner = if depth == 2 {
+                drive.add(&top, true)
+            } else {
+                top.clone()
+            };
             (top, drive.add(&inner, false))
         };
         let id = world.connect(SyncScope::Selected, std::slice::from_ref(&folder));
@@ -69,12 +90,18 @@ async fn folders_that_were_never_seen_take_along_what_lies_below() {
             drive.shift(&top, &folder);
         }
         world.limits.items = 1;
-        world.change(&id, |connection| connection.next_run_at = Some(connection.created_at));
+        world.change(&id, |connection| {
+            connection.next_run_at = Some(connection.created_at)
+        });
         while world.node(&id, &file).is_none() {
             world.step(&id).await.unwrap();
         }
         world.drive.lock().shift(&top, &outer);
         world.settle(&id).await;
-        assert_eq!(world.faults(&id).len(), leaked, "{ancestors} {remove_unknown} {depth}");
+        assert_eq!(
+            world.faults(&id).len(),
+            leaked,
+            "{ancestors} {remove_unknown} {depth}"
+        );
     }
 }

@@ -59,7 +59,16 @@ pub(super) struct Drive {
 
 fn thing(parent: Option<String>, name: &str, folder: bool) -> Thing {
     let name = name.to_owned();
-    Thing { parent, name, folder, target: None, version: 1, content: 1, trashed: false, shown: true }
+    Thing {
+        parent,
+        name,
+        folder,
+        target: None,
+        version: 1,
+        content: 1,
+        trashed: false,
+        shown: true,
+    }
 }
 
 impl Drive {
@@ -79,10 +88,14 @@ impl Drive {
             fetched: 0,
             watched: Vec::new(),
         };
-        drive.things.insert("root".into(), thing(None, "My Drive", true));
+        drive
+            .things
+            .insert("root".into(), thing(None, "My Drive", true));
         if life.shared {
             for name in ["d1", "d2"] {
-                drive.things.insert(name.into(), thing(None, &format!("Shared {name}"), true));
+                drive
+                    .things
+                    .insert(name.into(), thing(None, &format!("Shared {name}"), true));
                 drive.joined.insert(name.into());
             }
         }
@@ -116,18 +129,27 @@ impl Drive {
     }
 
     pub(super) fn path(&self, id: &str) -> String {
-        let names = self.line(id).into_iter().rev().filter_map(|id| Some(self.things.get(&id)?.name.clone()));
+        let names = self
+            .line(id)
+            .into_iter()
+            .rev()
+            .filter_map(|id| Some(self.things.get(&id)?.name.clone()));
         names.map(|name| format!("/{name}")).collect()
     }
 
     pub(super) fn trashed(&self, id: &str) -> bool {
-        self.line(id).iter().any(|id| self.things.get(id).is_some_and(|thing| thing.trashed))
+        self.line(id)
+            .iter()
+            .any(|id| self.things.get(id).is_some_and(|thing| thing.trashed))
     }
 
     pub(super) fn visible(&self, id: &str) -> bool {
         let feed = self.feed_of(id);
         (feed == USER || self.joined.contains(&feed))
-            && self.line(id).iter().all(|id| self.things.get(id).is_some_and(|thing| thing.shown))
+            && self
+                .line(id)
+                .iter()
+                .all(|id| self.things.get(id).is_some_and(|thing| thing.shown))
     }
 
     pub(super) fn lives(&self, id: &str) -> bool {
@@ -135,7 +157,10 @@ impl Drive {
     }
 
     fn log(&mut self, feed: &str, id: &str) {
-        self.logs.entry(feed.to_owned()).or_default().push(id.to_owned());
+        self.logs
+            .entry(feed.to_owned())
+            .or_default()
+            .push(id.to_owned());
     }
 
     fn touch(&mut self, id: &str) {
@@ -149,7 +174,8 @@ impl Drive {
     pub(super) fn add(&mut self, parent: &str, folder: bool) -> String {
         self.count += 1;
         let id = format!("n{}", self.count);
-        self.things.insert(id.clone(), thing(Some(parent.to_owned()), &id, folder));
+        self.things
+            .insert(id.clone(), thing(Some(parent.to_owned()), &id, folder));
         self.touch(&id);
         id
     }
@@ -185,8 +211,12 @@ impl Drive {
 
     pub(super) fn delete(&mut self, id: &str) {
         let feed = self.feed_of(id);
-        let below: Vec<String> =
-            self.things.keys().filter(|other| self.line(other).iter().any(|up| up == id)).cloned().collect();
+        let below: Vec<String> = self
+            .things
+            .keys()
+            .filter(|other| self.line(other).iter().any(|up| up == id))
+            .cloned()
+            .collect();
         for id in below {
             self.things.remove(&id);
         }
@@ -201,11 +231,19 @@ impl Drive {
     }
 
     pub(super) fn folders(&self) -> Vec<String> {
-        self.things.iter().filter(|(_, thing)| thing.folder).map(|(id, _)| id.clone()).collect()
+        self.things
+            .iter()
+            .filter(|(_, thing)| thing.folder)
+            .map(|(id, _)| id.clone())
+            .collect()
     }
 
     fn others(&self) -> Vec<String> {
-        self.things.iter().filter(|(_, thing)| thing.parent.is_some()).map(|(id, _)| id.clone()).collect()
+        self.things
+            .iter()
+            .filter(|(_, thing)| thing.parent.is_some())
+            .map(|(id, _)| id.clone())
+            .collect()
     }
 
     /// Something happens.

@@ -35,32 +35,74 @@ pub(super) fn due(world: &World, id: &domain::ConnectionId) {
 #[tokio::test]
 async fn each_error_has_its_state_and_its_time() {
     let cases: [(Fault, Status, &str, Option<i64>); 6] = [
-        (|| ConnectorError::Reauth("invalid_grant".into()), Status::Expired, "reauth_required", Some(3600)),
-        (|| ConnectorError::App("x".into()), Status::Suspended, "app_misconfigured", Some(86_400)),
-        (|| ConnectorError::Policy("x".into()), Status::Suspended, "admin_policy", Some(86_400)),
-        (|| ConnectorError::QuotaExceeded, Status::Active, "quota_exceeded", Some(86_400)),
-        (|| ConnectorError::Fault("x".into()), Status::Active, "internal", Some(1800)),
+        (
+            || ConnectorError::Reauth("invalid_grant".into()),
+            Status::Expired,
+            "reauth_required",
+            Some(3600),
+        ),
+        (
+            || ConnectorError::App("x".into()),
+            Status::Suspended,
+            "app_misconfigured",
+            Some(86_400),
+        ),
+        (
+            || ConnectorError::Policy("x".into()),
+            Status::Suspended,
+            "admin_policy",
+            Some(86_400),
+        ),
+        (
+            || ConnectorError::QuotaExceeded,
+            Status::Active,
+            "quota_exceeded",
+            Some(86_400),
+        ),
+        (
+            || ConnectorError::Fault("x".into()),
+            Status::Active,
+            "internal",
+            Some(1800),
+        ),
         (|| ConnectorError::CursorLost, Status::Active, "", None),
     ];
     for (fault, status, kind, after) in cases {
         let (world, id, _) = filled().await;
         // An access token is made anew before the permission counts as lost.
         let times = if status == Status::Expired { 2 } else { 1 };
-        world.drive.lock().faults.insert("changes", (0..times).map(|_| fault()).collect());
+        world
+            .drive
+            .lock()
+            .faults
+            .insert("changes", (0..times).map(|_| fault()).collect());
         due(&world, &id);
         let before = *world.office.now.lock().unwrap();
         while world.step(&id).await.unwrap() == Next::Again {}
         let connection = world.connection(&id);
         assert_eq!(connection.status, status);
-        assert_eq!(connection.problem.map_or("", |problem| problem.kind.as_str()), kind);
+        assert_eq!(
+            connection
+                .problem
+                .map_or("", |problem| problem.kind.as_str()),
+            kind
+        );
         if let Some(after) = after {
-            assert_eq!(connection.next_run_at, Some(before.plus_seconds(after)), "{kind}");
+            assert_eq!(
+                connection.next_run_at,
+                Some(before.plus_seconds(after)),
+                "{kind}"
+            );
             assert_eq!(connection.last_run.unwrap().state, RunState::Failed);
         }
         assert_eq!(world.office.docs.lock().unwrap().len(), 6);
         world.run(&id).await;
         let connection = world.connection(&id);
-        assert_eq!((connection.status, connection.problem), (Status::Active, None), "{kind}");
+        assert_eq!(
+            (connection.status, connection.problem),
+            (Status::Active, None),
+            "{kind}"
+        );
     }
 }
 
@@ -71,7 +113,11 @@ async fn an_access_token_that_ends_early_is_made_anew_once_a_step() {
         let (world, id, files) = filled().await;
         let parent = world.drive.lock().things[&files[0]].parent.clone().unwrap();
         world.drive.lock().add(&parent, false);
-        world.drive.lock().faults.insert("changes", (0..times).map(|_| refused()).collect());
+        world
+            .drive
+            .lock()
+            .faults
+            .insert("changes", (0..times).map(|_| refused()).collect());
         due(&world, &id);
         while world.step(&id).await.unwrap() == Next::Again {}
         assert_eq!(*world.office.renewed.lock().unwrap(), 1);
@@ -86,10 +132,20 @@ async fn a_lost_permission_is_tried_three_times() {
     let mut next = Vec::new();
     for _ in 0..4 {
         due(&world, &id);
-        world.office.denied.lock().unwrap().push(ConnectorError::Reauth("invalid_grant".into()));
+        world
+            .office
+            .denied
+            .lock()
+            .unwrap()
+            .push(ConnectorError::Reauth("invalid_grant".into()));
         let now = *world.office.now.lock().unwrap();
         assert_eq!(world.step(&id).await.unwrap(), Next::Idle);
-        next.push(world.connection(&id).next_run_at.map(|at| now.seconds_until(at)));
+        next.push(
+            world
+                .connection(&id)
+                .next_run_at
+                .map(|at| now.seconds_until(at)),
+        );
     }
     assert_eq!(next, [Some(3600), Some(6 * 3600), Some(86_400), None]);
     assert_eq!(world.connection(&id).problem.unwrap().attempts, 4);
@@ -99,12 +155,22 @@ async fn a_lost_permission_is_tried_three_times() {
 #[tokio::test]
 async fn a_run_outlives_seven_failures_and_goes_on_where_it_was() {
     let (world, id, _) = filled().await;
-    world.drive.lock().faults.insert("changes", (0..8).map(|_| down()).collect());
+    world
+        .drive
+        .lock()
+        .faults
+        .insert("changes", (0..8).map(|_| down()).collect());
     due(&world, &id);
     let (mut pauses, mut shown) = (Vec::new(), Vec::new());
     for _ in 0..7 {
-        let Next::Later(seconds) = world.step(&id).await.unwrap() else { panic!() };
-        assert_eq!(world.step(&id).await.unwrap(), Next::Idle, "nobody works meanwhile");
+        let Next::Later(seconds) = world.step(&id).await.unwrap() else {
+            panic!()
+        };
+        assert_eq!(
+            world.step(&id).await.unwrap(),
+            Next::Idle,
+            "nobody works meanwhile"
+        );
         world.pass(seconds);
         pauses.push(seconds);
         shown.push(world.connection(&id).problem.is_some());
@@ -113,7 +179,10 @@ async fn a_run_outlives_seven_failures_and_goes_on_where_it_was() {
     assert_eq!(shown, [false, false, true, true, true, true, true]);
     assert_eq!(world.step(&id).await.unwrap(), Next::Idle);
     let connection = world.connection(&id);
-    assert_eq!(connection.problem.unwrap().kind.as_str(), "provider_unavailable");
+    assert_eq!(
+        connection.problem.unwrap().kind.as_str(),
+        "provider_unavailable"
+    );
     assert_eq!(connection.status, Status::Active);
 }
 
@@ -121,7 +190,11 @@ async fn a_run_outlives_seven_failures_and_goes_on_where_it_was() {
 async fn what_was_wrong_is_shown_until_the_provider_answers_again() {
     let (mut world, id, _) = filled().await;
     world.limits.items = 0;
-    world.drive.lock().faults.insert("changes", (0..3).map(|_| down()).collect());
+    world
+        .drive
+        .lock()
+        .faults
+        .insert("changes", (0..3).map(|_| down()).collect());
     due(&world, &id);
     loop {
         match world.step(&id).await.unwrap() {
@@ -132,7 +205,10 @@ async fn what_was_wrong_is_shown_until_the_provider_answers_again() {
         }
     }
     let connection = world.connection(&id);
-    assert_eq!((connection.problem, connection.last_run.unwrap().state), (None, RunState::Running));
+    assert_eq!(
+        (connection.problem, connection.last_run.unwrap().state),
+        (None, RunState::Running)
+    );
     world.run(&id).await;
     assert_eq!(world.faults(&id), [""; 0]);
 }
@@ -141,7 +217,12 @@ async fn what_was_wrong_is_shown_until_the_provider_answers_again() {
 async fn whoever_is_asked_to_slow_down_does() {
     let (world, id, files) = filled().await;
     world.drive.lock().edit(&files[0]);
-    world.drive.lock().faults.insert("fetch", vec![ConnectorError::Throttled { retry_after: Some(77) }]);
+    world.drive.lock().faults.insert(
+        "fetch",
+        vec![ConnectorError::Throttled {
+            retry_after: Some(77),
+        }],
+    );
     due(&world, &id);
     assert_eq!(world.step(&id).await.unwrap(), Next::Later(77));
     world.pass(76);
@@ -160,20 +241,36 @@ async fn one_bad_file_does_not_stop_the_others() {
         drive.edit(&files[1]);
         drive.edit(&files[2]);
         let reason = SkipReason::NotDownloadable;
-        drive.faults.insert("fetch", vec![down(), ConnectorError::Item(reason)]);
+        drive
+            .faults
+            .insert("fetch", vec![down(), ConnectorError::Item(reason)]);
     }
     world.run(&id).await;
-    let states: Vec<NodeState> = files[..3].iter().map(|file| world.node(&id, file).unwrap().state).collect();
-    let skipped = NodeState::Skipped { reason: SkipReason::NotDownloadable };
-    assert_eq!(states, [NodeState::Pending, skipped.clone(), NodeState::Filed]);
+    let states: Vec<NodeState> = files[..3]
+        .iter()
+        .map(|file| world.node(&id, file).unwrap().state)
+        .collect();
+    let skipped = NodeState::Skipped {
+        reason: SkipReason::NotDownloadable,
+    };
+    assert_eq!(
+        states,
+        [NodeState::Pending, skipped.clone(), NodeState::Filed]
+    );
     for _ in 0..18 {
         world.drive.lock().faults.insert("fetch", vec![down()]);
         world.run(&id).await;
-        assert_eq!(world.node(&id, &files[0]).unwrap().state, NodeState::Pending);
+        assert_eq!(
+            world.node(&id, &files[0]).unwrap().state,
+            NodeState::Pending
+        );
     }
     world.drive.lock().faults.insert("fetch", vec![down()]);
     world.run(&id).await;
-    assert!(matches!(world.node(&id, &files[0]).unwrap().state, NodeState::Failed { .. }));
+    assert!(matches!(
+        world.node(&id, &files[0]).unwrap().state,
+        NodeState::Failed { .. }
+    ));
     assert!(world.doc(&files[0]).is_some(), "the old content stays");
     world.drive.lock().edit(&files[0]);
     world.run(&id).await;
@@ -184,8 +281,15 @@ async fn one_bad_file_does_not_stop_the_others() {
 async fn a_second_worker_finds_the_connection_taken() {
     let (world, id, _) = filled().await;
     due(&world, &id);
-    world.office.memory.lock().rows.get_mut(&id).unwrap().state.leased_until =
-        Some(world.office.now.lock().unwrap().plus_seconds(50));
+    world
+        .office
+        .memory
+        .lock()
+        .rows
+        .get_mut(&id)
+        .unwrap()
+        .state
+        .leased_until = Some(world.office.now.lock().unwrap().plus_seconds(50));
     assert_eq!(world.step(&id).await.unwrap(), Next::Idle);
     world.pass(51);
     assert_ne!(world.step(&id).await.unwrap(), Next::Again);
@@ -200,7 +304,9 @@ async fn what_is_asked_for_during_a_run_comes_after_it() {
     due(&world, &id);
     assert_eq!(world.step(&id).await.unwrap(), Next::Again);
     let now = *world.office.now.lock().unwrap();
-    world.change(&id, |connection| connection.request(domain::connection::Trigger::Event, now));
+    world.change(&id, |connection| {
+        connection.request(domain::connection::Trigger::Event, now)
+    });
     while world.rows(&id).state.runs < 3 {
         assert_eq!(world.step(&id).await.unwrap(), Next::Again);
     }

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use domain::connection::{
-    Account, AppRef, ConnectionStatus as Status, Grant, Intent, NodeState, Provider, RunState, SyncScope,
-    Trigger,
+    Account, AppRef, ConnectionStatus as Status, Grant, Intent, NodeState, Provider, RunState,
+    SyncScope, Trigger,
 };
 use domain::ports::ConnectorError;
 use domain::{Error, GrantId};
@@ -31,7 +31,11 @@ async fn documents_of_a_deleted_connection_outlive_another_one_that_cannot_fetch
     delete(&world, &id, false).await;
     assert_eq!(world.office.docs.lock().unwrap().len(), 6);
     files.iter().for_each(|file| world.drive.lock().edit(file));
-    world.drive.lock().faults.insert("fetch", (0..6).map(|_| down()).collect());
+    world
+        .drive
+        .lock()
+        .faults
+        .insert("fetch", (0..6).map(|_| down()).collect());
     let parent = world.drive.lock().things[&files[0]].parent.clone().unwrap();
     let id = world.connect(SyncScope::Selected, &[parent]);
     due(&world, &id);
@@ -39,14 +43,29 @@ async fn documents_of_a_deleted_connection_outlive_another_one_that_cannot_fetch
     world.pass(3);
     world.drive.lock().faults.insert("fetch", vec![down()]);
     world.run(&id).await;
-    assert_eq!(world.office.docs.lock().unwrap().len(), 6, "one is tried again");
+    assert_eq!(
+        world.office.docs.lock().unwrap().len(),
+        6,
+        "one is tried again"
+    );
     // Nor does it take along what it only meant to make.
     world.run(&id).await;
     assert_eq!(world.faults(&id), [""; 0]);
     delete(&world, &id, false).await;
     let third = world.connect(SyncScope::Selected, &[]);
-    let intents = files.iter().map(|file| Intent { item: file.clone(), of: file.clone() });
-    world.office.memory.lock().rows.entry(third.clone()).or_default().state.fetching = intents.collect();
+    let intents = files.iter().map(|file| Intent {
+        item: file.clone(),
+        of: file.clone(),
+    });
+    world
+        .office
+        .memory
+        .lock()
+        .rows
+        .entry(third.clone())
+        .or_default()
+        .state
+        .fetching = intents.collect();
     delete(&world, &third, true).await;
     assert_eq!(world.office.docs.lock().unwrap().len(), 6);
 }
@@ -64,7 +83,10 @@ async fn one_item_that_cannot_be_looked_at_does_not_stop_a_scan() {
         }
         world.pass(8 * DAY);
         world.run(&id).await;
-        assert_eq!(world.connection(&id).last_run.unwrap().state, RunState::Completed);
+        assert_eq!(
+            world.connection(&id).last_run.unwrap().state,
+            RunState::Completed
+        );
         assert!(world.node(&id, &files[0]).is_some() && world.node(&id, &files[1]).is_none());
         files[2..].iter().for_each(|file| {
             world.drive.lock().things.get_mut(file).unwrap().shown = false;
@@ -76,9 +98,15 @@ async fn one_item_that_cannot_be_looked_at_does_not_stop_a_scan() {
             world.step(&id).await.unwrap();
             world.pass(200);
         }
-        assert_eq!(world.connection(&id).last_run.unwrap().state, RunState::Failed);
+        assert_eq!(
+            world.connection(&id).last_run.unwrap().state,
+            RunState::Failed
+        );
         let stays = |file: &String| world.doc(file).is_some();
-        assert!(stays(&files[0]) && files[2..].iter().all(stays), "many are the provider's matter");
+        assert!(
+            stays(&files[0]) && files[2..].iter().all(stays),
+            "many are the provider's matter"
+        );
     }
 }
 
@@ -86,30 +114,53 @@ async fn one_item_that_cannot_be_looked_at_does_not_stop_a_scan() {
 async fn a_cursor_that_is_lost_twice_in_a_run_is_taken_anew_by_the_next() {
     let (world, id, files) = filled().await;
     let lost = || ConnectorError::CursorLost;
-    world.drive.lock().faults.insert("changes", vec![lost(), lost()]);
+    world
+        .drive
+        .lock()
+        .faults
+        .insert("changes", vec![lost(), lost()]);
     due(&world, &id);
     while world.connection(&id).problem.is_none() {
         world.step(&id).await.unwrap();
     }
-    assert_eq!(world.connection(&id).problem.unwrap().kind.as_str(), "provider_unavailable");
+    assert_eq!(
+        world.connection(&id).problem.unwrap().kind.as_str(),
+        "provider_unavailable"
+    );
     let state = world.rows(&id).state;
     assert!(state.scanning_since.is_none() && state.must_scan && state.run.is_none());
     assert!(state.feeds.values().all(|feed| feed.cursor.is_none()));
     world.drive.lock().edit(&files[0]);
     world.run(&id).await;
-    assert_eq!((world.faults(&id), world.connection(&id).problem), (Vec::new(), None));
+    assert_eq!(
+        (world.faults(&id), world.connection(&id).problem),
+        (Vec::new(), None)
+    );
 }
 
 #[tokio::test]
 async fn faults_of_ours_are_counted_and_shown() {
     let (world, id, files) = filled().await;
     world.drive.lock().edit(&files[0]);
-    world.office.refused.lock().unwrap().push(Error::internal("odd"));
+    world
+        .office
+        .refused
+        .lock()
+        .unwrap()
+        .push(Error::internal("odd"));
     world.run(&id).await;
-    assert_eq!(world.connection(&id).last_run.unwrap().state, RunState::Completed);
+    assert_eq!(
+        world.connection(&id).last_run.unwrap().state,
+        RunState::Completed
+    );
     assert_eq!(world.node(&id, &files[0]).unwrap().attempts, 1);
     let gone = || Error::Unavailable("down".into());
-    world.office.refused.lock().unwrap().extend((0..8).map(|_| gone()));
+    world
+        .office
+        .refused
+        .lock()
+        .unwrap()
+        .extend((0..8).map(|_| gone()));
     world.pass(900);
     due(&world, &id);
     for _ in 0..7 {
@@ -127,8 +178,13 @@ pub(super) fn permit(world: &World, id: &domain::ConnectionId) {
     let grant = Grant {
         id: GrantId::derived("cloud-drive", "app", "1"),
         provider: Provider::CloudDrive,
-        account: Account { subject: "1".into(), email: None },
-        app: AppRef::Operator { client_id: "app".into() },
+        account: Account {
+            subject: "1".into(),
+            email: None,
+        },
+        app: AppRef::Operator {
+            client_id: "app".into(),
+        },
         connections: BTreeSet::from([id.clone()]),
         secret: "first".into(),
         refreshing_until: None,
@@ -136,15 +192,28 @@ pub(super) fn permit(world: &World, id: &domain::ConnectionId) {
         rev: 1,
     };
     world.change(id, |connection| connection.grant = Some(grant.id.clone()));
-    world.office.memory.lock().grants.insert(grant.id.clone(), grant);
+    world
+        .office
+        .memory
+        .lock()
+        .grants
+        .insert(grant.id.clone(), grant);
 }
 
 #[tokio::test]
 async fn a_late_failure_does_not_undo_a_new_permission() {
-    for (reconnected, status) in [(Some("second".to_owned()), Status::Active), (None, Status::Expired)] {
+    for (reconnected, status) in [
+        (Some("second".to_owned()), Status::Active),
+        (None, Status::Expired),
+    ] {
         let (world, id, _) = filled().await;
         permit(&world, &id);
-        world.office.denied.lock().unwrap().push(ConnectorError::Reauth("invalid_grant".into()));
+        world
+            .office
+            .denied
+            .lock()
+            .unwrap()
+            .push(ConnectorError::Reauth("invalid_grant".into()));
         *world.office.reconnected.lock().unwrap() = reconnected;
         due(&world, &id);
         world.step(&id).await.unwrap();
@@ -157,7 +226,12 @@ async fn a_late_failure_does_not_undo_a_new_permission() {
     assert_eq!(world.step(&id).await.unwrap(), Next::Again);
     let now = *world.office.now.lock().unwrap();
     world.change(&id, |connection| connection.request(Trigger::Manual, now));
-    world.office.denied.lock().unwrap().push(ConnectorError::QuotaExceeded);
+    world
+        .office
+        .denied
+        .lock()
+        .unwrap()
+        .push(ConnectorError::QuotaExceeded);
     assert_eq!(world.step(&id).await.unwrap(), Next::Again);
     assert_eq!(world.connection(&id).next_run_at, Some(now));
 }
@@ -167,7 +241,11 @@ async fn pauses_grow_and_long_ones_are_shown() {
     let (world, id, files) = filled().await;
     world.drive.lock().edit(&files[0]);
     let slow = || ConnectorError::Throttled { retry_after: None };
-    world.drive.lock().faults.insert("feeds", (0..9).map(|_| slow()).collect());
+    world
+        .drive
+        .lock()
+        .faults
+        .insert("feeds", (0..9).map(|_| slow()).collect());
     due(&world, &id);
     let (mut pauses, mut shown) = (Vec::new(), Vec::new());
     for _ in 0..9 {
@@ -179,10 +257,19 @@ async fn pauses_grow_and_long_ones_are_shown() {
         world.pass(pause);
     }
     assert_eq!(pauses, [30, 60, 120, 240, 480, 960, 1920, 1920, 1920]);
-    assert_eq!(shown, [false, false, false, false, false, false, false, true, true]);
-    assert_eq!(world.connection(&id).problem.unwrap().kind.as_str(), "rate_limited");
+    assert_eq!(
+        shown,
+        [false, false, false, false, false, false, false, true, true]
+    );
+    assert_eq!(
+        world.connection(&id).problem.unwrap().kind.as_str(),
+        "rate_limited"
+    );
     world.run(&id).await;
-    assert_eq!((world.faults(&id), world.connection(&id).problem), (Vec::new(), None));
+    assert_eq!(
+        (world.faults(&id), world.connection(&id).problem),
+        (Vec::new(), None)
+    );
 }
 
 #[tokio::test]

@@ -93,7 +93,10 @@ fn run(seeds: std::ops::Range<u64>, plot: Plot, until_first: bool) -> Vec<(u64, 
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().map_or(2, std::num::NonZero::get) {
             scope.spawn(|| {
-                let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+                let runtime = tokio::runtime::Builder::new_current_thread()
+                    .enable_time()
+                    .build()
+                    .unwrap();
                 loop {
                     let seed = next.fetch_add(1, Ordering::Relaxed);
                     let enough = until_first && !wrong.lock().unwrap().is_empty();
@@ -114,7 +117,12 @@ fn run(seeds: std::ops::Range<u64>, plot: Plot, until_first: bool) -> Vec<(u64, 
 }
 
 fn none(wrong: Vec<(u64, Vec<String>)>) {
-    assert!(wrong.is_empty(), "{} histories: {:?}", wrong.len(), wrong.iter().take(3).collect::<Vec<_>>());
+    assert!(
+        wrong.is_empty(),
+        "{} histories: {:?}",
+        wrong.len(),
+        wrong.iter().take(3).collect::<Vec<_>>()
+    );
 }
 
 #[test]
@@ -124,17 +132,49 @@ fn a_selection_is_in_step_by_changes_alone() {
 
 #[test]
 fn everything_is_in_step_after_a_look_at_everything() {
-    let life = Life { shared: true, shortcuts: true, renames: true, unstable: true };
-    let plot = Plot { life, reselects: 0.2, reconciles: true, ..Plot::new() };
+    let life = Life {
+        shared: true,
+        shortcuts: true,
+        renames: true,
+        unstable: true,
+    };
+    let plot = Plot {
+        life,
+        reselects: 0.2,
+        reconciles: true,
+        ..Plot::new()
+    };
     none(run(10_000..10_000 + 1000, plot, false));
-    none(run(20_000..20_000 + 1000, Plot { scope: SyncScope::Full, ..plot }, false));
+    none(run(
+        20_000..20_000 + 1000,
+        Plot {
+            scope: SyncScope::Full,
+            ..plot
+        },
+        false,
+    ));
 }
 
 #[test]
 fn shared_drives_and_renames_are_followed_by_changes_alone() {
-    let life = Life { shared: true, renames: true, ..Life::default() };
-    none(run(30_000..30_000 + 500, Plot { life, ..Plot::new() }, false));
-    let plot = Plot { life, scope: SyncScope::Full, ..Plot::new() };
+    let life = Life {
+        shared: true,
+        renames: true,
+        ..Life::default()
+    };
+    none(run(
+        30_000..30_000 + 500,
+        Plot {
+            life,
+            ..Plot::new()
+        },
+        false,
+    ));
+    let plot = Plot {
+        life,
+        scope: SyncScope::Full,
+        ..Plot::new()
+    };
     none(run(40_000..40_000 + 500, plot, false));
 }
 
@@ -143,19 +183,32 @@ fn shared_drives_and_renames_are_followed_by_changes_alone() {
 #[test]
 fn no_rule_can_be_left_out() {
     type Off = fn(&mut Flags);
-    let (plot, busy) = (Plot::new(), Plot { busy: 0.9, ..Plot::new() });
+    let (plot, busy) = (
+        Plot::new(),
+        Plot {
+            busy: 0.9,
+            ..Plot::new()
+        },
+    );
     let cases: [(&str, Off, Plot, std::ops::Range<u64>); 5] = [
         ("roots", |flags| flags.roots = false, plot, 0..300),
         ("subtree", |flags| flags.subtree = false, plot, 0..300),
         ("tombstones", |flags| flags.tombstones = false, plot, 0..300),
         ("rewalk", |flags| flags.rewalk = false, plot, 0..300),
-        ("token_before", |flags| flags.token_before = false, busy, 1500..1600),
+        (
+            "token_before",
+            |flags| flags.token_before = false,
+            busy,
+            1500..1600,
+        ),
     ];
     for (name, off, right, histories) in cases {
         let mut plot = right;
         off(&mut plot.flags);
         let wrong = run(histories, plot, true);
-        let (seed, _) = wrong.first().unwrap_or_else(|| panic!("nothing went wrong without {name}"));
+        let (seed, _) = wrong
+            .first()
+            .unwrap_or_else(|| panic!("nothing went wrong without {name}"));
         println!("{name}: {seed}");
         none(run(*seed..*seed + 1, right, false));
     }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
 
 use async_trait::async_trait;
-use domain::connection::{Claim, Connection, Grant, Node, Queue, QueueEntry, Run, Selection, SyncState};
+use domain::connection::{
+    Claim, Connection, Grant, Node, Queue, QueueEntry, Run, Selection, SyncState,
+};
 use domain::ports::{PortResult, SyncStore, SyncWrite};
 use domain::{ConnectionId, DocumentId, GrantId, PortError, Tenant};
 use rand::rngs::SmallRng;
@@ -46,7 +48,11 @@ fn down() -> PortError {
 impl Memory {
     pub(super) fn new(seed: u64) -> Self {
         let rng = Mutex::new(SmallRng::seed_from_u64(seed ^ 0x5eed));
-        Self { records: Mutex::default(), rng, crashes: Mutex::new(0.0) }
+        Self {
+            records: Mutex::default(),
+            rng,
+            crashes: Mutex::new(0.0),
+        }
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Records> {
@@ -68,7 +74,11 @@ impl Memory {
 
     pub(super) fn alive(&self) -> PortResult<MutexGuard<'_, Records>> {
         let records = self.lock();
-        if records.dead { Err(down()) } else { Ok(records) }
+        if records.dead {
+            Err(down())
+        } else {
+            Ok(records)
+        }
     }
 
     fn cut(&self, writes: usize) -> usize {
@@ -85,7 +95,8 @@ fn apply(rows: &mut Rows, write: &SyncWrite) {
             rows.nodes.remove(&node.id);
         }
         SyncWrite::Enqueue(queue, entry) => {
-            rows.queues.insert((*queue, entry.key.clone()), entry.value.clone());
+            rows.queues
+                .insert((*queue, entry.key.clone()), entry.value.clone());
         }
         SyncWrite::Dequeue(queue, key) => {
             rows.queues.remove(&(*queue, key.clone()));
@@ -99,14 +110,31 @@ fn apply(rows: &mut Rows, write: &SyncWrite) {
 #[async_trait]
 impl SyncStore for Memory {
     async fn state(&self, _: &Tenant, of: &ConnectionId) -> PortResult<SyncState> {
-        Ok(self.alive()?.rows.entry(of.clone()).or_default().state.clone())
+        Ok(self
+            .alive()?
+            .rows
+            .entry(of.clone())
+            .or_default()
+            .state
+            .clone())
     }
 
     async fn selection(&self, _: &Tenant, of: &ConnectionId) -> PortResult<Selection> {
-        Ok(self.alive()?.rows.entry(of.clone()).or_default().selection.clone())
+        Ok(self
+            .alive()?
+            .rows
+            .entry(of.clone())
+            .or_default()
+            .selection
+            .clone())
     }
 
-    async fn select(&self, _: &Tenant, of: &ConnectionId, selection: &Selection) -> PortResult<bool> {
+    async fn select(
+        &self,
+        _: &Tenant,
+        of: &ConnectionId,
+        selection: &Selection,
+    ) -> PortResult<bool> {
         let mut records = self.alive()?;
         let rows = records.rows.entry(of.clone()).or_default();
         let first = rows.selection.rev + 1 == selection.rev;
@@ -116,7 +144,12 @@ impl SyncStore for Memory {
         Ok(first)
     }
 
-    async fn nodes(&self, _: &Tenant, of: &ConnectionId, ids: &[String]) -> PortResult<Vec<Option<Node>>> {
+    async fn nodes(
+        &self,
+        _: &Tenant,
+        of: &ConnectionId,
+        ids: &[String],
+    ) -> PortResult<Vec<Option<Node>>> {
         let mut records = self.alive()?;
         let rows = records.rows.entry(of.clone()).or_default();
         Ok(ids.iter().map(|id| rows.nodes.get(id).cloned()).collect())
@@ -152,10 +185,18 @@ impl SyncStore for Memory {
         let mut records = self.alive()?;
         records.most_read = records.most_read.max(limit);
         let nodes = &records.rows.entry(of.clone()).or_default().nodes;
-        let inside = nodes.values().filter(|node| node.parent.as_deref() == Some(folder));
-        let found: Vec<Node> =
-            inside.filter(|node| after.is_none_or(|after| *node.id > *after)).take(limit).cloned().collect();
-        let next = found.last().filter(|_| found.len() == limit).map(|node| node.id.clone());
+        let inside = nodes
+            .values()
+            .filter(|node| node.parent.as_deref() == Some(folder));
+        let found: Vec<Node> = inside
+            .filter(|node| after.is_none_or(|after| *node.id > *after))
+            .take(limit)
+            .cloned()
+            .collect();
+        let next = found
+            .last()
+            .filter(|_| found.len() == limit)
+            .map(|node| node.id.clone());
         Ok((found, next))
     }
 
@@ -168,7 +209,9 @@ impl SyncStore for Memory {
     ) -> PortResult<Vec<Node>> {
         let mut records = self.alive()?;
         let nodes = &records.rows.entry(of.clone()).or_default().nodes;
-        let found = nodes.values().filter(|node| node.target.as_deref() == Some(target));
+        let found = nodes
+            .values()
+            .filter(|node| node.target.as_deref() == Some(target));
         Ok(found.take(limit).cloned().collect())
     }
 
@@ -184,12 +227,18 @@ impl SyncStore for Memory {
         records.most_read = records.most_read.max(limit);
         let queues = &records.rows.entry(of.clone()).or_default().queues;
         let after = after.unwrap_or_default().to_owned();
-        let of_queue = queues.range((queue, after.clone())..).take_while(|((of, _), _)| *of == queue);
+        let of_queue = queues
+            .range((queue, after.clone())..)
+            .take_while(|((of, _), _)| *of == queue);
         let entry = |((_, key), value): (&(Queue, String), &String)| QueueEntry {
             key: key.clone(),
             value: value.clone(),
         };
-        Ok(of_queue.filter(|((_, key), _)| *key > after).take(limit).map(entry).collect())
+        Ok(of_queue
+            .filter(|((_, key), _)| *key > after)
+            .take(limit)
+            .map(entry)
+            .collect())
     }
 
     async fn waits(
@@ -203,7 +252,10 @@ impl SyncStore for Memory {
         let queues = &records.rows.entry(of.clone()).or_default().queues;
         let entry = |key: &String| {
             let value = queues.get(&(queue, key.clone()))?.clone();
-            Some(QueueEntry { key: key.clone(), value })
+            Some(QueueEntry {
+                key: key.clone(),
+                value,
+            })
         };
         Ok(keys.iter().map(entry).collect())
     }
@@ -222,7 +274,11 @@ impl SyncStore for Memory {
             return if died { Err(down()) } else { Ok(false) };
         }
         // One place more than there are writes: everything is stored, and only the answer is lost.
-        let made = if died { self.cut(writes.len() + 1) } else { writes.len() + 1 };
+        let made = if died {
+            self.cut(writes.len() + 1)
+        } else {
+            writes.len() + 1
+        };
         for write in writes.iter().take(made) {
             apply(rows, write);
         }

@@ -10,8 +10,8 @@ use domain::ports::{Access, Connections, Connector, ConnectorError, ConnectorRes
 use domain::settings::Settings;
 use domain::usecase::ItemDocument;
 use domain::{
-    BodyForm, Connection, ConnectionId, ContainerId, ContainerTag, CustomId, DocumentId, Error, Result,
-    Secret, Tenant, Timestamp,
+    BodyForm, Connection, ConnectionId, ContainerId, ContainerTag, CustomId, DocumentId, Error,
+    Result, Secret, Tenant, Timestamp,
 };
 
 use super::memory::Memory;
@@ -73,15 +73,27 @@ impl Desk for Office {
         Ok(self.settings.lock().unwrap().clone())
     }
 
-    async fn access(&self, _: &dyn Connector, _: &Tenant, _: &Connection) -> ConnectorResult<Access> {
+    async fn access(
+        &self,
+        _: &dyn Connector,
+        _: &Tenant,
+        _: &Connection,
+    ) -> ConnectorResult<Access> {
         let mut denied = self.denied.lock().unwrap();
         if !denied.is_empty() {
             if let Some(secret) = self.reconnected.lock().unwrap().take() {
-                self.memory.lock().grants.values_mut().for_each(|grant| grant.secret.clone_from(&secret));
+                self.memory
+                    .lock()
+                    .grants
+                    .values_mut()
+                    .for_each(|grant| grant.secret.clone_from(&secret));
             }
             return Err(denied.remove(0));
         }
-        Ok(Access { token: None, metadata: domain::Metadata::default() })
+        Ok(Access {
+            token: None,
+            metadata: domain::Metadata::default(),
+        })
     }
 
     async fn renew_access(
@@ -115,7 +127,13 @@ impl Desk for Office {
         Ok(Some(id_of(custom_id)))
     }
 
-    async fn file(&self, _: &Tenant, item: ItemDocument, bytes: Bytes, _: BodyForm) -> Result<DocumentId> {
+    async fn file(
+        &self,
+        _: &Tenant,
+        item: ItemDocument,
+        bytes: Bytes,
+        _: BodyForm,
+    ) -> Result<DocumentId> {
         self.risk()?;
         let refused = self.refused.lock().unwrap().pop();
         if let Some(refused) = refused {
@@ -128,7 +146,17 @@ impl Desk for Office {
             claims.insert(item.claim);
             let content = String::from_utf8(bytes.to_vec()).unwrap();
             let (mark, title, path) = (item.origin.mark, item.origin.title, item.filepath);
-            docs.insert(id, Doc { content, mark, title, path, claims, by: item.origin.connection });
+            docs.insert(
+                id,
+                Doc {
+                    content,
+                    mark,
+                    title,
+                    path,
+                    claims,
+                    by: item.origin.connection,
+                },
+            );
         }
         self.risk()?;
         Ok(id_of(&item.custom_id))
@@ -138,7 +166,10 @@ impl Desk for Office {
         self.risk()?;
         let id = id_of(&item.custom_id);
         let mut docs = self.docs.lock().unwrap();
-        let Some(doc) = docs.get_mut(id.as_str()).filter(|doc| doc.mark == item.origin.mark) else {
+        let Some(doc) = docs
+            .get_mut(id.as_str())
+            .filter(|doc| doc.mark == item.origin.mark)
+        else {
             return Ok(None);
         };
         (doc.title, doc.path) = (item.origin.title.clone(), item.filepath.clone());

@@ -14,7 +14,12 @@ const HOUR: i64 = 3600;
 async fn by_itself(world: &World, id: &domain::ConnectionId) -> i64 {
     due(world, id);
     while world.step(id).await.unwrap() == Next::Again {}
-    world.office.now.lock().unwrap().seconds_until(world.connection(id).next_run_at.unwrap())
+    world
+        .office
+        .now
+        .lock()
+        .unwrap()
+        .seconds_until(world.connection(id).next_run_at.unwrap())
 }
 
 #[tokio::test]
@@ -26,17 +31,28 @@ async fn a_file_that_fails_is_tried_for_more_than_a_day_and_then_by_who_looks_at
         world.drive.lock().faults.insert("fetch", vec![down()]);
         let wait = by_itself(&world, &id).await;
         let row = world.node(&id, &files[0]).unwrap();
-        assert_eq!(row.state == NodeState::Pending, tried < 20, "{tried}: {:?}", row.state);
+        assert_eq!(
+            row.state == NodeState::Pending,
+            tried < 20,
+            "{tried}: {:?}",
+            row.state
+        );
         assert_eq!(row.attempts, tried);
         // A run in between does not count.
         world.pass(30);
-        assert_eq!(by_itself(&world, &id).await, if tried < 20 { wait - 30 } else { wait });
+        assert_eq!(
+            by_itself(&world, &id).await,
+            if tried < 20 { wait - 30 } else { wait }
+        );
         assert_eq!(world.node(&id, &files[0]).unwrap(), row);
         waits.push(wait);
         world.pass(wait - 30);
     }
     assert_eq!(waits[..4], [HOUR / 4, HOUR / 2, HOUR, 2 * HOUR]);
-    assert!(waits[4..19].iter().all(|wait| *wait == 2 * HOUR) && waits[19] == 4 * HOUR, "{waits:?}");
+    assert!(
+        waits[4..19].iter().all(|wait| *wait == 2 * HOUR) && waits[19] == 4 * HOUR,
+        "{waits:?}"
+    );
     assert!(world.doc(&files[0]).is_some(), "the old content stays");
     world.pass(8 * DAY);
     world.drive.lock().faults.insert("fetch", vec![down()]);
@@ -55,7 +71,10 @@ async fn an_item_that_is_not_shown_for_a_moment_keeps_its_document() {
     let withheld = || ConnectorError::Item(SkipReason::NotDownloadable);
     world.drive.lock().broken.insert(files[0].clone(), withheld);
     world.run(&id).await;
-    assert_eq!(world.node(&id, &files[0]).unwrap().state, NodeState::Pending);
+    assert_eq!(
+        world.node(&id, &files[0]).unwrap().state,
+        NodeState::Pending
+    );
     assert!(world.doc(&files[0]).is_some());
     world.drive.lock().broken.clear();
     world.run(&id).await;
@@ -66,17 +85,50 @@ async fn an_item_that_is_not_shown_for_a_moment_keeps_its_document() {
 async fn whoever_waits_for_an_account_does_not_prolong_the_wait() {
     let (world, id, files) = filled().await;
     permit(&world, &id);
-    let until = || world.office.memory.lock().grants.values().next().unwrap().throttled_until;
+    let until = || {
+        world
+            .office
+            .memory
+            .lock()
+            .grants
+            .values()
+            .next()
+            .unwrap()
+            .throttled_until
+    };
     world.drive.lock().edit(&files[0]);
-    world.drive.lock().faults.insert("fetch", vec![ConnectorError::Throttled { retry_after: Some(77) }]);
+    world.drive.lock().faults.insert(
+        "fetch",
+        vec![ConnectorError::Throttled {
+            retry_after: Some(77),
+        }],
+    );
     due(&world, &id);
     assert_eq!(world.step(&id).await.unwrap(), Next::Later(77));
     let first = until();
-    assert_eq!(first, Some(world.office.now.lock().unwrap().plus_seconds(77)));
+    assert_eq!(
+        first,
+        Some(world.office.now.lock().unwrap().plus_seconds(77))
+    );
     // Another connection of the account comes now, and is told what is left of it, rounded up.
     world.pass(76);
-    world.office.memory.lock().rows.get_mut(&id).unwrap().state.leased_until = None;
-    world.office.denied.lock().unwrap().push(ConnectorError::Throttled { retry_after: Some(2) });
+    world
+        .office
+        .memory
+        .lock()
+        .rows
+        .get_mut(&id)
+        .unwrap()
+        .state
+        .leased_until = None;
+    world
+        .office
+        .denied
+        .lock()
+        .unwrap()
+        .push(ConnectorError::Throttled {
+            retry_after: Some(2),
+        });
     assert_eq!(world.step(&id).await.unwrap(), Next::Later(2));
     assert_eq!(until(), first);
     world.pass(2);
@@ -91,12 +143,17 @@ async fn one_folder_that_cannot_be_looked_at_does_not_stop_the_changes() {
         let mut drive = world.drive.lock();
         let outside = drive.add("root", true);
         let below = drive.add(&outside, false);
-        drive.broken.insert(outside, || ConnectorError::Fault("odd".into()));
+        drive
+            .broken
+            .insert(outside, || ConnectorError::Fault("odd".into()));
         drive.edit(&below);
         drive.edit(&files[0]);
     }
     world.run(&id).await;
-    assert_eq!(world.connection(&id).last_run.unwrap().state, RunState::Completed);
+    assert_eq!(
+        world.connection(&id).last_run.unwrap().state,
+        RunState::Completed
+    );
     assert_eq!(world.faults(&id), [""; 0]);
 }
 
@@ -113,14 +170,29 @@ async fn many_items_are_deselected_a_few_at_a_time() {
     world.run(&id).await;
     assert!(many.iter().all(|file| world.doc(file).is_some()));
     world.limits.items = 0;
-    world.drive.lock().broken.insert(many[0].clone(), || ConnectorError::Fault("odd".into()));
+    world
+        .drive
+        .lock()
+        .broken
+        .insert(many[0].clone(), || ConnectorError::Fault("odd".into()));
     world.select(&id, std::slice::from_ref(&other));
     world.run(&id).await;
     world.pass(HOUR);
     world.run(&id).await;
-    assert!(many[1..].iter().chain(&files).all(|file| world.doc(file).is_none()));
-    assert!(world.doc(&many[0]).is_some() && world.doc(&other).is_some(), "nobody says that it is gone");
-    assert_eq!(world.rows(&id).state.roots.keys().collect::<Vec<_>>(), [&other]);
+    assert!(
+        many[1..]
+            .iter()
+            .chain(&files)
+            .all(|file| world.doc(file).is_none())
+    );
+    assert!(
+        world.doc(&many[0]).is_some() && world.doc(&other).is_some(),
+        "nobody says that it is gone"
+    );
+    assert_eq!(
+        world.rows(&id).state.roots.keys().collect::<Vec<_>>(),
+        [&other]
+    );
     world.drive.lock().broken.clear();
     world.pass(8 * DAY);
     world.run(&id).await;

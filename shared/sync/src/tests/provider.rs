@@ -6,7 +6,8 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use domain::connection::{Provider, SkipReason};
 use domain::ports::{
-    Access, Changes, Connector, ConnectorError, ConnectorResult, Fetched, Item, Listing, OAuth, View, Watched,
+    Access, Changes, Connector, ConnectorError, ConnectorResult, Fetched, Item, Listing, OAuth,
+    View, Watched,
 };
 use domain::{BodyForm, Metadata, Timestamp};
 
@@ -29,11 +30,13 @@ impl Shared {
 
     fn ask(&self, what: &'static str) -> ConnectorResult<MutexGuard<'_, Drive>> {
         let mut drive = self.lock();
-        match drive
-            .faults
-            .get_mut(what)
-            .and_then(|faults| if faults.is_empty() { None } else { Some(faults.remove(0)) })
-        {
+        match drive.faults.get_mut(what).and_then(|faults| {
+            if faults.is_empty() {
+                None
+            } else {
+                Some(faults.remove(0))
+            }
+        }) {
             Some(error) => Err(error),
             None => Ok(drive),
         }
@@ -61,16 +64,31 @@ impl Connector for Shared {
     async fn feeds(&self, _: &Access) -> ConnectorResult<Vec<String>> {
         self.answers("feeds").await;
         let drive = self.ask("feeds")?;
-        Ok(std::iter::once(USER.to_owned()).chain(drive.joined.iter().cloned()).collect())
+        Ok(std::iter::once(USER.to_owned())
+            .chain(drive.joined.iter().cloned())
+            .collect())
     }
 
     async fn head(&self, _: &Access, feed: &str) -> ConnectorResult<String> {
-        Ok(self.ask("head")?.logs.get(feed).map_or(0, Vec::len).to_string())
+        Ok(self
+            .ask("head")?
+            .logs
+            .get(feed)
+            .map_or(0, Vec::len)
+            .to_string())
     }
 
-    async fn everything(&self, _: &Access, feed: &str, page: Option<&str>) -> ConnectorResult<Listing> {
+    async fn everything(
+        &self,
+        _: &Access,
+        feed: &str,
+        page: Option<&str>,
+    ) -> ConnectorResult<Listing> {
         let mut drive = self.ask("everything")?;
-        let listing = drive.list(|id, thing| thing.parent.is_some() && drive.feed_of(id) == feed, page);
+        let listing = drive.list(
+            |id, thing| thing.parent.is_some() && drive.feed_of(id) == feed,
+            page,
+        );
         if drive.random() < drive.busy {
             drive.happen();
         }
@@ -103,7 +121,10 @@ impl Connector for Shared {
     async fn stat(&self, _: &Access, id: &str) -> ConnectorResult<Option<Item>> {
         self.answers(&format!("stat {id}")).await;
         let drive = self.ask("stat")?;
-        drive.broken.get(id).map_or_else(|| Ok(drive.item(id)), |broken| Err(broken()))
+        drive
+            .broken
+            .get(id)
+            .map_or_else(|| Ok(drive.item(id)), |broken| Err(broken()))
     }
 
     async fn fetch(&self, _: &Access, item: &Item, limit: usize) -> ConnectorResult<Fetched> {
@@ -115,8 +136,14 @@ impl Connector for Shared {
         drive.fetched += 1;
         let content = drive.things.get(&item.id).map(|thing| thing.content);
         let content = content.ok_or_else(|| ConnectorError::Unavailable("gone".into()))?;
-        let form = BodyForm::File { name: Some("file.txt".into()), declared: Some("text/plain".into()) };
-        Ok(Fetched { bytes: Bytes::from(content.to_string()), form })
+        let form = BodyForm::File {
+            name: Some("file.txt".into()),
+            declared: Some("text/plain".into()),
+        };
+        Ok(Fetched {
+            bytes: Bytes::from(content.to_string()),
+            form,
+        })
     }
 
     async fn browse(
@@ -142,7 +169,10 @@ impl Connector for Shared {
         let mut drive = self.ask("watch")?;
         drive.watched.push((feed.to_owned(), address.to_owned()));
         let expires_at = Timestamp::from_millis(super::world::BEGIN).plus_seconds(7 * 86_400);
-        Ok(Some(Watched { resource: format!("r-{feed}"), expires_at }))
+        Ok(Some(Watched {
+            resource: format!("r-{feed}"),
+            expires_at,
+        }))
     }
 
     async fn unwatch(&self, _: &Access, id: &str, _: &str) -> ConnectorResult<()> {

@@ -20,10 +20,15 @@ impl Connections for Memory {
     async fn save(&self, _: &Tenant, connection: &Connection) -> PortResult<bool> {
         self.risk()?;
         let mut records = self.lock();
-        let stored = records.connections.get(&connection.id).map_or(0, |stored| stored.rev);
+        let stored = records
+            .connections
+            .get(&connection.id)
+            .map_or(0, |stored| stored.rev);
         let first = stored + 1 == connection.rev;
         if first {
-            records.connections.insert(connection.id.clone(), connection.clone());
+            records
+                .connections
+                .insert(connection.id.clone(), connection.clone());
         }
         Ok(first)
     }
@@ -31,7 +36,10 @@ impl Connections for Memory {
     async fn delete(&self, _: &Tenant, connection: &Connection) -> PortResult<bool> {
         self.risk()?;
         let mut records = self.lock();
-        let same = records.connections.get(&connection.id).is_none_or(|stored| stored.rev == connection.rev);
+        let same = records
+            .connections
+            .get(&connection.id)
+            .is_none_or(|stored| stored.rev == connection.rev);
         if same {
             records.connections.remove(&connection.id);
         }
@@ -57,7 +65,10 @@ impl Connections for Memory {
 
     async fn delete_grant(&self, _: &Tenant, grant: &Grant) -> PortResult<bool> {
         let mut records = self.alive()?;
-        let same = records.grants.get(&grant.id).is_none_or(|stored| stored == grant);
+        let same = records
+            .grants
+            .get(&grant.id)
+            .is_none_or(|stored| stored == grant);
         if same {
             records.grants.remove(&grant.id);
         }
@@ -75,11 +86,20 @@ impl Connections for Memory {
 
     async fn unclaim(&self, _: &Tenant, document: &DocumentId, claim: &Claim) -> PortResult<()> {
         let mut records = self.alive()?;
-        records.claims.entry(document.clone()).or_default().retain(|known| known != claim);
+        records
+            .claims
+            .entry(document.clone())
+            .or_default()
+            .retain(|known| known != claim);
         Ok(())
     }
 
     async fn claims(&self, _: &Tenant, document: &DocumentId) -> PortResult<Vec<Claim>> {
-        Ok(self.alive()?.claims.get(document).cloned().unwrap_or_default())
+        Ok(self
+            .alive()?
+            .claims
+            .get(document)
+            .cloned()
+            .unwrap_or_default())
     }
 }

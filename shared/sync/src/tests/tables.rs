@@ -28,17 +28,29 @@ async fn a_document_outlives_a_short_absence_of_its_item() {
     world.run(&id).await;
     assert_eq!(world.faults(&id), [""; 0]);
     let fetched = world.drive.lock().fetched;
-    world.drive.lock().change(&files[0], |file| file.trashed = true);
+    world
+        .drive
+        .lock()
+        .change(&files[0], |file| file.trashed = true);
     world.run(&id).await;
     assert!(world.doc(&files[0]).is_some() && world.node(&id, &files[0]).is_none());
-    world.drive.lock().change(&files[0], |file| file.trashed = false);
+    world
+        .drive
+        .lock()
+        .change(&files[0], |file| file.trashed = false);
     world.run(&id).await;
     assert_eq!(state(&world, &id, &files[0]), NodeState::Filed);
-    assert_eq!((world.waiting(&id, Queue::Leave), world.drive.lock().fetched), (0, fetched));
+    assert_eq!(
+        (world.waiting(&id, Queue::Leave), world.drive.lock().fetched),
+        (0, fetched)
+    );
     world.drive.lock().delete(&files[0]);
     world.run(&id).await;
     let next = world.connection(&id).next_run_at.unwrap();
-    assert!(next <= domain::Timestamp::from_millis(super::world::BEGIN).plus_seconds(900), "{next}");
+    assert!(
+        next <= domain::Timestamp::from_millis(super::world::BEGIN).plus_seconds(900),
+        "{next}"
+    );
     world.pass(700);
     world.run(&id).await;
     assert!(world.doc(&files[0]).is_none() && world.doc(&files[1]).is_some());
@@ -55,11 +67,23 @@ async fn renames_and_moves_fetch_nothing() {
     world.drive.lock().rename(&files[0], "other");
     world.drive.lock().rename(&outer, "Elsewhere");
     world.run(&id).await;
-    assert_eq!((world.faults(&id), world.drive.lock().fetched), (Vec::new(), fetched));
-    assert!(world.doc(&files[0]).unwrap().path.ends_with("/Elsewhere/n2/other"));
+    assert_eq!(
+        (world.faults(&id), world.drive.lock().fetched),
+        (Vec::new(), fetched)
+    );
+    assert!(
+        world
+            .doc(&files[0])
+            .unwrap()
+            .path
+            .ends_with("/Elsewhere/n2/other")
+    );
     world.drive.lock().edit(&files[1]);
     world.run(&id).await;
-    assert_eq!((world.faults(&id), world.drive.lock().fetched), (Vec::new(), fetched + 1));
+    assert_eq!(
+        (world.faults(&id), world.drive.lock().fetched),
+        (Vec::new(), fetched + 1)
+    );
 }
 
 #[tokio::test]
@@ -73,7 +97,10 @@ async fn what_is_deselected_goes_at_once_however_much_it_is() {
     assert_eq!(world.office.docs.lock().unwrap().len(), 31);
     world.select(&id, std::slice::from_ref(&other));
     world.run(&id).await;
-    assert_eq!((world.faults(&id), world.rows(&id).state.documents), (Vec::new(), 1));
+    assert_eq!(
+        (world.faults(&id), world.rows(&id).state.documents),
+        (Vec::new(), 1)
+    );
     // What something else that is selected leads to stays.
     world.select(&id, &[outer.clone(), other.clone()]);
     world.run(&id).await;
@@ -95,13 +122,25 @@ async fn a_mass_removal_waits_for_a_second_look() {
     world.run(&id).await;
     let connection = world.connection(&id);
     assert_eq!(connection.problem.unwrap().kind.as_str(), "removal_held");
-    assert_eq!(connection.last_run.unwrap().error.unwrap().0.as_str(), "removal_held");
+    assert_eq!(
+        connection.last_run.unwrap().error.unwrap().0.as_str(),
+        "removal_held"
+    );
     assert_eq!(world.office.docs.lock().unwrap().len(), 20);
     // One has come back without a word of it.
-    world.drive.lock().things.get_mut(&files[0]).unwrap().trashed = false;
+    world
+        .drive
+        .lock()
+        .things
+        .get_mut(&files[0])
+        .unwrap()
+        .trashed = false;
     world.pass(A_WHILE);
     world.run(&id).await;
-    assert_eq!((world.faults(&id), world.connection(&id).problem), (Vec::new(), None));
+    assert_eq!(
+        (world.faults(&id), world.connection(&id).problem),
+        (Vec::new(), None)
+    );
     assert_eq!(world.office.docs.lock().unwrap().len(), 9);
 }
 
@@ -115,11 +154,17 @@ async fn the_newest_come_first_and_others_follow_when_there_is_room() {
     let id = world.connect(SyncScope::Selected, std::slice::from_ref(&folder));
     world.change(&id, |connection| connection.document_limit = 5);
     world.run(&id).await;
-    let filed = |from: usize, to: usize| files[from..to].iter().all(|file| world.doc(file).is_some());
+    let filed =
+        |from: usize, to: usize| files[from..to].iter().all(|file| world.doc(file).is_some());
     let limited = || {
         files
             .iter()
-            .filter(|file| state(&world, &id, file) == NodeState::Skipped { reason: SkipReason::Limit })
+            .filter(|file| {
+                state(&world, &id, file)
+                    == NodeState::Skipped {
+                        reason: SkipReason::Limit,
+                    }
+            })
             .count()
     };
     assert!(filed(0, 5), "the newest");
@@ -148,7 +193,10 @@ async fn rules_are_applied_to_what_is_known_without_a_listing() {
     let id = world.connect(SyncScope::Selected, std::slice::from_ref(&folder));
     world.run(&id).await;
     assert_eq!(world.office.docs.lock().unwrap().len(), 5);
-    let rules = ItemRules { patterns: vec!["*.tmp".into()], folders: Vec::new() };
+    let rules = ItemRules {
+        patterns: vec!["*.tmp".into()],
+        folders: Vec::new(),
+    };
     let prompt = Some("no lunch".to_owned());
     let settings = Settings {
         should_llm_filter: Some(true),
@@ -157,7 +205,10 @@ async fn rules_are_applied_to_what_is_known_without_a_listing() {
         ..Settings::default()
     };
     *world.office.settings.lock().unwrap() = settings;
-    world.drive.lock().faults.insert("children", vec![domain::ports::ConnectorError::Fault("listed".into())]);
+    world.drive.lock().faults.insert(
+        "children",
+        vec![domain::ports::ConnectorError::Fault("listed".into())],
+    );
     world.run(&id).await;
     let reason = |file: &str| match state(&world, &id, file) {
         NodeState::Skipped { reason } => Some(reason.as_str()),
@@ -167,12 +218,18 @@ async fn rules_are_applied_to_what_is_known_without_a_listing() {
     assert_eq!(reason(&files[1]), Some("excluded"));
     assert_eq!(reason(&files[2]), Some("unsupported_type"));
     assert!(
-        world.doc(&files[0]).is_none() && world.doc(&files[1]).is_none() && world.doc(&files[3]).is_some()
+        world.doc(&files[0]).is_none()
+            && world.doc(&files[1]).is_none()
+            && world.doc(&files[3]).is_some()
     );
     let asked = *world.judge.0.lock().unwrap();
     world.drive.lock().rename(&files[3], "another name");
     world.run(&id).await;
-    assert_eq!(*world.judge.0.lock().unwrap(), asked, "a model is asked once about a content");
+    assert_eq!(
+        *world.judge.0.lock().unwrap(),
+        asked,
+        "a model is asked once about a content"
+    );
     *world.office.settings.lock().unwrap() = Settings::default();
     world.run(&id).await;
     assert_eq!(world.office.docs.lock().unwrap().len(), 5);
@@ -184,11 +241,19 @@ async fn without_a_model_what_it_is_to_filter_waits() {
     let (_, folder, files) = filled(&world, 2);
     *world.judge.0.lock().unwrap() = Err(JudgeError::NotConfigured);
     let prompt = Some("no lunch".to_owned());
-    *world.office.settings.lock().unwrap() =
-        Settings { should_llm_filter: Some(true), filter_prompt: prompt, ..Settings::default() };
+    *world.office.settings.lock().unwrap() = Settings {
+        should_llm_filter: Some(true),
+        filter_prompt: prompt,
+        ..Settings::default()
+    };
     let id = world.connect(SyncScope::Selected, std::slice::from_ref(&folder));
     world.run(&id).await;
-    assert_eq!(state(&world, &id, &files[0]), NodeState::Skipped { reason: SkipReason::PendingFilter });
+    assert_eq!(
+        state(&world, &id, &files[0]),
+        NodeState::Skipped {
+            reason: SkipReason::PendingFilter
+        }
+    );
     *world.judge.0.lock().unwrap() = Ok(0);
     world.run(&id).await;
     assert_eq!(world.faults(&id), [""; 0]);
@@ -204,7 +269,11 @@ async fn two_connections_share_a_document_and_the_last_one_takes_it_along() {
     let fetched = world.drive.lock().fetched;
     world.run(&two).await;
     assert_eq!(
-        (world.faults(&one), world.faults(&two), world.drive.lock().fetched),
+        (
+            world.faults(&one),
+            world.faults(&two),
+            world.drive.lock().fetched
+        ),
         (vec![], vec![], fetched)
     );
     for (connection, with_documents, left) in [(&one, true, 3), (&two, true, 0)] {
@@ -224,26 +293,49 @@ async fn two_connections_share_a_document_and_the_last_one_takes_it_along() {
 
 #[tokio::test]
 async fn shortcuts_bring_what_they_lead_to() {
-    let world = World::new(9, Life { shortcuts: true, ..Life::default() });
+    let world = World::new(
+        9,
+        Life {
+            shortcuts: true,
+            ..Life::default()
+        },
+    );
     let (outer, folder, files) = filled(&world, 2);
     let outside = world.drive.lock().add(&outer, false);
     let (to_file, to_folder, to_inside) = {
         let mut drive = world.drive.lock();
-        (drive.link(&folder, &outside), drive.link(&folder, &outer), drive.link(&folder, &files[0]))
+        (
+            drive.link(&folder, &outside),
+            drive.link(&folder, &outer),
+            drive.link(&folder, &files[0]),
+        )
     };
     let id = world.connect(SyncScope::Selected, std::slice::from_ref(&folder));
     world.run(&id).await;
     assert_eq!(world.faults(&id), [""; 0]);
-    assert_eq!(state(&world, &id, &to_folder), NodeState::Skipped { reason: SkipReason::Shortcut });
+    assert_eq!(
+        state(&world, &id, &to_folder),
+        NodeState::Skipped {
+            reason: SkipReason::Shortcut
+        }
+    );
     assert_eq!(world.doc(&files[0]).unwrap().claims.len(), 2);
     world.drive.lock().edit(&outside);
     world.drive.lock().delete(&files[0]);
     world.settle(&id).await;
     assert_eq!(world.faults(&id), [""; 0]);
     assert_eq!(world.doc(&outside).unwrap().content, "2");
-    assert_eq!(state(&world, &id, &to_inside), NodeState::Skipped { reason: SkipReason::Shortcut });
+    assert_eq!(
+        state(&world, &id, &to_inside),
+        NodeState::Skipped {
+            reason: SkipReason::Shortcut
+        }
+    );
     assert_eq!(state(&world, &id, &to_file), NodeState::Filed);
-    world.drive.lock().change(&to_file, |link| link.target = Some(files[1].clone()));
+    world
+        .drive
+        .lock()
+        .change(&to_file, |link| link.target = Some(files[1].clone()));
     world.settle(&id).await;
     assert_eq!((world.faults(&id), world.doc(&outside)), (Vec::new(), None));
 }

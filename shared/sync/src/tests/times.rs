@@ -16,10 +16,18 @@ const MB: usize = 1024 * 1024;
 async fn a_file_that_never_comes_costs_one_try() {
     let (mut world, id, files) = filled().await;
     world.limits.asks_for = Duration::from_millis(100);
-    files[..3].iter().for_each(|file| world.drive.lock().edit(file));
-    world.drive.lock().silent.insert(format!("fetch {}", files[0]));
+    files[..3]
+        .iter()
+        .for_each(|file| world.drive.lock().edit(file));
+    world
+        .drive
+        .lock()
+        .silent
+        .insert(format!("fetch {}", files[0]));
     world.run(&id).await;
-    let tried = files[..3].iter().map(|file| world.node(&id, file).unwrap().attempts);
+    let tried = files[..3]
+        .iter()
+        .map(|file| world.node(&id, file).unwrap().attempts);
     assert_eq!(tried.collect::<Vec<_>>(), [1, 0, 0]);
     world.drive.lock().silent.clear();
     world.run(&id).await;
@@ -33,7 +41,11 @@ async fn a_tick_ends_whatever_does_not_answer() {
         world.limits.asks_for = Duration::from_millis(50);
         world.limits.lasts_for = Duration::from_millis(100);
         let parent = world.drive.lock().things[&files[0]].parent.clone().unwrap();
-        world.drive.lock().silent.extend([silent.to_owned(), format!("{silent} {parent}")]);
+        world
+            .drive
+            .lock()
+            .silent
+            .extend([silent.to_owned(), format!("{silent} {parent}")]);
         due(&world, &id);
         let begin = Instant::now();
         let mut pauses = Vec::new();
@@ -43,8 +55,15 @@ async fn a_tick_ends_whatever_does_not_answer() {
             world.pass(200);
         }
         assert!(begin.elapsed() < Duration::from_secs(5), "{silent}");
-        assert_eq!((pauses[0], pauses[7]), (Next::Later(2), Next::Idle), "{silent}");
-        assert_eq!(world.connection(&id).problem.unwrap().kind.as_str(), "provider_unavailable");
+        assert_eq!(
+            (pauses[0], pauses[7]),
+            (Next::Later(2), Next::Idle),
+            "{silent}"
+        );
+        assert_eq!(
+            world.connection(&id).problem.unwrap().kind.as_str(),
+            "provider_unavailable"
+        );
         assert_eq!(world.office.docs.lock().unwrap().len(), 6);
     }
 }
@@ -53,13 +72,24 @@ async fn a_tick_ends_whatever_does_not_answer() {
 async fn many_feeds_are_taken_a_few_at_a_time() {
     let mut world = World::new(30, Life::default());
     let (_, folder, _) = tables::filled(&world, 1);
-    world.drive.lock().joined.extend((0..24).map(|n| format!("drive{n:02}")));
+    world
+        .drive
+        .lock()
+        .joined
+        .extend((0..24).map(|n| format!("drive{n:02}")));
     world.notifications = Some("https://a.example".into());
     world.limits.items = 0;
     let id = world.connect(SyncScope::Selected, &[folder]);
     world.step(&id).await.unwrap();
     let state = world.rows(&id).state;
-    assert_eq!(state.feeds.values().filter(|feed| feed.pending.is_some()).count(), 10);
+    assert_eq!(
+        state
+            .feeds
+            .values()
+            .filter(|feed| feed.pending.is_some())
+            .count(),
+        10
+    );
     assert!(state.scanning_since.is_none());
     world.limits.items = 40;
     world.limits.seconds = 0;
@@ -93,13 +123,20 @@ async fn a_second_look_after_a_mass_removal_is_taken_in_parts() {
     world.step(&id).await.unwrap();
     while let Some(run) = world.rows(&id).state.run {
         world.step(&id).await.unwrap();
-        let now = world.rows(&id).state.run.map_or(run.requests, |run| run.requests);
+        let now = world
+            .rows(&id)
+            .state
+            .run
+            .map_or(run.requests, |run| run.requests);
         most = most.max(now - run.requests);
     }
     assert!(most <= 10, "{most} requests in a tick");
     world.limits.seconds = 45;
     world.settle(&id).await;
-    assert_eq!((world.faults(&id), world.office.docs.lock().unwrap().len()), (Vec::new(), 60));
+    assert_eq!(
+        (world.faults(&id), world.office.docs.lock().unwrap().len()),
+        (Vec::new(), 60)
+    );
 }
 
 #[tokio::test]
@@ -109,7 +146,9 @@ async fn a_file_of_untold_size_gets_the_room_that_it_needs() {
         world.drive.lock().untold = Some(bytes);
         world.drive.lock().edit(&files[0]);
         world.run(&id).await;
-        let skipped = NodeState::Skipped { reason: SkipReason::TooLarge };
+        let skipped = NodeState::Skipped {
+            reason: SkipReason::TooLarge,
+        };
         let state = if fits { NodeState::Filed } else { skipped };
         assert_eq!(world.node(&id, &files[0]).unwrap().state, state, "{bytes}");
     }

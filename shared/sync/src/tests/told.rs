@@ -18,8 +18,12 @@ impl Drive {
         let feed = self.feed_of(id);
         let kind = match &thing.target {
             _ if thing.folder => ItemKind::Folder,
-            Some(target) => ItemKind::Shortcut { target: target.clone() },
-            None if thing.name.ends_with(".odd") => ItemKind::Unreadable(SkipReason::UnsupportedType),
+            Some(target) => ItemKind::Shortcut {
+                target: target.clone(),
+            },
+            None if thing.name.ends_with(".odd") => {
+                ItemKind::Unreadable(SkipReason::UnsupportedType)
+            }
             None => ItemKind::File { document: None },
         };
         Some(Item {
@@ -40,7 +44,11 @@ impl Drive {
     }
 
     /// Everything that is listed, a page of it.
-    pub(super) fn list(&self, is_meant: impl Fn(&str, &Thing) -> bool, page: Option<&str>) -> Listing {
+    pub(super) fn list(
+        &self,
+        is_meant: impl Fn(&str, &Thing) -> bool,
+        page: Option<&str>,
+    ) -> Listing {
         let mut meant: Vec<&String> = self
             .things
             .iter()
@@ -53,14 +61,23 @@ impl Drive {
             meant.retain(|id| page.is_none_or(|page| id.as_str() > page));
             0
         };
-        let items: Vec<Item> = meant.iter().skip(from).take(PAGE).filter_map(|id| self.item(id)).collect();
+        let items: Vec<Item> = meant
+            .iter()
+            .skip(from)
+            .take(PAGE)
+            .filter_map(|id| self.item(id))
+            .collect();
         let place = if self.life.unstable {
             (from + PAGE).to_string()
         } else {
             meant.get(PAGE - 1).map_or("", |id| id).to_owned()
         };
         let next = (from + PAGE < meant.len()).then_some(place);
-        Listing { items, next, incomplete: false }
+        Listing {
+            items,
+            next,
+            incomplete: false,
+        }
     }
 
     pub(super) fn told(&mut self, feed: &str, cursor: usize) -> Changes {
@@ -73,16 +90,27 @@ impl Drive {
         entries.sort();
         let more = entries.len() > PAGE;
         entries.truncate(PAGE);
-        let end = entries.last().filter(|_| more).map_or(log.len(), |(at, _)| at + 1);
+        let end = entries
+            .last()
+            .filter(|_| more)
+            .map_or(log.len(), |(at, _)| at + 1);
         let feeds_changed = entries.iter().any(|(_, id)| id == DRIVES);
         let here = |id: &str| feed == self.feed_of(id);
         let told = entries.iter().filter(|(_, id)| id != DRIVES);
         let mut changes: Vec<Changed> = told
-            .map(|(_, id)| Changed { id: id.clone(), item: self.item(id).filter(|_| here(id)) })
+            .map(|(_, id)| Changed {
+                id: id.clone(),
+                item: self.item(id).filter(|_| here(id)),
+            })
             .collect();
         if self.rng.random_bool(0.2) {
             changes.extend(changes.first().cloned());
         }
-        Changes { changes, cursor: end.to_string(), more, feeds_changed }
+        Changes {
+            changes,
+            cursor: end.to_string(),
+            more,
+            feeds_changed,
+        }
     }
 }

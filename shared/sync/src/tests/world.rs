@@ -40,7 +40,10 @@ impl Judge for Strict {
             Ok(asked) => *asked += 1,
             Err(error) => return Err(*error),
         }
-        Ok(Verdict { keep: !item.name.contains("lunch"), reason: String::new() })
+        Ok(Verdict {
+            keep: !item.name.contains("lunch"),
+            reason: String::new(),
+        })
     }
 }
 
@@ -68,7 +71,14 @@ impl World {
             reconnected: Mutex::default(),
             refused: Mutex::default(),
         };
-        let limits = Limits { items: 40, rows: 7, writes: 12, folders: 4, files: 4, ..Limits::default() };
+        let limits = Limits {
+            items: 40,
+            rows: 7,
+            writes: 12,
+            folders: 4,
+            files: 4,
+            ..Limits::default()
+        };
         Self {
             connectors: Connectors::new(vec![drive.clone()]),
             drive,
@@ -84,13 +94,18 @@ impl World {
     /// A connection that is to run.
     pub(super) fn connect(&self, scope: SyncScope, selected: &[String]) -> ConnectionId {
         let now = *self.office.now.lock().unwrap();
-        let mut connection = Connection::new(Provider::CloudDrive, ContainerTag::default_tag(), now);
+        let mut connection =
+            Connection::new(Provider::CloudDrive, ContainerTag::default_tag(), now);
         connection.status = ConnectionStatus::Active;
         connection.scope = scope;
         connection.rev = 1;
         connection.request(Trigger::Manual, now);
         let id = connection.id.clone();
-        self.office.memory.lock().connections.insert(id.clone(), connection);
+        self.office
+            .memory
+            .lock()
+            .connections
+            .insert(id.clone(), connection);
         if scope == SyncScope::Selected {
             self.select(&id, selected);
         }
@@ -107,7 +122,10 @@ impl World {
         let items = items.collect();
         let mut records = self.office.memory.lock();
         let rows = records.rows.entry(id.clone()).or_default();
-        rows.selection = Selection { rev: rows.selection.rev + 1, items };
+        rows.selection = Selection {
+            rev: rows.selection.rev + 1,
+            items,
+        };
         let rev = rows.selection.rev;
         records.connections.get_mut(id).unwrap().selection = rev;
     }
@@ -129,7 +147,13 @@ impl World {
     }
 
     pub(super) fn rows(&self, id: &ConnectionId) -> Rows {
-        self.office.memory.lock().rows.get(id).cloned().unwrap_or_default()
+        self.office
+            .memory
+            .lock()
+            .rows
+            .get(id)
+            .cloned()
+            .unwrap_or_default()
     }
 
     pub(super) fn node(&self, id: &ConnectionId, item: &str) -> Option<Node> {
@@ -137,7 +161,11 @@ impl World {
     }
 
     pub(super) fn waiting(&self, id: &ConnectionId, queue: Queue) -> usize {
-        self.rows(id).queues.keys().filter(|(of, _)| *of == queue).count()
+        self.rows(id)
+            .queues
+            .keys()
+            .filter(|(of, _)| *of == queue)
+            .count()
     }
 
     pub(super) fn pass(&self, seconds: i64) {
@@ -170,7 +198,10 @@ impl World {
         for _ in 0..3000 {
             match self.step(id).await {
                 Ok(Next::Again) => {}
-                Ok(_) if self.rows(id).state.run.is_none() && self.connection(id).requested.is_none() => {
+                Ok(_)
+                    if self.rows(id).state.run.is_none()
+                        && self.connection(id).requested.is_none() =>
+                {
                     return;
                 }
                 Ok(_) => self.pass(200),
@@ -203,24 +234,38 @@ impl World {
     /// The items that the connection should have a claim for, with what the document is to be like.
     pub(super) fn wanted(&self, id: &ConnectionId) -> BTreeMap<String, (String, String)> {
         let full = self.connection(id).scope == SyncScope::Full;
-        let selected: BTreeSet<String> =
-            self.rows(id).selection.items.iter().map(|item| item.id.clone()).collect();
+        let selected: BTreeSet<String> = self
+            .rows(id)
+            .selection
+            .items
+            .iter()
+            .map(|item| item.id.clone())
+            .collect();
         let drive = self.drive.lock();
         let mut wanted = BTreeMap::new();
         let in_scope = |item: &str| {
             drive.lives(item) && (full || drive.line(item).iter().any(|up| selected.contains(up)))
         };
-        for (item, thing) in drive.things.iter().filter(|(item, thing)| !thing.folder && in_scope(item)) {
+        for (item, thing) in drive
+            .things
+            .iter()
+            .filter(|(item, thing)| !thing.folder && in_scope(item))
+        {
             let target = thing.target.as_ref();
             let of = target.unwrap_or(item);
             let leads = target.is_none_or(|target| {
-                let file =
-                    drive.things.get(target).is_some_and(|thing| !thing.folder && thing.target.is_none());
+                let file = drive
+                    .things
+                    .get(target)
+                    .is_some_and(|thing| !thing.folder && thing.target.is_none());
                 file && drive.lives(target)
             });
             if leads {
                 let shown = if in_scope(of) { of } else { item };
-                wanted.insert(item.clone(), (drive.things[of].content.to_string(), drive.path(shown)));
+                wanted.insert(
+                    item.clone(),
+                    (drive.things[of].content.to_string(), drive.path(shown)),
+                );
             }
         }
         wanted
@@ -249,7 +294,10 @@ impl World {
             }
         }
         faults.extend(
-            wanted.keys().filter(|item| !claimed.contains(*item)).map(|item| format!("missing {item}")),
+            wanted
+                .keys()
+                .filter(|item| !claimed.contains(*item))
+                .map(|item| format!("missing {item}")),
         );
         faults
     }

@@ -16,8 +16,8 @@ const RATE_BYTES: usize = 8 << 20;
 /// How fast conversations are read, on one core.
 #[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 pub(super) fn rate(folder: &Path, show: bool) -> Result<()> {
-    let text =
-        std::fs::read_to_string(folder.join("conversations.json")).context("read conversations.json")?;
+    let text = std::fs::read_to_string(folder.join("conversations.json"))
+        .context("read conversations.json")?;
     let samples: Vec<Value> = serde_json::from_str(&text)?;
     let sessions: Vec<Vec<(String, String)>> = samples.iter().flat_map(sessions).collect();
     let (mut bytes, mut turns, mut found) = (0, 0, 0);
@@ -27,13 +27,21 @@ pub(super) fn rate(folder: &Path, show: bool) -> Result<()> {
         for session in &sessions {
             let statements = extract(&talk(session));
             if round == 0 {
-                check(&statements, &session.iter().map(|(_, text)| format!("{text}\n")).collect::<String>())?;
+                check(
+                    &statements,
+                    &session
+                        .iter()
+                        .map(|(_, text)| format!("{text}\n"))
+                        .collect::<String>(),
+                )?;
             }
             bytes += session.iter().map(|(_, text)| text.len()).sum::<usize>();
             turns += session.len();
             found += statements.len();
             if show && round == 0 {
-                statements.iter().for_each(|statement| println!("{}", describe(statement)));
+                statements
+                    .iter()
+                    .for_each(|statement| println!("{}", describe(statement)));
             }
         }
         round += 1;
@@ -50,21 +58,38 @@ pub(super) fn rate(folder: &Path, show: bool) -> Result<()> {
 /// The sessions of a conversation as speakers and texts.
 fn sessions(sample: &Value) -> Vec<Vec<(String, String)>> {
     let turns = |session: &Value| {
-        let turn =
-            |turn: &Value| Some((turn["speaker"].as_str()?.to_owned(), turn["text"].as_str()?.to_owned()));
-        session.as_array().map(|turns| turns.iter().filter_map(turn).collect())
+        let turn = |turn: &Value| {
+            Some((
+                turn["speaker"].as_str()?.to_owned(),
+                turn["text"].as_str()?.to_owned(),
+            ))
+        };
+        session
+            .as_array()
+            .map(|turns| turns.iter().filter_map(turn).collect())
     };
-    (1..100).filter_map(|number| turns(&sample["conversation"][format!("session_{number}")])).collect()
+    (1..100)
+        .filter_map(|number| turns(&sample["conversation"][format!("session_{number}")]))
+        .collect()
 }
 
 fn talk(session: &[(String, String)]) -> Source<'_> {
     let said_at = Timestamp::from_millis(SAID_AT);
     let mut start = 0;
     let passages = session.iter().map(|(speaker, text)| {
-        let passage =
-            Passage { text, start, role: Role::User, speaker: Some(speaker), quoted: None, said_at };
+        let passage = Passage {
+            text,
+            start,
+            role: Role::User,
+            speaker: Some(speaker),
+            quoted: None,
+            said_at,
+        };
         start += text.chars().count() + 1;
         passage
     });
-    Source { passages: passages.collect(), trust: Trust::User }
+    Source {
+        passages: passages.collect(),
+        trust: Trust::User,
+    }
 }

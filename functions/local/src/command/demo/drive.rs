@@ -32,8 +32,14 @@ const QUESTION: &str = "How much does it cost to rent a bike for a week?";
 /// Runs until it is interrupted.
 #[expect(clippy::print_stdout, reason = "a demo is there to be read")]
 pub(super) async fn run(options: &Demo, folder: &std::path::Path, cleanup: Cleanup) -> Result<()> {
-    let drive = FakeDrive::start_with(Config { now: Some(Arc::new(now)), ..Config::default() }).await?;
-    let made = drive.demo().map_err(|refused| anyhow::anyhow!("the drive cannot be filled: {refused:?}"))?;
+    let drive = FakeDrive::start_with(Config {
+        now: Some(Arc::new(now)),
+        ..Config::default()
+    })
+    .await?;
+    let made = drive
+        .demo()
+        .map_err(|refused| anyhow::anyhow!("the drive cannot be filled: {refused:?}"))?;
     let address = SocketAddr::from(([127, 0, 0, 1], options.port));
     let listener = TcpListener::bind(address)
         .await
@@ -43,17 +49,27 @@ pub(super) async fn run(options: &Demo, folder: &std::path::Path, cleanup: Clean
     let outside = outside(&drive, &public)?;
     let workers = Workers::start(&system, &outside).await?;
     let routes = service(&system, &outside, SERVING)?;
-    let server = tokio::spawn(listen(listener, routes.clone(), Limits::default(), std::future::pending()));
+    let server = tokio::spawn(listen(
+        listener,
+        routes.clone(),
+        Limits::default(),
+        std::future::pending(),
+    ));
 
     let interrupted = interrupted()?;
     let body = json!({"containerTag": TAG});
     let connection = call(&routes, "POST", "/v3/connections/cloud-drive", &body).await?;
-    println!("A made-up company's drive is on this machine, and a server that has never seen it.\n");
+    println!(
+        "A made-up company's drive is on this machine, and a server that has never seen it.\n"
+    );
     println!(
         "Open this link in a browser, permit access as {}, and select a folder, say Harbour Bikes:",
         made.account
     );
-    println!("  {}\n", connection["authLink"].as_str().context("no link")?);
+    println!(
+        "  {}\n",
+        connection["authLink"].as_str().context("no link")?
+    );
     let id = id(&connection)?;
     tokio::select! {
         followed = follow(&routes, &id, &drive, &made.folder) => followed?,
@@ -70,7 +86,11 @@ fn outside(drive: &FakeDrive, public: &str) -> Result<Outside> {
     let settings = Settings::stand_in(drive.url(), client_id, client_secret);
     let readers = ModelOptions::default().readers()?;
     let connectors = connectors::all(&settings, readers.fetcher.clone())?;
-    Ok(Outside { readers, connectors, public_url: Some(public.to_owned()) })
+    Ok(Outside {
+        readers,
+        connectors,
+        public_url: Some(public.to_owned()),
+    })
 }
 
 fn now() -> i64 {
@@ -106,9 +126,14 @@ async fn follow(routes: &Router, id: &str, drive: &FakeDrive, folder: &str) -> R
                 println!("  {error}\n");
             }
             let curl = |command: &Value| {
-                format!("  curl {}/admin -H 'content-type: application/json' -d '{command}'", drive.url())
+                format!(
+                    "  curl {}/admin -H 'content-type: application/json' -d '{command}'",
+                    drive.url()
+                )
             };
-            println!("It stays in step. Change something in the drive, in another terminal, and watch:");
+            println!(
+                "It stays in step. Change something in the drive, in another terminal, and watch:"
+            );
             let command = json!({"do": "rename", "id": folder, "name": "Harbour Bikes & Boats"});
             println!("{}", curl(&command));
             let command = json!({"do": "trash", "id": folder});
@@ -149,8 +174,19 @@ async fn documents(routes: &Router) -> Result<BTreeMap<String, Line>> {
     let all = listed["memories"].as_array().into_iter().flatten();
     Ok(all
         .map(|document| {
-            let (path, kind, status) = (&document["filepath"], &document["type"], &document["status"]);
-            (text(&document["id"]), Line { path: text(path), kind: text(kind), status: text(status) })
+            let (path, kind, status) = (
+                &document["filepath"],
+                &document["type"],
+                &document["status"],
+            );
+            (
+                text(&document["id"]),
+                Line {
+                    path: text(path),
+                    kind: text(kind),
+                    status: text(status),
+                },
+            )
         })
         .collect())
 }
@@ -165,7 +201,11 @@ fn tell(before: &BTreeMap<String, Line>, now: &BTreeMap<String, Line>) {
             println!("  {:<7} {:<12} {}", line.status, line.kind, line.path);
         }
     }
-    for line in before.iter().filter(|(id, _)| !now.contains_key(*id)).map(|(_, line)| line) {
+    for line in before
+        .iter()
+        .filter(|(id, _)| !now.contains_key(*id))
+        .map(|(_, line)| line)
+    {
         println!("  {:<7} {:<12} {}", "gone", line.kind, line.path);
     }
 }

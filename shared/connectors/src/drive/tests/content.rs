@@ -38,17 +38,35 @@ async fn a_stored_file_comes_whole_or_not_at_all() {
     let mut pdf = item("application/pdf");
     pdf.mark = format!(
         "sha256:{}:7",
-        Sha256::digest(b"content").iter().map(|b| format!("{b:02X}")).collect::<String>()
+        Sha256::digest(b"content")
+            .iter()
+            .map(|b| format!("{b:02X}"))
+            .collect::<String>()
     );
     stage.answer(MEDIA, 200, "Content-Type: application/pdf\r\n", "content");
     let fetched = fetch(&stage, &pdf).await.unwrap();
-    let form = BodyForm::File { name: Some("file.pdf".into()), declared: Some("application/pdf".into()) };
-    assert_eq!((fetched.bytes.as_ref(), fetched.form), (b"content".as_slice(), form));
+    let form = BodyForm::File {
+        name: Some("file.pdf".into()),
+        declared: Some("application/pdf".into()),
+    };
+    assert_eq!(
+        (fetched.bytes.as_ref(), fetched.form),
+        (b"content".as_slice(), form)
+    );
     assert!(stage.last().contains("acknowledgeAbuse=false"));
     stage.answer(MEDIA, 200, "", "c0ntent");
-    assert!(matches!(fetch(&stage, &pdf).await, Err(ConnectorError::Unavailable(_))));
-    stage.raw(MEDIA, b"HTTP/1.1 200 X\r\nContent-Length: 7\r\nConnection: close\r\n\r\ncon".to_vec());
-    assert!(matches!(fetch(&stage, &pdf).await, Err(ConnectorError::Unavailable(_))));
+    assert!(matches!(
+        fetch(&stage, &pdf).await,
+        Err(ConnectorError::Unavailable(_))
+    ));
+    stage.raw(
+        MEDIA,
+        b"HTTP/1.1 200 X\r\nContent-Length: 7\r\nConnection: close\r\n\r\ncon".to_vec(),
+    );
+    assert!(matches!(
+        fetch(&stage, &pdf).await,
+        Err(ConnectorError::Unavailable(_))
+    ));
 }
 
 #[tokio::test]
@@ -66,43 +84,84 @@ async fn what_cannot_be_had_says_why() {
     }
     stage.answer(MEDIA, 200, "", " \n");
     assert_eq!(skipped(fetch(&stage, &pdf).await), SkipReason::Empty);
-    stage.json(MEDIA, 404, &error(404, "notFound")).json("GET /drive/v3/files?", 200, &json!({"files": []}));
-    assert!(matches!(fetch(&stage, &pdf).await, Err(ConnectorError::Fault(_))));
+    stage.json(MEDIA, 404, &error(404, "notFound")).json(
+        "GET /drive/v3/files?",
+        200,
+        &json!({"files": []}),
+    );
+    assert!(matches!(
+        fetch(&stage, &pdf).await,
+        Err(ConnectorError::Fault(_))
+    ));
     let asked = stage.asked().len();
-    let unreadable = Item { kind: ItemKind::Unreadable(SkipReason::Encrypted), ..item(DOC) };
-    assert_eq!(skipped(fetch(&stage, &unreadable).await), SkipReason::Encrypted);
+    let unreadable = Item {
+        kind: ItemKind::Unreadable(SkipReason::Encrypted),
+        ..item(DOC)
+    };
+    assert_eq!(
+        skipped(fetch(&stage, &unreadable).await),
+        SkipReason::Encrypted
+    );
     assert_eq!(stage.asked().len(), asked);
 }
 
 #[tokio::test]
 async fn too_large_is_told_before_and_while_it_comes() {
     let stage = Stage::open().await;
-    let large = Item { size: Some(LIMIT as u64 + 1), ..item("application/pdf") };
+    let large = Item {
+        size: Some(LIMIT as u64 + 1),
+        ..item("application/pdf")
+    };
     assert_eq!(skipped(fetch(&stage, &large).await), SkipReason::TooLarge);
     assert!(stage.asked().is_empty());
     stage.answer(MEDIA, 200, "", vec![b'a'; LIMIT + 1]);
-    assert_eq!(skipped(fetch(&stage, &item("application/pdf")).await), SkipReason::TooLarge);
-    let mut endless = b"HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n".to_vec();
+    assert_eq!(
+        skipped(fetch(&stage, &item("application/pdf")).await),
+        SkipReason::TooLarge
+    );
+    let mut endless =
+        b"HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n".to_vec();
     for _ in 0..3 {
         endless.extend_from_slice(format!("190\r\n{}\r\n", "a".repeat(400)).as_bytes());
     }
     stage.raw(MEDIA, endless);
-    assert_eq!(skipped(fetch(&stage, &item("application/pdf")).await), SkipReason::TooLarge);
+    assert_eq!(
+        skipped(fetch(&stage, &item("application/pdf")).await),
+        SkipReason::TooLarge
+    );
     stage.answer(MEDIA, 200, "", vec![b'a'; LIMIT]);
-    assert_eq!(fetch(&stage, &item("application/pdf")).await.unwrap().bytes.len(), LIMIT);
+    assert_eq!(
+        fetch(&stage, &item("application/pdf"))
+            .await
+            .unwrap()
+            .bytes
+            .len(),
+        LIMIT
+    );
 }
 
 #[tokio::test]
 async fn a_document_comes_as_markdown_without_its_pictures() {
     let stage = Stage::open().await;
     let text = "# Plan\n\n![][image1]\n\n[image1]: <data:image/png;base64,AAAA>\n";
-    stage.answer(&export("text/markdown"), 200, "Content-Type: text/markdown\r\n", text);
+    stage.answer(
+        &export("text/markdown"),
+        200,
+        "Content-Type: text/markdown\r\n",
+        text,
+    );
     let fetched = fetch(&stage, &item(DOC)).await.unwrap();
     assert_eq!(fetched.bytes, "# Plan\n\n\n\n");
     assert!(matches!(fetched.form, BodyForm::File { name: Some(name), .. } if name == "file.md"));
-    assert!(!stage.last().contains("supportsAllDrives"), "export knows nothing of shared drives");
+    assert!(
+        !stage.last().contains("supportsAllDrives"),
+        "export knows nothing of shared drives"
+    );
     stage.answer(&export("text/markdown"), 200, HTML, "<html>Sign in</html>");
-    assert!(matches!(fetch(&stage, &item(DOC)).await, Err(ConnectorError::Unavailable(_))));
+    assert!(matches!(
+        fetch(&stage, &item(DOC)).await,
+        Err(ConnectorError::Unavailable(_))
+    ));
 }
 
 #[tokio::test]
@@ -111,24 +170,46 @@ async fn over_the_limit_a_lighter_form_does() {
     let pptx = "application/vnd.openxmlformats-officedocument.presentationml.presentation";
     for (kind, form) in [(DOC, "text/markdown"), (SLIDES, pptx)] {
         stage.json(&export(form), 403, &error(403, "exportSizeLimitExceeded"));
-        stage.answer(&export("text/plain"), 200, "Content-Type: text/plain\r\n", "\u{feff}All of it");
+        stage.answer(
+            &export("text/plain"),
+            200,
+            "Content-Type: text/plain\r\n",
+            "\u{feff}All of it",
+        );
         let fetched = fetch(&stage, &item(kind)).await.unwrap();
         assert_eq!(fetched.bytes, "All of it");
-        assert!(matches!(fetched.form, BodyForm::File { name: Some(name), .. } if name == "file.txt"));
+        assert!(
+            matches!(fetched.form, BodyForm::File { name: Some(name), .. } if name == "file.txt")
+        );
     }
-    stage.json(&export("text/markdown"), 403, &error(403, "cannotExportFile"));
-    assert_eq!(skipped(fetch(&stage, &item(DOC)).await), SkipReason::NotDownloadable);
+    stage.json(
+        &export("text/markdown"),
+        403,
+        &error(403, "cannotExportFile"),
+    );
+    assert_eq!(
+        skipped(fetch(&stage, &item(DOC)).await),
+        SkipReason::NotDownloadable
+    );
 }
 
 #[tokio::test]
 async fn a_sheet_over_the_limit_is_downloaded_in_the_providers_own_time() {
     let stage = Stage::open().await;
-    let made =
-        json!({"name": "op-1", "done": true, "response": {"downloadUri": format!("{}/made/1", stage.url)}});
+    let made = json!({"name": "op-1", "done": true, "response": {"downloadUri": format!("{}/made/1", stage.url)}});
     stage.json(&export(XLSX), 403, &error(403, "exportSizeLimitExceeded"));
-    stage.json("POST /drive/v3/files/f1/download?mimeType=", 200, &json!({"name": "operations/op-1"}));
+    stage.json(
+        "POST /drive/v3/files/f1/download?mimeType=",
+        200,
+        &json!({"name": "operations/op-1"}),
+    );
     stage.json("GET /drive/v3/operations/op-1 ", 200, &made);
-    stage.answer("GET /made/1 ", 200, &format!("Content-Type: {XLSX}\r\n"), "PK sheet");
+    stage.answer(
+        "GET /made/1 ",
+        200,
+        &format!("Content-Type: {XLSX}\r\n"),
+        "PK sheet",
+    );
     let fetched = fetch(&stage, &item(SHEET)).await.unwrap();
     assert_eq!(fetched.bytes, "PK sheet");
     assert!(stage.last().contains(TOKEN));
@@ -139,31 +220,60 @@ async fn an_export_link_is_followed_to_the_providers_hosts_only() {
     let stage = Stage::open().await;
     let refuse = || {
         stage.json(&export(XLSX), 403, &error(403, "exportSizeLimitExceeded"));
-        stage.json("POST /drive/v3/files/f1/download?", 403, &error(403, "exportSizeLimitExceeded"));
+        stage.json(
+            "POST /drive/v3/files/f1/download?",
+            403,
+            &error(403, "exportSizeLimitExceeded"),
+        );
     };
     let links = |to: String| json!({"exportLinks": {XLSX: to}});
     let asks = "GET /drive/v3/files/f1?supportsAllDrives=true&fields=exportLinks";
     refuse();
     stage.json(asks, 200, &links(format!("{}/link", stage.url)));
     stage.answer("GET /link ", 302, "Location: /there\r\n", "");
-    stage.answer("GET /there ", 200, &format!("Content-Type: {XLSX}\r\n"), "PK sheet");
+    stage.answer(
+        "GET /there ",
+        200,
+        &format!("Content-Type: {XLSX}\r\n"),
+        "PK sheet",
+    );
     assert_eq!(fetch(&stage, &item(SHEET)).await.unwrap().bytes, "PK sheet");
     refuse();
     stage.json(asks, 200, &links(format!("{}/link", stage.url)));
     stage.answer("GET /link ", 200, HTML, "<html>Sign in</html>");
-    assert!(matches!(fetch(&stage, &item(SHEET)).await, Err(ConnectorError::Unavailable(_))));
+    assert!(matches!(
+        fetch(&stage, &item(SHEET)).await,
+        Err(ConnectorError::Unavailable(_))
+    ));
     // A strange host is never asked; the first table alone is what is left.
     let strange = Stage::open().await;
     refuse();
     stage.json(asks, 200, &links(format!("{}/link", stage.url)));
-    stage.answer("GET /link ", 302, &format!("Location: {}/steal\r\n", strange.url), "");
-    stage.answer(&export("text/csv"), 200, "Content-Type: text/csv\r\n", "a,b\n");
+    stage.answer(
+        "GET /link ",
+        302,
+        &format!("Location: {}/steal\r\n", strange.url),
+        "",
+    );
+    stage.answer(
+        &export("text/csv"),
+        200,
+        "Content-Type: text/csv\r\n",
+        "a,b\n",
+    );
     assert_eq!(fetch(&stage, &item(SHEET)).await.unwrap().bytes, "a,b\n");
     assert!(strange.asked().is_empty());
     refuse();
     stage.json(asks, 200, &links("https://127.0.0.1/x".into()));
-    stage.json(&export("text/csv"), 403, &error(403, "exportSizeLimitExceeded"));
-    assert_eq!(skipped(fetch(&stage, &item(SHEET)).await), SkipReason::TooLarge);
+    stage.json(
+        &export("text/csv"),
+        403,
+        &error(403, "exportSizeLimitExceeded"),
+    );
+    assert_eq!(
+        skipped(fetch(&stage, &item(SHEET)).await),
+        SkipReason::TooLarge
+    );
 }
 
 #[tokio::test]
@@ -173,10 +283,24 @@ async fn what_was_shared_by_its_link_alone_is_had_with_the_key_of_a_shortcut() {
     let markdown = export("text/markdown");
     for (kind, asks) in [(DOC, markdown.as_str()), ("application/pdf", MEDIA)] {
         let stage = Stage::open().await;
-        stage.json(asks, 404, &error(404, "notFound")).json("GET /drive/v3/files?", 200, &shortcuts);
+        stage.json(asks, 404, &error(404, "notFound")).json(
+            "GET /drive/v3/files?",
+            200,
+            &shortcuts,
+        );
         stage.answer(asks, 200, "", "Far away");
         assert_eq!(fetch(&stage, &item(kind)).await.unwrap().bytes, "Far away");
-        assert!(stage.last().contains("x-goog-drive-resource-keys: f1/0-key"), "{}", stage.last());
-        assert!(stage.asked()[1].contains("q=shortcutDetails.targetId%3D%27f1%27"), "{}", stage.asked()[1]);
+        assert!(
+            stage
+                .last()
+                .contains("x-goog-drive-resource-keys: f1/0-key"),
+            "{}",
+            stage.last()
+        );
+        assert!(
+            stage.asked()[1].contains("q=shortcutDetails.targetId%3D%27f1%27"),
+            "{}",
+            stage.asked()[1]
+        );
     }
 }

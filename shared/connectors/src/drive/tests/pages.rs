@@ -12,11 +12,25 @@ const CHANGES: &str = "GET /drive/v3/changes?";
 #[tokio::test]
 async fn every_fault_is_one_of_those_that_callers_tell_apart() {
     let page = |status, body: &str| (status, HTML, body.to_owned(), "Unavailable");
-    let api =
-        |status, reason, wanted| (status, "Retry-After: 9\r\n", error(status, reason).to_string(), wanted);
+    let api = |status, reason, wanted| {
+        (
+            status,
+            "Retry-After: 9\r\n",
+            error(status, reason).to_string(),
+            wanted,
+        )
+    };
     let cases = [
-        api(403, "userRateLimitExceeded", "Throttled { retry_after: Some(9) }"),
-        api(429, "rateLimitExceeded", "Throttled { retry_after: Some(9) }"),
+        api(
+            403,
+            "userRateLimitExceeded",
+            "Throttled { retry_after: Some(9) }",
+        ),
+        api(
+            429,
+            "rateLimitExceeded",
+            "Throttled { retry_after: Some(9) }",
+        ),
         api(401, "authError", "Reauth(\"authError\")"),
         api(403, "insufficientPermissions", "Reauth("),
         api(403, "dailyLimitExceeded", "QuotaExceeded"),
@@ -31,12 +45,21 @@ async fn every_fault_is_one_of_those_that_callers_tell_apart() {
         page(502, "<html>Bad gateway</html>"),
         (200, "", "{\"files\": [{\"na".into(), "Unavailable"),
         (200, "", "{\"files\": 7}".into(), "Fault("),
-        (429, "", "<html>slow</html>".into(), "Throttled { retry_after: None }"),
+        (
+            429,
+            "",
+            "<html>slow</html>".into(),
+            "Throttled { retry_after: None }",
+        ),
     ];
     for (status, headers, body, wanted) in cases {
         let stage = Stage::open().await;
         stage.answer(LIST, status, headers, &body);
-        let failed = stage.drive().everything(&access(), "user", None).await.unwrap_err();
+        let failed = stage
+            .drive()
+            .everything(&access(), "user", None)
+            .await
+            .unwrap_err();
         let words = all_words(&failed);
         assert!(words.starts_with(wanted), "{status} {body}: {words}");
         for secret in [TOKEN, "private", "Sign in"] {
@@ -47,19 +70,31 @@ async fn every_fault_is_one_of_those_that_callers_tell_apart() {
 
 #[tokio::test]
 async fn a_broken_line_is_no_answer() {
-    let broken =
-        ["", "HTTP/1.1 200 X\r\nContent-Type: application/json\r\nContent-Length: 90\r\n\r\n{\"files\":[]}"];
+    let broken = [
+        "",
+        "HTTP/1.1 200 X\r\nContent-Type: application/json\r\nContent-Length: 90\r\n\r\n{\"files\":[]}",
+    ];
     for answer in broken {
         let stage = Stage::open().await;
         stage.raw(LIST, answer.as_bytes().to_vec());
-        let failed = stage.drive().everything(&access(), "user", None).await.unwrap_err();
-        assert!(matches!(failed, ConnectorError::Unavailable(_)), "{failed:?}");
+        let failed = stage
+            .drive()
+            .everything(&access(), "user", None)
+            .await
+            .unwrap_err();
+        assert!(
+            matches!(failed, ConnectorError::Unavailable(_)),
+            "{failed:?}"
+        );
     }
     let nobody = Stage::open().await;
     let mut drive = nobody.drive();
     drive.addresses.api = "http://127.0.0.1:1".into();
     let failed = drive.everything(&access(), "user", None).await.unwrap_err();
-    assert!(matches!(failed, ConnectorError::Unavailable(_)) && !all_words(&failed).contains("127.0.0.1:1/"));
+    assert!(
+        matches!(failed, ConnectorError::Unavailable(_))
+            && !all_words(&failed).contains("127.0.0.1:1/")
+    );
 }
 
 #[tokio::test]
@@ -67,10 +102,16 @@ async fn a_listing_goes_page_by_page_and_says_when_a_page_is_lost() {
     let stage = Stage::open().await;
     let drive = stage.drive();
     let page = json!({"nextPageToken": "p/2", "incompleteSearch": true, "files": [{"id": "a"}, {"id": "b"}]});
-    stage.json(LIST, 200, &page).json(LIST, 400, &error(400, "invalid")).json(LIST, 410, &error(410, "gone"));
+    stage
+        .json(LIST, 200, &page)
+        .json(LIST, 400, &error(400, "invalid"))
+        .json(LIST, 410, &error(410, "gone"));
     let first = drive.everything(&access(), "d9", None).await.unwrap();
     let ids: Vec<_> = first.items.iter().map(|item| item.id.as_str()).collect();
-    assert_eq!((ids, first.next.as_deref(), first.incomplete), (vec!["a", "b"], Some("p/2"), true));
+    assert_eq!(
+        (ids, first.next.as_deref(), first.incomplete),
+        (vec!["a", "b"], Some("p/2"), true)
+    );
     let asked = stage.last();
     for part in [
         "corpora=drive&driveId=d9",
@@ -84,7 +125,10 @@ async fn a_listing_goes_page_by_page_and_says_when_a_page_is_lost() {
         assert!(asked.contains(part), "{part}: {asked}");
     }
     for _ in 0..2 {
-        let lost = drive.everything(&access(), "d9", Some("p/2")).await.unwrap_err();
+        let lost = drive
+            .everything(&access(), "d9", Some("p/2"))
+            .await
+            .unwrap_err();
         assert!(matches!(lost, ConnectorError::PageLost), "{lost:?}");
     }
     assert!(stage.last().contains("pageToken=p%2F2"));
@@ -94,12 +138,22 @@ async fn a_listing_goes_page_by_page_and_says_when_a_page_is_lost() {
 async fn the_feeds_are_the_accounts_own_and_its_shared_drives() {
     let stage = Stage::open().await;
     let drives = |ids: &[&str], next: Option<&str>| {
-        let drives: Vec<_> = ids.iter().map(|id| json!({"id": id, "name": "D"})).collect();
+        let drives: Vec<_> = ids
+            .iter()
+            .map(|id| json!({"id": id, "name": "D"}))
+            .collect();
         json!({"drives": drives, "nextPageToken": next})
     };
-    stage.json("GET /drive/v3/drives?", 200, &drives(&["d1", "d2"], Some("2")));
+    stage.json(
+        "GET /drive/v3/drives?",
+        200,
+        &drives(&["d1", "d2"], Some("2")),
+    );
     stage.json("GET /drive/v3/drives?", 200, &drives(&["d2", "d3"], None));
-    assert_eq!(stage.drive().feeds(&access()).await.unwrap(), ["user", "d1", "d2", "d3"]);
+    assert_eq!(
+        stage.drive().feeds(&access()).await.unwrap(),
+        ["user", "d1", "d2", "d3"]
+    );
 }
 
 #[tokio::test]
@@ -107,14 +161,36 @@ async fn a_folder_out_of_a_foreign_drive_is_listed_as_the_accounts_own() {
     let stage = Stage::open().await;
     let lost = error(403, "teamDriveMembershipRequired");
     for page in [None, Some("p2")] {
-        stage.json(LIST, 403, &lost).json(LIST, 200, &json!({"files": [{"id": "a"}], "nextPageToken": "p2"}));
-        let listed = stage.drive().children(&access(), "it's", Some("d9"), page).await.unwrap();
-        assert_eq!((listed.items.len(), listed.next.as_deref()), (1, Some("p2")));
+        stage.json(LIST, 403, &lost).json(
+            LIST,
+            200,
+            &json!({"files": [{"id": "a"}], "nextPageToken": "p2"}),
+        );
+        let listed = stage
+            .drive()
+            .children(&access(), "it's", Some("d9"), page)
+            .await
+            .unwrap();
+        assert_eq!(
+            (listed.items.len(), listed.next.as_deref()),
+            (1, Some("p2"))
+        );
         assert_eq!(stage.last().contains("pageToken=p2"), page.is_some());
     }
-    assert!(stage.last().contains("corpora=user") && stage.last().contains("q=%27it%5C%27s%27+in+parents"));
+    assert!(
+        stage.last().contains("corpora=user")
+            && stage.last().contains("q=%27it%5C%27s%27+in+parents")
+    );
     stage.json(LIST, 404, &error(404, "notFound"));
-    assert!(stage.drive().children(&access(), "f", None, None).await.unwrap().items.is_empty());
+    assert!(
+        stage
+            .drive()
+            .children(&access(), "f", None, None)
+            .await
+            .unwrap()
+            .items
+            .is_empty()
+    );
 }
 
 #[tokio::test]
@@ -127,22 +203,44 @@ async fn changes_lead_on_and_a_lost_cursor_is_told() {
         {"changeType": "drive", "removed": false, "driveId": "d1", "drive": {"id": "d1", "name": "D"}},
         {"changeType": "file", "fileId": "hidden"},
     ]});
-    stage.json(CHANGES, 200, &log).json("GET /drive/v3/files/hidden?", 200, &json!({"id": "hidden"}));
+    stage.json(CHANGES, 200, &log).json(
+        "GET /drive/v3/files/hidden?",
+        200,
+        &json!({"id": "hidden"}),
+    );
     let changes = drive.changes(&access(), "user", "12").await.unwrap();
-    assert_eq!((changes.cursor.as_str(), changes.more, changes.feeds_changed), ("13", true, true));
-    let seen: Vec<_> =
-        changes.changes.iter().map(|c| (c.id.as_str(), c.item.as_ref().map(|i| i.trashed))).collect();
-    assert_eq!(seen, [("gone", None), ("a", Some(true)), ("hidden", Some(false))]);
+    assert_eq!(
+        (changes.cursor.as_str(), changes.more, changes.feeds_changed),
+        ("13", true, true)
+    );
+    let seen: Vec<_> = changes
+        .changes
+        .iter()
+        .map(|c| (c.id.as_str(), c.item.as_ref().map(|i| i.trashed)))
+        .collect();
+    assert_eq!(
+        seen,
+        [("gone", None), ("a", Some(true)), ("hidden", Some(false))]
+    );
     stage.json(CHANGES, 200, &json!({"newStartPageToken": "14"}));
     let end = drive.changes(&access(), "d1", "13").await.unwrap();
-    assert_eq!((end.cursor.as_str(), end.more, end.feeds_changed), ("14", false, false));
+    assert_eq!(
+        (end.cursor.as_str(), end.more, end.feeds_changed),
+        ("14", false, false)
+    );
     assert!(stage.last().contains("driveId=d1") && stage.last().contains("includeRemoved=true"));
-    for (status, reason) in
-        [(400, "invalid"), (404, "notFound"), (410, "gone"), (403, "teamDriveMembershipRequired")]
-    {
+    for (status, reason) in [
+        (400, "invalid"),
+        (404, "notFound"),
+        (410, "gone"),
+        (403, "teamDriveMembershipRequired"),
+    ] {
         stage.json(CHANGES, status, &error(status, reason));
         let lost = drive.changes(&access(), "user", "14").await.unwrap_err();
-        assert!(matches!(lost, ConnectorError::CursorLost), "{status}: {lost:?}");
+        assert!(
+            matches!(lost, ConnectorError::CursorLost),
+            "{status}: {lost:?}"
+        );
     }
     stage.json(CHANGES, 403, &error(403, "userRateLimitExceeded"));
     let slow = drive.changes(&access(), "user", "14").await.unwrap_err();
@@ -158,7 +256,11 @@ async fn the_top_of_a_shared_drive_has_the_drives_name() {
         200,
         &json!({"id": "d1", "driveId": "d1", "name": "Drive", "mimeType": folder}),
     );
-    stage.json("GET /drive/v3/drives/d1?", 200, &json!({"id": "d1", "name": "Sales"}));
+    stage.json(
+        "GET /drive/v3/drives/d1?",
+        200,
+        &json!({"id": "d1", "name": "Sales"}),
+    );
     let top = stage.drive().stat(&access(), "d1").await.unwrap().unwrap();
     assert_eq!((top.name.as_str(), top.kind), ("Sales", ItemKind::Folder));
 }
@@ -168,23 +270,41 @@ async fn what_is_not_seen_is_none_unless_a_shortcut_keeps_its_key() {
     let stage = Stage::open().await;
     let drive = stage.drive();
     let file = "GET /drive/v3/files/t1?";
-    stage.json(file, 404, &error(404, "notFound")).json(LIST, 200, &json!({"files": []}));
+    stage
+        .json(file, 404, &error(404, "notFound"))
+        .json(LIST, 200, &json!({"files": []}));
     assert_eq!(drive.stat(&access(), "t1").await.unwrap(), None);
-    let to = json!({"targetId": "t1", "targetMimeType": "text/plain", "targetResourceKey": "0-key"});
+    let to =
+        json!({"targetId": "t1", "targetMimeType": "text/plain", "targetResourceKey": "0-key"});
     let shortcuts: Value = json!({"files": [{"id": "s1", "shortcutDetails": to}]});
-    stage.json(file, 404, &error(404, "notFound")).json(LIST, 200, &shortcuts).json(
-        file,
-        200,
-        &json!({"id": "t1"}),
-    );
+    stage
+        .json(file, 404, &error(404, "notFound"))
+        .json(LIST, 200, &shortcuts)
+        .json(file, 200, &json!({"id": "t1"}));
     assert_eq!(drive.stat(&access(), "t1").await.unwrap().unwrap().id, "t1");
-    assert!(stage.last().contains("x-goog-drive-resource-keys: t1/0-key"), "{}", stage.last());
+    assert!(
+        stage
+            .last()
+            .contains("x-goog-drive-resource-keys: t1/0-key"),
+        "{}",
+        stage.last()
+    );
     // What is no id is asked of nobody.
     let before = stage.asked().len();
     stage.json(LIST, 200, &json!({}));
     assert_eq!(drive.stat(&access(), "..").await.unwrap(), None);
-    assert!(stage.asked()[before..].iter().all(|asked| asked.starts_with(LIST)));
-    stage.json("GET /drive/v3/files/..%2Fabout?", 404, &error(404, "notFound")).json(LIST, 200, &json!({}));
+    assert!(
+        stage.asked()[before..]
+            .iter()
+            .all(|asked| asked.starts_with(LIST))
+    );
+    stage
+        .json(
+            "GET /drive/v3/files/..%2Fabout?",
+            404,
+            &error(404, "notFound"),
+        )
+        .json(LIST, 200, &json!({}));
     assert_eq!(drive.stat(&access(), "../about").await.unwrap(), None);
 }
 
@@ -201,17 +321,52 @@ async fn the_picker_is_offered_what_documents_can_be_made_of() {
         {"id": "locked", "mimeType": "application/pdf", "capabilities": {"canDownload": false}},
     ]});
     let drive = stage.drive();
-    let ids = |listing: domain::ports::Listing| listing.items.into_iter().map(|i| i.id).collect::<Vec<_>>();
+    let ids = |listing: domain::ports::Listing| {
+        listing.items.into_iter().map(|i| i.id).collect::<Vec<_>>()
+    };
     stage.json(LIST, 200, &files);
-    let mine = drive.browse(&access(), &View::My, None, None, None).await.unwrap();
+    let mine = drive
+        .browse(&access(), &View::My, None, None, None)
+        .await
+        .unwrap();
     assert_eq!(ids(mine), ["folder", "doc", "pdf"]);
-    assert!(stage.last().contains("orderBy=folder%2Cname"), "{}", stage.last());
+    assert!(
+        stage.last().contains("orderBy=folder%2Cname"),
+        "{}",
+        stage.last()
+    );
     stage.json(LIST, 200, &files);
-    let found = drive.browse(&access(), &View::Drives, None, Some("x"), None).await.unwrap();
+    let found = drive
+        .browse(&access(), &View::Drives, None, Some("x"), None)
+        .await
+        .unwrap();
     assert_eq!(ids(found), ["doc"]);
-    stage.json("GET /drive/v3/drives?", 200, &json!({"drives": [{"id": "d1", "name": "Sales"}]}));
-    assert_eq!(ids(drive.browse(&access(), &View::Drives, None, None, None).await.unwrap()), ["d1"]);
-    stage.json("GET /drive/v3/files/f7?", 200, &json!({"id": "f7", "driveId": "d1"})).json(LIST, 200, &files);
-    drive.browse(&access(), &View::Drives, Some("f7"), None, None).await.unwrap();
-    assert!(stage.last().contains("corpora=drive&driveId=d1"), "{}", stage.last());
+    stage.json(
+        "GET /drive/v3/drives?",
+        200,
+        &json!({"drives": [{"id": "d1", "name": "Sales"}]}),
+    );
+    assert_eq!(
+        ids(drive
+            .browse(&access(), &View::Drives, None, None, None)
+            .await
+            .unwrap()),
+        ["d1"]
+    );
+    stage
+        .json(
+            "GET /drive/v3/files/f7?",
+            200,
+            &json!({"id": "f7", "driveId": "d1"}),
+        )
+        .json(LIST, 200, &files);
+    drive
+        .browse(&access(), &View::Drives, Some("f7"), None, None)
+        .await
+        .unwrap();
+    assert!(
+        stage.last().contains("corpora=drive&driveId=d1"),
+        "{}",
+        stage.last()
+    );
 }

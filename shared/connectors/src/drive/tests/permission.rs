@@ -29,7 +29,10 @@ fn identity(change: impl Fn(&mut Value)) -> String {
     let mut claims = json!({"iss": "https://accounts.google.com", "aud": "app", "sub": "77", "exp": 4_600,
         "nonce": "n-1", "email": "ida@example.org", "email_verified": true});
     change(&mut claims);
-    format!("e30.{}.c2ln", BASE64_URL_SAFE_NO_PAD.encode(claims.to_string()))
+    format!(
+        "e30.{}.c2ln",
+        BASE64_URL_SAFE_NO_PAD.encode(claims.to_string())
+    )
 }
 
 /// An answer with tokens, without the fields of `without`.
@@ -45,7 +48,14 @@ fn answer(without: &[&str]) -> Value {
 
 async fn exchange(stage: &Stage) -> Result<Permission, ConsentError> {
     let drive = stage.drive();
-    drive.exchange(&drive.operator().unwrap(), &consent(), &Secret::new("hidden-code"), NOW).await
+    drive
+        .exchange(
+            &drive.operator().unwrap(),
+            &consent(),
+            &Secret::new("hidden-code"),
+            NOW,
+        )
+        .await
 }
 
 fn held() -> Tokens {
@@ -59,13 +69,17 @@ fn held() -> Tokens {
 
 async fn refresh(stage: &Stage) -> Result<Tokens, ConnectorError> {
     let drive = stage.drive();
-    drive.refresh(&drive.operator().unwrap(), &held(), NOW).await
+    drive
+        .refresh(&drive.operator().unwrap(), &held(), NOW)
+        .await
 }
 
 #[tokio::test]
 async fn the_user_is_asked_for_lasting_permission_to_read() {
     let drive = Stage::open().await.drive();
-    let url = drive.consent_url(&drive.operator().unwrap(), &consent()).unwrap();
+    let url = drive
+        .consent_url(&drive.operator().unwrap(), &consent())
+        .unwrap();
     let url = url::Url::parse(&url).unwrap();
     assert_eq!(url.path(), "/o/oauth2/v2/auth");
     let query: std::collections::BTreeMap<_, _> = url.query_pairs().into_owned().collect();
@@ -78,14 +92,30 @@ async fn the_user_is_asked_for_lasting_permission_to_read() {
         ("include_granted_scopes", "false".into()),
         ("nonce", "n-1".into()),
         ("prompt", "consent".into()),
-        ("redirect_uri", "https://api.example/v3/connections/auth/callback".into()),
+        (
+            "redirect_uri",
+            "https://api.example/v3/connections/auth/callback".into(),
+        ),
         ("response_type", "code".into()),
-        ("scope", "openid email https://www.googleapis.com/auth/drive.readonly".into()),
+        (
+            "scope",
+            "openid email https://www.googleapis.com/auth/drive.readonly".into(),
+        ),
         ("state", "st&te".into()),
     ];
-    assert_eq!(query, wanted.map(|(name, value)| (name.to_owned(), value)).into());
-    let short = Consent { verifier: Secret::new("short"), ..consent() };
-    assert!(drive.consent_url(&drive.operator().unwrap(), &short).is_err());
+    assert_eq!(
+        query,
+        wanted.map(|(name, value)| (name.to_owned(), value)).into()
+    );
+    let short = Consent {
+        verifier: Secret::new("short"),
+        ..consent()
+    };
+    assert!(
+        drive
+            .consent_url(&drive.operator().unwrap(), &short)
+            .is_err()
+    );
 }
 
 #[tokio::test]
@@ -96,7 +126,10 @@ async fn a_code_becomes_a_permission() {
     assert_eq!(permission.account.subject, "77");
     assert_eq!(permission.account.email.as_deref(), Some("ida@example.org"));
     let tokens = &permission.tokens;
-    assert_eq!((tokens.access.expose(), tokens.refresh.expose()), ("hidden-a", "hidden-r"));
+    assert_eq!(
+        (tokens.access.expose(), tokens.refresh.expose()),
+        ("hidden-a", "hidden-r")
+    );
     assert_eq!(tokens.access_until, NOW.plus_seconds(3_599));
     assert_eq!(tokens.refresh_until, Some(NOW.plus_seconds(604_799)));
     assert!(!format!("{permission:?}").contains("hidden"));
@@ -133,21 +166,58 @@ async fn a_permission_that_is_not_enough_is_none() {
         (200, "", answer.to_string())
     };
     let plain = |status, error: &str| {
-        (status, "", json!({"error": error, "error_description": "hidden"}).to_string())
+        (
+            status,
+            "",
+            json!({"error": error, "error_description": "hidden"}).to_string(),
+        )
     };
     let cases = [
-        (with("scope", json!("openid https://www.googleapis.com/auth/userinfo.email")), "ScopeDenied"),
-        (with("scope", json!("openid https://www.googleapis.com/auth/drive.file")), "ScopeDenied"),
+        (
+            with(
+                "scope",
+                json!("openid https://www.googleapis.com/auth/userinfo.email"),
+            ),
+            "ScopeDenied",
+        ),
+        (
+            with(
+                "scope",
+                json!("openid https://www.googleapis.com/auth/drive.file"),
+            ),
+            "ScopeDenied",
+        ),
         (with("refresh_token", Value::Null), "MissingRefreshToken"),
-        (with("id_token", json!(identity(|claims| claims["nonce"] = json!("n-2")))), "Invalid("),
-        (with("id_token", json!(identity(|claims| claims["aud"] = json!("other")))), "Invalid("),
+        (
+            with(
+                "id_token",
+                json!(identity(|claims| claims["nonce"] = json!("n-2"))),
+            ),
+            "Invalid(",
+        ),
+        (
+            with(
+                "id_token",
+                json!(identity(|claims| claims["aud"] = json!("other"))),
+            ),
+            "Invalid(",
+        ),
         (with("access_token", Value::Null), "Provider(Fault("),
         (plain(400, "invalid_grant"), "Invalid(\"invalid_grant\")"),
-        (plain(401, "invalid_client"), "Provider(App(\"invalid_client\"))"),
+        (
+            plain(401, "invalid_client"),
+            "Provider(App(\"invalid_client\"))",
+        ),
         (plain(400, "admin_policy_enforced"), "Provider(Policy("),
         (plain(429, "rate_limit_exceeded"), "Provider(Throttled"),
-        ((502, HTML, "<html>hidden</html>".into()), "Provider(Unavailable("),
-        ((200, HTML, "<html>hidden</html>".into()), "Provider(Unavailable("),
+        (
+            (502, HTML, "<html>hidden</html>".into()),
+            "Provider(Unavailable(",
+        ),
+        (
+            (200, HTML, "<html>hidden</html>".into()),
+            "Provider(Unavailable(",
+        ),
         ((200, "", "{\"hidden\": 1}".into()), "Provider(Fault("),
     ];
     for ((status, headers, body), wanted) in cases {
@@ -163,9 +233,16 @@ async fn a_permission_that_is_not_enough_is_none() {
 #[tokio::test]
 async fn a_refresh_keeps_what_does_not_come_anew() {
     let stage = Stage::open().await;
-    stage.json(TOKEN, 200, &answer(&["refresh_token", "id_token", "refresh_token_expires_in"]));
+    stage.json(
+        TOKEN,
+        200,
+        &answer(&["refresh_token", "id_token", "refresh_token_expires_in"]),
+    );
     let renewed = refresh(&stage).await.unwrap();
-    assert_eq!((renewed.access.expose(), renewed.refresh.expose()), ("hidden-a", "hidden-refresh"));
+    assert_eq!(
+        (renewed.access.expose(), renewed.refresh.expose()),
+        ("hidden-a", "hidden-refresh")
+    );
     assert_eq!(renewed.refresh_until, held().refresh_until);
     assert!(
         stage.last().contains("grant_type=refresh_token")
@@ -173,13 +250,20 @@ async fn a_refresh_keeps_what_does_not_come_anew() {
     );
     stage.json(TOKEN, 200, &answer(&["refresh_token_expires_in"]));
     let renewed = refresh(&stage).await.unwrap();
-    assert_eq!((renewed.refresh.expose(), renewed.refresh_until), ("hidden-r", None));
+    assert_eq!(
+        (renewed.refresh.expose(), renewed.refresh_until),
+        ("hidden-r", None)
+    );
 }
 
 #[tokio::test]
 async fn a_refresh_that_fails_says_whether_the_permission_is_gone() {
     let cases = [
-        (400, json!({"error": "invalid_grant"}).to_string(), "Reauth(\"invalid_grant\")"),
+        (
+            400,
+            json!({"error": "invalid_grant"}).to_string(),
+            "Reauth(\"invalid_grant\")",
+        ),
         (
             400,
             json!({"error": "invalid_grant", "error_subtype": "invalid_rapt"}).to_string(),
@@ -187,13 +271,22 @@ async fn a_refresh_that_fails_says_whether_the_permission_is_gone() {
         ),
         (401, json!({"error": "invalid_client"}).to_string(), "App("),
         (502, "<html>hidden</html>".into(), "Unavailable("),
-        (200, answer(&[]).to_string().replace("drive.readonly", "drive.file"), "Reauth(\"scope_denied\")"),
+        (
+            200,
+            answer(&[])
+                .to_string()
+                .replace("drive.readonly", "drive.file"),
+            "Reauth(\"scope_denied\")",
+        ),
     ];
     for (status, body, wanted) in cases {
         let stage = Stage::open().await;
         stage.answer(TOKEN, status, "", &body);
         let words = all_words(&refresh(&stage).await.unwrap_err());
-        assert!(words.starts_with(wanted) && !words.contains("hidden"), "{body}: {words}");
+        assert!(
+            words.starts_with(wanted) && !words.contains("hidden"),
+            "{body}: {words}"
+        );
     }
 }
 

@@ -31,7 +31,11 @@ impl Stage {
     pub(super) async fn open() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let stage = Self { url, lines: Arc::default(), asked: Arc::default() };
+        let stage = Self {
+            url,
+            lines: Arc::default(),
+            asked: Arc::default(),
+        };
         let (lines, asked) = (stage.lines.clone(), stage.asked.clone());
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
@@ -48,11 +52,22 @@ impl Stage {
 
     /// Answers a request with JSON.
     pub(super) fn json(&self, request: &str, status: u16, body: &serde_json::Value) -> &Self {
-        self.answer(request, status, "Content-Type: application/json; charset=UTF-8\r\n", body.to_string())
+        self.answer(
+            request,
+            status,
+            "Content-Type: application/json; charset=UTF-8\r\n",
+            body.to_string(),
+        )
     }
 
     /// Answers a request with any body.
-    pub(super) fn answer(&self, request: &str, status: u16, headers: &str, body: impl AsRef<[u8]>) -> &Self {
+    pub(super) fn answer(
+        &self,
+        request: &str,
+        status: u16,
+        headers: &str,
+        body: impl AsRef<[u8]>,
+    ) -> &Self {
         let body = body.as_ref();
         let head = format!(
             "HTTP/1.1 {status} X\r\nContent-Length: {}\r\n{headers}Connection: close\r\n\r\n",
@@ -63,7 +78,10 @@ impl Stage {
 
     /// Answers a request with these very bytes.
     pub(super) fn raw(&self, request: &str, answer: Vec<u8>) -> &Self {
-        self.lines.lock().unwrap().push(Line { request: request.to_owned(), answer });
+        self.lines.lock().unwrap().push(Line {
+            request: request.to_owned(),
+            answer,
+        });
         self
     }
 
@@ -80,18 +98,28 @@ impl Stage {
 
 /// What requests of tests need.
 pub(super) fn access() -> Access {
-    Access { token: Some(Secret::new(TOKEN)), metadata: Metadata::default() }
+    Access {
+        token: Some(Secret::new(TOKEN)),
+        metadata: Metadata::default(),
+    }
 }
 
-async fn serve(mut stream: TcpStream, lines: Arc<Mutex<Vec<Line>>>, asked: Arc<Mutex<Vec<String>>>) {
+async fn serve(
+    mut stream: TcpStream,
+    lines: Arc<Mutex<Vec<Line>>>,
+    asked: Arc<Mutex<Vec<String>>>,
+) {
     let request = read(&mut stream).await;
     let answer = {
         let mut lines = lines.lock().unwrap();
-        let found = lines.iter().position(|line| request.starts_with(&line.request));
+        let found = lines
+            .iter()
+            .position(|line| request.starts_with(&line.request));
         found.map(|at| lines.remove(at).answer)
     };
     asked.lock().unwrap().push(request);
-    let unscripted = || b"HTTP/1.1 418 X\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".to_vec();
+    let unscripted =
+        || b"HTTP/1.1 418 X\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".to_vec();
     let _ = stream.write_all(&answer.unwrap_or_else(unscripted)).await;
     let _ = stream.shutdown().await;
 }
@@ -103,7 +131,11 @@ async fn read(stream: &mut TcpStream) -> String {
         let text = String::from_utf8_lossy(&bytes).into_owned();
         if let Some((head, body)) = text.split_once("\r\n\r\n") {
             let length = head.lines().find_map(|line| {
-                line.to_ascii_lowercase().strip_prefix("content-length:")?.trim().parse::<usize>().ok()
+                line.to_ascii_lowercase()
+                    .strip_prefix("content-length:")?
+                    .trim()
+                    .parse::<usize>()
+                    .ok()
             });
             if body.len() >= length.unwrap_or(0) {
                 return text;

@@ -29,12 +29,23 @@ impl Web {
         headers: &[(&'static str, &str)],
         body: impl Into<Vec<u8>>,
     ) {
-        let headers = headers.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
-        self.pages.lock().expect("no panic").insert(address.to_owned(), (status, headers, body.into()));
+        let headers = headers
+            .iter()
+            .map(|(name, value)| (*name, (*value).to_owned()))
+            .collect();
+        self.pages
+            .lock()
+            .expect("no panic")
+            .insert(address.to_owned(), (status, headers, body.into()));
     }
 
     pub(super) fn page(&self, address: &str, body: &str) {
-        self.put(address, 200, &[("content-type", "text/html; charset=utf-8")], body);
+        self.put(
+            address,
+            200,
+            &[("content-type", "text/html; charset=utf-8")],
+            body,
+        );
     }
 
     pub(super) fn moved(&self, address: &str, to: &str) {
@@ -42,9 +53,16 @@ impl Web {
     }
 
     fn answer(&self, request: &Request<Body>) -> Response<Body> {
-        let host = request.headers().get("host").and_then(|host| host.to_str().ok()).unwrap_or_default();
+        let host = request
+            .headers()
+            .get("host")
+            .and_then(|host| host.to_str().ok())
+            .unwrap_or_default();
         let address = format!("{host}{}", request.uri());
-        let agent = request.headers().get("user-agent").and_then(|agent| agent.to_str().ok());
+        let agent = request
+            .headers()
+            .get("user-agent")
+            .and_then(|agent| agent.to_str().ok());
         assert!(agent.is_some_and(|agent| agent.to_ascii_lowercase().starts_with("recollect/")));
         let found = self.pages.lock().expect("no panic").get(&address).cloned();
         self.asked.lock().expect("no panic").push(address);
@@ -58,7 +76,12 @@ impl Web {
 
     /// How often an address was asked for.
     pub(super) fn asked(&self, address: &str) -> usize {
-        self.asked.lock().expect("no panic").iter().filter(|asked| *asked == address).count()
+        self.asked
+            .lock()
+            .expect("no panic")
+            .iter()
+            .filter(|asked| *asked == address)
+            .count()
     }
 
     /// A crawler to which the hosts of these pages are all there is.
@@ -69,7 +92,9 @@ impl Web {
             async move { web.answer(&request) }
         };
         let app = axum::Router::new().fallback(answer);
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
+            .await
+            .expect("a port");
         let server: SocketAddr = listener.local_addr().expect("an address");
         tokio::spawn(async move { axum::serve(listener, app).await });
         let known: HashMap<&str, Ipv4Addr> = HashMap::from([
@@ -78,8 +103,18 @@ impl Web {
             ("other.example", Ipv4Addr::new(93, 184, 216, 35)),
             ("inside.example", Ipv4Addr::new(10, 0, 0, 7)),
         ]);
-        let resolve = move |name: &str| known.get(name).map(|ip| IpAddr::V4(*ip)).into_iter().collect();
+        let resolve = move |name: &str| {
+            known
+                .get(name)
+                .map(|ip| IpAddr::V4(*ip))
+                .into_iter()
+                .collect()
+        };
         let fetcher = Fetcher::new(Network::simulated(resolve, move |_, _| Some(server)));
-        Crawler { fetcher, pace: Duration::ZERO, doubt: Duration::ZERO }
+        Crawler {
+            fetcher,
+            pace: Duration::ZERO,
+            doubt: Duration::ZERO,
+        }
     }
 }

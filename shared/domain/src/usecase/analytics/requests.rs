@@ -84,7 +84,12 @@ pub async fn list_requests(
         }
         let end = count - skip;
         let begin = end.saturating_sub((limit - requests.len()) as u64);
-        requests.extend(read_range(ctx, tenant, hour, span, filter, begin..end).await?.into_iter().rev());
+        requests.extend(
+            read_range(ctx, tenant, hour, span, filter, begin..end)
+                .await?
+                .into_iter()
+                .rev(),
+        );
         skip = 0;
     }
     hide_deleted(ctx, tenant, &mut requests).await?;
@@ -108,8 +113,11 @@ pub async fn find_request(
     };
     let hours = ctx.activity.hours(tenant, first, last).await?;
     let hours = hours.into_iter().rev();
-    let looks = hours
-        .map(|(HourCounts::Closed(hour, _) | HourCounts::Open(hour, _))| find_in_hour(ctx, tenant, hour, id));
+    let looks = hours.map(
+        |(HourCounts::Closed(hour, _) | HourCounts::Open(hour, _))| {
+            find_in_hour(ctx, tenant, hour, id)
+        },
+    );
     let mut looks = stream::iter(looks).buffered(PARALLEL);
     while let Some(found) = looks.try_next().await? {
         if let Some(record) = found {
@@ -122,7 +130,12 @@ pub async fn find_request(
     Ok(None)
 }
 
-async fn find_in_hour(ctx: &Ctx, tenant: &Tenant, hour: Hour, id: &str) -> PortResult<Option<RequestRecord>> {
+async fn find_in_hour(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    hour: Hour,
+    id: &str,
+) -> PortResult<Option<RequestRecord>> {
     let mut found = None;
     each_request(ctx, tenant, hour, |record| {
         if record.id != id {
@@ -152,7 +165,11 @@ async fn read_range(
             }
             place += 1;
         }
-        if place >= places.end { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if place >= places.end {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
     })
     .await?;
     Ok(found)
@@ -160,14 +177,23 @@ async fn read_range(
 
 /// Leaves out what was sent and answered where a container that the request came to is deleted, whether the deletion
 /// has come to the request log yet or not.
-async fn hide_deleted(ctx: &Ctx, tenant: &Tenant, requests: &mut [RequestRecord]) -> PortResult<()> {
-    let touched: BTreeSet<ContainerId> =
-        requests.iter().flat_map(|record| record.containers.iter().cloned()).collect();
+async fn hide_deleted(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    requests: &mut [RequestRecord],
+) -> PortResult<()> {
+    let touched: BTreeSet<ContainerId> = requests
+        .iter()
+        .flat_map(|record| record.containers.iter().cloned())
+        .collect();
     let touched: Vec<ContainerId> = touched.into_iter().collect();
     let mut gone: BTreeSet<ContainerId> = BTreeSet::new();
     for ids in touched.chunks(OWNERS_AT_ONCE) {
         let owners = ctx.containers.owners(tenant, ids).await?;
-        let deleted = ids.iter().zip(owners).filter(|(_, owner)| *owner == Owner::Gone);
+        let deleted = ids
+            .iter()
+            .zip(owners)
+            .filter(|(_, owner)| *owner == Owner::Gone);
         gone.extend(deleted.map(|(id, _)| id.clone()));
     }
     for record in requests {

@@ -30,12 +30,18 @@ impl Span {
         let end = to.unwrap_or(now);
         let begin = from.unwrap_or_else(|| end.plus_seconds(-seconds));
         if begin > end {
-            return Err(Error::invalid_field("from", "not after `to`, which is now unless it is sent"));
+            return Err(Error::invalid_field(
+                "from",
+                "not after `to`, which is now unless it is sent",
+            ));
         }
         let allowance = if to.is_none() { ON_ITS_WAY_SECONDS } else { 0 };
         let earliest = end.plus_seconds(-(RETENTION_SECONDS + allowance));
         if begin < earliest {
-            return Err(Error::invalid_field("from", format!("at most {RETENTION_DAYS} days before `to`")));
+            return Err(Error::invalid_field(
+                "from",
+                format!("at most {RETENTION_DAYS} days before `to`"),
+            ));
         }
         Ok(Self::within_retention(begin, end, now))
     }
@@ -52,20 +58,29 @@ impl Span {
 
     /// The whole of an hour.
     pub fn of(hour: Hour) -> Self {
-        Self { from: hour.start(), to: hour.end() }
+        Self {
+            from: hour.start(),
+            to: hour.end(),
+        }
     }
 
     fn within_retention(from: Timestamp, to: Timestamp, now: Timestamp) -> Self {
         let oldest = now.plus_seconds(-RETENTION_SECONDS);
         let from = from.clamp(oldest, now);
-        Self { from, to: to.clamp(from, now) }
+        Self {
+            from,
+            to: to.clamp(from, now),
+        }
     }
 
     /// The same length just before this.
     #[must_use]
     pub fn before(self) -> Self {
         let length = self.to.as_millis() - self.from.as_millis();
-        Self { from: Timestamp::from_millis(self.from.as_millis() - length), to: self.from }
+        Self {
+            from: Timestamp::from_millis(self.from.as_millis() - length),
+            to: self.from,
+        }
     }
 
     /// Whether a moment lies in it.
@@ -112,8 +127,15 @@ mod tests {
             (days(1), days(1), (ago(DAY), ago(DAY))),
         ];
         for (from, to, (wanted_from, wanted_to)) in cases {
-            let wanted = Span { from: wanted_from, to: wanted_to };
-            assert_eq!(Span::asked(from, to, 3600, NOW).unwrap(), wanted, "{from:?} {to:?}");
+            let wanted = Span {
+                from: wanted_from,
+                to: wanted_to,
+            };
+            assert_eq!(
+                Span::asked(from, to, 3600, NOW).unwrap(),
+                wanted,
+                "{from:?} {to:?}"
+            );
         }
     }
 

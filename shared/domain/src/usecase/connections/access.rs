@@ -62,7 +62,10 @@ async fn access_with(
 ) -> ConnectorResult<Access> {
     let metadata = connection.metadata.clone();
     let Some(oauth) = connector.oauth() else {
-        return Ok(Access { token: None, metadata });
+        return Ok(Access {
+            token: None,
+            metadata,
+        });
     };
     let Some(id) = &connection.grant else {
         return Err(ConnectorError::Reauth("no permission was given yet".into()));
@@ -72,7 +75,9 @@ async fn access_with(
     };
     let now = ctx.clock.now();
     if let Some(until) = grant.throttled_until.filter(|until| *until > now) {
-        return Err(ConnectorError::Throttled { retry_after: Some(now.seconds_until(until).unsigned_abs()) });
+        return Err(ConnectorError::Throttled {
+            retry_after: Some(now.seconds_until(until).unsigned_abs()),
+        });
     }
     let tokens = tokens_of(ctx, tenant, &grant).await?;
     let lasts = tokens.access_until > now.plus_seconds(EARLY_SECONDS);
@@ -81,13 +86,17 @@ async fn access_with(
     } else {
         renew(ctx, oauth, tenant, grant, tokens, when).await?
     };
-    Ok(Access { token: Some(tokens.access), metadata })
+    Ok(Access {
+        token: Some(tokens.access),
+        metadata,
+    })
 }
 
 async fn tokens_of(ctx: &Ctx, tenant: &Tenant, grant: &Grant) -> ConnectorResult<Tokens> {
     let sealed = ctx.vault.get(tenant, &grant.secret).await.map_err(port)?;
     let gone = || ConnectorError::Unavailable("the tokens are being replaced".into());
-    Tokens::of_secret(&sealed.ok_or_else(gone)?).ok_or_else(|| ConnectorError::Fault("sealed tokens".into()))
+    Tokens::of_secret(&sealed.ok_or_else(gone)?)
+        .ok_or_else(|| ConnectorError::Fault("sealed tokens".into()))
 }
 
 /// New tokens. Whoever writes the mark of it first asks the provider; others use what is there while it lasts. With
@@ -106,20 +115,39 @@ async fn renew(
         grant.refreshing_until = Some(now.plus_seconds(REFRESH_SECONDS));
         grant.rev += 1;
     }
-    if taken || !ctx.connections.save_grant(tenant, &grant).await.map_err(port)? {
-        let usable = when == Renew::InTime && tokens.access_until > now.plus_seconds(REFRESH_SECONDS);
+    if taken
+        || !ctx
+            .connections
+            .save_grant(tenant, &grant)
+            .await
+            .map_err(port)?
+    {
+        let usable =
+            when == Renew::InTime && tokens.access_until > now.plus_seconds(REFRESH_SECONDS);
         let busy = || ConnectorError::Unavailable("another worker renews the permission".into());
         return if usable { Ok(tokens) } else { Err(busy()) };
     }
     let settings = ctx.settings.get(tenant).await.map_err(port)?;
-    let client = oauth_client(ctx, oauth, tenant, &settings, Apps::Of(grant.provider, &grant.app)).await?;
+    let client = oauth_client(
+        ctx,
+        oauth,
+        tenant,
+        &settings,
+        Apps::Of(grant.provider, &grant.app),
+    )
+    .await?;
     let renewed = oauth.refresh(&client, &tokens, now).await;
     keep(ctx, tenant, grant, renewed.as_ref().ok()).await?;
     renewed
 }
 
 /// Stores what came of a refresh, and lets others at it again.
-async fn keep(ctx: &Ctx, tenant: &Tenant, grant: Grant, renewed: Option<&Tokens>) -> ConnectorResult<()> {
+async fn keep(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    grant: Grant,
+    renewed: Option<&Tokens>,
+) -> ConnectorResult<()> {
     let old = grant.secret.clone();
     let Some(renewed) = renewed else {
         // Where this fails, the mark ends by itself.
@@ -127,22 +155,39 @@ async fn keep(ctx: &Ctx, tenant: &Tenant, grant: Grant, renewed: Option<&Tokens>
         return Ok(());
     };
     let new = format!("grant/{}/{}", grant.id, Revision::random());
-    ctx.vault.put(tenant, &new, &renewed.to_secret()).await.map_err(port)?;
+    ctx.vault
+        .put(tenant, &new, &renewed.to_secret())
+        .await
+        .map_err(port)?;
     // Where the permission was given anew meanwhile, that one counts.
-    let unused = if name_tokens(ctx, tenant, grant, &new).await? { old } else { new };
+    let unused = if name_tokens(ctx, tenant, grant, &new).await? {
+        old
+    } else {
+        new
+    };
     forget_tokens(ctx, tenant, &unused).await;
     Ok(())
 }
 
 /// Names other tokens in a permission's record, unless it has other ones already than those that it had; whether it does.
 /// What else has changed in it meanwhile, as who uses it, stays.
-async fn name_tokens(ctx: &Ctx, tenant: &Tenant, mut grant: Grant, name: &str) -> ConnectorResult<bool> {
+async fn name_tokens(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    mut grant: Grant,
+    name: &str,
+) -> ConnectorResult<bool> {
     let (id, old) = (grant.id.clone(), grant.secret.clone());
     for _ in 0..ATTEMPTS {
         grant.refreshing_until = None;
         grant.secret = name.to_owned();
         grant.rev += 1;
-        if ctx.connections.save_grant(tenant, &grant).await.map_err(port)? {
+        if ctx
+            .connections
+            .save_grant(tenant, &grant)
+            .await
+            .map_err(port)?
+        {
             return Ok(true);
         }
         let present = ctx.connections.grant(tenant, &id).await.map_err(port)?;
@@ -189,13 +234,16 @@ pub async fn oauth_client(
         Apps::Present(provider) => own_app(settings, provider),
     };
     match app {
-        Some(AppRef::Organization { client_id, secret: name }) => {
-            own_client(ctx, tenant, settings, apps, client_id, name).await
-        }
+        Some(AppRef::Organization {
+            client_id,
+            secret: name,
+        }) => own_client(ctx, tenant, settings, apps, client_id, name).await,
         Some(AppRef::Operator { client_id }) => oauth
             .operator()
             .filter(|client| client.app.client_id() == client_id)
-            .ok_or_else(|| ConnectorError::App("the service's OAuth app was changed; connect again".into())),
+            .ok_or_else(|| {
+                ConnectorError::App("the service's OAuth app was changed; connect again".into())
+            }),
         None => oauth.operator().ok_or_else(|| {
             let what = "no OAuth app is configured: set one in the organization's settings, or \
                         CLOUD_DRIVE_CLIENT_ID and CLOUD_DRIVE_CLIENT_SECRET for the service";
@@ -225,13 +273,22 @@ async fn own_client(
     }
     let gone = "the organization's OAuth app has no secret any more; set it, or connect again";
     let secret = secret.ok_or_else(|| ConnectorError::App(gone.into()))?;
-    Ok(OAuthClient { app: AppRef::Organization { client_id, secret: name }, secret })
+    Ok(OAuthClient {
+        app: AppRef::Organization {
+            client_id,
+            secret: name,
+        },
+        secret,
+    })
 }
 
 /// The organization's own app, where it is on.
 fn own_app(settings: &Settings, provider: Provider) -> Option<AppRef> {
     let app = app_of(settings, provider).filter(|app| app.enabled == Some(true))?;
-    Some(AppRef::Organization { client_id: app.client_id.clone()?, secret: app.secret.clone()? })
+    Some(AppRef::Organization {
+        client_id: app.client_id.clone()?,
+        secret: app.secret.clone()?,
+    })
 }
 
 /// The organization's own app as its settings have it.

@@ -22,14 +22,20 @@ const ATTEMPTS: usize = 12;
 /// [`Error::NotFound`] and those of the ports.
 pub async fn find_connection(ctx: &Ctx, tenant: &Tenant, id: &str) -> Result<Connection> {
     let connection = find_any(ctx, tenant, id).await?;
-    if connection.status.is_visible() { Ok(connection) } else { Err(missing()) }
+    if connection.status.is_visible() {
+        Ok(connection)
+    } else {
+        Err(missing())
+    }
 }
 
 /// As [`find_connection`], and also one that is being deleted.
 pub(super) async fn find_any(ctx: &Ctx, tenant: &Tenant, id: &str) -> Result<Connection> {
     let id = ConnectionId::parse(id).ok_or_else(missing)?;
     let found = ctx.connections.get(tenant, &id).await?;
-    let connection = found.filter(|connection| tenant.reaches(&connection.tag)).ok_or_else(missing)?;
+    let connection = found
+        .filter(|connection| tenant.reaches(&connection.tag))
+        .ok_or_else(missing)?;
     note_container(ctx, tenant, &connection.tag).await?;
     Ok(connection)
 }
@@ -71,7 +77,14 @@ pub(super) async fn find_all(
 
 /// Notes for the request log which container a request came to.
 pub(super) async fn note_container(ctx: &Ctx, tenant: &Tenant, tag: &ContainerTag) -> Result<()> {
-    containers(ctx, tenant, &Scope { tags: vec![tag.clone()] }).await?;
+    containers(
+        ctx,
+        tenant,
+        &Scope {
+            tags: vec![tag.clone()],
+        },
+    )
+    .await?;
     Ok(())
 }
 
@@ -140,12 +153,18 @@ pub(super) async fn wake_later(ctx: &Ctx, tenant: &Tenant, id: &ConnectionId, se
 }
 
 fn to_sync(tenant: &Tenant, id: &ConnectionId) -> Envelope {
-    Envelope { org: tenant.org().clone(), job: Job::SyncV1 { connection: id.clone() } }
+    Envelope {
+        org: tenant.org().clone(),
+        job: Job::SyncV1 {
+            connection: id.clone(),
+        },
+    }
 }
 
 /// Asks for a run, unless one is asked for already that is due by then; whether there is anything to write.
 pub(super) fn request_at(connection: &mut Connection, trigger: Trigger, at: Timestamp) -> bool {
-    let asked = connection.requested.is_some() && connection.next_run_at.is_some_and(|next| next <= at);
+    let asked =
+        connection.requested.is_some() && connection.next_run_at.is_some_and(|next| next <= at);
     if !asked {
         connection.request(trigger, at);
     }

@@ -41,14 +41,27 @@ pub async fn open_link(ctx: &Ctx, connectors: &Connectors, ticket: &str) -> Resu
     let connection = visible(ctx, &tenant, &of).await?;
     let (_, oauth) = parts(connectors, connection.provider)?;
     let settings = ctx.settings.get(&tenant).await?;
-    let client = oauth_client(ctx, oauth, &tenant, &settings, Apps::Present(connection.provider)).await?;
+    let client = oauth_client(
+        ctx,
+        oauth,
+        &tenant,
+        &settings,
+        Apps::Present(connection.provider),
+    )
+    .await?;
     let is_own_app = matches!(client.app, AppRef::Organization { .. });
-    Ok(Invitation { tenant, connection, is_own_app })
+    Ok(Invitation {
+        tenant,
+        connection,
+        is_own_app,
+    })
 }
 
 async fn visible(ctx: &Ctx, tenant: &Tenant, of: &TicketFor) -> Result<Connection> {
     let found = ctx.connections.get(tenant, &of.connection).await?;
-    found.filter(|connection| connection.status.is_visible()).ok_or_else(missing)
+    found
+        .filter(|connection| connection.status.is_visible())
+        .ok_or_else(missing)
 }
 
 fn parts(connectors: &Connectors, provider: Provider) -> Result<(&dyn Connector, &dyn OAuth)> {
@@ -56,7 +69,10 @@ fn parts(connectors: &Connectors, provider: Provider) -> Result<(&dyn Connector,
     let absent = || Error::Unsupported(format!("{name} cannot be reached from here"));
     let connector = connectors.of(provider).ok_or_else(absent)?;
     let oauth = connector.oauth();
-    Ok((connector, oauth.ok_or_else(|| Error::invalid(format!("{name} needs no permission")))?))
+    Ok((
+        connector,
+        oauth.ok_or_else(|| Error::invalid(format!("{name} needs no permission")))?,
+    ))
 }
 
 /// The provider's address at which the user is asked. The answer is good in the browser with this secret only. What
@@ -71,14 +87,29 @@ pub async fn ask_for_consent(
     browser: &Secret,
     redirect_uri: String,
 ) -> Result<String> {
-    let Invitation { tenant, connection, .. } = invitation;
+    let Invitation {
+        tenant, connection, ..
+    } = invitation;
     let (_, oauth) = parts(connectors, connection.provider)?;
     let settings = ctx.settings.get(tenant).await?;
-    let client = oauth_client(ctx, oauth, tenant, &settings, Apps::Present(connection.provider)).await?;
+    let client = oauth_client(
+        ctx,
+        oauth,
+        tenant,
+        &settings,
+        Apps::Present(connection.provider),
+    )
+    .await?;
     let browser_digest = token_digest(browser.expose());
-    let asked =
-        Asked { browser: browser_digest, app: client.app.clone(), redirect_uri: redirect_uri.clone() };
-    let of = TicketFor { asked: Some(asked), ..TicketFor::new(tenant, &connection.id) };
+    let asked = Asked {
+        browser: browser_digest,
+        app: client.app.clone(),
+        redirect_uri: redirect_uri.clone(),
+    };
+    let of = TicketFor {
+        asked: Some(asked),
+        ..TicketFor::new(tenant, &connection.id)
+    };
     let until = ctx.clock.now().plus_seconds(STATE_SECONDS);
     let state = issue_ticket(ctx, TicketKind::State, &of, until).await?;
     Ok(oauth.consent_url(&client, &consent_of(browser, state.expose(), redirect_uri))?)
@@ -151,37 +182,78 @@ pub async fn take_consent(
     browser: Option<&Secret>,
     answer: ConsentAnswer,
 ) -> Result<Consented> {
-    let unknown = || Error::invalid("this answer was given before, or came too late; open the link again");
-    let of = look_at(ctx, TicketKind::State, &answer.state).await?.ok_or_else(unknown)?;
+    let unknown =
+        || Error::invalid("this answer was given before, or came too late; open the link again");
+    let of = look_at(ctx, TicketKind::State, &answer.state)
+        .await?
+        .ok_or_else(unknown)?;
     let asked = of.asked.as_ref().ok_or_else(unknown)?;
-    let browser = browser.filter(|browser| is_same(browser, &asked.browser)).ok_or_else(|| {
-        Error::Forbidden(
-            "permission was asked for in another browser; open the link again in this one".into(),
-        )
-    })?;
+    let browser = browser
+        .filter(|browser| is_same(browser, &asked.browser))
+        .ok_or_else(|| {
+            Error::Forbidden(
+                "permission was asked for in another browser; open the link again in this one"
+                    .into(),
+            )
+        })?;
     let tenant = of.tenant();
     let connection = visible(ctx, &tenant, &of).await?;
-    if connection.provider != provider || redeem(ctx, TicketKind::State, &answer.state).await?.is_none() {
+    if connection.provider != provider
+        || redeem(ctx, TicketKind::State, &answer.state)
+            .await?
+            .is_none()
+    {
         return Err(unknown());
     }
-    let permission = permission(ctx, connectors, &tenant, &connection, browser, asked, &answer).await?;
+    let permission = permission(
+        ctx,
+        connectors,
+        &tenant,
+        &connection,
+        browser,
+        asked,
+        &answer,
+    )
+    .await?;
     let ended = match permission {
         Ok(permission) => {
-            settle(ctx, parts(connectors, provider)?.1, &tenant, &connection, asked, permission).await?
+            settle(
+                ctx,
+                parts(connectors, provider)?.1,
+                &tenant,
+                &connection,
+                asked,
+                permission,
+            )
+            .await?
         }
-        Err((kind, message)) => Err(Refusal { kind: Some(kind), message }),
+        Err((kind, message)) => Err(Refusal {
+            kind: Some(kind),
+            message,
+        }),
     };
     match ended {
-        Ok(connection) => Ok(Consented { tenant, connection, refusal: None }),
+        Ok(connection) => Ok(Consented {
+            tenant,
+            connection,
+            refusal: None,
+        }),
         Err(refusal) => {
             let connection = note_refusal(ctx, &tenant, &connection, &refusal).await?;
-            Ok(Consented { tenant, connection, refusal: Some(refusal) })
+            Ok(Consented {
+                tenant,
+                connection,
+                refusal: Some(refusal),
+            })
         }
     }
 }
 
 fn is_same(browser: &Secret, digest: &str) -> bool {
-    token_digest(browser.expose()).as_bytes().ct_eq(digest.as_bytes()).into()
+    token_digest(browser.expose())
+        .as_bytes()
+        .ct_eq(digest.as_bytes())
+        .into()
 }
 
 /// Has the permission from the provider, or says why there is none.
@@ -202,13 +274,22 @@ async fn permission(
     };
     let (_, oauth) = parts(connectors, connection.provider)?;
     let settings = ctx.settings.get(tenant).await?;
-    let client =
-        match oauth_client(ctx, oauth, tenant, &settings, Apps::Of(connection.provider, &asked.app)).await {
-            Ok(client) => client,
-            Err(error) => return Ok(Err(of_consent(&error.into()))),
-        };
+    let client = match oauth_client(
+        ctx,
+        oauth,
+        tenant,
+        &settings,
+        Apps::Of(connection.provider, &asked.app),
+    )
+    .await
+    {
+        Ok(client) => client,
+        Err(error) => return Ok(Err(of_consent(&error.into()))),
+    };
     let consent = consent_of(browser, &answer.state, asked.redirect_uri.clone());
-    let exchanged = oauth.exchange(&client, &consent, code, ctx.clock.now()).await;
+    let exchanged = oauth
+        .exchange(&client, &consent, code, ctx.clock.now())
+        .await;
     Ok(exchanged.map_err(|error| {
         tracing::warn!(connection.id = %connection.id, "a permission was not had: {error}");
         of_consent(&error)
@@ -225,13 +306,24 @@ async fn note_refusal(
     let now = ctx.clock.now();
     change_connection(ctx, tenant, &connection.id, |connection| {
         use ConnectionStatus::{AwaitingSelection, Expired, PendingOauth, Suspended};
-        let waits = matches!(connection.status, PendingOauth | AwaitingSelection | Expired | Suspended);
+        let waits = matches!(
+            connection.status,
+            PendingOauth | AwaitingSelection | Expired | Suspended
+        );
         let Some(kind) = refusal.kind.filter(|_| waits) else {
             return Ok(false);
         };
         // How often the provider was tried in vain is counted on.
-        let attempts = connection.problem.as_ref().map_or(0, |problem| problem.attempts);
-        connection.problem = Some(Problem { kind, message: refusal.message.clone(), since: now, attempts });
+        let attempts = connection
+            .problem
+            .as_ref()
+            .map_or(0, |problem| problem.attempts);
+        connection.problem = Some(Problem {
+            kind,
+            message: refusal.message.clone(),
+            since: now,
+            attempts,
+        });
         Ok(true)
     })
     .await

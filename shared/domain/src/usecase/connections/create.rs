@@ -4,7 +4,8 @@ use super::access::{Apps, oauth_client};
 use super::change::{change_connection, note_container, wake};
 use super::tickets::{TicketFor, TicketKind, issue_ticket};
 use crate::connection::{
-    Connection, ConnectionStatus, LINK_SECONDS, MAX_CONNECTIONS, MAX_DOCUMENTS, Provider, SyncScope, Trigger,
+    Connection, ConnectionStatus, LINK_SECONDS, MAX_CONNECTIONS, MAX_DOCUMENTS, Provider,
+    SyncScope, Trigger,
 };
 use crate::ctx::Ctx;
 use crate::error::{Error, PortError, Result};
@@ -72,7 +73,10 @@ pub async fn create_connection(
     }
     if connection.may_run() {
         wake(ctx, tenant, &connection.id).await;
-        return Ok(Created { connection, link: None });
+        return Ok(Created {
+            connection,
+            link: None,
+        });
     }
     let link = Some(link(ctx, tenant, &connection).await?);
     Ok(Created { connection, link })
@@ -95,7 +99,10 @@ fn scope_of(metadata: &Metadata) -> Result<SyncScope> {
     match metadata.get("syncScope").map(|scope| scope.as_str()) {
         None | Some(Some("selected")) => Ok(SyncScope::Selected),
         Some(Some("full")) => Ok(SyncScope::Full),
-        Some(_) => Err(Error::invalid_field("metadata.syncScope", "selected or full")),
+        Some(_) => Err(Error::invalid_field(
+            "metadata.syncScope",
+            "selected or full",
+        )),
     }
 }
 
@@ -104,7 +111,9 @@ fn scope_of(metadata: &Metadata) -> Result<SyncScope> {
 /// # Errors
 /// [`Error::Invalid`] naming the field.
 pub(super) fn checked_limit(limit: usize) -> Result<u32> {
-    let limit = u32::try_from(limit).ok().filter(|limit| (1..=MAX_DOCUMENTS).contains(limit));
+    let limit = u32::try_from(limit)
+        .ok()
+        .filter(|limit| (1..=MAX_DOCUMENTS).contains(limit));
     limit.ok_or_else(|| Error::invalid_field("documentLimit", format!("1 to {MAX_DOCUMENTS}")))
 }
 
@@ -119,9 +128,18 @@ async fn check_container(ctx: &Ctx, tenant: &Tenant, tag: &ContainerTag) -> Resu
 
 /// Says what has to be configured before any user can be asked.
 async fn check_app(ctx: &Ctx, connector: &dyn Connector, tenant: &Tenant) -> Result<()> {
-    let Some(oauth) = connector.oauth() else { return Ok(()) };
+    let Some(oauth) = connector.oauth() else {
+        return Ok(());
+    };
     let settings = ctx.settings.get(tenant).await?;
-    oauth_client(ctx, oauth, tenant, &settings, Apps::Present(connector.provider())).await?;
+    oauth_client(
+        ctx,
+        oauth,
+        tenant,
+        &settings,
+        Apps::Present(connector.provider()),
+    )
+    .await?;
     Ok(())
 }
 
@@ -133,7 +151,8 @@ async fn make_room(ctx: &Ctx, tenant: &Tenant, now: Timestamp) -> Result<()> {
         .filter(|connection| connection.status.is_visible())
         .partition(|connection| is_abandoned(connection, now));
     if kept.len() >= MAX_CONNECTIONS {
-        let message = format!("an organization has at most {MAX_CONNECTIONS} connections; delete some first");
+        let message =
+            format!("an organization has at most {MAX_CONNECTIONS} connections; delete some first");
         return Err(Error::Conflict(message));
     }
     for connection in abandoned.iter().take(ABANDONED_AT_ONCE) {
@@ -163,7 +182,9 @@ pub async fn reconnect(
 ) -> Result<Created> {
     if connector.oauth().is_none() {
         let name = connection.provider.as_str();
-        return Err(Error::invalid(format!("a connection to {name} needs no permission")));
+        return Err(Error::invalid(format!(
+            "a connection to {name} needs no permission"
+        )));
     }
     check_app(ctx, connector, tenant).await?;
     let changed = change_connection(ctx, tenant, &connection.id, |connection| {
@@ -176,12 +197,21 @@ pub async fn reconnect(
     })
     .await?;
     let link = Some(link(ctx, tenant, &changed).await?);
-    Ok(Created { connection: changed, link })
+    Ok(Created {
+        connection: changed,
+        link,
+    })
 }
 
 async fn link(ctx: &Ctx, tenant: &Tenant, connection: &Connection) -> Result<Secret> {
     let until = ctx.clock.now().plus_seconds(LINK_SECONDS);
-    issue_ticket(ctx, TicketKind::Link, &TicketFor::new(tenant, &connection.id), until).await
+    issue_ticket(
+        ctx,
+        TicketKind::Link,
+        &TicketFor::new(tenant, &connection.id),
+        until,
+    )
+    .await
 }
 
 #[cfg(test)]
@@ -196,7 +226,10 @@ mod tests {
             scope_of(&Metadata::from_stored(value.as_object().unwrap().clone())).ok()
         };
         assert_eq!(scope(json!({})), Some(SyncScope::Selected));
-        assert_eq!(scope(json!({"syncScope": "selected"})), Some(SyncScope::Selected));
+        assert_eq!(
+            scope(json!({"syncScope": "selected"})),
+            Some(SyncScope::Selected)
+        );
         assert_eq!(scope(json!({"syncScope": "full"})), Some(SyncScope::Full));
         for bad in [json!("all"), json!("FULL"), json!(true), json!(["full"])] {
             assert_eq!(scope(json!({"syncScope": bad})), None, "{bad}");
@@ -205,7 +238,14 @@ mod tests {
 
     #[test]
     fn limits_are_those_of_the_contract() {
-        assert_eq!([1, 10_000].map(|limit| checked_limit(limit).unwrap()), [1, 10_000]);
-        assert!([0, 10_001, usize::MAX].iter().all(|limit| checked_limit(*limit).is_err()));
+        assert_eq!(
+            [1, 10_000].map(|limit| checked_limit(limit).unwrap()),
+            [1, 10_000]
+        );
+        assert!(
+            [0, 10_001, usize::MAX]
+                .iter()
+                .all(|limit| checked_limit(*limit).is_err())
+        );
     }
 }

@@ -66,10 +66,14 @@ fn of_provider(error: &ConnectorError) -> (ErrorKind, String) {
         ConnectorError::Throttled { .. } => (ErrorKind::RateLimited, BUSY),
         ConnectorError::QuotaExceeded => (ErrorKind::QuotaExceeded, BUSY),
         ConnectorError::Unavailable(_) => (ErrorKind::ProviderUnavailable, BUSY),
-        ConnectorError::Reauth(_) => {
-            (ErrorKind::ReauthRequired, "The provider did not accept the permission. Open the link again.")
-        }
-        _ => (ErrorKind::Internal, "Something went wrong on our side. Open the link again."),
+        ConnectorError::Reauth(_) => (
+            ErrorKind::ReauthRequired,
+            "The provider did not accept the permission. Open the link again.",
+        ),
+        _ => (
+            ErrorKind::Internal,
+            "Something went wrong on our side. Open the link again.",
+        ),
     };
     (kind, message.to_owned())
 }
@@ -78,7 +82,8 @@ const APP: &str = "The OAuth app's id or secret is not accepted by the provider.
                    in the settings; then open the link again.";
 const POLICY: &str = "An administrator at the provider does not allow this app. Ask them to allow it, then open the link \
                       again.";
-const BUSY: &str = "The provider does not answer as it should. Open the link again in a few minutes.";
+const BUSY: &str =
+    "The provider does not answer as it should. Open the link again in a few minutes.";
 
 /// What an `error` in the provider's answer means.
 pub(super) fn of_answer(error: &str) -> (ErrorKind, String) {

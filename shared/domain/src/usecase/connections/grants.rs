@@ -16,7 +16,11 @@ const ATTEMPTS: usize = 12;
 
 /// The permission's record that an account of `provider` gives to `app`.
 pub(super) fn grant_id(connection: &Connection, app: &AppRef, permission: &Permission) -> GrantId {
-    GrantId::derived(connection.provider.as_str(), app.client_id(), &permission.account.subject)
+    GrantId::derived(
+        connection.provider.as_str(),
+        app.client_id(),
+        &permission.account.subject,
+    )
 }
 
 /// Stores a permission for a connection. Others of the same account and app use it from now on as well. The tokens are
@@ -30,11 +34,16 @@ pub(super) async fn store_grant(
 ) -> Result<Grant> {
     let id = grant_id(connection, app, permission);
     let secret = format!("grant/{id}/{}", Revision::random());
-    ctx.vault.put(tenant, &secret, &permission.tokens.to_secret()).await?;
+    ctx.vault
+        .put(tenant, &secret, &permission.tokens.to_secret())
+        .await?;
     for _ in 0..ATTEMPTS {
         let known = ctx.connections.grant(tenant, &id).await?;
         let old = known.as_ref().map(|grant| grant.secret.clone());
-        let mut connections = known.as_ref().map(|grant| grant.connections.clone()).unwrap_or_default();
+        let mut connections = known
+            .as_ref()
+            .map(|grant| grant.connections.clone())
+            .unwrap_or_default();
         connections.insert(connection.id.clone());
         let grant = Grant {
             id: id.clone(),
@@ -113,7 +122,10 @@ pub(super) async fn discard(
 
 async fn revoke(oauth: &dyn OAuth, tokens: &Tokens) {
     if let Err(error) = oauth.revoke(tokens).await {
-        warn!(error = &error as &dyn std::error::Error, "a permission was not ended at its provider");
+        warn!(
+            error = &error as &dyn std::error::Error,
+            "a permission was not ended at its provider"
+        );
     }
 }
 
@@ -149,6 +161,10 @@ pub(super) async fn revive_others(
 /// The connection has permission: it goes on where it was.
 pub(super) fn permitted(connection: &mut Connection) {
     let selects = connection.scope == SyncScope::Selected && connection.selection == 0;
-    connection.status = if selects { ConnectionStatus::AwaitingSelection } else { ConnectionStatus::Active };
+    connection.status = if selects {
+        ConnectionStatus::AwaitingSelection
+    } else {
+        ConnectionStatus::Active
+    };
     connection.problem = None;
 }

@@ -97,13 +97,18 @@ pub async fn delete_connections(
     with_documents: bool,
 ) -> Result<Vec<Connection>> {
     let all = find_all(ctx, tenant, Some(provider), scope).await?;
-    let (present, gone): (Vec<_>, Vec<_>) =
-        all.into_iter().partition(|connection| connection.status.is_visible());
+    let (present, gone): (Vec<_>, Vec<_>) = all
+        .into_iter()
+        .partition(|connection| connection.status.is_visible());
     let mut ended = if present.is_empty() { gone } else { present };
     for connection in &mut ended {
         *connection = end(ctx, tenant, connection, with_documents).await?;
     }
-    if ended.is_empty() { Err(missing()) } else { Ok(ended) }
+    if ended.is_empty() {
+        Err(missing())
+    } else {
+        Ok(ended)
+    }
 }
 
 async fn end(

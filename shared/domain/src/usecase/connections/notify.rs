@@ -42,9 +42,15 @@ fn due_after_event(connection: &Connection, now: Timestamp) -> Option<Timestamp>
     if !connection.may_run() {
         return None;
     }
-    let pause = connection.last_run.as_ref().map(|run| run.started_at.plus_seconds(EVENT_SECONDS));
+    let pause = connection
+        .last_run
+        .as_ref()
+        .map(|run| run.started_at.plus_seconds(EVENT_SECONDS));
     let at = pause.map_or(now, |pause| pause.max(now));
-    connection.next_run_at.is_none_or(|next| next > at).then_some(at)
+    connection
+        .next_run_at
+        .is_none_or(|next| next > at)
+        .then_some(at)
 }
 
 #[cfg(test)]
@@ -56,14 +62,18 @@ mod tests {
     const NOW: Timestamp = Timestamp::from_millis(1_000_000_000);
 
     fn active() -> Connection {
-        let mut connection = Connection::new(Provider::CloudDrive, ContainerTag::default_tag(), NOW);
+        let mut connection =
+            Connection::new(Provider::CloudDrive, ContainerTag::default_tag(), NOW);
         connection.status = ConnectionStatus::Active;
         connection
     }
 
     fn run_started(seconds_ago: i64) -> Run {
         let began = NOW.plus_seconds(-seconds_ago);
-        Run { state: RunState::Completed, ..Run::begin(1, Trigger::Cron, began) }
+        Run {
+            state: RunState::Completed,
+            ..Run::begin(1, Trigger::Cron, began)
+        }
     }
 
     #[test]
@@ -94,7 +104,11 @@ mod tests {
     fn a_wish_that_is_due_already_is_not_written_again() {
         let mut connection = active();
         assert!(request_at(&mut connection, Trigger::Manual, NOW));
-        assert!(!request_at(&mut connection, Trigger::Manual, NOW.plus_seconds(5)));
+        assert!(!request_at(
+            &mut connection,
+            Trigger::Manual,
+            NOW.plus_seconds(5)
+        ));
         // One that comes for later is brought forward.
         connection.next_run_at = Some(NOW.plus_seconds(60));
         assert!(request_at(&mut connection, Trigger::Manual, NOW));

@@ -29,9 +29,20 @@ pub async fn left_out_by_limit(
     }
     let (mut count, mut after) = (0, Some(NEW_ITEMS.to_owned()));
     while count < LOOKED_AT {
-        let entries =
-            ctx.sync.waiting(tenant, &connection.id, Queue::Fetch, after.as_deref(), AT_ONCE).await?;
-        let new = entries.iter().filter(|entry| entry.key.as_str() < NEW_ITEMS_END).count();
+        let entries = ctx
+            .sync
+            .waiting(
+                tenant,
+                &connection.id,
+                Queue::Fetch,
+                after.as_deref(),
+                AT_ONCE,
+            )
+            .await?;
+        let new = entries
+            .iter()
+            .filter(|entry| entry.key.as_str() < NEW_ITEMS_END)
+            .count();
         count += new;
         match entries.last() {
             Some(last) if new == AT_ONCE => after = Some(last.key.clone()),
@@ -61,7 +72,10 @@ pub async fn list_items(
 ) -> Result<(Vec<Node>, Option<String>)> {
     let (mut found, mut after, mut looked) = (Vec::new(), after, 0);
     while looked < LOOKED_AT {
-        let page = ctx.sync.page(tenant, &connection.id, after.as_deref(), AT_ONCE).await?;
+        let page = ctx
+            .sync
+            .page(tenant, &connection.id, after.as_deref(), AT_ONCE)
+            .await?;
         let is_last = page.len() < AT_ONCE;
         looked += page.len();
         for node in page {
@@ -105,6 +119,10 @@ pub async fn list_synced(
     scope: Scope,
 ) -> Result<Vec<Document>> {
     let sources = Some(vec![provider]);
-    let query = ListQuery { sources, limit: MAX_SYNCED, ..ListQuery::all(scope) };
+    let query = ListQuery {
+        sources,
+        limit: MAX_SYNCED,
+        ..ListQuery::all(scope)
+    };
     Ok(list_documents(ctx, tenant, &query).await?.documents)
 }

@@ -36,8 +36,7 @@ pub async fn open_picker(
     return_url: Option<String>,
 ) -> Result<(Secret, Timestamp)> {
     if connection.status == ConnectionStatus::PendingOauth {
-        let message =
-            "the user of this connection has not given permission yet; that comes before a selection";
+        let message = "the user of this connection has not given permission yet; that comes before a selection";
         return Err(Error::Conflict(message.into()));
     }
     if connection.scope == SyncScope::Full {
@@ -45,8 +44,14 @@ pub async fn open_picker(
         return Err(Error::Conflict(message.into()));
     }
     let until = ctx.clock.now().plus_seconds(PICKER_SECONDS);
-    let of = TicketFor { return_url, ..TicketFor::new(tenant, &connection.id) };
-    Ok((issue_ticket(ctx, TicketKind::Picker, &of, until).await?, until))
+    let of = TicketFor {
+        return_url,
+        ..TicketFor::new(tenant, &connection.id)
+    };
+    Ok((
+        issue_ticket(ctx, TicketKind::Picker, &of, until).await?,
+        until,
+    ))
 }
 
 /// A session for whoever comes with the ticket first.
@@ -54,7 +59,9 @@ pub async fn open_picker(
 /// # Errors
 /// [`Error::NotFound`] for a ticket that has expired or was used, and those of the ports.
 pub async fn enter_picker(ctx: &Ctx, ticket: &str) -> Result<Secret> {
-    let of = redeem(ctx, TicketKind::Picker, ticket).await?.ok_or(Error::NotFound("Ticket"))?;
+    let of = redeem(ctx, TicketKind::Picker, ticket)
+        .await?
+        .ok_or(Error::NotFound("Ticket"))?;
     begin_session(ctx, &of).await
 }
 
@@ -62,7 +69,11 @@ pub async fn enter_picker(ctx: &Ctx, ticket: &str) -> Result<Secret> {
 ///
 /// # Errors
 /// Those of the ports.
-pub async fn session_after_consent(ctx: &Ctx, tenant: &Tenant, connection: &Connection) -> Result<Secret> {
+pub async fn session_after_consent(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    connection: &Connection,
+) -> Result<Secret> {
     begin_session(ctx, &TicketFor::new(tenant, &connection.id)).await
 }
 
@@ -77,13 +88,23 @@ async fn begin_session(ctx: &Ctx, of: &TicketFor) -> Result<Secret> {
 /// [`Error::Unauthenticated`] when it has ended, [`Error::NotFound`] when its connection has, and those of the ports.
 pub async fn picker_session(ctx: &Ctx, cookie: Option<&str>) -> Result<PickerSession> {
     let ended = Error::Unauthenticated("the session has ended; ask for a new link");
-    let Some(cookie) = cookie else { return Err(ended) };
-    let of = look_at(ctx, TicketKind::Session, cookie).await?.ok_or(ended)?;
+    let Some(cookie) = cookie else {
+        return Err(ended);
+    };
+    let of = look_at(ctx, TicketKind::Session, cookie)
+        .await?
+        .ok_or(ended)?;
     let tenant = of.tenant();
     let found = ctx.connections.get(&tenant, &of.connection).await?;
-    let connection = found.filter(|connection| connection.status.is_visible()).ok_or_else(missing)?;
+    let connection = found
+        .filter(|connection| connection.status.is_visible())
+        .ok_or_else(missing)?;
     let return_url = of.return_url.or_else(|| connection.redirect_url.clone());
-    Ok(PickerSession { tenant, connection, return_url })
+    Ok(PickerSession {
+        tenant,
+        connection,
+        return_url,
+    })
 }
 
 /// Ends a session; one that has ended is fine.

@@ -6,7 +6,9 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 
 use super::access::access;
 use super::change::{change_and_run, missing};
-use crate::connection::{Connection, ConnectionStatus, MAX_SELECTED, Selected, Selection, SyncScope};
+use crate::connection::{
+    Connection, ConnectionStatus, MAX_SELECTED, Selected, Selection, SyncScope,
+};
 use crate::ctx::Ctx;
 use crate::error::{Error, PortError, Result};
 use crate::ports::{Connector, Item, ItemKind, Listing, View};
@@ -36,7 +38,12 @@ pub async fn browse(
 ) -> Result<Listing> {
     check_selectable(connector, connection)?;
     let access = access(ctx, connector, tenant, connection).await?;
-    let Place { view, parent, query, page } = place;
+    let Place {
+        view,
+        parent,
+        query,
+        page,
+    } = place;
     Ok(connector.browse(&access, view, parent, query, page).await?)
 }
 
@@ -59,7 +66,9 @@ fn check_selectable(connector: &dyn Connector, connection: &Connection) -> Resul
     }
     let name = connection.provider.as_str();
     let instead = "what it takes was said when it was made";
-    Err(Error::Unsupported(format!("nothing can be selected of a connection to {name}; {instead}")))
+    Err(Error::Unsupported(format!(
+        "nothing can be selected of a connection to {name}; {instead}"
+    )))
 }
 
 /// Looks up the items that a caller selects: an id may be another name of an item, as `root`, and a run finds it under its
@@ -81,14 +90,23 @@ pub async fn complete_choices(
     choices.iter().try_for_each(|id| check_id(id))?;
     let access = &access(ctx, connector, tenant, connection).await?;
     let complete = |id: String| async move {
-        let item = connector.stat(access, &id).await?.filter(|item| !item.trashed);
+        let item = connector
+            .stat(access, &id)
+            .await?
+            .filter(|item| !item.trashed);
         item.map_or_else(|| Err(unseen(&id)), seen)
     };
-    stream::iter(choices.into_iter().map(complete)).buffered(PARALLEL).try_collect().await
+    stream::iter(choices.into_iter().map(complete))
+        .buffered(PARALLEL)
+        .try_collect()
+        .await
 }
 
 fn unseen(id: &str) -> Error {
-    Error::invalid_field("resources", format!("the account does not see the item {id}"))
+    Error::invalid_field(
+        "resources",
+        format!("the account does not see the item {id}"),
+    )
 }
 
 fn seen(item: Item) -> Result<Selected> {
@@ -100,7 +118,12 @@ fn seen(item: Item) -> Result<Selected> {
             return Err(Error::invalid_field("resources", message));
         }
     };
-    Ok(Selected { id: item.id, name: item.name, folder, drive: item.drive })
+    Ok(Selected {
+        id: item.id,
+        name: item.name,
+        folder,
+        drive: item.drive,
+    })
 }
 
 fn check_count(count: usize) -> Result<()> {
@@ -164,13 +187,21 @@ fn checked(items: Vec<Selected>) -> Result<Vec<Selected>> {
     for mut item in items {
         check_id(&item.id)?;
         item.drive.as_deref().map_or(Ok(()), check_id)?;
-        item.name = item.name.chars().filter(|c| !c.is_control()).take(MAX_NAME).collect();
+        item.name = item
+            .name
+            .chars()
+            .filter(|c| !c.is_control())
+            .take(MAX_NAME)
+            .collect();
         if seen.insert(item.id.clone()) {
             kept.push(item);
         }
     }
     if serde_json::to_vec(&kept).map_or(usize::MAX, |text| text.len()) > MAX_BYTES {
-        return Err(Error::invalid_field("resources", format!("at most {MAX_BYTES} bytes; select fewer")));
+        return Err(Error::invalid_field(
+            "resources",
+            format!("at most {MAX_BYTES} bytes; select fewer"),
+        ));
     }
     Ok(kept)
 }
@@ -187,7 +218,10 @@ async fn store(
         if present.rev > 0 && present.items == items {
             return Ok(present);
         }
-        let next = Selection { rev: present.rev + 1, items: items.clone() };
+        let next = Selection {
+            rev: present.rev + 1,
+            items: items.clone(),
+        };
         if ctx.sync.select(tenant, &connection.id, &next).await? {
             return Ok(next);
         }
@@ -200,21 +234,41 @@ mod tests {
     use super::*;
 
     fn item(id: &str, name: &str) -> Selected {
-        Selected { id: id.into(), name: name.into(), folder: false, drive: None }
+        Selected {
+            id: id.into(),
+            name: name.into(),
+            folder: false,
+            drive: None,
+        }
     }
 
     #[test]
     fn a_selection_has_each_item_once_and_fits_a_record() {
-        let kept =
-            checked(vec![item("a", "A\u{7}"), item("b", &"ü".repeat(300)), item("a", "again")]).unwrap();
-        assert_eq!(kept.iter().map(|item| item.id.as_str()).collect::<Vec<_>>(), ["a", "b"]);
-        assert_eq!((kept[0].name.as_str(), kept[1].name.chars().count()), ("A", MAX_NAME));
+        let kept = checked(vec![
+            item("a", "A\u{7}"),
+            item("b", &"ü".repeat(300)),
+            item("a", "again"),
+        ])
+        .unwrap();
+        assert_eq!(
+            kept.iter().map(|item| item.id.as_str()).collect::<Vec<_>>(),
+            ["a", "b"]
+        );
+        assert_eq!(
+            (kept[0].name.as_str(), kept[1].name.chars().count()),
+            ("A", MAX_NAME)
+        );
         for bad in ["", "a\nb", &"x".repeat(MAX_ID_BYTES + 1)] {
             assert!(checked(vec![item(bad, "")]).is_err(), "{bad:?}");
         }
-        let many = |count: usize| (0..count).map(|n| item(&n.to_string(), "n")).collect::<Vec<_>>();
+        let many = |count: usize| {
+            (0..count)
+                .map(|n| item(&n.to_string(), "n"))
+                .collect::<Vec<_>>()
+        };
         assert!(checked(many(MAX_SELECTED)).is_ok() && checked(many(MAX_SELECTED + 1)).is_err());
-        let large = (0..MAX_SELECTED).map(|n| item(&format!("{n:0>256}"), &"\u{1F5C2}".repeat(MAX_NAME)));
+        let large =
+            (0..MAX_SELECTED).map(|n| item(&format!("{n:0>256}"), &"\u{1F5C2}".repeat(MAX_NAME)));
         assert!(checked(large.collect()).is_err());
     }
 }

@@ -24,7 +24,10 @@ pub(super) async fn settle(
         discard(ctx, oauth, tenant, &id, &asked.app, &permission).await?;
         let message = "This connection belongs to another account. Open the link again and choose the account that it \
                        was made with, or make a new connection.";
-        return Ok(Err(Refusal { kind: None, message: message.into() }));
+        return Ok(Err(Refusal {
+            kind: None,
+            message: message.into(),
+        }));
     }
     if connection.grant.is_none() {
         // Whoever deletes the connection from now on ends the permission with it.
@@ -52,8 +55,10 @@ pub(super) async fn settle(
 
 /// Whether items of another account are there already.
 fn is_other_account(connection: &Connection, permission: &Permission) -> bool {
-    let is_other =
-        connection.account.as_ref().is_some_and(|account| account.subject != permission.account.subject);
+    let is_other = connection
+        .account
+        .as_ref()
+        .is_some_and(|account| account.subject != permission.account.subject);
     let has_begun = connection.scope == SyncScope::Full || connection.selection > 0;
     is_other && has_begun
 }

@@ -21,7 +21,8 @@ pub(crate) async fn end_connections(
 ) -> Result<usize> {
     let (mut ended, now) = (0, ctx.clock.now());
     for connection in ctx.connections.list(tenant).await? {
-        let meant = tag.is_none_or(|tag| connection.tag == *tag) && connection.created_at <= deleted_at;
+        let meant =
+            tag.is_none_or(|tag| connection.tag == *tag) && connection.created_at <= deleted_at;
         if meant && connection.status.is_visible() {
             let mut is_mine = false;
             let end = |connection: &mut Connection| {

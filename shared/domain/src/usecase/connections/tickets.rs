@@ -74,7 +74,12 @@ impl TicketFor {
     /// A ticket for a connection, and nothing else.
     pub fn new(tenant: &Tenant, connection: &ConnectionId) -> Self {
         let (org, connection) = (tenant.org().clone(), connection.clone());
-        Self { org, connection, return_url: None, asked: None }
+        Self {
+            org,
+            connection,
+            return_url: None,
+            asked: None,
+        }
     }
 
     /// The tenant that the holder of the ticket acts for: what it does was begun by an authenticated request.
@@ -98,7 +103,9 @@ pub fn random_token() -> Secret {
 pub fn is_token(text: &str) -> bool {
     text.len() == TOKEN_LEN
         && text.starts_with(PREFIX)
-        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b))
+        && text
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b))
 }
 
 /// What is stored of a token.
@@ -108,7 +115,8 @@ pub fn token_digest(token: &str) -> String {
 
 /// A value that only the holder of `secret` can make, for one purpose: in this way it has to be stored nowhere.
 pub fn derived_token(secret: &Secret, purpose: &str, of: &str) -> Secret {
-    let mut mac = Hmac::<Sha256>::new_from_slice(secret.expose().as_bytes()).expect("keys of any length");
+    let mut mac =
+        Hmac::<Sha256>::new_from_slice(secret.expose().as_bytes()).expect("keys of any length");
     mac.update(purpose.as_bytes());
     mac.update(&[0]);
     mac.update(of.as_bytes());
@@ -119,22 +127,35 @@ pub fn derived_token(secret: &Secret, purpose: &str, of: &str) -> Secret {
 ///
 /// # Errors
 /// Those of the ports.
-pub async fn issue_ticket(ctx: &Ctx, kind: TicketKind, of: &TicketFor, until: Timestamp) -> Result<Secret> {
+pub async fn issue_ticket(
+    ctx: &Ctx,
+    kind: TicketKind,
+    of: &TicketFor,
+    until: Timestamp,
+) -> Result<Secret> {
     let token = random_token();
     let text = serde_json::to_string(of).map_err(|error| PortError::Internal(error.into()))?;
-    ctx.tickets.issue(kind.as_str(), &token_digest(token.expose()), &text, until).await?;
+    ctx.tickets
+        .issue(kind.as_str(), &token_digest(token.expose()), &text, until)
+        .await?;
     Ok(token)
 }
 
 /// What a ticket stands for; `None` for one that has expired or never was.
 pub(super) async fn look_at(ctx: &Ctx, kind: TicketKind, token: &str) -> Result<Option<TicketFor>> {
-    let text = ctx.tickets.look(kind.as_str(), &token_digest(token), ctx.clock.now()).await?;
+    let text = ctx
+        .tickets
+        .look(kind.as_str(), &token_digest(token), ctx.clock.now())
+        .await?;
     text.as_deref().map(parse).transpose()
 }
 
 /// As [`look_at`], and the ticket is used up.
 pub(super) async fn redeem(ctx: &Ctx, kind: TicketKind, token: &str) -> Result<Option<TicketFor>> {
-    let text = ctx.tickets.redeem(kind.as_str(), &token_digest(token), ctx.clock.now()).await?;
+    let text = ctx
+        .tickets
+        .redeem(kind.as_str(), &token_digest(token), ctx.clock.now())
+        .await?;
     text.as_deref().map(parse).transpose()
 }
 
@@ -149,13 +170,20 @@ mod tests {
     #[test]
     fn tokens_are_long_and_differ_and_derived_ones_depend_on_everything() {
         let (a, b) = (random_token(), random_token());
-        assert!(is_token(a.expose()) && !is_token(&a.expose()[1..]), "{}", a.expose());
+        assert!(
+            is_token(a.expose()) && !is_token(&a.expose()[1..]),
+            "{}",
+            a.expose()
+        );
         assert_ne!(a, b);
         let made = derived_token(&a, "verifier", "x");
         // PKCE asks for 43 to 128 of these characters.
         assert!(
             made.expose().len() == 43
-                && made.expose().bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b))
+                && made
+                    .expose()
+                    .bytes()
+                    .all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b))
         );
         assert_eq!(made, derived_token(&a, "verifier", "x"));
         for other in [

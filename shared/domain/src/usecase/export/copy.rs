@@ -129,7 +129,10 @@ impl DocumentCopy {
     /// [`Error::Invalid`] naming the field.
     pub fn check(&self) -> Result<()> {
         if DocumentId::parse(self.id.as_str()).is_none() {
-            return Err(Error::invalid_field("id", "this is not the id of a document"));
+            return Err(Error::invalid_field(
+                "id",
+                "this is not the id of a document",
+            ));
         }
         if let Some(custom_id) = &self.custom_id {
             CustomId::parse_conversation(custom_id.as_str())?;
@@ -142,7 +145,9 @@ impl DocumentCopy {
     /// The metadata, and what other documents must have.
     pub(crate) fn metadata(&self) -> Result<(Metadata, Option<Metadata>)> {
         let filter = self.filter_by_metadata.clone();
-        let filter = filter.map(|filter| Metadata::parse_field("filterByMetadata", filter)).transpose()?;
+        let filter = filter
+            .map(|filter| Metadata::parse_field("filterByMetadata", filter))
+            .transpose()?;
         Ok((Metadata::parse(self.metadata.clone())?, filter))
     }
 }
@@ -165,8 +170,16 @@ impl BodyCopy {
     /// The copy of bytes.
     pub fn new(form: BodyForm, bytes: &[u8]) -> Self {
         match std::str::from_utf8(bytes) {
-            Ok(text) => Self { form, text: Some(text.to_owned()), base64: None },
-            Err(_) => Self { form, text: None, base64: Some(STANDARD.encode(bytes)) },
+            Ok(text) => Self {
+                form,
+                text: Some(text.to_owned()),
+                base64: None,
+            },
+            Err(_) => Self {
+                form,
+                text: None,
+                base64: Some(STANDARD.encode(bytes)),
+            },
         }
     }
 
@@ -181,7 +194,10 @@ impl BodyCopy {
                 Ok(bytes) => Ok(bytes.into()),
                 Err(_) => Err(Error::invalid_field("body.base64", "this is not base64")),
             },
-            (None, None) => Err(Error::invalid_field("body", "has neither `text` nor `base64`")),
+            (None, None) => Err(Error::invalid_field(
+                "body",
+                "has neither `text` nor `base64`",
+            )),
         }
     }
 }

@@ -26,8 +26,10 @@ pub(super) async fn plan(
     container: &ContainerId,
 ) -> Result<Next> {
     let superseded = purge.phase == PurgePhase::Superseded;
-    let (listed, next) =
-        ctx.documents.page(tenant, container, superseded, purge.cursor.as_deref(), PAGE).await?;
+    let (listed, next) = ctx
+        .documents
+        .page(tenant, container, superseded, purge.cursor.as_deref(), PAGE)
+        .await?;
     let ids: Vec<DocumentId> = listed.into_iter().map(|document| document.id).collect();
     let (mut doomed, mut busy) = (Vec::new(), false);
     for document in ctx.documents.get(tenant, &ids).await?.into_iter().flatten() {
@@ -38,13 +40,25 @@ pub(super) async fn plan(
     }
     let documents: Vec<DocumentId> = doomed.iter().map(|document| document.id.clone()).collect();
     let report = weigh(ctx, tenant, &doomed).await?;
-    purge.pending = Pending { documents, report, ..Pending::default() };
+    purge.pending = Pending {
+        documents,
+        report,
+        ..Pending::default()
+    };
     if busy {
         // The same page again: what is removed by then is not on it any more.
-        return Ok(if doomed.is_empty() { Next::Later(BUSY_SECONDS) } else { Next::Again });
+        return Ok(if doomed.is_empty() {
+            Next::Later(BUSY_SECONDS)
+        } else {
+            Next::Again
+        });
     }
     if next.is_none() {
-        purge.phase = if superseded { PurgePhase::Index } else { PurgePhase::Superseded };
+        purge.phase = if superseded {
+            PurgePhase::Index
+        } else {
+            PurgePhase::Superseded
+        };
     }
     purge.cursor = next;
     Ok(Next::Again)
@@ -61,7 +75,11 @@ async fn take(
         return Ok(Some(document).filter(|document| document.container == *container));
     }
     let (now, id, revision) = (ctx.clock.now(), &document.id, &document.revision);
-    match ctx.documents.claim(tenant, id, revision, now, now.plus_seconds(LEASE_SECONDS)).await? {
+    match ctx
+        .documents
+        .claim(tenant, id, revision, now, now.plus_seconds(LEASE_SECONDS))
+        .await?
+    {
         Claim::Mine(mine) => Ok(Some(*mine)),
         // Gone is what became final in this moment.
         Claim::Busy | Claim::Gone => Ok(None),
@@ -70,15 +88,27 @@ async fn take(
 
 /// What these documents come to.
 async fn weigh(ctx: &Ctx, tenant: &Tenant, doomed: &[Document]) -> Result<PurgeReport> {
-    let mut report = PurgeReport { documents: doomed.len() as u64, ..PurgeReport::default() };
+    let mut report = PurgeReport {
+        documents: doomed.len() as u64,
+        ..PurgeReport::default()
+    };
     let mut perhaps = Vec::new();
     for document in doomed {
         let known = inline(named(document));
-        perhaps.extend(inline(&document.unserved()).into_iter().filter(|blob| !known.contains(blob)));
+        perhaps.extend(
+            inline(&document.unserved())
+                .into_iter()
+                .filter(|blob| !known.contains(blob)),
+        );
         report.inline_blobs += known.len() as u64;
-        let Some(served) = document.indexed.as_ref().filter(|_| document.is_served()) else { continue };
+        let Some(served) = document.indexed.as_ref().filter(|_| document.is_served()) else {
+            continue;
+        };
         report.chunks += u64::from(served.chunks);
-        report.statements += served.learned.as_ref().map_or(0, |learned| u64::from(learned.count));
+        report.statements += served
+            .learned
+            .as_ref()
+            .map_or(0, |learned| u64::from(learned.count));
     }
     report.inline_blobs += count_existing(ctx, tenant, &perhaps).await?;
     Ok(report)

@@ -34,7 +34,10 @@ pub(super) async fn plan(
         let memories = head.memories.unwrap_or(0);
         // From here on a compaction that is under way fails, and takes away what it has stored.
         if head.seq > 0
-            && !ctx.index.publish(tenant, container, head.generation, &head.segments, memories).await?
+            && !ctx
+                .index
+                .publish(tenant, container, head.generation, &head.segments, memories)
+                .await?
         {
             return Ok(());
         }
@@ -43,7 +46,11 @@ pub(super) async fn plan(
     }
     items.truncate(ITEMS - 1);
     report.index_records = items.len() as u64;
-    purge.pending = Pending { items, report, ..Pending::default() };
+    purge.pending = Pending {
+        items,
+        report,
+        ..Pending::default()
+    };
     Ok(())
 }
 
@@ -71,15 +78,30 @@ async fn purged_blobs(
     items: &[String],
 ) -> Result<Vec<BlobRef>> {
     let mut blobs = Vec::new();
-    for id in items.iter().filter_map(|item| item.strip_prefix(PURGE_RECORD)) {
-        blobs.extend(ctx.index.purge(tenant, container, id).await?.unwrap_or_default());
+    for id in items
+        .iter()
+        .filter_map(|item| item.strip_prefix(PURGE_RECORD))
+    {
+        blobs.extend(
+            ctx.index
+                .purge(tenant, container, id)
+                .await?
+                .unwrap_or_default(),
+        );
     }
     Ok(blobs)
 }
 
 /// The small segments.
-async fn segment_blobs(ctx: &Ctx, tenant: &Tenant, container: &ContainerId) -> Result<Vec<BlobRef>> {
+async fn segment_blobs(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &ContainerId,
+) -> Result<Vec<BlobRef>> {
     let segments = ctx.index.head(tenant, container).await?.segments;
-    let blobs: Vec<BlobRef> = segments.into_iter().flat_map(crate::SegmentRef::into_blobs).collect();
+    let blobs: Vec<BlobRef> = segments
+        .into_iter()
+        .flat_map(crate::SegmentRef::into_blobs)
+        .collect();
     Ok(inline(&blobs))
 }

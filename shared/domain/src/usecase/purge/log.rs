@@ -32,12 +32,21 @@ pub(super) async fn plan(ctx: &Ctx, tenant: &Tenant, purge: &mut Purge, hour: Ho
                 (purge.phase, purge.cursor) = (PurgePhase::RequestLog { hour: at }, after);
                 return Ok(());
             }
-            let (items, next) =
-                ctx.activity.contents(tenant, at, &purge.containers, after.as_deref()).await?;
+            let (items, next) = ctx
+                .activity
+                .contents(tenant, at, &purge.containers, after.as_deref())
+                .await?;
             if !items.is_empty() {
                 (purge.phase, purge.cursor) = (PurgePhase::RequestLog { hour: at }, after);
-                let report = PurgeReport { log_contents: items.len() as u64, ..PurgeReport::default() };
-                purge.pending = Pending { items, report, ..Pending::default() };
+                let report = PurgeReport {
+                    log_contents: items.len() as u64,
+                    ..PurgeReport::default()
+                };
+                purge.pending = Pending {
+                    items,
+                    report,
+                    ..Pending::default()
+                };
                 return Ok(());
             }
             pages += 1;

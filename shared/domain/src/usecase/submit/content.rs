@@ -45,8 +45,12 @@ impl Content {
         };
         let bytes = conversation::to_bytes(&conversation::merge(stored, turns));
         if bytes.len() > conversation::MAX_BYTES {
-            let message = "the conversation has grown too large; go on under another conversationId";
-            return Err(Error::TooLarge(format!("{message} (at most {} bytes)", conversation::MAX_BYTES)));
+            let message =
+                "the conversation has grown too large; go on under another conversationId";
+            return Err(Error::TooLarge(format!(
+                "{message} (at most {} bytes)",
+                conversation::MAX_BYTES
+            )));
         }
         Ok(Some(bytes.into()))
     }

@@ -81,16 +81,28 @@ pub(crate) fn credentials() -> Vec<(String, String)> {
         whole("Bearer ", mixed(18)),
         whole("password=", "hunter2".to_owned()),
         whole("password: ", "hunter2".to_owned()),
-        whole("{\"client_secret\": \"", "plain-words\"}".replace("\"}", "")),
+        whole(
+            "{\"client_secret\": \"",
+            "plain-words\"}".replace("\"}", ""),
+        ),
         whole("AWS_SECRET_ACCESS_KEY=", "wJalr/K7/bPx".to_owned()),
         whole("export API_KEY=", "abcdef".to_owned()),
-        whole("https://example.com/callback?access_token=", "short1".to_owned()),
+        whole(
+            "https://example.com/callback?access_token=",
+            "short1".to_owned(),
+        ),
         whole("https://example.com/file?sig=", "c2lnbmF0dXJl".to_owned()),
         whole("postgres://app:", "tr0ub4dor@db.example/main".to_owned()),
-        whole("DefaultEndpointsProtocol=https;AccountKey=", "Zm9vYmFy".to_owned()),
+        whole(
+            "DefaultEndpointsProtocol=https;AccountKey=",
+            "Zm9vYmFy".to_owned(),
+        ),
         whole("123456789:AA", mixed(33)),
         whole("MTA", format!("{}.{}.{}", mixed(21), "Gxyz12", mixed(27))),
-        whole("eyJ", format!("{}.eyJ{}.{}", mixed(17), mixed(40), mixed(43))),
+        whole(
+            "eyJ",
+            format!("{}.eyJ{}.{}", mixed(17), mixed(40), mixed(43)),
+        ),
         whole(&pem("PRIVATE"), "MIIEvq plain".to_owned()),
         whole(&pem("OPENSSH PRIVATE"), "b3BlbnNz".to_owned()),
     ]);

@@ -21,10 +21,16 @@ const LATER: Duration = Duration::from_secs(2 * 60 * 60);
 
 /// What is wrong with the folder after a cut. `cut` and `lag` are nanoseconds: what was answered before `cut` less `lag` has
 /// to be there of DynamoDB and SQS, and of everything else what was answered before `cut`.
-#[expect(clippy::disallowed_methods, reason = "the process before the cut had the system's clock")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the process before the cut had the system's clock"
+)]
 pub(super) async fn check(image: &Path, history: &History, cut: u64, lag: u64) -> Vec<String> {
     let now = u64::try_from(
-        (SystemTime::now() + LATER).duration_since(SystemTime::UNIX_EPOCH).unwrap().as_millis(),
+        (SystemTime::now() + LATER)
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .unwrap()
+            .as_millis(),
     );
     let now = now.unwrap();
     let opened = Services::open_with(image, Durability::Full, Arc::new(move || now));
@@ -35,7 +41,9 @@ pub(super) async fn check(image: &Path, history: &History, cut: u64, lag: u64) -
     let mut wrong = Vec::new();
     for database in ["dynamodb.sqlite", "sqs.sqlite", "s3/index.sqlite"] {
         let connection = Connection::open(image.join(database)).unwrap();
-        let sound: String = connection.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+        let sound: String = connection
+            .query_row("PRAGMA integrity_check", [], |row| row.get(0))
+            .unwrap();
         if sound != "ok" {
             wrong.push(format!("{database}: {sound}"));
         }
@@ -69,7 +77,9 @@ struct Found {
 impl Found {
     async fn objects(&mut self, services: &Services) {
         let client = support::s3(&config(Transport::new(services.clone())));
-        let Ok(list) = client.list_objects_v2().bucket(BUCKET).send().await else { return };
+        let Ok(list) = client.list_objects_v2().bucket(BUCKET).send().await else {
+            return;
+        };
         self.versions.insert("bucket".to_owned(), 1);
         for object in list.contents() {
             let key = object.key().unwrap();
@@ -82,10 +92,14 @@ impl Found {
                 }
             };
             let text = String::from_utf8_lossy(&bytes).into_owned();
-            let version =
-                text.split([' ', '\n']).nth(1).and_then(|version| version.parse().ok()).unwrap_or(0);
+            let version = text
+                .split([' ', '\n'])
+                .nth(1)
+                .and_then(|version| version.parse().ok())
+                .unwrap_or(0);
             if text != content(key, version) {
-                self.wrong.push(format!("object {key} has other bytes, version {version}"));
+                self.wrong
+                    .push(format!("object {key} has other bytes, version {version}"));
             }
             self.objects.insert(key.to_owned(), text);
             if !key.starts_with("n-") {
@@ -96,27 +110,43 @@ impl Found {
 
     async fn items(&mut self, services: &Services) {
         let client = support::dynamodb(services);
-        if client.describe_table().table_name("records").send().await.is_err() {
+        if client
+            .describe_table()
+            .table_name("records")
+            .send()
+            .await
+            .is_err()
+        {
             return;
         }
         self.versions.insert("table".to_owned(), 1);
-        let mut pages = client.scan().table_name("records").into_paginator().items().send();
+        let mut pages = client
+            .scan()
+            .table_name("records")
+            .into_paginator()
+            .items()
+            .send();
         while let Some(item) = pages.next().await {
             let item = item.unwrap();
             let name = item["pk"].as_s().unwrap().clone();
             let version: u64 = item["v"].as_n().unwrap().parse().unwrap();
             if *item["body"].as_s().unwrap() != content(&name, version) {
-                self.wrong.push(format!("item {name} has another body, version {version}"));
+                self.wrong
+                    .push(format!("item {name} has another body, version {version}"));
             }
             let object = item.get("object").map(|object| object.as_s().unwrap());
             if let Some(object) = object.filter(|object| !self.objects.contains_key(*object)) {
-                self.wrong.push(format!("item {name} names the object {object}, which is gone"));
+                self.wrong.push(format!(
+                    "item {name} names the object {object}, which is gone"
+                ));
             }
             self.versions.insert(name, version);
         }
         let pair = [self.versions.remove("t-a"), self.versions.remove("t-b")];
         match pair {
-            [Some(one), Some(other)] if one == other => drop(self.versions.insert("t".to_owned(), one)),
+            [Some(one), Some(other)] if one == other => {
+                drop(self.versions.insert("t".to_owned(), one))
+            }
             [None, None] => {}
             _ => self.wrong.push(format!("half a transaction: {pair:?}")),
         }
@@ -124,11 +154,16 @@ impl Found {
 
     async fn messages(&mut self, services: &Services) {
         let client = support::sqs(services);
-        let Ok(queue) = client.get_queue_url().queue_name(QUEUE).send().await else { return };
+        let Ok(queue) = client.get_queue_url().queue_name(QUEUE).send().await else {
+            return;
+        };
         self.versions.insert("queue".to_owned(), 1);
         let url = queue.queue_url.unwrap();
         loop {
-            let receive = client.receive_message().queue_url(&url).max_number_of_messages(10);
+            let receive = client
+                .receive_message()
+                .queue_url(&url)
+                .max_number_of_messages(10);
             let messages = receive.send().await.unwrap().messages.unwrap_or_default();
             if messages.is_empty() {
                 return;
@@ -144,7 +179,11 @@ impl Found {
         for name in history.names("k-") {
             let sealed = BASE64.decode(name.trim_start_matches("k-")).unwrap();
             let opened = client.decrypt().ciphertext_blob(sealed.into()).send().await;
-            if opened.is_ok_and(|opened| opened.plaintext().is_some_and(|text| text.as_ref() == SECRET)) {
+            if opened.is_ok_and(|opened| {
+                opened
+                    .plaintext()
+                    .is_some_and(|text| text.as_ref() == SECRET)
+            }) {
                 self.versions.insert(name.to_owned(), 1);
             }
         }
@@ -154,10 +193,14 @@ impl Found {
 /// Files that the index does not know, which would stay for good.
 fn misplaced(image: &Path) -> Vec<String> {
     let index = Connection::open(image.join("s3/index.sqlite")).unwrap();
-    let sql = "SELECT file FROM objects UNION SELECT file FROM parts UNION SELECT file FROM garbage";
+    let sql =
+        "SELECT file FROM objects UNION SELECT file FROM parts UNION SELECT file FROM garbage";
     let mut statement = index.prepare(sql).unwrap();
-    let known: BTreeSet<String> =
-        statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+    let known: BTreeSet<String> = statement
+        .query_map([], |row| row.get(0))
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
     let mut misplaced = Vec::new();
     for shelf in std::fs::read_dir(image.join("s3/blobs")).unwrap() {
         for file in std::fs::read_dir(shelf.unwrap().path()).unwrap() {
@@ -180,9 +223,33 @@ async fn go_on(services: &Services, found: &Found) {
     if !found.versions.contains_key("bucket") {
         s3.create_bucket().bucket(BUCKET).send().await.unwrap();
     }
-    let put = dynamodb.put_item().table_name("records").item("pk", AttributeValue::S("new".into()));
-    put.item("sk", AttributeValue::S("1".into())).send().await.unwrap();
-    s3.put_object().bucket(BUCKET).key("new").body(b"new".to_vec().into()).send().await.unwrap();
-    let url = sqs.create_queue().queue_name(QUEUE).send().await.unwrap().queue_url.unwrap();
-    sqs.send_message().queue_url(&url).message_body("new").send().await.unwrap();
+    let put = dynamodb
+        .put_item()
+        .table_name("records")
+        .item("pk", AttributeValue::S("new".into()));
+    put.item("sk", AttributeValue::S("1".into()))
+        .send()
+        .await
+        .unwrap();
+    s3.put_object()
+        .bucket(BUCKET)
+        .key("new")
+        .body(b"new".to_vec().into())
+        .send()
+        .await
+        .unwrap();
+    let url = sqs
+        .create_queue()
+        .queue_name(QUEUE)
+        .send()
+        .await
+        .unwrap()
+        .queue_url
+        .unwrap();
+    sqs.send_message()
+        .queue_url(&url)
+        .message_body("new")
+        .send()
+        .await
+        .unwrap();
 }

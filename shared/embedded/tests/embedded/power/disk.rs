@@ -130,7 +130,10 @@ impl Disk {
     pub(super) fn apply(&mut self, record: &Record) {
         match record.operation {
             b'O' => self.open(record),
-            b'W' => self.change(record.handle, Change::Write(record.offset as usize, record.first.clone())),
+            b'W' => self.change(
+                record.handle,
+                Change::Write(record.offset as usize, record.first.clone()),
+            ),
             b'T' => self.change(record.handle, Change::Truncate(record.offset as usize)),
             b'S' => self.sync(record.handle),
             b'R' => {
@@ -147,7 +150,10 @@ impl Disk {
             }
             b'M' => {
                 let path = Record::path(&record.first);
-                self.new_folders.entry(path.parent().unwrap().to_owned()).or_default().push(path);
+                self.new_folders
+                    .entry(path.parent().unwrap().to_owned())
+                    .or_default()
+                    .push(path);
             }
             _ => {}
         }
@@ -196,7 +202,8 @@ impl Disk {
                 }
             }
             Handle::Folder(folder) => {
-                self.folders.extend(self.new_folders.remove(&folder).unwrap_or_default());
+                self.folders
+                    .extend(self.new_folders.remove(&folder).unwrap_or_default());
                 for change in self.entries.remove(&folder).unwrap_or_default() {
                     enter(&mut self.names, &change);
                 }
@@ -220,13 +227,19 @@ impl Disk {
             }
         }
         let is_there = |folder: &Path| {
-            folder.ancestors().take_while(|above| *above != root).all(|above| folders.contains(above))
+            folder
+                .ancestors()
+                .take_while(|above| *above != root)
+                .all(|above| folders.contains(above))
         };
         let place = |path: &Path| image.join(path.strip_prefix(root).unwrap());
         for folder in folders.iter().filter(|folder| is_there(folder)) {
             fs::create_dir_all(place(folder)).unwrap();
         }
-        for (path, file) in names.iter().filter(|(path, _)| is_there(path.parent().unwrap())) {
+        for (path, file) in names
+            .iter()
+            .filter(|(path, _)| is_there(path.parent().unwrap()))
+        {
             let file = &self.files[*file];
             let mut content = file.synced.clone();
             for change in &file.unsynced {
@@ -267,9 +280,14 @@ fn do_torn(content: &mut Vec<u8>, change: &Change, unsynced: Unsynced, chance: &
         Change::Write(at, bytes) => {
             let mut begin = 0;
             while begin < bytes.len() {
-                let end = bytes.len().min((at + begin) / SECTOR * SECTOR + SECTOR - at);
+                let end = bytes
+                    .len()
+                    .min((at + begin) / SECTOR * SECTOR + SECTOR - at);
                 if chance.keeps(unsynced) {
-                    do_whole(content, &Change::Write(at + begin, bytes[begin..end].to_vec()));
+                    do_whole(
+                        content,
+                        &Change::Write(at + begin, bytes[begin..end].to_vec()),
+                    );
                 }
                 begin = end;
             }

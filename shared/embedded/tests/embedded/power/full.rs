@@ -20,8 +20,16 @@ fn a_full_disk_refuses_and_loses_nothing() {
     let folder = at.join("data");
     std::fs::create_dir(&folder).unwrap();
     let mut child = child(&compile(&at), &folder, "power::full::child_fills_its_disk");
-    let output = child.env("DISK_FULL", at.join("full")).env(CHILD, &folder).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    let output = child
+        .env("DISK_FULL", at.join("full"))
+        .env(CHILD, &folder)
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stdout)
+    );
 }
 
 /// Does nothing unless the test above runs it in a process of its own.
@@ -36,12 +44,28 @@ async fn child_fills_its_disk() {
     let s3 = support::s3(&config(Transport::new(services.clone())));
     create_table(&dynamodb).await;
     s3.create_bucket().bucket("documents").send().await.unwrap();
-    let url = sqs.create_queue().queue_name("work").send().await.unwrap().queue_url.unwrap();
+    let url = sqs
+        .create_queue()
+        .queue_name("work")
+        .send()
+        .await
+        .unwrap()
+        .queue_url
+        .unwrap();
     let put = |name: &str| {
-        let put = dynamodb.put_item().table_name("records").item("pk", AttributeValue::S(name.into()));
+        let put = dynamodb
+            .put_item()
+            .table_name("records")
+            .item("pk", AttributeValue::S(name.into()));
         put.item("sk", AttributeValue::S("1".into())).send()
     };
-    let store = |key: &str| s3.put_object().bucket("documents").key(key).body(vec![7; 5000].into()).send();
+    let store = |key: &str| {
+        s3.put_object()
+            .bucket("documents")
+            .key(key)
+            .body(vec![7; 5000].into())
+            .send()
+    };
     let send = |body: &str| sqs.send_message().queue_url(&url).message_body(body).send();
     put("before").await.unwrap();
     store("before").await.unwrap();
@@ -51,22 +75,70 @@ async fn child_fills_its_disk() {
     let refused = put("never").await.unwrap_err();
     assert_eq!(refused.raw_response().unwrap().status().as_u16(), 500);
     assert!(refused.message().unwrap().contains("full"), "{refused:?}");
-    assert_eq!(store("never").await.unwrap_err().raw_response().unwrap().status().as_u16(), 500);
-    assert_eq!(store("before").await.unwrap_err().raw_response().unwrap().status().as_u16(), 500);
+    assert_eq!(
+        store("never")
+            .await
+            .unwrap_err()
+            .raw_response()
+            .unwrap()
+            .status()
+            .as_u16(),
+        500
+    );
+    assert_eq!(
+        store("before")
+            .await
+            .unwrap_err()
+            .raw_response()
+            .unwrap()
+            .status()
+            .as_u16(),
+        500
+    );
     let refused = send("never").await.unwrap_err();
     assert_eq!(refused.raw_response().unwrap().status().as_u16(), 500);
     // Reading goes on.
-    let get = s3.get_object().bucket("documents").key("before").send().await.unwrap();
+    let get = s3
+        .get_object()
+        .bucket("documents")
+        .key("before")
+        .send()
+        .await
+        .unwrap();
     assert_eq!(get.body.collect().await.unwrap().to_vec(), vec![7; 5000]);
-    assert!(Services::open(&folder.with_extension("other")).is_ok(), "another disk is not full");
+    assert!(
+        Services::open(&folder.with_extension("other")).is_ok(),
+        "another disk is not full"
+    );
 
     std::fs::remove_file(&full).unwrap();
     put("after").await.unwrap();
     store("after").await.unwrap();
     send("after").await.unwrap();
-    assert_eq!(dynamodb.scan().table_name("records").send().await.unwrap().count(), 2);
-    assert_eq!(s3.list_objects_v2().bucket("documents").send().await.unwrap().contents().len(), 2);
-    let receive = sqs.receive_message().queue_url(&url).max_number_of_messages(10);
+    assert_eq!(
+        dynamodb
+            .scan()
+            .table_name("records")
+            .send()
+            .await
+            .unwrap()
+            .count(),
+        2
+    );
+    assert_eq!(
+        s3.list_objects_v2()
+            .bucket("documents")
+            .send()
+            .await
+            .unwrap()
+            .contents()
+            .len(),
+        2
+    );
+    let receive = sqs
+        .receive_message()
+        .queue_url(&url)
+        .max_number_of_messages(10);
     assert_eq!(receive.send().await.unwrap().messages().len(), 2);
 }
 
@@ -76,9 +148,21 @@ fn a_folder_that_cannot_be_written_is_refused_with_the_reason() {
     let at = scratch.path().canonicalize().unwrap();
     let folder = at.join("data");
     drop(Services::open(&folder).unwrap());
-    let mut child = child(&compile(&at), &folder, "power::full::child_opens_what_it_cannot_write");
-    let output = child.env("DISK_READ_ONLY", "1").env(CHILD, &folder).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    let mut child = child(
+        &compile(&at),
+        &folder,
+        "power::full::child_opens_what_it_cannot_write",
+    );
+    let output = child
+        .env("DISK_READ_ONLY", "1")
+        .env(CHILD, &folder)
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stdout)
+    );
 }
 
 /// Does nothing unless the test above runs it in a process of its own.
@@ -90,7 +174,10 @@ fn child_opens_what_it_cannot_write() {
     let folder = PathBuf::from(std::env::var_os(CHILD).unwrap());
     let refused = format!("{:#}", Services::open(&folder).unwrap_err());
     assert!(
-        refused.starts_with(&format!("cannot write to {}: Read-only file system", folder.display())),
+        refused.starts_with(&format!(
+            "cannot write to {}: Read-only file system",
+            folder.display()
+        )),
         "{refused}"
     );
 }

@@ -43,12 +43,22 @@ impl History {
             match words[..] {
                 ["asked", name, version] => {
                     let version = Some(version.parse().unwrap()).filter(|version| *version > 0);
-                    self.steps.entry(name.to_owned()).or_default().push(Step { version, answered: None });
+                    self.steps.entry(name.to_owned()).or_default().push(Step {
+                        version,
+                        answered: None,
+                    });
                 }
                 ["answered", name] => {
-                    self.steps.get_mut(name).unwrap().last_mut().unwrap().answered = Some(record.nanoseconds);
+                    self.steps
+                        .get_mut(name)
+                        .unwrap()
+                        .last_mut()
+                        .unwrap()
+                        .answered = Some(record.nanoseconds);
                 }
-                ["stalled", nanoseconds] => self.stall = self.stall.max(nanoseconds.parse().unwrap()),
+                ["stalled", nanoseconds] => {
+                    self.stall = self.stall.max(nanoseconds.parse().unwrap())
+                }
                 _ => panic!("{line}"),
             }
         }
@@ -56,7 +66,12 @@ impl History {
 
     /// Checks what is there against what was answered until `limit`: the last of that, or something asked for later.
     /// Answers what is wrong.
-    pub(super) fn compare(&self, kind: &str, found: &BTreeMap<String, u64>, limit: u64) -> Vec<String> {
+    pub(super) fn compare(
+        &self,
+        kind: &str,
+        found: &BTreeMap<String, u64>,
+        limit: u64,
+    ) -> Vec<String> {
         let mut wrong = Vec::new();
         for (name, steps) in self.steps.iter().filter(|(name, _)| name.starts_with(kind)) {
             let is_sure = |step: &Step| step.answered.is_some_and(|answered| answered <= limit);
@@ -71,7 +86,10 @@ impl History {
                 wrong.push(format!("{name} is {there:?}, answered was {last:?}"));
             }
         }
-        for name in found.keys().filter(|name| name.starts_with(kind) && !self.steps.contains_key(*name)) {
+        for name in found
+            .keys()
+            .filter(|name| name.starts_with(kind) && !self.steps.contains_key(*name))
+        {
             wrong.push(format!("{name} comes from nowhere"));
         }
         wrong
@@ -79,11 +97,18 @@ impl History {
 
     /// The things of a kind.
     pub(super) fn names(&self, kind: &str) -> impl Iterator<Item = &str> {
-        self.steps.keys().map(String::as_str).filter(move |name| name.starts_with(kind))
+        self.steps
+            .keys()
+            .map(String::as_str)
+            .filter(move |name| name.starts_with(kind))
     }
 
     /// How many answers there were.
     pub(super) fn answers(&self) -> usize {
-        self.steps.values().flatten().filter(|step| step.answered.is_some()).count()
+        self.steps
+            .values()
+            .flatten()
+            .filter(|step| step.answered.is_some())
+            .count()
     }
 }

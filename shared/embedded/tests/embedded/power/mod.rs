@@ -51,7 +51,11 @@ fn survive(workload: &str, seed: u64, count: usize) {
     let mut failures = cuts(workload, seed, count);
     let failed = failures.len();
     failures.truncate(5);
-    assert!(failed == 0, "{failed} of {count} cuts of {workload} with seed {seed}:\n{}", failures.join("\n"));
+    assert!(
+        failed == 0,
+        "{failed} of {count} cuts of {workload} with seed {seed}:\n{}",
+        failures.join("\n")
+    );
 }
 
 /// Runs a workload and cuts its power so many times; what was wrong with those that lost something.
@@ -60,17 +64,31 @@ fn cuts(workload: &str, seed: u64, count: usize) -> Vec<String> {
     let records = Record::read_all(&traced.trace);
     let mut chance = Chance(seed);
     let places = places(&records, count, &mut chance);
-    let stall =
-        records.iter().filter(|record| record.operation == b'A').fold(History::default(), noted).stall;
-    let lag = if workload == "relaxed" { SECOND + 2 * stall } else { 0 };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let stall = records
+        .iter()
+        .filter(|record| record.operation == b'A')
+        .fold(History::default(), noted)
+        .stall;
+    let lag = if workload == "relaxed" {
+        SECOND + 2 * stall
+    } else {
+        0
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
     let (mut disk, mut history) = (Disk::default(), History::default());
     let mut done = 0;
     let mut failures = Vec::new();
     for &place in &places {
         for record in &records[done..place] {
             disk.apply(record);
-            history = if record.operation == b'A' { noted(history, record) } else { history };
+            history = if record.operation == b'A' {
+                noted(history, record)
+            } else {
+                history
+            };
         }
         done = place;
         let unsynced = match chance.below(4) {
@@ -83,7 +101,10 @@ fn cuts(workload: &str, seed: u64, count: usize) -> Vec<String> {
         let cut = records[place - 1].nanoseconds;
         let wrong = runtime.block_on(check(image.path(), &history, cut, lag));
         if !wrong.is_empty() {
-            failures.push(format!("cut before record {place}, {unsynced:?}: {}", wrong.join("; ")));
+            failures.push(format!(
+                "cut before record {place}, {unsynced:?}: {}",
+                wrong.join("; ")
+            ));
         }
     }
     assert!(history.answers() > 5, "the workload did next to nothing");
@@ -97,8 +118,12 @@ fn noted(mut history: History, record: &Record) -> History {
 
 /// Where to cut: before syncs, evenly among all of them, and in between.
 fn places(records: &[Record], count: usize, chance: &mut Chance) -> Vec<usize> {
-    let syncs: Vec<usize> = (1..records.len()).filter(|at| records[*at].operation == b'S').collect();
-    let mut places: Vec<usize> = (0..count).map(|number| syncs[number * syncs.len() / count]).collect();
+    let syncs: Vec<usize> = (1..records.len())
+        .filter(|at| records[*at].operation == b'S')
+        .collect();
+    let mut places: Vec<usize> = (0..count)
+        .map(|number| syncs[number * syncs.len() / count])
+        .collect();
     for (number, place) in places.iter_mut().enumerate() {
         match number % 4 {
             // While the folder is made, which takes some forty syncs.
@@ -127,10 +152,21 @@ impl Traced {
         std::fs::create_dir(&folder).unwrap();
         let mut child = child(&compile(&at), &folder, workload::CHILD_TEST);
         child.env("DISK_TRACE", &trace).env("DISK_ACKS", &acks);
-        child.env(workload::CHILD, format!("{}|{}|{workload}", folder.display(), acks.display()));
+        child.env(
+            workload::CHILD,
+            format!("{}|{}|{workload}", folder.display(), acks.display()),
+        );
         let output = child.output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
-        Self { folder, trace, _scratch: scratch }
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stdout)
+        );
+        Self {
+            folder,
+            trace,
+            _scratch: scratch,
+        }
     }
 }
 
@@ -147,13 +183,24 @@ fn compile(folder: &Path) -> PathBuf {
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/embedded/power/disk.c");
     let library = folder.join("disk.so");
     let mut compiler = Command::new("cc");
-    compiler.args(["-shared", "-fPIC", "-O1", "-o"]).arg(&library).args([source, "-ldl", "-lpthread"]);
-    let output = compiler.output().expect("a C compiler, as SQLite needs one, too");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    compiler
+        .args(["-shared", "-fPIC", "-O1", "-o"])
+        .arg(&library)
+        .args([source, "-ldl", "-lpthread"]);
+    let output = compiler
+        .output()
+        .expect("a C compiler, as SQLite needs one, too");
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     library
 }
 
 /// A folder in memory where the system has one: thousands of syncs of the check would wait for the disk.
 fn scratch() -> TempDir {
-    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
+    tempfile::tempdir_in("/dev/shm")
+        .or_else(|_| tempfile::tempdir())
+        .unwrap()
 }

@@ -41,16 +41,33 @@ pub(super) fn content(name: &str, version: u64) -> String {
 
 /// Does nothing unless a test runs it in a process of its own.
 #[test]
-#[expect(clippy::disallowed_methods, reason = "a process of a test is told what to do by its environment")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a process of a test is told what to do by its environment"
+)]
 fn child_works_until_its_end() {
     let Ok(order) = std::env::var(CHILD) else {
         return;
     };
     let words: Vec<&str> = order.split('|').collect();
-    let [folder, acks, workload] = words[..] else { panic!("{order}") };
-    let told = File::options().create(true).append(true).open(acks).unwrap();
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(4).enable_all().build().unwrap();
-    runtime.block_on(work(PathBuf::from(folder), Arc::new(told), workload.to_owned()));
+    let [folder, acks, workload] = words[..] else {
+        panic!("{order}")
+    };
+    let told = File::options()
+        .create(true)
+        .append(true)
+        .open(acks)
+        .unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(4)
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(work(
+        PathBuf::from(folder),
+        Arc::new(told),
+        workload.to_owned(),
+    ));
 }
 
 async fn work(folder: PathBuf, told: Arc<File>, workload: String) {
@@ -131,14 +148,33 @@ impl Caller {
         create_table(&support::dynamodb(&self.services)).await;
         self.tell(&answered("table"));
         self.tell(&asked("bucket", 1));
-        self.s3().create_bucket().bucket(BUCKET).send().await.unwrap();
+        self.s3()
+            .create_bucket()
+            .bucket(BUCKET)
+            .send()
+            .await
+            .unwrap();
         self.tell(&answered("bucket"));
         self.tell(&asked("queue", 1));
-        support::sqs(&self.services).create_queue().queue_name(QUEUE).send().await.unwrap();
+        support::sqs(&self.services)
+            .create_queue()
+            .queue_name(QUEUE)
+            .send()
+            .await
+            .unwrap();
         self.tell(&answered("queue"));
         let kms = aws_sdk_kms::Client::new(&config(Transport::new(self.services.clone())));
-        let sealed = kms.encrypt().key_id("local").plaintext(SECRET.to_vec().into()).send().await.unwrap();
-        let name = format!("k-{}", BASE64.encode(sealed.ciphertext_blob().unwrap().as_ref()));
+        let sealed = kms
+            .encrypt()
+            .key_id("local")
+            .plaintext(SECRET.to_vec().into())
+            .send()
+            .await
+            .unwrap();
+        let name = format!(
+            "k-{}",
+            BASE64.encode(sealed.ciphertext_blob().unwrap().as_ref())
+        );
         self.tell(&asked(&name, 1));
         self.tell(&answered(&name));
     }
@@ -153,21 +189,36 @@ impl Caller {
             if version % 4 == 3 {
                 self.tell(&asked(&name, 0));
                 let delete = client.delete_item().table_name("records").key("pk", key());
-                delete.key("sk", AttributeValue::S("1".into())).send().await.unwrap();
+                delete
+                    .key("sk", AttributeValue::S("1".into()))
+                    .send()
+                    .await
+                    .unwrap();
             } else if version % 4 == 1 && version > 1 {
                 self.tell(&asked(&name, version));
                 let update = client.update_item().table_name("records").key("pk", key());
                 let update = update.key("sk", AttributeValue::S("1".into()));
-                let update =
-                    update.update_expression("SET v = :v, body = :body").condition_expression("v = :old");
-                let update = update.expression_attribute_values(":v", AttributeValue::N(version.to_string()));
-                let update =
-                    update.expression_attribute_values(":old", AttributeValue::N((version - 1).to_string()));
+                let update = update
+                    .update_expression("SET v = :v, body = :body")
+                    .condition_expression("v = :old");
+                let update = update
+                    .expression_attribute_values(":v", AttributeValue::N(version.to_string()));
+                let update = update.expression_attribute_values(
+                    ":old",
+                    AttributeValue::N((version - 1).to_string()),
+                );
                 let body = AttributeValue::S(content(&name, version));
-                update.expression_attribute_values(":body", body).send().await.unwrap();
+                update
+                    .expression_attribute_values(":body", body)
+                    .send()
+                    .await
+                    .unwrap();
             } else {
                 self.tell(&asked(&name, version));
-                let put = client.put_item().table_name("records").set_item(Some(item(&name, version)));
+                let put = client
+                    .put_item()
+                    .table_name("records")
+                    .set_item(Some(item(&name, version)));
                 put.send().await.unwrap();
             }
             self.tell(&answered(&name));
@@ -185,13 +236,25 @@ impl Caller {
                 if gone {
                     let key = AttributeValue::S(name.to_owned());
                     let delete = Delete::builder().table_name("records").key("pk", key);
-                    let delete = delete.key("sk", AttributeValue::S("1".into())).build().unwrap();
+                    let delete = delete
+                        .key("sk", AttributeValue::S("1".into()))
+                        .build()
+                        .unwrap();
                     return TransactWriteItem::builder().delete(delete).build();
                 }
-                let put = Put::builder().table_name("records").set_item(Some(item(name, version)));
-                TransactWriteItem::builder().put(put.build().unwrap()).build()
+                let put = Put::builder()
+                    .table_name("records")
+                    .set_item(Some(item(name, version)));
+                TransactWriteItem::builder()
+                    .put(put.build().unwrap())
+                    .build()
             });
-            client.transact_write_items().set_transact_items(Some(writes.to_vec())).send().await.unwrap();
+            client
+                .transact_write_items()
+                .set_transact_items(Some(writes.to_vec()))
+                .send()
+                .await
+                .unwrap();
             self.tell(&answered("t"));
         }
     }
@@ -204,11 +267,24 @@ impl Caller {
             tokio::time::sleep(self.pause).await;
             if version % 8 == 0 {
                 self.tell(&asked(&name, 0));
-                client.delete_object().bucket(BUCKET).key(&name).send().await.unwrap();
+                client
+                    .delete_object()
+                    .bucket(BUCKET)
+                    .key(&name)
+                    .send()
+                    .await
+                    .unwrap();
             } else {
                 self.tell(&asked(&name, version));
                 let body = content(&name, version).into_bytes();
-                client.put_object().bucket(BUCKET).key(&name).body(body.into()).send().await.unwrap();
+                client
+                    .put_object()
+                    .bucket(BUCKET)
+                    .key(&name)
+                    .body(body.into())
+                    .send()
+                    .await
+                    .unwrap();
             }
             self.tell(&answered(&name));
         }
@@ -226,37 +302,80 @@ impl Caller {
                 self.tell(&asked(&name, 0));
                 let delete = dynamodb.delete_item().table_name("records");
                 let delete = delete.key("pk", AttributeValue::S(name.clone()));
-                delete.key("sk", AttributeValue::S("1".into())).send().await.unwrap();
+                delete
+                    .key("sk", AttributeValue::S("1".into()))
+                    .send()
+                    .await
+                    .unwrap();
             } else {
                 let new = object(&name, version);
                 let body = content(&new, version).into_bytes();
-                s3.put_object().bucket(BUCKET).key(&new).body(body.into()).send().await.unwrap();
+                s3.put_object()
+                    .bucket(BUCKET)
+                    .key(&new)
+                    .body(body.into())
+                    .send()
+                    .await
+                    .unwrap();
                 self.tell(&asked(&name, version));
-                let put = dynamodb.put_item().table_name("records").set_item(Some(item(&name, version)));
-                put.item("object", AttributeValue::S(new)).send().await.unwrap();
+                let put = dynamodb
+                    .put_item()
+                    .table_name("records")
+                    .set_item(Some(item(&name, version)));
+                put.item("object", AttributeValue::S(new))
+                    .send()
+                    .await
+                    .unwrap();
             }
             self.tell(&answered(&name));
-            s3.delete_object().bucket(BUCKET).key(&old).send().await.unwrap();
+            s3.delete_object()
+                .bucket(BUCKET)
+                .key(&old)
+                .send()
+                .await
+                .unwrap();
         }
     }
 
     /// Sends messages and deletes what is received.
     async fn messages(&self) {
         let client = support::sqs(&self.services);
-        let url = client.get_queue_url().queue_name(QUEUE).send().await.unwrap().queue_url.unwrap();
+        let url = client
+            .get_queue_url()
+            .queue_name(QUEUE)
+            .send()
+            .await
+            .unwrap()
+            .queue_url
+            .unwrap();
         for version in 1..=50_u64 {
             let name = format!("q-{version}");
             tokio::time::sleep(self.pause).await;
             self.tell(&asked(&name, 1));
-            client.send_message().queue_url(&url).message_body(&name).send().await.unwrap();
+            client
+                .send_message()
+                .queue_url(&url)
+                .message_body(&name)
+                .send()
+                .await
+                .unwrap();
             self.tell(&answered(&name));
             if version % 2 == 0 {
-                let received = client.receive_message().queue_url(&url).send().await.unwrap();
+                let received = client
+                    .receive_message()
+                    .queue_url(&url)
+                    .send()
+                    .await
+                    .unwrap();
                 let message = &received.messages()[0];
                 let name = message.body().unwrap();
                 self.tell(&asked(name, 0));
                 let delete = client.delete_message().queue_url(&url);
-                delete.receipt_handle(message.receipt_handle().unwrap()).send().await.unwrap();
+                delete
+                    .receipt_handle(message.receipt_handle().unwrap())
+                    .send()
+                    .await
+                    .unwrap();
                 self.tell(&answered(name));
             }
         }
@@ -268,22 +387,50 @@ impl Caller {
         let client = self.s3();
         for version in 1..=2_u64 {
             let whole = content("m-1", version).into_bytes();
-            let upload = client.create_multipart_upload().bucket(BUCKET).key("m-1").send().await.unwrap();
+            let upload = client
+                .create_multipart_upload()
+                .bucket(BUCKET)
+                .key("m-1")
+                .send()
+                .await
+                .unwrap();
             let id = upload.upload_id().unwrap();
             let mut parts = Vec::new();
             for (number, bytes) in (1..).zip([&whole[..PART], &whole[PART..]]) {
-                let part = client.upload_part().bucket(BUCKET).key("m-1").upload_id(id).part_number(number);
+                let part = client
+                    .upload_part()
+                    .bucket(BUCKET)
+                    .key("m-1")
+                    .upload_id(id)
+                    .part_number(number);
                 let sent = part.body(bytes.to_vec().into()).send().await.unwrap();
-                parts.push(CompletedPart::builder().part_number(number).set_e_tag(sent.e_tag).build());
+                parts.push(
+                    CompletedPart::builder()
+                        .part_number(number)
+                        .set_e_tag(sent.e_tag)
+                        .build(),
+                );
             }
             self.tell(&asked("m-1", version));
-            let parts = CompletedMultipartUpload::builder().set_parts(Some(parts)).build();
-            let complete = client.complete_multipart_upload().bucket(BUCKET).key("m-1").upload_id(id);
+            let parts = CompletedMultipartUpload::builder()
+                .set_parts(Some(parts))
+                .build();
+            let complete = client
+                .complete_multipart_upload()
+                .bucket(BUCKET)
+                .key("m-1")
+                .upload_id(id);
             complete.multipart_upload(parts).send().await.unwrap();
             self.tell(&answered("m-1"));
         }
         self.tell(&asked("m-1", 0));
-        client.delete_object().bucket(BUCKET).key("m-1").send().await.unwrap();
+        client
+            .delete_object()
+            .bucket(BUCKET)
+            .key("m-1")
+            .send()
+            .await
+            .unwrap();
         self.tell(&answered("m-1"));
     }
 }

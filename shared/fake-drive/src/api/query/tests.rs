@@ -17,13 +17,22 @@ fn queries_are_read() {
         ("not name = 'x'", Query::Not(Box::new(name("x")))),
         (
             "'a' in parents and trashed = false or 'b' in parents",
-            Query::Or(Box::new(Query::And(parent("a"), Box::new(Query::Trashed(false)))), parent("b")),
+            Query::Or(
+                Box::new(Query::And(parent("a"), Box::new(Query::Trashed(false)))),
+                parent("b"),
+            ),
         ),
         (
             "trashed = false and ('a' in parents or 'b' in parents)",
-            Query::And(Box::new(Query::Trashed(false)), Box::new(Query::Or(parent("a"), parent("b")))),
+            Query::And(
+                Box::new(Query::Trashed(false)),
+                Box::new(Query::Or(parent("a"), parent("b"))),
+            ),
         ),
-        ("shortcutDetails.targetId='a'", Query::Target(Compare::Is, "a".to_owned())),
+        (
+            "shortcutDetails.targetId='a'",
+            Query::Target(Compare::Is, "a".to_owned()),
+        ),
         ("", Query::All),
     ] {
         assert_eq!(Query::parse(text), Ok(expected), "{text}");
@@ -51,14 +60,21 @@ fn what_is_no_query_is_refused() {
         "é",
     ] {
         let failure = Query::parse(text).unwrap_err();
-        assert_eq!((failure.status, failure.reason.as_str()), (400, "invalid"), "{text}");
+        assert_eq!(
+            (failure.status, failure.reason.as_str()),
+            (400, "invalid"),
+            "{text}"
+        );
     }
 }
 
 #[test]
 fn folders_bound_a_query_only_where_nothing_else_can_match() {
     for (text, folders) in [
-        ("trashed = false and ('a' in parents or 'b' in parents)", Some(vec!["a", "b"])),
+        (
+            "trashed = false and ('a' in parents or 'b' in parents)",
+            Some(vec!["a", "b"]),
+        ),
         ("'a' in parents or 'a' in parents", Some(vec!["a"])),
         ("'a' in parents or trashed = false", None),
         ("not 'a' in parents", None),

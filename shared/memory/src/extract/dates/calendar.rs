@@ -28,7 +28,10 @@ impl Days {
             Some(midnight.as_millisecond())
         };
         let end = millis(self.to)? + 86_400_000 - 1;
-        Some(Period { from: Timestamp::from_millis(millis(self.from)?), to: Timestamp::from_millis(end) })
+        Some(Period {
+            from: Timestamp::from_millis(millis(self.from)?),
+            to: Timestamp::from_millis(end),
+        })
     }
 
     /// In digits: `2025-04-16`, `2025-04`, `2025`, `2025-04-14 to 2025-04-20`.
@@ -110,7 +113,9 @@ pub(super) fn month(year: i16, month: i8) -> Option<Days> {
 
 /// A year.
 pub(super) fn year(year: i16) -> Option<Days> {
-    (1..=9998).contains(&year).then(|| Days::new(date(year, 1, 1), date(year, 12, 31)))
+    (1..=9998)
+        .contains(&year)
+        .then(|| Days::new(date(year, 1, 1), date(year, 12, 31)))
 }
 
 /// A season of the northern year, by its place: spring, summer, fall, winter, which begins in December.

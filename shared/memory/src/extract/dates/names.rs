@@ -27,9 +27,23 @@ pub(super) fn month_of(low: &str) -> Option<i8> {
 
 /// The day of the week from Monday, 0, also of its plural and its short form.
 pub(super) fn weekday_of(low: &str) -> Option<i8> {
-    const NAMES: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
-    let short = matches!(low, "mon" | "tue" | "tues" | "wed" | "thu" | "thurs" | "fri");
-    let bare = low.strip_suffix('s').filter(|bare| bare.ends_with("day")).unwrap_or(low);
+    const NAMES: [&str; 7] = [
+        "monday",
+        "tuesday",
+        "wednesday",
+        "thursday",
+        "friday",
+        "saturday",
+        "sunday",
+    ];
+    let short = matches!(
+        low,
+        "mon" | "tue" | "tues" | "wed" | "thu" | "thurs" | "fri"
+    );
+    let bare = low
+        .strip_suffix('s')
+        .filter(|bare| bare.ends_with("day"))
+        .unwrap_or(low);
     (0..)
         .zip(NAMES)
         .find(|(_, name)| *name == bare || short && name.starts_with(low))
@@ -57,13 +71,18 @@ pub(super) fn day_number(low: &str) -> Option<i8> {
 
 /// A year of four digits.
 pub(super) fn year_number(low: &str) -> Option<i16> {
-    (low.len() == 4).then(|| low.parse().ok()).flatten().filter(|year| (1500..=2200).contains(year))
+    (low.len() == 4)
+        .then(|| low.parse().ok())
+        .flatten()
+        .filter(|year| (1500..=2200).contains(year))
 }
 
 /// A small count in words or digits; `few` is none, since nobody knows how many.
 pub(super) fn count_of(low: &str) -> Option<i64> {
-    const WORDS: [&str; 12] =
-        ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
+    const WORDS: [&str; 12] = [
+        "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+        "twelve",
+    ];
     match low {
         "a" | "an" => Some(1),
         "couple" => Some(2),

@@ -7,7 +7,12 @@ use super::names::{count_of, month_of, season_of, unit_of, weekday_of};
 use super::{Clause, Lean};
 
 /// The relative date at word `at`, with the place after it.
-pub(super) fn relative(clause: Clause<'_>, at: usize, today: Date, lean: Lean) -> Option<(usize, Days)> {
+pub(super) fn relative(
+    clause: Clause<'_>,
+    at: usize,
+    today: Date,
+    lean: Lean,
+) -> Option<(usize, Days)> {
     named(clause, at, today)
         .or_else(|| turned(clause, at, today, lean))
         .or_else(|| counted(clause, at, today))
@@ -34,7 +39,9 @@ fn named(clause: Clause<'_>, at: usize, today: Date) -> Option<(usize, Days)> {
         ("end of day", 0),
         ("eod", 0),
     ];
-    let (end, shift) = NAMES.iter().find_map(|(name, shift)| Some((clause.phrase(at, name)?, *shift)))?;
+    let (end, shift) = NAMES
+        .iter()
+        .find_map(|(name, shift)| Some((clause.phrase(at, name)?, *shift)))?;
     Some((end, Days::day(shifted(today, shift)?)))
 }
 
@@ -116,7 +123,8 @@ fn turned_season(today: Date, place: i8, turn: i64, lean: Lean) -> Option<Days> 
 /// `two weeks ago`, `a couple of months ago`, `in three days`, `10 days from now`, `a week before last` is none.
 fn counted(clause: Clause<'_>, at: usize, today: Date) -> Option<(usize, Days)> {
     let leading = usize::from(clause.low(at) == "in");
-    let article = usize::from(clause.low(at + leading) == "a" && clause.low(at + leading + 1) == "couple");
+    let article =
+        usize::from(clause.low(at + leading) == "a" && clause.low(at + leading + 1) == "couple");
     let count = count_of(clause.low(at + leading + article))?;
     let of = usize::from(article == 1 && clause.low(at + leading + article + 1) == "of");
     let place = at + leading + article + of + 1;
@@ -162,6 +170,10 @@ fn end_of(clause: Clause<'_>, at: usize, today: Date) -> Option<(usize, Days)> {
     };
     place += usize::from(turn != -2);
     let unit = unit_of(clause.low(place)).filter(|unit| *unit != Unit::Day)?;
-    let first = moved(whole(today, unit)?.from, unit, turn.max(-1) + i64::from(turn == -2))?;
+    let first = moved(
+        whole(today, unit)?.from,
+        unit,
+        turn.max(-1) + i64::from(turn == -2),
+    )?;
     Some((place + 1, Days::day(whole(first, unit)?.to)))
 }

@@ -7,32 +7,60 @@ fn said(day: &str, text: &str, lean: Lean) -> String {
     let words = words(text, &lower);
     let at = Timestamp::parse("day", day).unwrap();
     let found = dates(Clause { words: &words }, at, lean);
-    found.iter().map(|found| found.days.label()).collect::<Vec<_>>().join(", ")
+    found
+        .iter()
+        .map(|found| found.days.label())
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 #[test]
 fn dates_are_resolved_against_their_day() {
     // A Tuesday.
     let cases = [
-        ("I saw her yesterday and will see her tomorrow.", "2025-04-14, 2025-04-16"),
+        (
+            "I saw her yesterday and will see her tomorrow.",
+            "2025-04-14, 2025-04-16",
+        ),
         ("the day after tomorrow", "2025-04-17"),
         ("We met last Friday.", "2025-04-11"),
         ("We met last Tuesday.", "2025-04-08"),
-        ("See you this Friday or next Friday", "2025-04-18, 2025-04-25"),
-        ("last week and next month", "2025-04-07 to 2025-04-13, 2025-05"),
+        (
+            "See you this Friday or next Friday",
+            "2025-04-18, 2025-04-25",
+        ),
+        (
+            "last week and next month",
+            "2025-04-07 to 2025-04-13, 2025-05",
+        ),
         ("last weekend, next year", "2025-04-12 to 2025-04-13, 2026"),
-        ("two weeks ago, 3 days ago, in ten days", "2025-03-31 to 2025-04-06, 2025-04-12, 2025-04-25"),
+        (
+            "two weeks ago, 3 days ago, in ten days",
+            "2025-03-31 to 2025-04-06, 2025-04-12, 2025-04-25",
+        ),
         ("a couple of months ago", "2025-02"),
         (
             "this fall; last summer; next spring",
             "2025-09-01 to 2025-11-30, 2024-06-01 to 2024-08-31, 2026-03-01 to 2026-05-31",
         ),
-        ("by end of week, by the end of the month, by month-end", "2025-04-20, 2025-04-30, 2025-04-30"),
-        ("on March 15, 2024 and on 3rd of May 2023", "2024-03-15, 2023-05-03"),
+        (
+            "by end of week, by the end of the month, by month-end",
+            "2025-04-20, 2025-04-30, 2025-04-30",
+        ),
+        (
+            "on March 15, 2024 and on 3rd of May 2023",
+            "2024-03-15, 2023-05-03",
+        ),
         ("in March 2020, in 2019, since 2016", "2020-03, 2019, 2016"),
-        ("on 2024-02-29, in the summer of 2022", "2024-02-29, 2022-06-01 to 2022-08-31"),
+        (
+            "on 2024-02-29, in the summer of 2022",
+            "2024-02-29, 2022-06-01 to 2022-08-31",
+        ),
         ("you may march on; we have 2000 sun hats", ""),
-        ("on Mondays, in 2000 steps, February 31, in 999999999999 days", ""),
+        (
+            "on Mondays, in 2000 steps, February 31, in 999999999999 days",
+            "",
+        ),
         ("next May, last December", "2025-05, 2024-12"),
     ];
     for (text, expected) in cases {

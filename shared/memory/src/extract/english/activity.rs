@@ -16,8 +16,7 @@ const MANY: &str = "play speak take own volunteer/at volunteer/for volunteer/wit
                     practise collect coach mentor sing/in dance/in wear look/for work/with babysit \
                     sponsor knit bake paint breed host swim/in swim/at train/at run ride belong/to";
 /// Verbs that are habits without an object.
-const ALONE: &str =
-    "smoke vape drink jog meditate swim cycle ski surf gamble garden volunteer run knit dance sing paint";
+const ALONE: &str = "smoke vape drink jog meditate swim cycle ski surf gamble garden volunteer run knit dance sing paint";
 /// Verbs of [`ONE`] and [`MANY`] that tell of a habit when they are under way.
 const UNDER_WAY: &[&str] = &[
     "learn",
@@ -37,8 +36,7 @@ const UNDER_WAY: &[&str] = &[
 const IDLE: &str = "care break breaks place part time note notes photo photos picture pictures look advantage \
                     pride turns issue risks bed sleep work school you role game games thing things stuff lot";
 /// Verbs and nouns of who is responsible, with the attribute of what it is.
-const HOLDERS: &str =
-    "lead/lead head/head manage/manager chair/chair maintain/maintainer captain/captain direct/director";
+const HOLDERS: &str = "lead/lead head/head manage/manager chair/chair maintain/maintainer captain/captain direct/director";
 
 /// The topic of a habit, a possession or a responsibility.
 pub(crate) fn known(reading: Reading<'_>, subject: &str) -> Option<Known> {
@@ -77,8 +75,10 @@ fn turned(reading: Reading<'_>, subject: &str) -> Option<Known> {
         "start" | "begin" => (0, false),
         "drop" => {
             let what = direct(rest, 0, "take");
-            let lesson =
-                what.split(' ').next_back().is_some_and(|last| listed("course class classes lessons", last));
+            let lesson = what
+                .split(' ')
+                .next_back()
+                .is_some_and(|last| listed("course class classes lessons", last));
             let known = Known::fact(subject.to_owned(), &format!("takes {what}"), what);
             return known.filter(|_| lesson).map(|known| known.negated(true));
         }
@@ -91,13 +91,18 @@ fn turned(reading: Reading<'_>, subject: &str) -> Option<Known> {
             return having("own", rest, subject)
                 .filter(|_| own)
                 .filter(|known| reading.verb.base == "sell" || is_contract(&known.topic.value))
-                .map(|known| Known { is_static: false, ..known.negated(true) });
+                .map(|known| Known {
+                    is_static: false,
+                    ..known.negated(true)
+                });
         }
         _ => return None,
     };
     let (inner, form) = verb(rest.low(at))?;
     let rest = rest.from(at + 1);
-    (form == Form::Ing).then(|| habit(inner, rest, subject))?.map(|known| known.negated(ended))
+    (form == Form::Ing)
+        .then(|| habit(inner, rest, subject))?
+        .map(|known| known.negated(ended))
 }
 
 /// `I no longer drive`, `I stopped teaching`: whatever it was is over.
@@ -128,7 +133,8 @@ fn contract(subject: &str, of: &str, kind: &str) -> Option<Known> {
 fn is_contract(what: &str) -> bool {
     const CONTRACTS: &str =
         "subscription membership contract account plan policy insurance card license licence lease";
-    what.split(' ').any(|word| CONTRACTS.split(' ').any(|known| known == word))
+    what.split(' ')
+        .any(|word| CONTRACTS.split(' ').any(|known| known == word))
 }
 
 /// A verb of the tables with its object.
@@ -144,19 +150,27 @@ fn habit(base: &str, rest: Clause<'_>, subject: &str) -> Option<Known> {
     let one = objects(ONE, base, rest);
     let many = one.is_none().then(|| objects(MANY, base, rest)).flatten();
     let fact = |attribute: &str, value: String| Known::fact(subject.to_owned(), attribute, value);
-    let also = rest.find_any(&["also", "too", "as well", "besides"]).is_some();
+    let also = rest
+        .find_any(&["also", "too", "as well", "besides"])
+        .is_some();
     if let Some((name, what)) = one.filter(|_| !also) {
         return fact(&name, what);
     }
     if let Some((name, what)) = many.or(objects(ONE, base, rest)) {
         return fact(&format!("{name} {what}"), what);
     }
-    let frequent =
-        matches!(rest.low(0), "about" | "twice" | "every" | "daily" | "regularly" | "once" | "again");
-    let ends = |word: &Word<'_>| word.mark || tail(rest, 0) && word.low != "a" || preposition(word.low);
-    let alone =
-        rest.words.first().is_none_or(|word| ends(word) || matches!(word.low, "any" | "anymore" | "now"));
-    let habit = ALONE.split_whitespace().any(|known| known == base) && (alone || frequent || base == "smoke");
+    let frequent = matches!(
+        rest.low(0),
+        "about" | "twice" | "every" | "daily" | "regularly" | "once" | "again"
+    );
+    let ends =
+        |word: &Word<'_>| word.mark || tail(rest, 0) && word.low != "a" || preposition(word.low);
+    let alone = rest
+        .words
+        .first()
+        .is_none_or(|word| ends(word) || matches!(word.low, "any" | "anymore" | "now"));
+    let habit = ALONE.split_whitespace().any(|known| known == base)
+        && (alone || frequent || base == "smoke");
     let name = third(base);
     habit.then(|| fact(&name, name.clone()))?
 }
@@ -165,7 +179,11 @@ fn habit(base: &str, rest: Clause<'_>, subject: &str) -> Option<Known> {
 fn objects(table: &str, base: &str, rest: Clause<'_>) -> Option<(String, String)> {
     let found = table.split_whitespace().find_map(|entry| {
         let (name, before) = entry.split_once('/').unwrap_or((entry, ""));
-        let at = if before.is_empty() { 0 } else { rest.phrase(0, before)? };
+        let at = if before.is_empty() {
+            0
+        } else {
+            rest.phrase(0, before)?
+        };
         (name == base).then_some((before, at))
     });
     let (before, at) = found?;
@@ -176,12 +194,21 @@ fn objects(table: &str, base: &str, rest: Clause<'_>) -> Option<(String, String)
         || pronoun(rest.low(at)) && !determiner(rest.low(at));
     let what = direct(rest, at, base);
     let head = what.rsplit(' ').next().unwrap_or_default();
-    let idle = [what.split(' ').next().unwrap_or_default(), head].iter().any(|word| listed(IDLE, word));
+    let idle = [what.split(' ').next().unwrap_or_default(), head]
+        .iter()
+        .any(|word| listed(IDLE, word));
     if nothing || idle || !says(&what) {
         return None;
     }
     let name = third(base);
-    Some((if before.is_empty() { name } else { format!("{name} {before}") }, what))
+    Some((
+        if before.is_empty() {
+            name
+        } else {
+            format!("{name} {before}")
+        },
+        what,
+    ))
 }
 
 fn listed(list: &str, word: &str) -> bool {
@@ -192,25 +219,44 @@ fn listed(list: &str, word: &str) -> bool {
 fn direct(rest: Clause<'_>, at: usize, base: &str) -> String {
     let whole = object(rest, at);
     let keeps = |low: &str| low == "of" || base == "speak" && low == "with" || base == "subscribe";
-    let cut = (1..whole.len()).find(|&place| preposition(whole.low(place)) && !keeps(whole.low(place)));
-    let own = |low: &str| matches!(low, "my" | "our" | "the" | "a" | "an" | "his" | "her" | "their");
-    let words: Vec<_> =
-        whole.to(cut.unwrap_or(whole.len())).words.iter().filter(|word| !own(word.low)).copied().collect();
+    let cut =
+        (1..whole.len()).find(|&place| preposition(whole.low(place)) && !keeps(whole.low(place)));
+    let own = |low: &str| {
+        matches!(
+            low,
+            "my" | "our" | "the" | "a" | "an" | "his" | "her" | "their"
+        )
+    };
+    let words: Vec<_> = whole
+        .to(cut.unwrap_or(whole.len()))
+        .words
+        .iter()
+        .filter(|word| !own(word.low))
+        .copied()
+        .collect();
     joined(Clause { words: &words })
 }
 
 /// `own a boat`, `have a subscription to X`.
 fn having(verb: &str, rest: Clause<'_>, subject: &str) -> Option<Known> {
-    let article = matches!(rest.low(0), "a" | "an" | "the" | "any" | "my" | "our" | "his" | "her" | "their");
+    let article = matches!(
+        rest.low(0),
+        "a" | "an" | "the" | "any" | "my" | "our" | "his" | "her" | "their"
+    );
     if !matches!(verb, "have" | "own" | "possess") || !article {
         return None;
     }
     let whole = object(rest, 0);
-    let size =
-        |low: &str| matches!(low, "small" | "big" | "little" | "new" | "old" | "used" | "nice" | "lovely");
+    let size = |low: &str| {
+        matches!(
+            low,
+            "small" | "big" | "little" | "new" | "old" | "used" | "nice" | "lovely"
+        )
+    };
     let first = (0..whole.len()).find(|&at| !size(whole.low(at)))?;
     let keeps = |at: usize| {
-        matches!(whole.low(at), "of" | "to") || whole.low(at) == "at" && whole.low(at - 1) == "membership"
+        matches!(whole.low(at), "of" | "to")
+            || whole.low(at) == "at" && whole.low(at - 1) == "membership"
     };
     let cut = (first + 1..whole.len()).find(|&at| preposition(whole.low(at)) && !keeps(at));
     let own = |low: &str| determiner(low);
@@ -228,7 +274,11 @@ fn having(verb: &str, rest: Clause<'_>, subject: &str) -> Option<Known> {
     for kind in ["subscription", "membership"] {
         let of = [" to ", " at ", " of ", " for "]
             .iter()
-            .find_map(|between| what.strip_prefix(kind)?.strip_prefix(between).filter(|of| !of.is_empty()));
+            .find_map(|between| {
+                what.strip_prefix(kind)?
+                    .strip_prefix(between)
+                    .filter(|of| !of.is_empty())
+            });
         if let Some(of) = of {
             return contract(subject, of, kind);
         }
@@ -248,10 +298,12 @@ fn idle_thing(what: &str) -> bool {
 
 /// `Nadia leads the mobile team`: who is responsible for it is one at a time.
 fn holder(base: &str, rest: Clause<'_>, subject: &str) -> Option<Known> {
-    let role =
-        HOLDERS.split(' ').find_map(|entry| entry.split_once('/').filter(|(verb, _)| *verb == base))?.1;
-    let definite =
-        matches!(rest.low(0), "the" | "our" | "my") || rest.words.first().is_some_and(|word| word.capital());
+    let role = HOLDERS
+        .split(' ')
+        .find_map(|entry| entry.split_once('/').filter(|(verb, _)| *verb == base))?
+        .1;
+    let definite = matches!(rest.low(0), "the" | "our" | "my")
+        || rest.words.first().is_some_and(|word| word.capital());
     let what = phrase_key(object(rest, 0));
     let known = Known::new(what, role, subject.to_owned(), MemoryKind::Fact, true)?;
     (definite && says(&known.topic.subject)).then_some(known)

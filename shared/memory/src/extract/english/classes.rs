@@ -31,8 +31,14 @@ pub(crate) const DATE: u16 = 1 << 10;
 
 /// Classes with their words.
 const CLASSES: [(u16, &str); 11] = [
-    (AUXILIARY, "is are am was were 's 're 'm has have had 've 'd 'll do does did"),
-    (MODAL, "will would can could may might must shall should cannot 'll"),
+    (
+        AUXILIARY,
+        "is are am was were 's 're 'm has have had 've 'd 'll do does did",
+    ),
+    (
+        MODAL,
+        "will would can could may might must shall should cannot 'll",
+    ),
     (
         ADVERB,
         "really always also still usually never just often sometimes actually absolutely totally generally \
@@ -52,7 +58,10 @@ const CLASSES: [(u16, &str); 11] = [
         "of in on at for with from to by about over under after before between during through into near \
          since until without via within as than around across against toward towards per onto off",
     ),
-    (PRONOUN, "he she it they this that these those him them here there one"),
+    (
+        PRONOUN,
+        "he she it they this that these those him them here there one",
+    ),
     (
         OTHER,
         "i me we us you myself and or but if because n't not be been being 's who which what when where how \

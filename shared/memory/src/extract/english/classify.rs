@@ -19,10 +19,14 @@ pub(super) fn classify(
         .or_else(|| plan::draft(reading, env, dated))
         .or_else(|| preference::draft(reading));
     // A plan has a topic whenever it has an object; that alone does not make it worth keeping.
-    let known =
-        known.filter(|known| ruled.is_some() || known.topic.attribute.split(' ').next() != Some("plans"));
+    let known = known.filter(|known| {
+        ruled.is_some() || known.topic.attribute.split(' ').next() != Some("plans")
+    });
     match (ruled, known) {
-        (Some(draft), Some(known)) => Some(Draft { known: Some(known), ..draft }),
+        (Some(draft), Some(known)) => Some(Draft {
+            known: Some(known),
+            ..draft
+        }),
         (Some(draft), None) => Some(draft),
         (None, Some(known)) => {
             let draft = Draft::new(known.kind, 0.85).lasting(known.is_static);
@@ -34,12 +38,19 @@ pub(super) fn classify(
 
 /// Of what an assistant says, promises and what it repeats about the user are kept.
 pub(super) fn of_assistant(reading: Reading<'_>, draft: Draft, dated: bool) -> Option<Draft> {
-    const PROMISED: &[&str] =
-        &["remind", "send", "schedule", "book", "email", "remember", "follow", "call", "deliver", "order"];
-    let promise =
-        draft.kind == MemoryKind::Plan && reading.who == Who::Speaker && (dated || reading.is(PROMISED));
+    const PROMISED: &[&str] = &[
+        "remind", "send", "schedule", "book", "email", "remember", "follow", "call", "deliver",
+        "order",
+    ];
+    let promise = draft.kind == MemoryKind::Plan
+        && reading.who == Who::Speaker
+        && (dated || reading.is(PROMISED));
     let about_user = reading.who == Who::Listener && draft.known.is_some();
-    (promise || about_user).then_some(Draft { confidence: 0.4, is_static: false, ..draft })
+    (promise || about_user).then_some(Draft {
+        confidence: 0.4,
+        is_static: false,
+        ..draft
+    })
 }
 
 /// Whether a clause can be understood alone: it does not speak to somebody, nor mostly of `it`.
@@ -51,13 +62,24 @@ pub(super) fn self_contained(
     role: Role,
 ) -> bool {
     let settled = draft.known.is_some() || draft.opinion;
-    if role == Role::User && clause.has(&["you", "your", "yours"]) && !dated && draft.known.is_none() {
+    if role == Role::User
+        && clause.has(&["you", "your", "yours"])
+        && !dated
+        && draft.known.is_none()
+    {
         return false;
     }
     let rest = reading.rest();
-    let much = rest.words.iter().filter(|word| lexicon::content(word.low)).count();
+    let much = rest
+        .words
+        .iter()
+        .filter(|word| lexicon::content(word.low))
+        .count();
     let vague = |at: usize| {
-        let alone = rest.words.get(at + 1).is_none_or(|next| !lexicon::content(next.low));
+        let alone = rest
+            .words
+            .get(at + 1)
+            .is_none_or(|next| !lexicon::content(next.low));
         matches!(rest.low(at), "it" | "them" | "him" | "there")
             || alone && matches!(rest.low(at), "this" | "those" | "these")
     };

@@ -21,11 +21,12 @@ const NATIONS: &str = "american argentinian australian austrian belgian brazilia
                        moroccan nigerian norwegian pakistani persian peruvian polish portuguese romanian russian \
                        scottish serbian slovak slovenian spanish swedish swiss syrian taiwanese thai tunisian turkish \
                        ukrainian venezuelan vietnamese welsh";
-const FAITHS: &str = "buddhist catholic hindu jewish muslim orthodox protestant sikh atheist agnostic";
+const FAITHS: &str =
+    "buddhist catholic hindu jewish muslim orthodox protestant sikh atheist agnostic";
 /// What one can or cannot do.
 const ABILITIES: &[&str] = &[
-    "eat", "drink", "swim", "drive", "cook", "ride", "speak", "read", "walk", "hear", "tolerate", "digest",
-    "ski",
+    "eat", "drink", "swim", "drive", "cook", "ride", "speak", "read", "walk", "hear", "tolerate",
+    "digest", "ski",
 ];
 /// Habits of which each object is a topic of its own.
 const HABITS: &str = "write grow watch suffer/from work/from cook sew sell support/- follow/- avoid compose brew invest/in \
@@ -34,11 +35,13 @@ const HABITS: &str = "write grow watch suffer/from work/from cook sew sell suppo
 const WORKS: &str = "write build save/for work/on wait/for recover/from raise restore renovate apply/for \
                      prepare/for care/for";
 /// What is at hand for an hour only.
-const TASKS: &[&str] =
-    &["email", "letter", "message", "text", "code", "function", "script", "report", "reply", "query"];
+const TASKS: &[&str] = &[
+    "email", "letter", "message", "text", "code", "function", "script", "report", "reply", "query",
+];
 /// Things that are drunk, and things that are eaten.
-const DRINKS: &[&str] =
-    &["coffee", "tea", "alcohol", "beer", "wine", "soda", "milk", "caffeine", "cola", "juice"];
+const DRINKS: &[&str] = &[
+    "coffee", "tea", "alcohol", "beer", "wine", "soda", "milk", "caffeine", "cola", "juice",
+];
 const FOODS: &[&str] = &[
     "meat",
     "fish",
@@ -112,7 +115,10 @@ fn state(rest: Clause<'_>, fact: Make<'_>) -> Option<Known> {
     let alone = |end: usize| {
         rest.words.get(end).is_none_or(|next| {
             next.mark || super::topic::tail(rest, end) || !next.capital() && preposition(next.low)
-        }) || matches!(rest.low(end), "and" | "now" | "again" | "since" | "any" | "anymore" | "but")
+        }) || matches!(
+            rest.low(end),
+            "and" | "now" | "again" | "since" | "any" | "anymore" | "but"
+        )
     };
     if let Some((attribute, value, end)) = found {
         return alone(end).then(|| fact(&attribute, value))?;
@@ -121,8 +127,9 @@ fn state(rest: Clause<'_>, fact: Make<'_>) -> Option<Known> {
         let what = phrase_key(rest.to(rest.until(0, &["diet"])).from(1));
         return fact("diet", what);
     }
-    if let Some(at) =
-        rest.any(0, &["a member of", "member of", "part of"]).filter(|at| is_group(&thing(rest.from(*at))))
+    if let Some(at) = rest
+        .any(0, &["a member of", "member of", "part of"])
+        .filter(|at| is_group(&thing(rest.from(*at))))
     {
         let group = thing(rest.from(at));
         return fact(&format!("member of {group}"), group);
@@ -137,7 +144,9 @@ fn state(rest: Clause<'_>, fact: Make<'_>) -> Option<Known> {
 
 /// Whether the word is the name of a people or a faith, in capitals but no name of a person.
 pub(super) fn of_people(low: &str) -> bool {
-    [NATIONS, FAITHS].iter().any(|list| list.split_whitespace().any(|word| word == low))
+    [NATIONS, FAITHS]
+        .iter()
+        .any(|list| list.split_whitespace().any(|word| word == low))
 }
 
 /// Whether people belong to it.
@@ -155,20 +164,27 @@ fn is_group(what: &str) -> bool {
         "association",
         "church",
     ];
-    what.rsplit(' ').next().is_some_and(|last| GROUPS.contains(&last))
+    what.rsplit(' ')
+        .next()
+        .is_some_and(|last| GROUPS.contains(&last))
 }
 
 /// `can't eat gluten`, `can swim`.
 fn ability(reading: Reading<'_>, fact: Make<'_>) -> Option<Known> {
     let (verb, rest) = (reading.verb, reading.rest());
-    let able = matches!(reading.clause.low(verb.first), "can" | "cannot") && ABILITIES.contains(&verb.base);
+    let able = matches!(reading.clause.low(verb.first), "can" | "cannot")
+        && ABILITIES.contains(&verb.base);
     if !able {
         return None;
     }
     let name = third(verb.base);
     let what = thing(rest);
     let alone = rest.words.first().is_none_or(|word| word.mark) || super::topic::tail(rest, 0);
-    let made = if alone { fact(&name, name.clone()) } else { fact(&format!("{name} {what}"), what.clone()) };
+    let made = if alone {
+        fact(&name, name.clone())
+    } else {
+        fact(&format!("{name} {what}"), what.clone())
+    };
     made.map(|known| known.negated(verb.negated || reading.clause.low(verb.first) == "cannot"))
         .filter(|_| alone || says(&what) && what.split(' ').count() <= 3)
 }
@@ -188,8 +204,17 @@ fn ended(reading: Reading<'_>, fact: Make<'_>) -> Option<Known> {
                 .map(|known| known.negated(verb.base != "join"));
         }
         "give" | "quit" | "stop" | "cut" => {
-            let what = thing(rest.from(rest.any(0, &["up", "out", "eating", "drinking"]).unwrap_or(0)));
-            let verb = if DRINKS.contains(&what.as_str()) { "drinks" } else { "eats" };
+            let what = thing(
+                rest.from(
+                    rest.any(0, &["up", "out", "eating", "drinking"])
+                        .unwrap_or(0),
+                ),
+            );
+            let verb = if DRINKS.contains(&what.as_str()) {
+                "drinks"
+            } else {
+                "eats"
+            };
             let known = DRINKS.contains(&what.as_str()) || FOODS.contains(&what.as_str());
             known.then(|| fact(&format!("{verb} {what}"), what))?
         }
@@ -200,11 +225,19 @@ fn ended(reading: Reading<'_>, fact: Make<'_>) -> Option<Known> {
 
 /// `wake up at six`, `pay 850 euros for rent`, `earn 60,000 a year`: one answer at a time.
 fn routine(base: &str, rest: Clause<'_>, fact: Make<'_>) -> Option<Known> {
-    let number =
-        |at: usize| rest.words.get(at).is_some_and(|word| word.number() || super::topic::money(word.low));
+    let number = |at: usize| {
+        rest.words
+            .get(at)
+            .is_some_and(|word| word.number() || super::topic::money(word.low))
+    };
     match base {
-        "wake" | "get" => fact("wake-up time", value(rest, rest.any(0, &["up at", "up around"])?)),
-        "go" if rest.any(0, &["to bed at", "to sleep at"]).is_some() => fact("bedtime", value(rest, 3)),
+        "wake" | "get" => fact(
+            "wake-up time",
+            value(rest, rest.any(0, &["up at", "up around"])?),
+        ),
+        "go" if rest.any(0, &["to bed at", "to sleep at"]).is_some() => {
+            fact("bedtime", value(rest, 3))
+        }
         "pay" if number(0) => {
             let (at, end) = rest.find_any(&["for", "in"])?;
             fact(&thing(rest.from(end)), phrase_key(object(rest.to(at), 0)))
@@ -215,9 +248,10 @@ fn routine(base: &str, rest: Clause<'_>, fact: Make<'_>) -> Option<Known> {
             fact(&format!("goes {what}"), what)
         }
         "earn" if number(0) => fact("salary", value(rest, 0)),
-        "sleep" if number(0) || rest.to(3).has(&["hours"]) => {
-            fact("hours of sleep", phrase_key(rest.to(rest.until(0, &["hours"]))))
-        }
+        "sleep" if number(0) || rest.to(3).has(&["hours"]) => fact(
+            "hours of sleep",
+            phrase_key(rest.to(rest.until(0, &["hours"]))),
+        ),
         _ => None,
     }
 }
@@ -237,7 +271,8 @@ fn habit(base: &str, rest: Clause<'_>, fact: Make<'_>) -> Option<Known> {
 /// `writing a novel`, `saving for a house`.
 fn under_way(base: &str, rest: Clause<'_>, fact: Make<'_>) -> Option<Known> {
     let (what, named) = of_table(WORKS, base, rest)?;
-    (says(&what) && !TASKS.contains(&what.as_str())).then(|| fact(&format!("{named} {what}"), what))?
+    (says(&what) && !TASKS.contains(&what.as_str()))
+        .then(|| fact(&format!("{named} {what}"), what))?
 }
 
 /// The object and the verb, if it is in the table; with `/-`, a name in capitals must follow.
@@ -245,20 +280,32 @@ fn of_table(table: &str, base: &str, rest: Clause<'_>) -> Option<(String, String
     table.split_whitespace().find_map(|entry| {
         let (verb, before) = entry.split_once('/').unwrap_or((entry, ""));
         let name = before == "-";
-        let at = if before.is_empty() || name { 0 } else { rest.phrase(0, before)? };
+        let at = if before.is_empty() || name {
+            0
+        } else {
+            rest.phrase(0, before)?
+        };
         let first = rest.words.get(at)?;
-        let pointing = first.mark || pronoun(first.low) || first.low == "you" || preposition(first.low);
+        let pointing =
+            first.mark || pronoun(first.low) || first.low == "you" || preposition(first.low);
         let fits = verb == base && !pointing && (!name || first.capital());
-        let named = if before.is_empty() || name { third(base) } else { format!("{} {before}", third(base)) };
+        let named = if before.is_empty() || name {
+            third(base)
+        } else {
+            format!("{} {before}", third(base))
+        };
         fits.then(|| (thing(rest.from(at)), named))
     })
 }
 
 /// The object without articles, up to a preposition.
 fn thing(rest: Clause<'_>) -> String {
-    let first = (0..rest.len()).find(|&at| !determiner(rest.low(at))).unwrap_or(0);
+    let first = (0..rest.len())
+        .find(|&at| !determiner(rest.low(at)))
+        .unwrap_or(0);
     let whole = object(rest.from(first), 0);
-    let cut = (1..whole.len())
-        .find(|&at| preposition(whole.low(at)) && whole.low(at) != "of" || super::topic::tail(whole, at));
+    let cut = (1..whole.len()).find(|&at| {
+        preposition(whole.low(at)) && whole.low(at) != "of" || super::topic::tail(whole, at)
+    });
     phrase_key(whole.to(cut.unwrap_or(whole.len())))
 }

@@ -31,7 +31,11 @@ pub(crate) fn draft(reading: Reading<'_>) -> Option<Draft> {
         "approve" | "reject" | "discontinue" => done && much >= 2,
         "be" => {
             let subject = reading.subject();
-            subject.words.last().is_some_and(|word| matches!(word.low, "decision" | "verdict")) && much >= 2
+            subject
+                .words
+                .last()
+                .is_some_and(|word| matches!(word.low, "decision" | "verdict"))
+                && much >= 2
         }
         "make" => done && rest.find("decision to").is_some(),
         "rule" => done && rest.low(0) == "out",

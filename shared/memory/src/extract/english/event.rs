@@ -58,17 +58,28 @@ pub(crate) fn draft(reading: Reading<'_>, env: &Env<'_>, dated: bool) -> Option<
     let vague = pronoun(rest.low(0)) || rest.low(0) == "you";
     let event = |confidence: f32| Some(Draft::new(MemoryKind::Event, confidence));
     if ing && reading.person() && much >= 2 && !vague && !reading.is(IDLE) {
-        return if env.chat || dated || reading.verb.perfect { event(0.55) } else { None };
+        return if env.chat || dated || reading.verb.perfect {
+            event(0.55)
+        } else {
+            None
+        };
     }
     if !happened || reading.verb.negated && !dated {
         return None;
     }
     let idle = reading.is(IDLE) && !dated;
-    let named = rest.words.iter().any(|word| word.capital() && word.low != "i");
+    let named = rest
+        .words
+        .iter()
+        .any(|word| word.capital() && word.low != "i");
     match reading.who {
         Who::Pronoun => (dated && much >= 2 && !idle).then(|| Draft::new(MemoryKind::Event, 0.55)),
-        Who::Definite | Who::Plain => (dated && much >= 1).then(|| Draft::new(MemoryKind::Event, 0.65)),
-        Who::Elided if !env.chat => (dated && named && !idle).then(|| Draft::new(MemoryKind::Event, 0.55)),
+        Who::Definite | Who::Plain => {
+            (dated && much >= 1).then(|| Draft::new(MemoryKind::Event, 0.65))
+        }
+        Who::Elided if !env.chat => {
+            (dated && named && !idle).then(|| Draft::new(MemoryKind::Event, 0.55))
+        }
         _ if idle || much < 2 && !dated || vague && much < 3 => None,
         _ => event(if dated { 0.75 } else { 0.6 }),
     }

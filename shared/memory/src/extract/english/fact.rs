@@ -16,12 +16,15 @@ pub(crate) fn draft(reading: Reading<'_>, env: &Env<'_>) -> Option<Draft> {
     if reading.verb.modal || later || much == 0 || reading.who == Who::Listener {
         return None;
     }
-    let fact = |confidence: f32| Some(Draft::new(MemoryKind::Fact, confidence).lasting(!reading.verb.past));
+    let fact = |confidence: f32| {
+        Some(Draft::new(MemoryKind::Fact, confidence).lasting(!reading.verb.past))
+    };
     let firm = rest.words.iter().any(|word| word.number()) || names(rest) > 0;
     if env.marked {
         return fact(0.75);
     }
-    let general = matches!(reading.who, Who::Plain | Who::Definite) && !env.chat && !reading.verb.past;
+    let general =
+        matches!(reading.who, Who::Plain | Who::Definite) && !env.chat && !reading.verb.past;
     let goes_on = general
         || reading.who == Who::Pronoun
             && !matches!(reading.clause.low(0), "this" | "that" | "there" | "here");
@@ -46,7 +49,10 @@ fn of_thing(reading: Reading<'_>, env: &Env<'_>, much: usize, firm: bool) -> Opt
             (near && (numbers(rest) || !judged), 0.55)
         }
         Who::Owned => (!judged && (much >= 2 || firm), 0.6),
-        Who::Plain => (!judged && (numbers(rest) || (env.first || env.listing) && much >= 2), 0.5),
+        Who::Plain => (
+            !judged && (numbers(rest) || (env.first || env.listing) && much >= 2),
+            0.5,
+        ),
         _ => return None,
     };
     tells.then_some(confidence)
@@ -57,8 +63,8 @@ fn lasting_state(reading: Reading<'_>, much: usize) -> bool {
     let rest = reading.rest();
     let vague = super::lexicon::pronoun(rest.low(0));
     match reading.verb.base {
-        "have" | "own" | "use" | "run" | "speak" | "play" | "teach" | "study" | "volunteer" | "practice"
-        | "collect" | "keep" | "drive" => {
+        "have" | "own" | "use" | "run" | "speak" | "play" | "teach" | "study" | "volunteer"
+        | "practice" | "collect" | "keep" | "drive" => {
             !vague
                 && much >= 1
                 && rest.low(0) != "to"
@@ -72,13 +78,22 @@ fn lasting_state(reading: Reading<'_>, much: usize) -> bool {
 
 /// How many words are names: capitals inside the clause.
 fn names(clause: Clause<'_>) -> usize {
-    clause.words.iter().skip(1).filter(|word| word.capital() && word.low != "i").count()
+    clause
+        .words
+        .iter()
+        .skip(1)
+        .filter(|word| word.capital() && word.low != "i")
+        .count()
 }
 
 fn numbers(clause: Clause<'_>) -> bool {
-    const WORDS: &[&str] =
-        &["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
-    clause.words.iter().any(|word| word.number() || WORDS.contains(&word.low))
+    const WORDS: &[&str] = &[
+        "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+    ];
+    clause
+        .words
+        .iter()
+        .any(|word| word.number() || WORDS.contains(&word.low))
 }
 
 /// Whether it judges rather than tells: `better`, `tighter`, `great`.

@@ -44,8 +44,13 @@ impl<'w> Reading<'w> {
     /// What follows the verb, and the negation of `be`.
     pub(crate) fn rest(self) -> Clause<'w> {
         let at = self.verb.main + 1;
-        let negations: &[&str] = if self.verb.base == "be" { &["not", "n't", "no longer"] } else { &[] };
-        self.clause.from(self.clause.any(at, negations).unwrap_or(at))
+        let negations: &[&str] = if self.verb.base == "be" {
+            &["not", "n't", "no longer"]
+        } else {
+            &[]
+        };
+        self.clause
+            .from(self.clause.any(at, negations).unwrap_or(at))
     }
 
     /// The words of the subject.
@@ -65,7 +70,10 @@ impl<'w> Reading<'w> {
 
     /// Whether it is about a person who can be told apart.
     pub(crate) fn person(self) -> bool {
-        matches!(self.who, Who::Speaker | Who::Group | Who::Named | Who::Owned | Who::Elided)
+        matches!(
+            self.who,
+            Who::Speaker | Who::Group | Who::Named | Who::Owned | Who::Elided
+        )
     }
 }
 
@@ -75,7 +83,12 @@ pub(crate) fn read(clause: Clause<'_>) -> Option<Reading<'_>> {
     let verb = group(clause, first, who)?;
     let subject_end = if who == Who::Elided { 0 } else { verb.first };
     let subject_end = trimmed(clause, subject_end);
-    Some(Reading { clause, who, subject_end, verb })
+    Some(Reading {
+        clause,
+        who,
+        subject_end,
+        verb,
+    })
 }
 
 /// The end of a subject without the adverbs before its verb.
@@ -88,8 +101,13 @@ fn trimmed(clause: Clause<'_>, mut end: usize) -> usize {
 
 /// Where the adverb begins that ends at `end`, if one does.
 pub(super) fn adverb_before(clause: Clause<'_>, end: usize) -> Option<usize> {
-    let before = end.checked_sub(1).filter(|before| adverb(clause.low(*before)));
-    before.or_else(|| end.checked_sub(2).filter(|before| clause.phrase(*before, "no longer").is_some()))
+    let before = end
+        .checked_sub(1)
+        .filter(|before| adverb(clause.low(*before)));
+    before.or_else(|| {
+        end.checked_sub(2)
+            .filter(|before| clause.phrase(*before, "no longer").is_some())
+    })
 }
 
 /// The subject's kind, and where its verb begins.
@@ -101,7 +119,8 @@ fn subject(clause: Clause<'_>) -> Option<(Who, usize)> {
         "we" => return simple(Who::Group),
         "you" => return simple(Who::Listener),
         "he" | "she" | "it" | "they" | "there" | "here" => return simple(Who::Pronoun),
-        "this" | "that" | "these" | "those" | "his" | "her" | "their" | "its" | "your" | "one" | "some" => {
+        "this" | "that" | "these" | "those" | "his" | "her" | "their" | "its" | "your" | "one"
+        | "some" => {
             let at = finite(clause, 1)?;
             let own = matches!(first, "this" | "these") && at > 1;
             return Some((if own { Who::Definite } else { Who::Pronoun }, at));
@@ -129,8 +148,9 @@ fn named(clause: Clause<'_>, end: usize) -> bool {
     let capital = |at: usize| clause.words[at].capital();
     let name = capital(0) && !determiner(clause.low(0)) && !preposition(clause.low(0));
     // One word at the beginning of a sentence is a capital anyway; a singular one before a verb is taken for a name.
-    let plural =
-        clause.low(0).ends_with('s') && end > 1 && clause.words[end.min(clause.len()) - 1].raw.ends_with('s');
+    let plural = clause.low(0).ends_with('s')
+        && end > 1
+        && clause.words[end.min(clause.len()) - 1].raw.ends_with('s');
     let owned = (1..end).any(|at| clause.low(at) == "'s");
     name && (owned
         || (1..end).all(|at| capital(at) || clause.low(at) == "and" || adverb(clause.low(at)))
@@ -193,7 +213,8 @@ pub(super) fn skip_adverbs(clause: Clause<'_>, mut at: usize) -> usize {
 
 /// The finite verb of a clause whose subject begins before `from`. If nothing else can be it, an ending is that of `is`.
 fn finite(clause: Clause<'_>, from: usize) -> Option<usize> {
-    sure(clause, from).or_else(|| (from..clause.len().min(from + 5)).find(|&at| clause.low(at) == "'s"))
+    sure(clause, from)
+        .or_else(|| (from..clause.len().min(from + 5)).find(|&at| clause.low(at) == "'s"))
 }
 
 /// The finite verb if it is one for sure.
@@ -214,7 +235,10 @@ fn sure(clause: Clause<'_>, from: usize) -> Option<usize> {
             continue;
         }
         let is_verb = if low == "'s" {
-            matches!(before, "he" | "she" | "it" | "that" | "there" | "who" | "what" | "here" | "this")
+            matches!(
+                before,
+                "he" | "she" | "it" | "that" | "there" | "who" | "what" | "here" | "this"
+            )
         } else {
             auxiliary(low) && before != "to" || lexical(clause, at)
         };
@@ -232,7 +256,9 @@ fn sure(clause: Clause<'_>, from: usize) -> Option<usize> {
 fn lexical(clause: Clause<'_>, at: usize) -> bool {
     let before = clause.low(at - 1);
     let after = clause.low(at + 1);
-    let Some((_, form)) = verb(clause.low(at)) else { return false };
+    let Some((_, form)) = verb(clause.low(at)) else {
+        return false;
+    };
     let noun = determiner(before)
         || preposition(before)
         || before == "'s"

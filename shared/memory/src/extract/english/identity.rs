@@ -30,20 +30,35 @@ pub(crate) fn relation(low: &str) -> Option<&'static str> {
 pub(crate) fn known(reading: Reading<'_>, subject: &str) -> Option<Known> {
     let past = reading.verb.past && !reading.verb.used || reading.verb.future || reading.verb.modal;
     relative(reading, subject)
-        .or_else(|| if past { None } else { present(reading, subject) })
+        .or_else(|| {
+            if past {
+                None
+            } else {
+                present(reading, subject)
+            }
+        })
         .or_else(|| changed(reading, subject))
         .or_else(|| having(reading, subject))
         .map(|known| {
-            let negated =
-                known.topic.negated || reading.verb.negated || reading.verb.used || no_longer(reading);
+            let negated = known.topic.negated
+                || reading.verb.negated
+                || reading.verb.used
+                || no_longer(reading);
             known.negated(negated)
         })
 }
 
 /// Whether the clause says that something has ended.
 pub(crate) fn no_longer(reading: Reading<'_>) -> bool {
-    reading.clause.find_any(&["no longer", "not anymore"]).is_some()
-        || reading.verb.negated && reading.clause.find_any(&["anymore", "any more", "any longer"]).is_some()
+    reading
+        .clause
+        .find_any(&["no longer", "not anymore"])
+        .is_some()
+        || reading.verb.negated
+            && reading
+                .clause
+                .find_any(&["anymore", "any more", "any longer"])
+                .is_some()
 }
 
 /// `My sister is Anna`, `my dog's name is Rex`, `my name is Jon`.
@@ -76,7 +91,9 @@ fn owner(subject: &str) -> Option<String> {
 /// A name in capitals at `at`.
 pub(super) fn name_at(clause: Clause<'_>, at: usize) -> Option<String> {
     let at = clause.any(at, &["named", "called"]).unwrap_or(at);
-    let end = (at..clause.len()).find(|&place| !clause.words[place].capital()).unwrap_or(clause.len());
+    let end = (at..clause.len())
+        .find(|&place| !clause.words[place].capital())
+        .unwrap_or(clause.len());
     (end > at && clause.low(at) != "i").then(|| phrase_key(clause.to(end.min(at + 4)).from(at)))
 }
 
@@ -116,13 +133,17 @@ fn present(reading: Reading<'_>, subject: &str) -> Option<Known> {
             })
         }
         "study" => owned("education", value(rest, 0)),
-        "marry" | "divorce" | "engage" | "separate" if reading.verb.passive => {
-            owned("relationship status", reading.clause.low(reading.verb.main).to_owned())
+        "marry" | "divorce" | "engage" | "separate" if reading.verb.passive => owned(
+            "relationship status",
+            reading.clause.low(reading.verb.main).to_owned(),
+        ),
+        "" if matches!(reading.clause.low(reading.verb.main), "based" | "located") => owned(
+            "residence",
+            value(rest, rest.any(0, &["in", "at", "near"])?),
+        ),
+        "call" if reading.verb.passive && reading.who == Who::Speaker => {
+            owned("name", name_at(rest, 0)?)
         }
-        "" if matches!(reading.clause.low(reading.verb.main), "based" | "located") => {
-            owned("residence", value(rest, rest.any(0, &["in", "at", "near"])?))
-        }
-        "call" if reading.verb.passive && reading.who == Who::Speaker => owned("name", name_at(rest, 0)?),
         _ => None,
     }
 }
@@ -131,16 +152,24 @@ fn present(reading: Reading<'_>, subject: &str) -> Option<Known> {
 fn being(reading: Reading<'_>, subject: &str) -> Option<Known> {
     let rest = reading.rest();
     let fact = |attribute: &str, value: String| Known::fact(subject.to_owned(), attribute, value);
-    if let Some(years) = rest.words.first().filter(|word| word.number() || counts(word.low)) {
-        let age = rest.phrase(1, "years old").is_some() || rest.len() == 1 && reading.who == Who::Speaker;
+    if let Some(years) = rest
+        .words
+        .first()
+        .filter(|word| word.number() || counts(word.low))
+    {
+        let age =
+            rest.phrase(1, "years old").is_some() || rest.len() == 1 && reading.who == Who::Speaker;
         return age.then(|| fact("age", years.low.to_owned()))?;
     }
     if !reading.someone() {
         return None;
     }
     if let Some(at) = rest.any(0, &["from", "originally from"]) {
-        return fact("origin", value(rest, at))
-            .filter(|_| rest.words.get(at).is_some_and(|word| word.capital() || word.low == "the"));
+        return fact("origin", value(rest, at)).filter(|_| {
+            rest.words
+                .get(at)
+                .is_some_and(|word| word.capital() || word.low == "the")
+        });
     }
     if let Some(at) = rest.phrase(0, "allergic to") {
         let what = value(rest, at);
@@ -151,12 +180,19 @@ fn being(reading: Reading<'_>, subject: &str) -> Option<Known> {
     if matches!(what, "vegetarian" | "vegan" | "pescatarian" | "omnivore") {
         return fact("diet", what.to_owned());
     }
-    if article == 0 && matches!(what, "married" | "single" | "divorced" | "engaged" | "widowed" | "separated")
+    if article == 0
+        && matches!(
+            what,
+            "married" | "single" | "divorced" | "engaged" | "widowed" | "separated"
+        )
     {
         return fact("relationship status", what.to_owned());
     }
     if article == 0 && reading.who == Who::Speaker && rest.len() <= 3 {
-        let first = rest.words.first().is_some_and(|word| word.capital() && !of_people(word.low));
+        let first = rest
+            .words
+            .first()
+            .is_some_and(|word| word.capital() && !of_people(word.low));
         return first.then(|| fact("name", name_at(rest, 0)?))?;
     }
     (article == 1).then(|| fact("job", job(rest)?))?
@@ -178,18 +214,29 @@ static JOBS: List = List::new(
 
 /// The occupation at the beginning, if the last word before a preposition sounds like one.
 fn job(rest: Clause<'_>) -> Option<String> {
-    let end = rest.until(1, &["at", "for", "in", "with", "from", "of", "by", "on", "to", "based"]);
+    let end = rest.until(
+        1,
+        &[
+            "at", "for", "in", "with", "from", "of", "by", "on", "to", "based",
+        ],
+    );
     let what = object(rest.to(end), 1);
     let last = what.low(what.len().checked_sub(1)?);
-    let sounds =
-        ["eer", "er", "or", "ist", "ian"].iter().any(|ending| last.ends_with(ending)) && last.len() > 4;
+    let sounds = ["eer", "er", "or", "ist", "ian"]
+        .iter()
+        .any(|ending| last.ends_with(ending))
+        && last.len() > 4;
     let is = (sounds || JOBS.has(last)) && !NO_JOBS.has(last) && what.len() <= 4;
     is.then(|| phrase_key(what))
 }
 
 /// Whether the speaker writes without capitals: `i live in lyon`.
 fn written_small(reading: Reading<'_>) -> bool {
-    reading.clause.words.first().is_some_and(|word| word.raw == "i")
+    reading
+        .clause
+        .words
+        .first()
+        .is_some_and(|word| word.raw == "i")
 }
 
 /// What became so: moved, joined, promoted, turned.
@@ -202,17 +249,23 @@ fn changed(reading: Reading<'_>, subject: &str) -> Option<Known> {
     let fact = |attribute: &str, value: String| {
         Known::fact(subject.to_owned(), attribute, value).filter(|known| says(&known.topic.value))
     };
-    let capital = |at: usize| rest.words.get(at).is_some_and(|word| word.capital()) || written_small(reading);
+    let capital =
+        |at: usize| rest.words.get(at).is_some_and(|word| word.capital()) || written_small(reading);
     match reading.verb.base {
         "move" | "relocate" => {
             let (_, at) = rest.find("to")?;
-            capital(at + usize::from(rest.low(at) == "the")).then(|| fact("residence", value(rest, at)))?
+            capital(at + usize::from(rest.low(at) == "the"))
+                .then(|| fact("residence", value(rest, at)))?
         }
-        "join" => capital(usize::from(rest.low(0) == "the")).then(|| fact("employer", value(rest, 0)))?,
+        "join" => {
+            capital(usize::from(rest.low(0) == "the")).then(|| fact("employer", value(rest, 0)))?
+        }
         "get" | "start" | "land" | "take" | "accept"
             if rest.find("job").is_some() || rest.phrase(0, "working").is_some() =>
         {
-            let (_, at) = rest.find_any(&["at", "with", "for"]).filter(|(_, at)| capital(*at))?;
+            let (_, at) = rest
+                .find_any(&["at", "with", "for"])
+                .filter(|(_, at)| capital(*at))?;
             fact("employer", value(rest, at))
         }
         "hire" if reading.verb.passive => fact("employer", value(rest, rest.phrase(0, "by")?)),
@@ -221,13 +274,17 @@ fn changed(reading: Reading<'_>, subject: &str) -> Option<Known> {
             fact("employer", value(rest, at?)).map(|known| known.negated(true))
         }
         "promote" => fact("job", value(rest, rest.phrase(0, "to")?)),
-        "become" | "go" | "turn" if matches!(rest.low(0), "vegetarian" | "vegan" | "pescatarian") => {
+        "become" | "go" | "turn"
+            if matches!(rest.low(0), "vegetarian" | "vegan" | "pescatarian") =>
+        {
             fact("diet", rest.low(0).to_owned())
         }
         "become" => fact("job", job(rest)?),
-        "turn" => {
-            rest.words.first().filter(|word| word.number()).and_then(|word| fact("age", word.low.to_owned()))
-        }
+        "turn" => rest
+            .words
+            .first()
+            .filter(|word| word.number())
+            .and_then(|word| fact("age", word.low.to_owned())),
         "" | "bear" if reading.clause.low(reading.verb.main) == "born" => born(rest, subject),
         "marry" => fact("spouse", name_at(rest, 0)?),
         "get" if matches!(rest.low(0), "married" | "engaged" | "divorced") => {
@@ -267,8 +324,11 @@ fn having(reading: Reading<'_>, subject: &str) -> Option<Known> {
         return fact(attribute, name_at(rest, end)?);
     }
     let count = rest.words.first()?;
-    let counted =
-        count.number() || matches!(count.low, "two" | "three" | "four" | "five" | "six" | "seven" | "eight");
+    let counted = count.number()
+        || matches!(
+            count.low,
+            "two" | "three" | "four" | "five" | "six" | "seven" | "eight"
+        );
     let what = object(rest, 1);
     if let Some(alone) = one_or_none(count.low, what) {
         return fact(&format!("number of {alone}"), count.low.to_owned());
@@ -277,17 +337,33 @@ fn having(reading: Reading<'_>, subject: &str) -> Option<Known> {
         .words
         .last()
         .is_some_and(|word| word.low.ends_with('s') || matches!(word.low, "children" | "people"));
-    let short =
-        counted && plural && what.len() <= 2 && verb(what.low(0)).is_none_or(|(_, form)| form != Form::Past);
-    short.then(|| fact(&format!("number of {}", phrase_key(what)), count.low.to_owned()))?
+    let short = counted
+        && plural
+        && what.len() <= 2
+        && verb(what.low(0)).is_none_or(|(_, form)| form != Form::Past);
+    short.then(|| {
+        fact(
+            &format!("number of {}", phrase_key(what)),
+            count.low.to_owned(),
+        )
+    })?
 }
 
 /// `one cat`, `no kids`: the plural of whom or what is counted, of relatives and pets only.
 fn one_or_none(count: &str, what: Clause<'_>) -> Option<String> {
     let noun = what.low(0);
     let one = noun.strip_suffix('s').unwrap_or(noun);
-    let counted = relation(one).is_some() || matches!(one, "child" | "children" | "kid" | "pet" | "sibling");
-    let plural = if noun.ends_with('s') || noun == "children" { noun.to_owned() } else { format!("{noun}s") };
-    let plural = if noun == "child" { "children".to_owned() } else { plural };
+    let counted =
+        relation(one).is_some() || matches!(one, "child" | "children" | "kid" | "pet" | "sibling");
+    let plural = if noun.ends_with('s') || noun == "children" {
+        noun.to_owned()
+    } else {
+        format!("{noun}s")
+    };
+    let plural = if noun == "child" {
+        "children".to_owned()
+    } else {
+        plural
+    };
     (what.len() == 1 && counted && matches!(count, "one" | "no")).then_some(plural)
 }

@@ -59,7 +59,8 @@ pub(crate) fn draft(clause: Clause<'_>, env: &Env<'_>) -> Option<(usize, Draft)>
 fn stands(rest: Clause<'_>, asked: bool) -> bool {
     let lead = STANDING.end(rest, 0).or_else(|| EVER.end(rest, 0));
     let first = lead.unwrap_or(0);
-    let first = first + usize::from(rest.low(first) == ",") + usize::from(rest.low(first + 1) == "please");
+    let first =
+        first + usize::from(rest.low(first) == ",") + usize::from(rest.low(first + 1) == "please");
     let always = imperative(rest, first) && (lead.is_some() || rest.find_any(LATER).is_some());
     let repeated = asked && REPEATED.has(rest.low(0)) && imperative(rest, 0);
     (always || repeated) && rest.words.iter().filter(|word| content(word.low)).count() >= 2
@@ -67,9 +68,13 @@ fn stands(rest: Clause<'_>, asked: bool) -> bool {
 
 /// How answers are to be: `give me short answers`, `keep answers short`, `answer in German`.
 fn manner(rest: Clause<'_>, env: &Env<'_>) -> Option<Known> {
-    const GIVING: &[&str] =
-        &["give", "send", "write", "use", "provide", "keep", "make", "answer", "reply", "respond"];
-    let at = rest.words.iter().position(|word| GIVING.contains(&base(word.low)))?;
+    const GIVING: &[&str] = &[
+        "give", "send", "write", "use", "provide", "keep", "make", "answer", "reply", "respond",
+    ];
+    let at = rest
+        .words
+        .iter()
+        .position(|word| GIVING.contains(&base(word.low)))?;
     let denied = rest.to(at).has(&["never", "n't", "not"]);
     let what = rest.from(at + 1);
     let what = what.from(usize::from(matches!(what.low(0), "me" | "us")));
@@ -80,22 +85,36 @@ fn manner(rest: Clause<'_>, env: &Env<'_>) -> Option<Known> {
             ("answer language".to_owned(), value(what, 1))
         }
         ("keep" | "make", _) => {
-            let what = what.from(usize::from(matches!(what.low(0), "your" | "the" | "my" | "all")));
+            let what = what.from(usize::from(matches!(
+                what.low(0),
+                "your" | "the" | "my" | "all"
+            )));
             let noun = what.words.first().filter(|word| word.low.ends_with('s'))?;
             (format!("prefers {}", noun.low), value(what, 1))
         }
         ("answer" | "reply" | "respond", _) => return None,
         _ => super::preference::which(what)?,
     };
-    let known = Known::new(env.key.to_lowercase(), &attribute, value, MemoryKind::Instruction, true)?;
+    let known = Known::new(
+        env.key.to_lowercase(),
+        &attribute,
+        value,
+        MemoryKind::Instruction,
+        true,
+    )?;
     Some(known.negated(denied))
 }
 
 /// Whether an order stands at `at`: a verb in its base form, maybe negated.
 fn imperative(clause: Clause<'_>, at: usize) -> bool {
-    let at = clause.any(at, &["do n't", "do not", "never", "always"]).unwrap_or(at);
+    let at = clause
+        .any(at, &["do n't", "do not", "never", "always"])
+        .unwrap_or(at);
     let low = clause.low(at);
-    let noun = matches!(clause.low(at + 1), "is" | "are" | "was" | "were" | "has" | "had" | "'s" | "of");
+    let noun = matches!(
+        clause.low(at + 1),
+        "is" | "are" | "was" | "were" | "has" | "had" | "'s" | "of"
+    );
     (matches!(verb(low), Some((_, Form::Base)))
         || matches!(
             low,
@@ -113,8 +132,25 @@ fn imperative(clause: Clause<'_>, at: usize) -> bool {
 
 /// `Call me Al`.
 fn call_me(clause: Clause<'_>, at: usize, env: &Env<'_>) -> Option<Known> {
-    let end =
-        clause.any(at, &["call me", "just call me", "you can call me", "refer to me as", "address me as"])?;
-    clause.words.get(end).filter(|word| word.capital() && word.low != "i")?;
-    Known::new(env.key.to_lowercase(), "name to use", value(clause, end), MemoryKind::Instruction, true)
+    let end = clause.any(
+        at,
+        &[
+            "call me",
+            "just call me",
+            "you can call me",
+            "refer to me as",
+            "address me as",
+        ],
+    )?;
+    clause
+        .words
+        .get(end)
+        .filter(|word| word.capital() && word.low != "i")?;
+    Known::new(
+        env.key.to_lowercase(),
+        "name to use",
+        value(clause, end),
+        MemoryKind::Instruction,
+        true,
+    )
 }

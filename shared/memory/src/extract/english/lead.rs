@@ -17,7 +17,9 @@ pub(crate) struct Start {
 
 /// The places after a colon, a comma or a conjunction where a statement of its own may begin, in their order.
 pub(crate) fn starts(clause: Clause<'_>) -> impl Iterator<Item = Start> + '_ {
-    (1..clause.len().saturating_sub(2)).filter_map(move |end| start(clause, end)).take(4)
+    (1..clause.len().saturating_sub(2))
+        .filter_map(move |end| start(clause, end))
+        .take(4)
 }
 
 fn start(clause: Clause<'_>, end: usize) -> Option<Start> {
@@ -27,13 +29,21 @@ fn start(clause: Clause<'_>, end: usize) -> Option<Start> {
     let at = end + mark;
     let joint = usize::from(matches!(clause.low(at), "and" | "but" | "so"));
     if mark + joint == 0 && reported(clause, end) {
-        return Some(Start { end: 0, at: end, announced: false });
+        return Some(Start {
+            end: 0,
+            at: end,
+            announced: false,
+        });
     }
     if mark + joint == 0 || joint == 1 && mark == 0 && read(before).is_none() {
         return None;
     }
     let subject = announced || begins(clause, at + joint);
-    let free = if announced { !of_another(before) } else { !supposes(before) && !of_another(before) };
+    let free = if announced {
+        !of_another(before)
+    } else {
+        !supposes(before) && !of_another(before)
+    };
     (subject && free).then_some(Start { end, at, announced })
 }
 
@@ -76,25 +86,29 @@ fn reported(clause: Clause<'_>, at: usize) -> bool {
         })
     };
     let near = told(at - that) || that == 1 && (at.saturating_sub(3)..at).any(told);
-    let known =
-        matches!(before.low(0), "i" | "we" | "please" | "keep" | "remember" | "note" | "my" | "the" | "just")
-            || clause.phrase(0, "do n't forget").is_some();
-    let denied = before.has(&["not", "n't", "never"]) && clause.phrase(0, "do n't forget").is_none();
+    let known = matches!(
+        before.low(0),
+        "i" | "we" | "please" | "keep" | "remember" | "note" | "my" | "the" | "just"
+    ) || clause.phrase(0, "do n't forget").is_some();
+    let denied =
+        before.has(&["not", "n't", "never"]) && clause.phrase(0, "do n't forget").is_none();
     near && known && !denied && !supposes(before)
 }
 
 /// Whether a clause with a subject of its own may begin at `at`.
 fn begins(clause: Clause<'_>, at: usize) -> bool {
-    matches!(clause.low(skip_adverbs(clause, at)), "i" | "we" | "my" | "our" | "the")
-        || clause.any(at, &["it turns out", "turns out"]).is_some()
+    matches!(
+        clause.low(skip_adverbs(clause, at)),
+        "i" | "we" | "my" | "our" | "the"
+    ) || clause.any(at, &["it turns out", "turns out"]).is_some()
         || clause.words.get(at).is_some_and(|word| word.capital())
 }
 
 /// Whether the words before suppose something.
 fn supposes(before: Clause<'_>) -> bool {
     before.has(&[
-        "if", "unless", "whether", "would", "could", "should", "might", "imagine", "suppose", "wish",
-        "maybe", "perhaps", "until", "when", "whenever", "or", "nor", "neither", "used",
+        "if", "unless", "whether", "would", "could", "should", "might", "imagine", "suppose",
+        "wish", "maybe", "perhaps", "until", "when", "whenever", "or", "nor", "neither", "used",
     ])
 }
 
@@ -136,7 +150,10 @@ fn works(before: Clause<'_>) -> bool {
     let asked = |at: usize| {
         let last = before.low(at.saturating_sub(1));
         at == 0
-            || matches!(last, "please" | "you" | "and" | "then" | "just" | "now" | "also" | "," | "quickly")
+            || matches!(
+                last,
+                "please" | "you" | "and" | "then" | "just" | "now" | "also" | "," | "quickly"
+            )
             || last == "to" && before.has(&["you"])
     };
     let own = matches!(before.low(0), "i" | "we") && !before.has(&["you"]);
@@ -147,8 +164,8 @@ fn works(before: Clause<'_>) -> bool {
 /// Whether they ask to take notice.
 fn heeds(before: Clause<'_>) -> bool {
     const HEEDING: &[&str] = &[
-        "note", "remember", "save", "store", "update", "know", "listen", "forget", "ignore", "notice",
-        "record", "mind", "notes", "memory", "profile",
+        "note", "remember", "save", "store", "update", "know", "listen", "forget", "ignore",
+        "notice", "record", "mind", "notes", "memory", "profile",
     ];
     before.has(HEEDING)
 }

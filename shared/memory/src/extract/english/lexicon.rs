@@ -18,8 +18,8 @@ pub(crate) enum Form {
 
 /// Words that end like a past form but are none.
 const NOT_PAST: &[&str] = &[
-    "need", "feed", "speed", "seed", "weed", "succeed", "proceed", "exceed", "indeed", "hundred", "red",
-    "bed", "wed", "sacred", "naked", "kindred", "embed", "shed", "sled", "bleed", "breed",
+    "need", "feed", "speed", "seed", "weed", "succeed", "proceed", "exceed", "indeed", "hundred",
+    "red", "bed", "wed", "sacred", "naked", "kindred", "embed", "shed", "sled", "bleed", "breed",
 ];
 
 /// The base and the form of `low` if it is a form of a known verb; of an unknown word in -ed the base is empty.
@@ -47,7 +47,9 @@ pub(crate) fn base(low: &str) -> &'static str {
 }
 
 fn known(low: &str) -> Option<&'static str> {
-    listed(low).filter(|(_, form)| *form == Form::Base).map(|(base, _)| base)
+    listed(low)
+        .filter(|(_, form)| *form == Form::Base)
+        .map(|(base, _)| base)
 }
 
 /// The verb whose form without -ing or -ed is `stem`: as it is, with an e, with y for i, with one consonant less.
@@ -74,7 +76,10 @@ fn third_person(low: &str) -> Option<&'static str> {
     let stem = low.strip_suffix('s')?;
     known(stem)
         .or_else(|| stem.strip_suffix('e').and_then(known))
-        .or_else(|| stem.strip_suffix("ie").and_then(|short| known(&format!("{short}y"))))
+        .or_else(|| {
+            stem.strip_suffix("ie")
+                .and_then(|short| known(&format!("{short}y")))
+        })
 }
 
 /// The third person of a base form: `works`, `tries`, `watches`.

@@ -13,7 +13,10 @@ pub(crate) struct List {
 
 impl List {
     pub(crate) const fn new(words: &'static str) -> Self {
-        Self { words, table: OnceLock::new() }
+        Self {
+            words,
+            table: OnceLock::new(),
+        }
     }
 
     /// Whether the word is one of them.
@@ -32,14 +35,20 @@ pub(crate) struct Phrases {
 
 impl Phrases {
     pub(crate) const fn new(phrases: &'static str) -> Self {
-        Self { phrases, table: OnceLock::new() }
+        Self {
+            phrases,
+            table: OnceLock::new(),
+        }
     }
 
     fn beginning_with(&self, low: &str) -> &[&'static str] {
         let table = self.table.get_or_init(|| {
             let mut table: Table<Vec<_>> = Table::default();
             for phrase in self.phrases.split(';') {
-                table.entry(phrase.split(' ').next().unwrap_or(phrase)).or_default().push(phrase);
+                table
+                    .entry(phrase.split(' ').next().unwrap_or(phrase))
+                    .or_default()
+                    .push(phrase);
             }
             table
         });

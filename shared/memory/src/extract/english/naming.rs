@@ -15,11 +15,15 @@ pub(crate) fn known(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Optio
     let speaker = env.key.to_lowercase();
     let known = match verb.base {
         "call" if verb.passive => passive(reading, subject, &speaker),
-        "call" if matches!(rest.low(0), "me" | "us") => Known::fact(speaker, "nickname", name_at(rest, 1)?),
-        "be" if reading.who == Who::Named => inverse(reading, &speaker),
-        "go" if reading.someone() => {
-            Known::fact(subject.to_owned(), "nickname", name_at(rest, rest.phrase(0, "by")?)?)
+        "call" if matches!(rest.low(0), "me" | "us") => {
+            Known::fact(speaker, "nickname", name_at(rest, 1)?)
         }
+        "be" if reading.who == Who::Named => inverse(reading, &speaker),
+        "go" if reading.someone() => Known::fact(
+            subject.to_owned(),
+            "nickname",
+            name_at(rest, rest.phrase(0, "by")?)?,
+        ),
         _ => None,
     };
     known.map(|known| known.negated(verb.negated))
@@ -29,8 +33,10 @@ pub(crate) fn known(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Optio
 fn inverse(reading: Reading<'_>, speaker: &str) -> Option<Known> {
     let rest = reading.rest();
     let at = usize::from(matches!(rest.low(1), "new" | "own" | "little" | "big"));
-    let ends =
-        rest.words.get(at + 2).is_none_or(|word| word.mark || matches!(word.low, "now" | "and" | "who"));
+    let ends = rest
+        .words
+        .get(at + 2)
+        .is_none_or(|word| word.mark || matches!(word.low, "now" | "and" | "who"));
     let own = matches!(rest.low(0), "my" | "our") && ends;
     let name = own.then(|| name_at(reading.subject(), 0))??;
     Known::fact(speaker.to_owned(), relation(rest.low(at + 1))?, name)
@@ -58,10 +64,22 @@ fn given(rest: Clause<'_>) -> Option<String> {
 
 /// The names at the end of a subject that tells first who they are: `my neighbour Mrs. Pohl`, `our friend Bob`.
 pub(crate) fn named_last(subject: Clause<'_>) -> Option<String> {
-    let names = subject.words.iter().rev().take_while(|word| word.capital()).count();
+    let names = subject
+        .words
+        .iter()
+        .rev()
+        .take_while(|word| word.capital())
+        .count();
     let first = subject.len() - names;
     let told = subject.to(first).from(1);
-    let plain = told.words.iter().all(|word| !word.capital() && !word.mark && word.low != "'s");
-    let close = told.len() > 0 && !told.words.iter().any(|word| super::lexicon::preposition(word.low));
+    let plain = told
+        .words
+        .iter()
+        .all(|word| !word.capital() && !word.mark && word.low != "'s");
+    let close = told.len() > 0
+        && !told
+            .words
+            .iter()
+            .any(|word| super::lexicon::preposition(word.low));
     (names > 0 && plain && close).then(|| phrase_key(subject.from(first)))
 }

@@ -11,11 +11,24 @@ use super::words::Clause;
 use crate::extract::dates::{Found, Lean, dates, is_weekday};
 
 /// Verbs that put an occasion on a day.
-const PLACING: &[&str] = &["move", "reschedule", "postpone", "push", "schedule", "shift", "delay", "plan"];
+const PLACING: &[&str] = &[
+    "move",
+    "reschedule",
+    "postpone",
+    "push",
+    "schedule",
+    "shift",
+    "delay",
+    "plan",
+];
 /// Verbs of when something is.
-const BEGINNING: &[&str] = &["begin", "start", "leave", "depart", "take", "happen", "meet"];
+const BEGINNING: &[&str] = &[
+    "begin", "start", "leave", "depart", "take", "happen", "meet",
+];
 /// Verbs of another time of the same thing.
-const OTHER_TIMES: &[&str] = &["end", "finish", "close", "open", "arrive", "land", "expire", "renew"];
+const OTHER_TIMES: &[&str] = &[
+    "end", "finish", "close", "open", "arrive", "land", "expire", "renew",
+];
 
 /// Whether a word names something that takes place.
 pub(super) fn is_event(low: &str) -> bool {
@@ -34,28 +47,47 @@ pub(super) fn known(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Optio
 
 /// Whether the clause puts something on a day.
 fn moves(reading: Reading<'_>) -> bool {
-    const MOVED: &[&str] =
-        &["scheduled", "due", "moved", "postponed", "rescheduled", "pushed", "delayed", "shifted"];
+    const MOVED: &[&str] = &[
+        "scheduled",
+        "due",
+        "moved",
+        "postponed",
+        "rescheduled",
+        "pushed",
+        "delayed",
+        "shifted",
+    ];
     reading.is(PLACING) || MOVED.contains(&reading.rest().low(0))
 }
 
 /// Which way the date of an occasion lies; nothing if the clause is about none.
 pub(super) fn lean(reading: Reading<'_>) -> Option<Lean> {
     let past = reading.verb.past && !reading.verb.perfect;
-    let coming = moves(reading) || !past && of_thing(reading) && happens(reading) || reading.verb.future;
+    let coming =
+        moves(reading) || !past && of_thing(reading) && happens(reading) || reading.verb.future;
     coming.then_some(Lean::Future)
 }
 
 /// `I have a dentist appointment on Friday`.
 fn appointment(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known> {
     let rest = reading.rest();
-    let have = reading.is(&["have"]) && reading.person() && !reading.verb.past && determiner(rest.low(0));
-    let event = rest.words.iter().position(|word| is_event(word.low)).filter(|_| have)?;
+    let have =
+        reading.is(&["have"]) && reading.person() && !reading.verb.past && determiner(rest.low(0));
+    let event = rest
+        .words
+        .iter()
+        .position(|word| is_event(word.low))
+        .filter(|_| have)?;
     let found = dates(rest, env.said_at, Lean::Future).into_iter().next()?;
-    let with =
-        if rest.low(event + 1) == "with" { object(rest.to(found.first), event + 2).len() + 1 } else { 0 };
+    let with = if rest.low(event + 1) == "with" {
+        object(rest.to(found.first), event + 2).len() + 1
+    } else {
+        0
+    };
     let what = phrase_key(rest.to(event + 1 + with));
-    let what = what.strip_prefix(subject).map_or(what.clone(), str::to_owned);
+    let what = what
+        .strip_prefix(subject)
+        .map_or(what.clone(), str::to_owned);
     let value = when(rest, Some(&found));
     Known::new(what, "date", value, MemoryKind::Event, false)
 }
@@ -73,12 +105,24 @@ fn cancelled(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known
         named(reading, subject, env)?
     } else if matches!(reading.verb.base, "cancel") && reading.person() && !reading.verb.future {
         let what = object(rest, 0);
-        what.words.iter().any(|word| is_event(word.low)).then(|| phrase_key(what))?
+        what.words
+            .iter()
+            .any(|word| is_event(word.low))
+            .then(|| phrase_key(what))?
     } else {
         return None;
     };
     let denied = reading.verb.negated;
-    Some(Known::new(what, "date", "cancelled".to_owned(), MemoryKind::Event, false)?.negated(denied))
+    Some(
+        Known::new(
+            what,
+            "date",
+            "cancelled".to_owned(),
+            MemoryKind::Event,
+            false,
+        )?
+        .negated(denied),
+    )
 }
 
 /// `The meeting is on Friday`, `was moved to Monday`, `the report is due March 3`.
@@ -90,13 +134,17 @@ fn dated(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known> {
     let over = reading.verb.past && !reading.verb.perfect;
     let moved = moves(reading) || reading.is(BEGINNING) && (happens || !over);
     let own = reading.who == Who::Owned || reading.who == Who::Definite && env.talk;
-    let other = OTHER_TIMES.iter().find(|verb| **verb == reading.verb.base && (happens || own));
+    let other = OTHER_TIMES
+        .iter()
+        .find(|verb| **verb == reading.verb.base && (happens || own));
     if !(due || moved || reading.verb.base == "be" || other.is_some()) || !of_thing(reading) {
         return None;
     }
     let past = reading.verb.past && !reading.verb.perfect;
     let lean = lean(reading).unwrap_or(if past { Lean::Past } else { Lean::Either });
-    let found = dates(rest, env.said_at, lean).into_iter().find(|found| !found.lasting)?;
+    let found = dates(rest, env.said_at, lean)
+        .into_iter()
+        .find(|found| !found.lasting)?;
     // The date must be what is said, not a remark.
     let near = found.first <= 4 || preposition(rest.low(0)) && found.first <= 7;
     let plain = own
@@ -118,41 +166,70 @@ fn dated(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known> {
     let (subject, attribute) = match deadline_of(&subject) {
         Some(of) => (of, "deadline".to_owned()),
         None if due => (subject, "deadline".to_owned()),
-        None => (subject, other.map_or("date".to_owned(), |verb| super::lexicon::third(verb))),
+        None => (
+            subject,
+            other.map_or("date".to_owned(), |verb| super::lexicon::third(verb)),
+        ),
     };
-    Known::new(subject, &attribute, when(rest, Some(&found)), MemoryKind::Event, false)
+    Known::new(
+        subject,
+        &attribute,
+        when(rest, Some(&found)),
+        MemoryKind::Event,
+        false,
+    )
 }
 
 /// Whether the clause is about a thing, not about the speaker or the one spoken to.
 fn of_thing(reading: Reading<'_>) -> bool {
-    !matches!(reading.who, Who::Speaker | Who::Group | Who::Elided | Who::Listener)
+    !matches!(
+        reading.who,
+        Who::Speaker | Who::Group | Who::Elided | Who::Listener
+    )
 }
 
 pub(super) fn happens(reading: Reading<'_>) -> bool {
-    reading.subject().words.iter().any(|word| is_event(word.low))
+    reading
+        .subject()
+        .words
+        .iter()
+        .any(|word| is_event(word.low))
 }
 
 /// What a deadline is of: `journal's submission deadline`, `deadline for the grant`.
 fn deadline_of(key: &str) -> Option<String> {
-    if let Some(of) = key.strip_prefix("deadline for ").or_else(|| key.strip_prefix("deadline of ")) {
+    if let Some(of) = key
+        .strip_prefix("deadline for ")
+        .or_else(|| key.strip_prefix("deadline of "))
+    {
         return Some(of.to_owned());
     }
     // `journal's submission` is `journal`, `submission for journal` stays.
     let of = key.strip_suffix("deadline").filter(|of| !of.is_empty())?;
-    Some(of.split_once("'s").map_or(of, |(owner, _)| owner).trim().to_owned())
+    Some(
+        of.split_once("'s")
+            .map_or(of, |(owner, _)| owner)
+            .trim()
+            .to_owned(),
+    )
 }
 
 /// The occasion's name: the same for `my trip`, `the trip` and `the trip on Friday`.
 fn thing_key(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> String {
     let clause = reading.subject();
-    let end = dates(clause, env.said_at, Lean::Either).first().map(|found| found.first);
+    let end = dates(clause, env.said_at, Lean::Either)
+        .first()
+        .map(|found| found.first);
     let end = end.map(|end| end - usize::from(end > 0 && preposition(clause.low(end - 1))));
     let own = format!("{}'s ", env.key.to_lowercase());
     let key = match end.filter(|end| *end > 1 && reading.who != Who::Pronoun) {
         Some(end) => phrase_key(clause.to(end)),
         None => subject.strip_prefix(&own).unwrap_or(subject).to_owned(),
     };
-    key.split(' ').filter(|word| !determiner(word)).collect::<Vec<_>>().join(" ")
+    key.split(' ')
+        .filter(|word| !determiner(word))
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 fn named(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<String> {
@@ -165,23 +242,43 @@ fn recurring(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known
     if !reading.is(BEGINNING) && reading.verb.base != "be" || !of_thing(reading) {
         return None;
     }
-    let at = rest.to(4).words.iter().position(|word| is_weekday(word.low))?;
-    let often = rest.low(at).ends_with("days") || at > 0 && matches!(rest.low(at - 1), "every" | "each");
-    let days: Vec<_> =
-        rest.from(at).words.iter().take_while(|word| is_weekday(word.low) || word.low == "and").collect();
-    let mut value = days.iter().map(|word| word.low.trim_end_matches('s')).collect::<Vec<_>>().join(" ");
+    let at = rest
+        .to(4)
+        .words
+        .iter()
+        .position(|word| is_weekday(word.low))?;
+    let often =
+        rest.low(at).ends_with("days") || at > 0 && matches!(rest.low(at - 1), "every" | "each");
+    let days: Vec<_> = rest
+        .from(at)
+        .words
+        .iter()
+        .take_while(|word| is_weekday(word.low) || word.low == "and")
+        .collect();
+    let mut value = days
+        .iter()
+        .map(|word| word.low.trim_end_matches('s'))
+        .collect::<Vec<_>>()
+        .join(" ");
     if let Some(time) = clock(rest) {
         value = format!("{value} {}", phrase_key(time));
     }
     let person = reading.who == Who::Named && !happens(reading);
-    let known = Known::new(thing_key(reading, subject, env), "schedule", value, MemoryKind::Fact, true)?;
+    let known = Known::new(
+        thing_key(reading, subject, env),
+        "schedule",
+        value,
+        MemoryKind::Fact,
+        true,
+    )?;
     (often && !person).then(|| known.negated(reading.verb.negated))
 }
 
 /// `The flight leaves at 9:40`, `my lesson is at six`.
 fn timed(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known> {
     let rest = reading.rest();
-    let time = clock(rest).filter(|_| of_thing(reading) && (!reading.verb.past || reading.verb.passive))?;
+    let time = clock(rest)
+        .filter(|_| of_thing(reading) && (!reading.verb.past || reading.verb.passive))?;
     let attribute = if reading.verb.base == "be" && happens(reading)
         || BEGINNING[..4].contains(&reading.verb.base)
         || moves(reading)
@@ -193,7 +290,11 @@ fn timed(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known> {
         return None;
     };
     let person = reading.who == Who::Named && !happens(reading);
-    let known = Known::fact(thing_key(reading, subject, env), &attribute, phrase_key(time))?;
+    let known = Known::fact(
+        thing_key(reading, subject, env),
+        &attribute,
+        phrase_key(time),
+    )?;
     (!person).then(|| known.negated(reading.verb.negated))
 }
 
@@ -206,9 +307,14 @@ fn placed(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known> {
     if !held || reading.verb.past && !reading.verb.passive {
         return None;
     }
-    let kin = reading.subject().words.iter().any(|word| super::identity::relation(word.low).is_some());
+    let kin = reading
+        .subject()
+        .words
+        .iter()
+        .any(|word| super::identity::relation(word.low).is_some());
     let own = (reading.who == Who::Owned || reading.who == Who::Definite && env.talk) && !kin;
-    let what = named(reading, subject, env).or_else(|| own.then(|| thing_key(reading, subject, env)))?;
+    let what =
+        named(reading, subject, env).or_else(|| own.then(|| thing_key(reading, subject, env)))?;
     let place = place(rest).filter(|_| happens(reading) || preposition(rest.low(0)))?;
     let known = match what.as_str() {
         "home" | "house" | "flat" | "apartment" if reading.who == Who::Owned => {
@@ -229,16 +335,21 @@ fn when(rest: Clause<'_>, found: Option<&Found>) -> String {
 /// The time of day: `at 9:40`, `at six`, `to 7 pm`.
 fn clock(rest: Clause<'_>) -> Option<Clause<'_>> {
     const HOURS: &[&str] = &[
-        "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
-        "noon", "midnight", "half",
+        "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+        "twelve", "noon", "midnight", "half",
     ];
     let at = (1..rest.len()).find(|&at| {
         let low = rest.low(at);
         let digits = low.trim_end_matches(['a', 'p', 'm', 'h']);
         let number = digits.parse::<u8>().is_ok_and(|hour| hour <= 24)
-            || digits.split_once(':').is_some_and(|(hour, _)| hour.len() <= 2 && digits.len() <= 5);
+            || digits
+                .split_once(':')
+                .is_some_and(|(hour, _)| hour.len() <= 2 && digits.len() <= 5);
         let after = rest.low(at + 1);
-        let half_day = matches!(after, "am" | "pm" | "a.m" | "p.m" | "o'clock" | "sharp" | "past");
+        let half_day = matches!(
+            after,
+            "am" | "pm" | "a.m" | "p.m" | "o'clock" | "sharp" | "past"
+        );
         let ends = half_day
             || !content(after)
             || is_weekday(after)
@@ -258,12 +369,16 @@ fn clock(rest: Clause<'_>) -> Option<Clause<'_>> {
 fn place(rest: Clause<'_>) -> Option<String> {
     let at = (0..rest.len()).find(|&at| {
         let next = rest.words.get(at + 1);
-        let name = next.is_some_and(|next| next.capital() && !next.number() || determiner(next.low));
+        let name =
+            next.is_some_and(|next| next.capital() && !next.number() || determiner(next.low));
         let on = rest.low(at) == "on" && at == 0;
-        (on || matches!(rest.low(at), "at" | "in" | "near")) && name && !super::topic::tail(rest, at)
+        (on || matches!(rest.low(at), "at" | "in" | "near"))
+            && name
+            && !super::topic::tail(rest, at)
     })?;
     let what = object(rest, at + 1);
-    let end = (0..what.len()).find(|&at| matches!(what.low(at), "on" | "from" | "at" | "for" | "with"));
+    let end =
+        (0..what.len()).find(|&at| matches!(what.low(at), "on" | "from" | "at" | "for" | "with"));
     let what = what.to(end.unwrap_or(what.len()));
     let weekday = what.words.first().is_none_or(|word| is_weekday(word.low));
     (!weekday && what.len() > 0).then(|| phrase_key(what))

@@ -56,8 +56,16 @@ const MARKERS: &[&str] = &[
     "status",
     "tip",
 ];
-const DECIDING: &[&str] =
-    &["decision", "decided", "agreed", "chosen", "resolved", "settled", "conclusion", "verdict"];
+const DECIDING: &[&str] = &[
+    "decision",
+    "decided",
+    "agreed",
+    "chosen",
+    "resolved",
+    "settled",
+    "conclusion",
+    "verdict",
+];
 const REASONING: &[&str] = &[
     "argument",
     "reason",
@@ -109,9 +117,17 @@ static REMARKS: Phrases = Phrases::new(
 
 /// The place after what a sentence says, before remarks at its end: `…, by the way`, `…, wish me luck!`.
 pub(crate) fn closing(clause: Clause<'_>) -> usize {
-    let mut end = clause.words.iter().rposition(|word| !word.mark).map_or(0, |last| last + 1);
+    let mut end = clause
+        .words
+        .iter()
+        .rposition(|word| !word.mark)
+        .map_or(0, |last| last + 1);
     let mut cut = clause.len();
-    while let Some(comma) = (1..end).rev().take(8).find(|&at| matches!(clause.low(at), "," | "—" | "(")) {
+    while let Some(comma) = (1..end)
+        .rev()
+        .take(8)
+        .find(|&at| matches!(clause.low(at), "," | "—" | "("))
+    {
         if !REMARKS.standing(clause, comma + 1).any(|(_, to)| to == end) {
             break;
         }
@@ -123,8 +139,10 @@ pub(crate) fn closing(clause: Clause<'_>) -> usize {
 
 /// Passes over marks; a quotation is somebody else's words.
 fn marks(clause: Clause<'_>, mut at: usize) -> Option<usize> {
-    while let Some(word) =
-        clause.words.get(at).filter(|word| word.mark && !matches!(word.low, "$" | "€" | "£" | "#" | "@"))
+    while let Some(word) = clause
+        .words
+        .get(at)
+        .filter(|word| word.mark && !matches!(word.low, "$" | "€" | "£" | "#" | "@"))
     {
         if word.low == "\"" {
             return None;
@@ -180,25 +198,34 @@ fn exclamation(clause: Clause<'_>, at: usize) -> usize {
         && verb(words[0].low).is_none()
         && rest.low(end) == ","
         && matches!(rest.low(end + 1), "i" | "we" | "my" | "you");
-    let greeting =
-        FILLERS.has(words[0].low) && words.iter().skip(1).all(|word| empty(word) || word.capital());
+    let greeting = FILLERS.has(words[0].low)
+        && words
+            .iter()
+            .skip(1)
+            .all(|word| empty(word) || word.capital());
     if greeting || name { at + end + 1 } else { at }
 }
 
 fn filler(clause: Clause<'_>, opening: &mut Opening) {
-    let Some(end) = FILLERS.end(clause, opening.at) else { return };
+    let Some(end) = FILLERS.end(clause, opening.at) else {
+        return;
+    };
     let comma = clause.low(end) == ",";
     let subject = matches!(
         clause.low(end),
         "i" | "we" | "my" | "our" | "the" | "he" | "she" | "it" | "they" | "you" | "that" | "this"
     );
     let label = clause.low(end) == ":" || clause.low(end) == "—";
-    let alone = matches!(clause.low(opening.at), "and" | "but" | "so" | "plus" | "also")
-        || matches!(clause.low(end), "!" | "so" | "and" | "but");
+    let alone = matches!(
+        clause.low(opening.at),
+        "and" | "but" | "so" | "plus" | "also"
+    ) || matches!(clause.low(end), "!" | "so" | "and" | "but");
     let determined = clause.low(opening.at) == "no" && !comma;
     if (comma || subject || label || alone) && !determined {
-        opening.correction |=
-            matches!(clause.low(opening.at), "actually" | "sorry" | "wait" | "correction" | "oops" | "no");
+        opening.correction |= matches!(
+            clause.low(opening.at),
+            "actually" | "sorry" | "wait" | "correction" | "oops" | "no"
+        );
         opening.marked |= label && MARKERS.contains(&clause.low(end - 1));
         opening.at = end + usize::from(comma || label);
     }
@@ -211,7 +238,10 @@ pub(crate) fn main_clause(clause: Clause<'_>, dated: Option<usize>) -> usize {
     }
     let first = clause.low(0);
     let adverbial = preposition(first)
-        || matches!(first, "when" | "while" | "because" | "although" | "though" | "once" | "ever");
+        || matches!(
+            first,
+            "when" | "while" | "because" | "although" | "though" | "once" | "ever"
+        );
     if adverb(first) && matches!(clause.low(1), "," | "i" | "we") {
         return 1 + usize::from(clause.low(1) == ",");
     }
@@ -233,18 +263,25 @@ pub(crate) fn main_clause(clause: Clause<'_>, dated: Option<usize>) -> usize {
 fn bare_lead(clause: Clause<'_>) -> Option<usize> {
     let first = clause.low(0);
     let leads = preposition(first)
-        || matches!(first, "these" | "every" | "each" | "right" | "nowadays" | "lately" | "due" | "thanks");
+        || matches!(
+            first,
+            "these" | "every" | "each" | "right" | "nowadays" | "lately" | "due" | "thanks"
+        );
     let at = clause.to(10).until(1, &["i", "we"]);
     let before = clause.to(at);
-    let finite =
-        |word: &Word<'_>| word.mark || pronoun(word.low) && !determiner(word.low) || auxiliary(word.low);
-    let inner =
-        before.words.iter().any(finite) || before.has(&["who", "which", "where", "what", "how", "if", "you"]);
-    let joined =
-        matches!(before.words.last()?.low, "and" | "than" | "as" | "before" | "after" | "until" | "since");
+    let finite = |word: &Word<'_>| {
+        word.mark || pronoun(word.low) && !determiner(word.low) || auxiliary(word.low)
+    };
+    let inner = before.words.iter().any(finite)
+        || before.has(&["who", "which", "where", "what", "how", "if", "you"]);
+    let joined = matches!(
+        before.words.last()?.low,
+        "and" | "than" | "as" | "before" | "after" | "until" | "since"
+    );
     // "In the city I live in the rent is high": a second verb belongs to the phrase.
-    let after =
-        clause.from(at + 2).to(clause.from(at + 2).until(0, &[",", "and", "but", "because", "that", "so"]));
+    let after = clause.from(at + 2).to(clause
+        .from(at + 2)
+        .until(0, &[",", "and", "but", "because", "that", "so"]));
     let other = after.has(&["is", "are", "was", "were"]);
     (leads && at < clause.len().min(10) && !inner && !joined && !other).then_some(at)
 }

@@ -31,7 +31,10 @@ pub(super) fn helping(reading: Reading<'_>) -> &'static str {
 /// The end of a date that the clause begins with.
 pub(super) fn leading_date(clause: Clause<'_>, env: &Env<'_>) -> Option<usize> {
     let found = dates(clause.to(6), env.said_at, Lean::Either);
-    found.first().filter(|found| found.first == 0 && !found.lasting).map(|found| found.end)
+    found
+        .first()
+        .filter(|found| found.first == 0 && !found.lasting)
+        .map(|found| found.end)
 }
 
 /// Which way the dates of a clause lie.

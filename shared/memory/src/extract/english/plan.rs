@@ -9,8 +9,9 @@ use super::topic::{Known, object, phrase_key, says};
 use super::words::Clause;
 use super::{Draft, Env};
 
-const INTENDING: &[&str] =
-    &["plan", "intend", "aim", "promise", "commit", "pledge", "schedule", "book", "hope"];
+const INTENDING: &[&str] = &[
+    "plan", "intend", "aim", "promise", "commit", "pledge", "schedule", "book", "hope",
+];
 
 /// What is hoped, tried, or only said to be polite binds nobody.
 static IDLE: List = List::new(
@@ -36,7 +37,12 @@ pub(crate) fn known(reading: Reading<'_>, subject: &str) -> Option<Known> {
                 (rest.from(at), denied)
             }
             "decide" => return trip(reading, subject).or_else(|| outcome(reading, subject)),
-            "cancel" if object(rest, 0).words.iter().any(|word| super::occasion::is_event(word.low)) => {
+            "cancel"
+                if object(rest, 0)
+                    .words
+                    .iter()
+                    .any(|word| super::occasion::is_event(word.low)) =>
+            {
                 return None;
             }
             "cancel" => (rest, true),
@@ -48,7 +54,13 @@ pub(crate) fn known(reading: Reading<'_>, subject: &str) -> Option<Known> {
     } else {
         key(action)?
     };
-    let known = Known::new(subject.to_owned(), &format!("plans {key}"), key, MemoryKind::Plan, false)?;
+    let known = Known::new(
+        subject.to_owned(),
+        &format!("plans {key}"),
+        key,
+        MemoryKind::Plan,
+        false,
+    )?;
     Some(known.negated(negated))
 }
 
@@ -78,7 +90,10 @@ fn trip(reading: Reading<'_>, subject: &str) -> Option<Known> {
         _ => return None,
     };
     let long = super::super::dates::is_season_or_month(word)
-        || matches!(word, "year" | "weekend" | "holiday" | "christmas" | "easter");
+        || matches!(
+            word,
+            "year" | "weekend" | "holiday" | "christmas" | "easter"
+        );
     let known = Known::new(
         subject.to_owned(),
         &format!("destination {}", phrase_key(when)),
@@ -94,20 +109,30 @@ fn outcome(reading: Reading<'_>, subject: &str) -> Option<Known> {
     let rest = reading.rest();
     let verb = base(rest.low(1));
     let what = object(rest, 3);
-    let opened = rest.low(0) == "to" && matches!(rest.low(2), "the" | "our" | "my") && !verb.is_empty();
+    let opened =
+        rest.low(0) == "to" && matches!(rest.low(2), "the" | "our" | "my") && !verb.is_empty();
     let plain = !what.words.iter().any(|word| preposition(word.low));
     if !opened || !plain || !matches!(what.len(), 2 | 3) {
         return None;
     }
     let attribute = format!("{verb} {}", what.low(0));
     let value = phrase_key(what.from(1));
-    Known::new(subject.to_owned(), &attribute, value, MemoryKind::Decision, false)
+    Known::new(
+        subject.to_owned(),
+        &attribute,
+        value,
+        MemoryKind::Decision,
+        false,
+    )
 }
 
 /// A verb in its base form with its object.
 fn key(action: Clause<'_>) -> Option<String> {
     let verb = base(action.low(0));
-    let preposition = usize::from(matches!(action.low(1), "to" | "in" | "with" | "for" | "on" | "at"));
+    let preposition = usize::from(matches!(
+        action.low(1),
+        "to" | "in" | "with" | "for" | "on" | "at"
+    ));
     let what = phrase_key(object(action, 1 + preposition).to(5));
     (!verb.is_empty() && verb != "be" && says(&what)).then(|| format!("{verb} {what}"))
 }
@@ -131,21 +156,37 @@ pub(crate) fn draft(reading: Reading<'_>, env: &Env<'_>, dated: bool) -> Option<
     if reading.verb.future {
         let idle = IDLE.has(reading.verb.base);
         let firm = dated || much >= 2 || rest.words.iter().any(|word| word.capital());
-        return if idle && !dated || !firm { None } else { plan(0.75) };
+        return if idle && !dated || !firm {
+            None
+        } else {
+            plan(0.75)
+        };
     }
     let taken_back = negated && !reading.verb.past && reading.is(&["plan", "intend"]);
-    if reading.is(INTENDING) && !reading.verb.modal && (!negated || taken_back) && reading.verb.base != "hope"
+    if reading.is(INTENDING)
+        && !reading.verb.modal
+        && (!negated || taken_back)
+        && reading.verb.base != "hope"
     {
-        return plan(if reading.is(&["promise", "commit", "pledge"]) { 0.85 } else { 0.75 });
+        return plan(if reading.is(&["promise", "commit", "pledge"]) {
+            0.85
+        } else {
+            0.75
+        });
     }
     if reading.verb.base == "be" && much >= 3 && BOUND.end(rest, 0).is_some() {
         return plan(0.6);
     }
     if reading.verb.progressive && !reading.verb.past && reading.who == Who::Elided {
-        return if much >= 2 && !env.chat { plan(0.65) } else { None };
+        return if much >= 2 && !env.chat {
+            plan(0.65)
+        } else {
+            None
+        };
     }
     let coming = dated && reading.verb.progressive && !reading.verb.past;
-    let due = !reading.verb.past && reading.is(&["need", "have"]) && rest.low(0) == "to" && much >= 3;
+    let due =
+        !reading.verb.past && reading.is(&["need", "have"]) && rest.low(0) == "to" && much >= 3;
     if coming || due && dated {
         return plan(0.7);
     }
@@ -159,8 +200,16 @@ pub(crate) fn draft(reading: Reading<'_>, env: &Env<'_>, dated: bool) -> Option<
 fn said_yes(reading: Reading<'_>) -> bool {
     let rest = reading.rest();
     match reading.verb.base {
-        "confirm" => rest.find_any(&["i 'll", "i will", "we 'll", "we will"]).is_some_and(|(at, _)| at < 2),
-        "say" => rest.low(0) == "yes" && rest.words.iter().any(|word| INTENDING.contains(&base(word.low))),
+        "confirm" => rest
+            .find_any(&["i 'll", "i will", "we 'll", "we will"])
+            .is_some_and(|(at, _)| at < 2),
+        "say" => {
+            rest.low(0) == "yes"
+                && rest
+                    .words
+                    .iter()
+                    .any(|word| INTENDING.contains(&base(word.low)))
+        }
         "agree" => rest.low(0) == "to",
         _ => false,
     }

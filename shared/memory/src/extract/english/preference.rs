@@ -25,7 +25,13 @@ pub(crate) fn known(reading: Reading<'_>, subject: &str) -> Option<Known> {
     let ended = reading.verb.negated || no_longer(reading) || reading.verb.used;
     let new = |attribute: &str, value: String, negated: bool| {
         let says = says(&value);
-        let known = Known::new(subject.to_owned(), attribute, value, MemoryKind::Preference, true)?;
+        let known = Known::new(
+            subject.to_owned(),
+            attribute,
+            value,
+            MemoryKind::Preference,
+            true,
+        )?;
         says.then(|| known.negated(negated))
     };
     let likes = |at: usize, negated: bool| {
@@ -34,8 +40,10 @@ pub(crate) fn known(reading: Reading<'_>, subject: &str) -> Option<Known> {
         let end = (2..whole.len()).find(|&at| matches!(whole.low(at), "in" | "on" | "at"));
         let what = phrase_key(whole.to(end.unwrap_or(whole.len())));
         // "Your idea", "how it looks" and "this song" name nothing.
-        let pointing =
-            ["you", "your", "how", "what", "when", "where", "this", "these", "those", "that", "it", "its"];
+        let pointing = [
+            "you", "your", "how", "what", "when", "where", "this", "these", "those", "that", "it",
+            "its",
+        ];
         if pointing.contains(&rest.low(at)) {
             return None;
         }
@@ -51,10 +59,21 @@ pub(crate) fn known(reading: Reading<'_>, subject: &str) -> Option<Known> {
             let what = value(rest, 0);
             new(&format!("{}s {what}", reading.verb.base), what, true)
         }
-        "stop" if matches!(super::lexicon::base(rest.low(0)), "like" | "love" | "enjoy") => likes(1, true),
+        "stop" if matches!(super::lexicon::base(rest.low(0)), "like" | "love" | "enjoy") => {
+            likes(1, true)
+        }
         "be" if now => {
-            let at =
-                rest.any(0, &["a fan of", "a big fan of", "a huge fan of", "fond of", "into", "keen on"])?;
+            let at = rest.any(
+                0,
+                &[
+                    "a fan of",
+                    "a big fan of",
+                    "a huge fan of",
+                    "fond of",
+                    "into",
+                    "keen on",
+                ],
+            )?;
             likes(at, ended)
         }
         _ => None,
@@ -76,12 +95,20 @@ fn preferred(
     if let Some((at, end)) = over.filter(|(at, _)| *at > 0) {
         let (one, other) = (phrase_key(object(rest.to(at), 0)), value(rest, end));
         if says(&other) && !one.is_empty() {
-            let (first, second) = if one < other { (&one, &other) } else { (&other, &one) };
+            let (first, second) = if one < other {
+                (&one, &other)
+            } else {
+                (&other, &one)
+            };
             return new(&format!("prefers {first} / {second}"), one.clone(), ended);
         }
     }
     if let Some((at, end)) = rest.find("for") {
-        return new(&format!("prefers for {}", value(rest, end)), phrase_key(object(rest.to(at), 0)), ended);
+        return new(
+            &format!("prefers for {}", value(rest, end)),
+            phrase_key(object(rest.to(at), 0)),
+            ended,
+        );
     }
     kind_of(rest, ended, new).or_else(|| {
         let what = value(rest, 0);
@@ -95,14 +122,25 @@ fn kind_of(
     ended: bool,
     new: &dyn Fn(&str, String, bool) -> Option<Known>,
 ) -> Option<Known> {
-    const BETWEEN: &[&str] = &["in", "on", "at", "with", "without", "from", "by", "over", "before", "after"];
-    let end = rest.to(10).words.iter().position(|word| word.mark).unwrap_or(rest.len());
+    const BETWEEN: &[&str] = &[
+        "in", "on", "at", "with", "without", "from", "by", "over", "before", "after",
+    ];
+    let end = rest
+        .to(10)
+        .words
+        .iter()
+        .position(|word| word.mark)
+        .unwrap_or(rest.len());
     let rest = rest.to(end);
     if let Some(end) = rest.any(0, &["to be called", "being called", "to be addressed as"]) {
         return new("name to use", value(rest, end), ended);
     }
     if matches!(rest.low(0), "my" | "our" | "the") && rest.len() == 3 && !preposition(rest.low(2)) {
-        return new(&format!("prefers {}", rest.low(1)), rest.low(2).to_owned(), ended);
+        return new(
+            &format!("prefers {}", rest.low(1)),
+            rest.low(2).to_owned(),
+            ended,
+        );
     }
     let action = usize::from(rest.low(0) == "to");
     let between = rest.until(action, BETWEEN);
@@ -114,12 +152,20 @@ fn kind_of(
             (_, verb) => verb.to_owned(),
         };
         let more = phrase_key(rest.to(between - 1).from(action));
-        let which =
-            [more, phrase_key(object_after(rest, between))].into_iter().filter(|part| !part.is_empty());
-        return new(&format!("prefers {head}"), which.collect::<Vec<_>>().join(" "), ended);
+        let which = [more, phrase_key(object_after(rest, between))]
+            .into_iter()
+            .filter(|part| !part.is_empty());
+        return new(
+            &format!("prefers {head}"),
+            which.collect::<Vec<_>>().join(" "),
+            ended,
+        );
     }
     let whole = object(rest, 0);
-    let last = whole.words.last().filter(|last| whole.len() > 1 && action == 0 && !last.capital())?;
+    let last = whole
+        .words
+        .last()
+        .filter(|last| whole.len() > 1 && action == 0 && !last.capital())?;
     let which = phrase_key(whole.to(whole.len() - 1));
     new(&format!("prefers {}", last.low), which, ended)
 }
@@ -128,28 +174,48 @@ fn kind_of(
 fn rather_known(reading: Reading<'_>, subject: &str) -> Option<Known> {
     let (_, at) = reading.clause.find("rather")?;
     let rest = reading.clause.from(at);
-    let rest = rest.from(usize::from(matches!(rest.low(0), "have" | "get" | "receive" | "see" | "take")));
+    let rest = rest.from(usize::from(matches!(
+        rest.low(0),
+        "have" | "get" | "receive" | "see" | "take"
+    )));
     let new = |attribute: &str, value: String, negated: bool| {
-        let known = Known::new(subject.to_owned(), attribute, value, MemoryKind::Preference, true)?;
+        let known = Known::new(
+            subject.to_owned(),
+            attribute,
+            value,
+            MemoryKind::Preference,
+            true,
+        )?;
         Some(known.negated(negated)).filter(|known| says(&known.topic.value))
     };
     let denied = matches!(rest.low(0), "not" | "n't");
-    if denied || rest.has(&["than"]) { None } else { kind_of(rest, false, &new) }
+    if denied || rest.has(&["than"]) {
+        None
+    } else {
+        kind_of(rest, false, &new)
+    }
 }
 
 /// `short answers`: the attribute of which answers, and `short`.
 pub(super) fn which(what: Clause<'_>) -> Option<(String, String)> {
     let whole = object(what, 0);
-    let end = (0..whole.len()).find(|&at| preposition(whole.low(at))).unwrap_or(whole.len());
-    let last = whole.words[..end].last().filter(|last| end > 1 && !last.capital())?;
-    Some((format!("prefers {}", last.low), phrase_key(whole.to(end - 1))))
+    let end = (0..whole.len())
+        .find(|&at| preposition(whole.low(at)))
+        .unwrap_or(whole.len());
+    let last = whole.words[..end]
+        .last()
+        .filter(|last| end > 1 && !last.capital())?;
+    Some((
+        format!("prefers {}", last.low),
+        phrase_key(whole.to(end - 1)),
+    ))
 }
 
 /// The words after a preposition up to what says since when or how long.
 fn object_after(rest: Clause<'_>, at: usize) -> Clause<'_> {
     let stops = [
-        "now", "these", "lately", "again", "because", "since", "when", "whenever", "and", "but", "so", "as",
-        "any", "anymore", "instead", "too", "recently",
+        "now", "these", "lately", "again", "because", "since", "when", "whenever", "and", "but",
+        "so", "as", "any", "anymore", "instead", "too", "recently",
     ];
     rest.to(rest.until(at + 1, &stops)).from(at + 1)
 }
@@ -161,8 +227,17 @@ static STANCES: Phrases = Phrases::new(
 );
 
 /// Nouns that announce an opinion: `my read is that …`.
-pub(crate) const VIEWS: &[&str] =
-    &["take", "view", "opinion", "read", "position", "stance", "belief", "preference", "feeling"];
+pub(crate) const VIEWS: &[&str] = &[
+    "take",
+    "view",
+    "opinion",
+    "read",
+    "position",
+    "stance",
+    "belief",
+    "preference",
+    "feeling",
+];
 
 /// A statement of what somebody likes, wants or thinks.
 pub(crate) fn draft(reading: Reading<'_>) -> Option<Draft> {
@@ -172,7 +247,10 @@ pub(crate) fn draft(reading: Reading<'_>) -> Option<Draft> {
     let rest = reading.rest();
     let says_much = rest.words.iter().filter(|word| content(word.low)).count();
     let about_other = pronoun(rest.low(0))
-        || matches!(rest.low(0), "you" | "your" | "how" | "what" | "when" | "its" | "all");
+        || matches!(
+            rest.low(0),
+            "you" | "your" | "how" | "what" | "when" | "its" | "all"
+        );
     if reading.who == Who::Pronoun && !reading.is(&["prefer"]) {
         return None;
     }
@@ -180,20 +258,34 @@ pub(crate) fn draft(reading: Reading<'_>) -> Option<Draft> {
         Some(Draft::new(MemoryKind::Preference, confidence).lasting(lasting))
     };
     let now = !reading.verb.past && !reading.verb.future;
-    if now && reading.is(&["prefer", "like", "love", "enjoy", "hate", "dislike", "adore", "favor", "favour"])
+    if now
+        && reading.is(&[
+            "prefer", "like", "love", "enjoy", "hate", "dislike", "adore", "favor", "favour",
+        ])
     {
         let vague = about_other
             || says_much == 0
-            || reading.verb.modal && reading.clause.low(reading.verb.first) == "'d" && says_much < 2;
-        return if vague { None } else { draft(0.8, !reading.verb.modal) };
+            || reading.verb.modal
+                && reading.clause.low(reading.verb.first) == "'d"
+                && says_much < 2;
+        return if vague {
+            None
+        } else {
+            draft(0.8, !reading.verb.modal)
+        };
     }
     if rather(reading) && says_much >= 2 {
         return draft(0.75, true);
     }
     if now && reading.is(&["want", "wish"]) && !reading.verb.negated {
-        return if about_other || says_much < 2 { None } else { draft(0.6, false) };
+        return if about_other || says_much < 2 {
+            None
+        } else {
+            draft(0.6, false)
+        };
     }
-    opinion(reading, says_much, about_other).then(|| Draft::new(MemoryKind::Preference, 0.65).opinion())
+    opinion(reading, says_much, about_other)
+        .then(|| Draft::new(MemoryKind::Preference, 0.65).opinion())
 }
 
 /// `I'd rather …`.
@@ -217,7 +309,12 @@ fn opinion(reading: Reading<'_>, says_much: usize, about_other: bool) -> bool {
                 && (reading.verb.base != "feel" || at == 1)
                 && !reading.verb.progressive
         }
-        "find" => !about_other && !reading.verb.perfect && !reading.verb.progressive && !reading.verb.modal,
+        "find" => {
+            !about_other
+                && !reading.verb.perfect
+                && !reading.verb.progressive
+                && !reading.verb.modal
+        }
         "be" if reading.who == Who::Owned => {
             reading.clause.low(reading.subject_end - 1).len() > 3
                 && VIEWS.contains(&reading.clause.low(reading.subject_end - 1))

@@ -28,16 +28,23 @@ fn uses(reading: Reading<'_>, subject: &str) -> Option<Known> {
     if reading.verb.modal || matches!(reading.who, Who::Pronoun | Who::Listener) {
         return None;
     }
-    let purpose =
-        rest.find_any(&["for", "as"]).map(|(_, end)| value(rest, end)).filter(|purpose| says(purpose));
+    let purpose = rest
+        .find_any(&["for", "as"])
+        .map(|(_, end)| value(rest, end))
+        .filter(|purpose| says(purpose));
     if reading.verb.base == "use"
         && (!reading.verb.past || reading.verb.used)
         && !reading.verb.future
         && !reading.verb.passive
     {
-        let what = phrase_key(object(rest.to(rest.until(0, &["for", "as", "to", "in", "on"])), 0));
-        let attribute =
-            purpose.map_or_else(|| format!("uses {what}"), |purpose| format!("uses for {purpose}"));
+        let what = phrase_key(object(
+            rest.to(rest.until(0, &["for", "as", "to", "in", "on"])),
+            0,
+        ));
+        let attribute = purpose.map_or_else(
+            || format!("uses {what}"),
+            |purpose| format!("uses for {purpose}"),
+        );
         let known = Known::new(subject.to_owned(), &attribute, what, kind, true)
             .filter(|known| says(&known.topic.value))?;
         return Some(known.negated(reading.verb.negated || super::identity::no_longer(reading)));
@@ -54,26 +61,43 @@ fn uses(reading: Reading<'_>, subject: &str) -> Option<Known> {
     let (from, after_from) = rest.find("from")?;
     let to = rest.until(after_from, &["to"]);
     let old = phrase_key(object(rest.to(to), after_from));
-    let new = phrase_key(object(rest.to(rest.until(to + 1, &["for", "as", "in", "on"])), to + 1));
+    let new = phrase_key(object(
+        rest.to(rest.until(to + 1, &["for", "as", "in", "on"])),
+        to + 1,
+    ));
     let what = phrase_key(rest.to(from));
     let attribute = match purpose {
         Some(purpose) => format!("uses for {purpose}"),
         None if what.is_empty() || reading.verb.base == "decide" => format!("uses {old}"),
         None => what,
     };
-    Known::new(subject.to_owned(), &attribute, new, MemoryKind::Decision, false)
+    Known::new(
+        subject.to_owned(),
+        &attribute,
+        new,
+        MemoryKind::Decision,
+        false,
+    )
 }
 
 /// `decided to use X for Y`, `chose X for Y`, `stopped using X`: the same topic as that of the use.
 fn chosen(reading: Reading<'_>, subject: &str, purpose: Option<&str>) -> Option<Known> {
     let rest = reading.rest();
-    if !(reading.verb.past || reading.verb.perfect || reading.verb.future || reading.verb.progressive) {
+    if !(reading.verb.past
+        || reading.verb.perfect
+        || reading.verb.future
+        || reading.verb.progressive)
+    {
         return None;
     }
     let (at, ended) = match reading.verb.base {
-        "decide" | "agree" | "choose" => {
-            (rest.any(0, &["to use", "on", "to go with", "to switch to", "to adopt"]), false)
-        }
+        "decide" | "agree" | "choose" => (
+            rest.any(
+                0,
+                &["to use", "on", "to go with", "to switch to", "to adopt"],
+            ),
+            false,
+        ),
         "pick" | "select" | "adopt" => (Some(0), false),
         "settle" | "go" | "switch" | "opt" | "migrate" | "stick" => {
             (rest.any(0, &["on", "with", "for", "to"]), false)
@@ -82,14 +106,21 @@ fn chosen(reading: Reading<'_>, subject: &str, purpose: Option<&str>) -> Option<
         _ => (None, false),
     };
     let at = at.or_else(|| (reading.verb.base == "choose").then_some(0))?;
-    let end = rest.until(at, &["for", "as", "to", "in", "on", "instead", "over", "from"]);
+    let end = rest.until(
+        at,
+        &["for", "as", "to", "in", "on", "instead", "over", "from"],
+    );
     let what = phrase_key(object(rest.to(end), at));
     let attribute = match purpose {
         Some(purpose) => format!("uses for {purpose}"),
         None if ended => format!("uses {what}"),
         None => return None,
     };
-    let kind = if ended { MemoryKind::Fact } else { MemoryKind::Decision };
+    let kind = if ended {
+        MemoryKind::Fact
+    } else {
+        MemoryKind::Decision
+    };
     let known = Known::new(subject.to_owned(), &attribute, what, kind, false)?;
     says(&known.topic.value).then(|| known.negated(ended || reading.verb.negated))
 }
@@ -98,7 +129,11 @@ fn chosen(reading: Reading<'_>, subject: &str, purpose: Option<&str>) -> Option<
 pub(super) fn trim_own(subject: &str, env: &Env<'_>) -> String {
     let own = format!("{}'s ", env.key.to_lowercase());
     match subject.strip_prefix(&own) {
-        Some(thing) if !thing.split(' ').any(|word| relation(word.trim_end_matches("'s")).is_some()) => {
+        Some(thing)
+            if !thing
+                .split(' ')
+                .any(|word| relation(word.trim_end_matches("'s")).is_some()) =>
+        {
             thing.to_owned()
         }
         _ => subject.to_owned(),
@@ -115,7 +150,8 @@ fn called(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known> {
         return None;
     }
     let name = value(reading.rest(), to.unwrap_or(0));
-    let known = Known::fact(trim_own(subject, env), "name", name).filter(|known| says(&known.topic.value))?;
+    let known = Known::fact(trim_own(subject, env), "name", name)
+        .filter(|known| says(&known.topic.value))?;
     Some(known.negated(reading.verb.negated))
 }
 
@@ -133,10 +169,17 @@ fn holder(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known> {
     if reading.who == Who::Speaker && rest.find("of").is_some_and(|(at, _)| at > 0 && at < 4) {
         let end = rest.until(0, &["at", "for", "in"]);
         let what = object(rest.to(end), 0);
-        let one = what.words.iter().take_while(|word| word.low != "of").last()?;
+        let one = what
+            .words
+            .iter()
+            .take_while(|word| word.low != "of")
+            .last()?;
         let job = Known::fact(subject.to_owned(), "job", phrase_key(what))?;
         let denied = reading.verb.negated || no_longer(reading);
-        return ROLES.split_whitespace().any(|known| known == one.low).then(|| job.negated(denied));
+        return ROLES
+            .split_whitespace()
+            .any(|known| known == one.low)
+            .then(|| job.negated(denied));
     }
     if reading.who != Who::Named {
         return None;
@@ -145,13 +188,18 @@ fn holder(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known> {
         return None;
     }
     let what = object(rest, 0);
-    let end = (0..what.len()).find(|&at| preposition(what.low(at))).unwrap_or(what.len());
+    let end = (0..what.len())
+        .find(|&at| preposition(what.low(at)))
+        .unwrap_or(what.len());
     let role = phrase_key(what.to(end));
     let last = what.low(end.checked_sub(1)?);
-    let of =
-        Some(what.from(end + 1)).filter(|of| of.len() > 0 && matches!(what.low(end), "of" | "at" | "for"));
-    let subject_of = of.map(phrase_key).or_else(|| (owned || env.talk).then(|| env.key.to_lowercase()))?;
-    let one = ROLES.split_whitespace().any(|known| known == last) || relation(last).is_some() && owned;
+    let of = Some(what.from(end + 1))
+        .filter(|of| of.len() > 0 && matches!(what.low(end), "of" | "at" | "for"));
+    let subject_of = of
+        .map(phrase_key)
+        .or_else(|| (owned || env.talk).then(|| env.key.to_lowercase()))?;
+    let one =
+        ROLES.split_whitespace().any(|known| known == last) || relation(last).is_some() && owned;
     let role = relation(&role).map_or(role.clone(), str::to_owned);
     let known = Known::fact(subject_of, &role, subject.to_owned())?;
     one.then(|| known.negated(reading.verb.negated || no_longer(reading)))
@@ -161,10 +209,18 @@ fn holder(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known> {
 fn attribute(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known> {
     let clause = reading.subject();
     let status = reading.verb.passive && clause.has(&["status", "state"]);
-    let rest = if status { reading.clause.from(reading.verb.main) } else { reading.rest() };
+    let rest = if status {
+        reading.clause.from(reading.verb.main)
+    } else {
+        reading.rest()
+    };
     let became = became(reading);
     let rest = became.map_or(rest, |at| rest.from(at));
-    let birthday = clause.words.last().is_some_and(|word| word.low == "birthday") && rest.low(0) == "on";
+    let birthday = clause
+        .words
+        .last()
+        .is_some_and(|word| word.low == "birthday")
+        && rest.low(0) == "on";
     let rest = rest.from(usize::from(birthday));
     if reading.verb.base != "be" && !status && became.is_none()
         || reading.verb.past && became.is_none()
@@ -174,19 +230,26 @@ fn attribute(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known
     {
         return None;
     }
-    let plain = clause.len() > 1 && reading.who == Who::Definite && env.talk && clause.low(0) == "the";
-    let (owner, noun) = if let Some((at, end)) = clause.find("of").filter(|_| reading.who == Who::Definite) {
-        (phrase_key(clause.from(end)), phrase_key(clause.to(at)))
-    } else if let Some(at) = subject.rfind("'s ") {
-        (trim_own(&subject[..at], env), undetermined(&subject[at + 3..]))
-    } else if plain && (firm(rest) || is_label(&phrase_key(clause)) || is_code(rest)) {
-        (env.key.to_lowercase(), undetermined(&phrase_key(clause)))
-    } else {
-        return None;
-    };
+    let plain =
+        clause.len() > 1 && reading.who == Who::Definite && env.talk && clause.low(0) == "the";
+    let (owner, noun) =
+        if let Some((at, end)) = clause.find("of").filter(|_| reading.who == Who::Definite) {
+            (phrase_key(clause.from(end)), phrase_key(clause.to(at)))
+        } else if let Some(at) = subject.rfind("'s ") {
+            (
+                trim_own(&subject[..at], env),
+                undetermined(&subject[at + 3..]),
+            )
+        } else if plain && (firm(rest) || is_label(&phrase_key(clause)) || is_code(rest)) {
+            (env.key.to_lowercase(), undetermined(&phrase_key(clause)))
+        } else {
+            return None;
+        };
     let answer = value(rest, 0);
-    let loose =
-        noun.split(' ').count() > 4 || !says(&answer) || super::fact::judges(rest) || pronoun(rest.low(0));
+    let loose = noun.split(' ').count() > 4
+        || !says(&answer)
+        || super::fact::judges(rest)
+        || pronoun(rest.low(0));
     let adjective = reading.who != Who::Owned && !firm(rest);
     if loose || adjective && !is_label(&noun) && !is_code(rest) {
         return None;
@@ -194,13 +257,18 @@ fn attribute(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known
     let noun = match canonical(&noun) {
         // "My phone is a Fairphone" tells no number.
         noun if noun == "phone"
-            && !answer.starts_with(|first: char| first.is_ascii_digit() || "+(".contains(first)) =>
+            && !answer
+                .starts_with(|first: char| first.is_ascii_digit() || "+(".contains(first)) =>
         {
             "phone model".to_owned()
         }
         noun => noun,
     };
-    let kind = if noun.starts_with("favourite") { MemoryKind::Preference } else { MemoryKind::Fact };
+    let kind = if noun.starts_with("favourite") {
+        MemoryKind::Preference
+    } else {
+        MemoryKind::Fact
+    };
     let of = reading.who == Who::Definite && clause.find("of").is_some();
     if occasion::is_event(&noun) || relation(&noun).is_some() && !of {
         return None;
@@ -211,8 +279,8 @@ fn attribute(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known
 /// Where the answer begins in `changed to X`, `was raised from A to B`, `went up to X`.
 fn became(reading: Reading<'_>) -> Option<usize> {
     const CHANGING: &[&str] = &[
-        "change", "rise", "increase", "decrease", "drop", "fall", "raise", "cut", "reduce", "lower",
-        "update", "grow", "go",
+        "change", "rise", "increase", "decrease", "drop", "fall", "raise", "cut", "reduce",
+        "lower", "update", "grow", "go",
     ];
     let thing = matches!(reading.who, Who::Owned | Who::Definite | Who::Named);
     let rest = reading.rest();
@@ -227,7 +295,11 @@ fn became(reading: Reading<'_>) -> Option<usize> {
 
 /// Without the words that open the phrases in it, what it is for before it: `bike budget` for `budget for the bike`.
 fn undetermined(phrase: &str) -> String {
-    let plain = phrase.split(' ').filter(|word| !determiner(word)).collect::<Vec<_>>().join(" ");
+    let plain = phrase
+        .split(' ')
+        .filter(|word| !determiner(word))
+        .collect::<Vec<_>>()
+        .join(" ");
     match plain.split_once(" for ") {
         Some((noun, of)) if !noun.contains(' ') || !of.contains(' ') => format!("{of} {noun}"),
         _ => plain,
@@ -236,8 +308,12 @@ fn undetermined(phrase: &str) -> String {
 
 /// Whether the answer is a word as only a name, a password or a number is.
 fn is_code(rest: Clause<'_>) -> bool {
-    let first = rest.low(usize::from(determiner(rest.low(0)) || super::lexicon::adverb(rest.low(0))));
-    first.bytes().any(|byte| byte.is_ascii_digit() || matches!(byte, b'_' | b'@' | b'/' | b'.'))
+    let first = rest.low(usize::from(
+        determiner(rest.low(0)) || super::lexicon::adverb(rest.low(0)),
+    ));
+    first
+        .bytes()
+        .any(|byte| byte.is_ascii_digit() || matches!(byte, b'_' | b'@' | b'/' | b'.'))
 }
 
 /// Whether the answer is a number or a name.
@@ -267,7 +343,15 @@ fn is_label(noun: &str) -> bool {
         || noun.split(' ').next_back().is_some_and(|last| {
             matches!(
                 last,
-                "password" | "passcode" | "code" | "pin" | "number" | "username" | "url" | "size" | "room"
+                "password"
+                    | "passcode"
+                    | "code"
+                    | "pin"
+                    | "number"
+                    | "username"
+                    | "url"
+                    | "size"
+                    | "room"
             )
         })
 }
@@ -275,13 +359,15 @@ fn is_label(noun: &str) -> bool {
 /// One noun for those that mean the same.
 fn canonical(noun: &str) -> String {
     let noun = noun.strip_prefix("new ").unwrap_or(noun);
-    if let Some(what) = noun.strip_prefix("favorite ").or_else(|| noun.strip_prefix("favourite ")) {
+    if let Some(what) = noun
+        .strip_prefix("favorite ")
+        .or_else(|| noun.strip_prefix("favourite "))
+    {
         return format!("favourite {}", what.replace("colour", "color"));
     }
     let same = match noun {
-        "phone number" | "number" | "cell" | "mobile" | "mobile number" | "cell number" | "telephone" => {
-            "phone"
-        }
+        "phone number" | "number" | "cell" | "mobile" | "mobile number" | "cell number"
+        | "telephone" => "phone",
         "e-mail" | "email address" | "e-mail address" | "mail" => "email",
         "home address" | "mailing address" => "address",
         "occupation" | "profession" | "job title" | "role" | "position" | "title" => "job",

@@ -66,8 +66,14 @@ impl<'a> Reader<'a> {
             return;
         }
         let opened = opening(clause);
-        let whole = opened.map_or(Vec::new(), |opening| self.pieces(clause.from(opening.at), opening));
-        let late = if self.passage.role == Role::User { self.late(clause, opened, &whole) } else { None };
+        let whole = opened.map_or(Vec::new(), |opening| {
+            self.pieces(clause.from(opening.at), opening)
+        });
+        let late = if self.passage.role == Role::User {
+            self.late(clause, opened, &whole)
+        } else {
+            None
+        };
         let Some(opening) = opened.or(late.as_ref().map(|_| Opening::default())) else {
             self.state = self.state.waned();
             return;
@@ -113,18 +119,35 @@ impl<'a> Reader<'a> {
     fn pieces<'w>(&self, clause: Clause<'w>, opening: Opening) -> Vec<Piece<'w>> {
         let env = self.env(opening);
         if opening.decision || opening.opinion {
-            let kind = if opening.decision { MemoryKind::Decision } else { MemoryKind::Preference };
-            let draft = Draft { opinion: opening.opinion, ..Draft::new(kind, 0.8) };
+            let kind = if opening.decision {
+                MemoryKind::Decision
+            } else {
+                MemoryKind::Preference
+            };
+            let draft = Draft {
+                opinion: opening.opinion,
+                ..Draft::new(kind, 0.8)
+            };
             let dates = dates(clause, env.said_at, Lean::Future);
-            return vec![Piece { clause, reading: None, draft, dates, shifted: false }];
+            return vec![Piece {
+                clause,
+                reading: None,
+                draft,
+                dates,
+                shifted: false,
+            }];
         }
         let parts = split::parts(clause);
-        let pieces: Vec<_> = parts.iter().filter_map(|part| self.piece(*part, &env, opening)).collect();
+        let pieces: Vec<_> = parts
+            .iter()
+            .filter_map(|part| self.piece(*part, &env, opening))
+            .collect();
         let apart = pieces.iter().any(|piece| piece.draft.known.is_some());
         if apart || pieces.len() < parts.len() || pieces.len() < 2 {
             return pieces;
         }
-        self.piece(clause, &env, opening).map_or(pieces, |whole| vec![whole])
+        self.piece(clause, &env, opening)
+            .map_or(pieces, |whole| vec![whole])
     }
 
     /// The parts of a sentence that comes to its fact late; nothing if it does not.
@@ -137,14 +160,18 @@ impl<'a> Reader<'a> {
         let told = |pieces: &[Piece<'_>]| pieces.iter().any(|piece| piece.draft.known.is_some());
         let before = |end: usize| {
             let begun = opened.filter(|opening| opening.at < end);
-            begun.map_or(Vec::new(), |begun| self.pieces(clause.to(end).from(begun.at), begun))
+            begun.map_or(Vec::new(), |begun| {
+                self.pieces(clause.to(end).from(begun.at), begun)
+            })
         };
         let begun = opened.map_or(0, |opening| opening.at);
         for start in lead::starts(clause).filter(|start| start.at > begun) {
             if !start.announced && (told(whole) || opened.is_none()) {
                 continue;
             }
-            let Some(next) = opening(clause.from(start.at)) else { continue };
+            let Some(next) = opening(clause.from(start.at)) else {
+                continue;
+            };
             let later = self.pieces(clause.from(start.at + next.at), next);
             if told(&later) || start.announced && whole.is_empty() && !later.is_empty() {
                 let mut pieces = before(start.end);
@@ -182,7 +209,9 @@ impl<'a> Reader<'a> {
         if ahead && lean != Lean::Future {
             // "Decided on Friday to go this summer": only what follows is to come.
             let aim = (main + reading.verb.main..clause.len()).find(|&at| clause.low(at) == "to");
-            let from = aim.filter(|_| draft.kind == MemoryKind::Decision).unwrap_or(0);
+            let from = aim
+                .filter(|_| draft.kind == MemoryKind::Decision)
+                .unwrap_or(0);
             let coming = dates(clause, env.said_at, Lean::Future);
             found.retain(|found| found.first < from);
             found.extend(coming.into_iter().filter(|found| found.first >= from));
@@ -190,9 +219,18 @@ impl<'a> Reader<'a> {
         if opening.correction {
             draft.confidence = (draft.confidence + 0.05).min(0.95);
         }
-        let draft =
-            if self.passage.role == Role::Assistant { of_assistant(reading, draft, dated)? } else { draft };
-        Some(Piece { clause, reading: Some(reading), draft, dates: found, shifted: main > 0 })
+        let draft = if self.passage.role == Role::Assistant {
+            of_assistant(reading, draft, dated)?
+        } else {
+            draft
+        };
+        Some(Piece {
+            clause,
+            reading: Some(reading),
+            draft,
+            dates: found,
+            shifted: main > 0,
+        })
     }
 
     /// Adds the statement of a piece; false if it cannot be understood alone.
@@ -210,8 +248,15 @@ impl<'a> Reader<'a> {
         let meant = anchor.as_ref().map(|anchor| anchor.text.as_str());
         let voice = Voice {
             speaker: self.scene.speaker,
-            antecedent: if who == Some(Who::Listener) { self.scene.listener } else { meant },
-            lead: piece.reading.filter(|_| who == Some(Who::Elided) && !piece.shifted).map(helping),
+            antecedent: if who == Some(Who::Listener) {
+                self.scene.listener
+            } else {
+                meant
+            },
+            lead: piece
+                .reading
+                .filter(|_| who == Some(Who::Elided) && !piece.shifted)
+                .map(helping),
         };
         let text = render(sentence.text, piece.clause, &piece.dates, voice);
         if goes_on && self.continue_last(&text, sentence.end) {
@@ -230,16 +275,28 @@ impl<'a> Reader<'a> {
 
     /// Adds a sentence without a verb to the decision before it, of which it says more.
     fn fragment(&mut self, sentence: &Sentence<'_>, clause: Clause<'_>) {
-        let much = clause.words.iter().filter(|word| lexicon::content(word.low)).count();
-        if self.state == State::Decision && !self.scene.chat && much >= 3 && read(clause).is_none() {
-            let voice = Voice { speaker: self.scene.speaker, antecedent: None, lead: None };
+        let much = clause
+            .words
+            .iter()
+            .filter(|word| lexicon::content(word.low))
+            .count();
+        if self.state == State::Decision && !self.scene.chat && much >= 3 && read(clause).is_none()
+        {
+            let voice = Voice {
+                speaker: self.scene.speaker,
+                antecedent: None,
+                lead: None,
+            };
             let text = render(sentence.text, clause, &[], voice);
             self.continue_last(&text, sentence.end);
         }
     }
 
     fn continue_last(&mut self, text: &str, end: usize) -> bool {
-        let Some(last) = self.out.last_mut().filter(|last| last.text.len() + text.len() < MAX_CONTINUED)
+        let Some(last) = self
+            .out
+            .last_mut()
+            .filter(|last| last.text.len() + text.len() < MAX_CONTINUED)
         else {
             return false;
         };
@@ -252,11 +309,20 @@ impl<'a> Reader<'a> {
     fn statement(&self, text: String, piece: &Piece<'_>) -> Statement {
         let draft = &piece.draft;
         let said_at = self.passage.said_at;
-        let event = piece.dates.iter().find(|found| !found.lasting).and_then(|found| found.days.period());
-        let event =
-            event.filter(|_| draft.kind != MemoryKind::Instruction && draft.kind != MemoryKind::Preference);
-        let over = piece.reading.is_some_and(|reading| reading.verb.past && draft.kind == MemoryKind::Event);
-        let forget_after = event.filter(|_| !over).and_then(|event| expiry(event, draft, said_at));
+        let event = piece
+            .dates
+            .iter()
+            .find(|found| !found.lasting)
+            .and_then(|found| found.days.period());
+        let event = event.filter(|_| {
+            draft.kind != MemoryKind::Instruction && draft.kind != MemoryKind::Preference
+        });
+        let over = piece
+            .reading
+            .is_some_and(|reading| reading.verb.past && draft.kind == MemoryKind::Event);
+        let forget_after = event
+            .filter(|_| !over)
+            .and_then(|event| expiry(event, draft, said_at));
         Statement {
             text,
             start: 0,
@@ -278,18 +344,31 @@ impl<'a> Reader<'a> {
 
     /// Keeps the subject of the sentence for pronouns of the next one.
     fn remember(&mut self, sentence: &Sentence<'_>, clause: Clause<'_>, pieces: &[Piece<'_>]) {
-        let Some(reading) = pieces.first().and_then(|piece| piece.reading).or_else(|| read(clause)) else {
+        let Some(reading) = pieces
+            .first()
+            .and_then(|piece| piece.reading)
+            .or_else(|| read(clause))
+        else {
             self.anchor = None;
             return;
         };
         match reading.who {
             Who::Named | Who::Definite | Who::Owned | Who::Plain => {
                 let env = self.env(Opening::default());
-                let voice = Voice { speaker: self.scene.speaker, antecedent: None, lead: None };
+                let voice = Voice {
+                    speaker: self.scene.speaker,
+                    antecedent: None,
+                    lead: None,
+                };
                 let text = render(sentence.text, reading.subject(), &[], voice);
                 let text = text.trim_end_matches('.').to_owned();
                 let key = topic::subject_key(reading, &env);
-                self.anchor = key.map(|key| Anchor { text, key, who: reading.who, start: sentence.start });
+                self.anchor = key.map(|key| Anchor {
+                    text,
+                    key,
+                    who: reading.who,
+                    start: sentence.start,
+                });
             }
             // A pronoun keeps what it means, once.
             Who::Pronoun => {}

@@ -17,9 +17,18 @@ pub(crate) struct Voice<'a> {
 }
 
 /// Writes the words of `clause`, a part of `source`, as a sentence.
-pub(crate) fn render(source: &str, clause: Clause<'_>, dates: &[Found], voice: Voice<'_>) -> String {
-    let mut writer =
-        Writer { out: String::with_capacity(source.len() + 24), voice, named: false, present: false };
+pub(crate) fn render(
+    source: &str,
+    clause: Clause<'_>,
+    dates: &[Found],
+    voice: Voice<'_>,
+) -> String {
+    let mut writer = Writer {
+        out: String::with_capacity(source.len() + 24),
+        voice,
+        named: false,
+        present: false,
+    };
     if let Some(help) = voice.lead {
         writer.lead(help);
     }
@@ -28,7 +37,10 @@ pub(crate) fn render(source: &str, clause: Clause<'_>, dates: &[Found], voice: V
         let gap = last.map_or("", |last| &source[last.end..word.start]);
         writer.gap(if gap.contains(['\n', '\t']) { " " } else { gap });
         writer.word(clause, at);
-        if let Some(found) = dates.iter().find(|found| found.end == at + 1 && unsaid(clause, found)) {
+        if let Some(found) = dates
+            .iter()
+            .find(|found| found.end == at + 1 && unsaid(clause, found))
+        {
             writer.out.push_str(&format!(" ({})", found.days.label()));
         }
         last = Some(word);
@@ -39,16 +51,24 @@ pub(crate) fn render(source: &str, clause: Clause<'_>, dates: &[Found], voice: V
 /// Whether the words of a date leave out what the digits say.
 fn unsaid(clause: Clause<'_>, found: &Found) -> bool {
     let words = &clause.words[found.first..found.end];
-    clause.low(found.end) != "'s" && !words.iter().any(|word| word.number() && word.low.len() >= 4)
+    clause.low(found.end) != "'s"
+        && !words
+            .iter()
+            .any(|word| word.number() && word.low.len() >= 4)
 }
 
 /// A capital at the beginning, a full stop at the end.
 fn finished(text: String) -> String {
     let closed = |c: char| c == ')' && !text.contains('(');
-    let text =
-        text.trim().trim_end_matches(closed).trim_end_matches([',', ';', ':', '—', '–', '-', '.', '!', ' ']);
+    let text = text
+        .trim()
+        .trim_end_matches(closed)
+        .trim_end_matches([',', ';', ':', '—', '–', '-', '.', '!', ' ']);
     let mut chars = text.chars();
-    let first = chars.next().map(|first| first.to_uppercase().collect::<String>()).unwrap_or_default();
+    let first = chars
+        .next()
+        .map(|first| first.to_uppercase().collect::<String>())
+        .unwrap_or_default();
     format!("{first}{}.", chars.as_str())
 }
 
@@ -107,7 +127,9 @@ impl Writer<'_> {
 
     /// Writes what the pronoun at the beginning means.
     fn opening(&mut self, low: &str) -> bool {
-        let Some(antecedent) = self.voice.antecedent else { return false };
+        let Some(antecedent) = self.voice.antecedent else {
+            return false;
+        };
         let ending = match low {
             "his" | "her" | "their" | "its" => "'s",
             _ => "",
@@ -159,12 +181,17 @@ impl Writer<'_> {
             "you" => before == 1 && self.voice.antecedent.is_some(),
             "i" => {
                 before < 2
-                    || !matches!(clause.low(before - 2), "and" | "did" | "do" | "should" | "can" | "would")
+                    || !matches!(
+                        clause.low(before - 2),
+                        "and" | "did" | "do" | "should" | "can" | "would"
+                    )
             }
             // The last word of a list is no verb: "relief and worry".
             "and" | "but" => {
                 let goes_on = clause.words.get(at + 1).is_some_and(|next| !next.mark);
-                let infinitive = clause.to(before).has(&["to", "will", "can", "would", "could", "'ll"]);
+                let infinitive = clause
+                    .to(before)
+                    .has(&["to", "will", "can", "would", "could", "'ll"]);
                 self.present && goes_on && !infinitive
             }
             _ => false,

@@ -11,7 +11,9 @@ pub(crate) fn parts(clause: Clause<'_>) -> Vec<Clause<'_>> {
         if at < begun + 3 {
             continue;
         }
-        let Some(next) = joint(clause, at) else { continue };
+        let Some(next) = joint(clause, at) else {
+            continue;
+        };
         if clause.len() < next + 3 || read(clause.from(next)).is_none() {
             continue;
         }
@@ -25,7 +27,10 @@ pub(crate) fn parts(clause: Clause<'_>) -> Vec<Clause<'_>> {
 /// Where a new part begins, if words that join stand at `at`.
 fn joint(clause: Clause<'_>, at: usize) -> Option<usize> {
     let mark = usize::from(matches!(clause.low(at), "," | ";" | "—" | "!"));
-    let word = usize::from(matches!(clause.low(at + mark), "and" | "but" | "so" | "plus"));
+    let word = usize::from(matches!(
+        clause.low(at + mark),
+        "and" | "but" | "so" | "plus"
+    ));
     // Alone, a comma only lists.
     let strong = word == 1 || matches!(clause.low(at), ";" | "—" | "!");
     let next = at + mark + word;

@@ -24,9 +24,10 @@ pub(super) fn measured(reading: Reading<'_>, subject: &str) -> Option<Known> {
             let of = rest.find("of").filter(|(at, _)| *at <= 3);
             match of {
                 Some((at, end)) => fact(&value(rest, end), joined(rest.to(at))),
-                None => {
-                    fact(&format!("number of {}", phrase_key(object(rest, 1).to(2))), rest.low(0).to_owned())
-                }
+                None => fact(
+                    &format!("number of {}", phrase_key(object(rest, 1).to(2))),
+                    rest.low(0).to_owned(),
+                ),
             }
         }
         "cost" => fact("price", value(rest, 0)),
@@ -66,10 +67,23 @@ pub(super) fn state(reading: Reading<'_>, subject: &str) -> Option<Known> {
     };
     let rest = reading.clause.from(from);
     let rest = rest.from(rest.phrase(0, "no longer").unwrap_or(0));
-    let at = usize::from(matches!(rest.low(0), "now" | "still" | "currently" | "finally" | "n't" | "not"));
-    let ends = |end: usize| rest.words.get(end).is_none_or(|next| next.mark || !content(next.low));
+    let at = usize::from(matches!(
+        rest.low(0),
+        "now" | "still" | "currently" | "finally" | "n't" | "not"
+    ));
+    let ends = |end: usize| {
+        rest.words
+            .get(end)
+            .is_none_or(|next| next.mark || !content(next.low))
+    };
     let (state, _) = STATES.standing(rest, at).find(|(_, end)| ends(*end))?;
-    let known = Known::new(subject.to_owned(), "status", state.to_owned(), MemoryKind::Fact, false)?;
+    let known = Known::new(
+        subject.to_owned(),
+        "status",
+        state.to_owned(),
+        MemoryKind::Fact,
+        false,
+    )?;
     Some(known.negated(reading.verb.negated))
 }
 

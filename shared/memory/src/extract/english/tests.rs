@@ -8,11 +8,21 @@ mod talk;
 const SAID: &str = "2025-04-15";
 
 fn passage<'a>(text: &'a str, role: Role, speaker: Option<&'a str>) -> Passage<'a> {
-    Passage { text, start: 0, role, speaker, quoted: None, said_at: Timestamp::parse("day", SAID).unwrap() }
+    Passage {
+        text,
+        start: 0,
+        role,
+        speaker,
+        quoted: None,
+        said_at: Timestamp::parse("day", SAID).unwrap(),
+    }
 }
 
 fn said(text: &str, role: Role, speaker: Option<&str>) -> Vec<Statement> {
-    extract(&Source { passages: vec![passage(text, role, speaker)], trust: Trust::User })
+    extract(&Source {
+        passages: vec![passage(text, role, speaker)],
+        trust: Trust::User,
+    })
 }
 
 fn user(text: &str) -> Vec<Statement> {
@@ -20,10 +30,15 @@ fn user(text: &str) -> Vec<Statement> {
 }
 
 fn topics(statements: &[Statement]) -> String {
-    let topics = statements.iter().filter_map(|statement| statement.topic.as_ref());
+    let topics = statements
+        .iter()
+        .filter_map(|statement| statement.topic.as_ref());
     let shown = topics.map(|topic| {
         let not = if topic.negated { "not " } else { "" };
-        format!("{} | {} | {not}{}", topic.subject, topic.attribute, topic.value)
+        format!(
+            "{} | {} | {not}{}",
+            topic.subject, topic.attribute, topic.value
+        )
     });
     shown.collect::<Vec<_>>().join(" ; ")
 }
@@ -36,38 +51,84 @@ fn the_same_property_has_the_same_topic() {
         ("I'm Petra.", "user | name | petra"),
         ("I live in Berlin.", "user | residence | berlin"),
         ("I'm based in Berlin now.", "user | residence | berlin"),
-        ("I moved from Bonn to Berlin last year.", "user | residence | berlin"),
-        ("We recently relocated to Berlin.", "user | residence | berlin"),
-        ("I don't live in Berlin any more.", "user | residence | not berlin"),
-        ("I no longer live in Berlin.", "user | residence | not berlin"),
+        (
+            "I moved from Bonn to Berlin last year.",
+            "user | residence | berlin",
+        ),
+        (
+            "We recently relocated to Berlin.",
+            "user | residence | berlin",
+        ),
+        (
+            "I don't live in Berlin any more.",
+            "user | residence | not berlin",
+        ),
+        (
+            "I no longer live in Berlin.",
+            "user | residence | not berlin",
+        ),
         ("I'm originally from Portugal.", "user | origin | portugal"),
-        ("I work at Brightwater Labs.", "user | employer | brightwater labs"),
-        ("I got a new job at Brightwater Labs.", "user | employer | brightwater labs"),
-        ("I just joined Brightwater Labs.", "user | employer | brightwater labs"),
-        ("I quit my job at Brightwater Labs.", "user | employer | not brightwater labs"),
+        (
+            "I work at Brightwater Labs.",
+            "user | employer | brightwater labs",
+        ),
+        (
+            "I got a new job at Brightwater Labs.",
+            "user | employer | brightwater labs",
+        ),
+        (
+            "I just joined Brightwater Labs.",
+            "user | employer | brightwater labs",
+        ),
+        (
+            "I quit my job at Brightwater Labs.",
+            "user | employer | not brightwater labs",
+        ),
         ("I'm a software engineer.", "user | job | software engineer"),
-        ("I work as a software engineer.", "user | job | software engineer"),
+        (
+            "I work as a software engineer.",
+            "user | job | software engineer",
+        ),
         ("I was promoted to team lead.", "user | job | team lead"),
         ("I'm 34 years old.", "user | age | 34"),
         ("I just turned 35.", "user | age | 35"),
         ("My birthday is March 3.", "user | birthday | march 3"),
         ("I'm married.", "user | relationship status | married"),
-        ("We got engaged last month.", "user | relationship status | engaged"),
+        (
+            "We got engaged last month.",
+            "user | relationship status | engaged",
+        ),
         ("My wife's name is Oda.", "user | spouse | oda"),
         ("My sister is Anna.", "user | sister | anna"),
         ("I have a dog named Rex.", "user | dog | rex"),
         ("My dog's name is Rex.", "user | dog | rex"),
         ("I have two kids.", "user | number of kids | two"),
         ("My phone number is 555-0142.", "user | phone | 555-0142"),
-        ("My email address is pia@example.org.", "user | email | pia@example.org"),
+        (
+            "My email address is pia@example.org.",
+            "user | email | pia@example.org",
+        ),
         ("I'm vegetarian.", "user | diet | vegetarian"),
         ("I'm a vegan now.", "user | diet | vegan"),
-        ("I'm allergic to peanuts.", "user | allergy to peanuts | peanuts"),
-        ("My favorite color is green.", "user | favourite color | green"),
-        ("My favourite colour is teal.", "user | favourite color | teal"),
+        (
+            "I'm allergic to peanuts.",
+            "user | allergy to peanuts | peanuts",
+        ),
+        (
+            "My favorite color is green.",
+            "user | favourite color | green",
+        ),
+        (
+            "My favourite colour is teal.",
+            "user | favourite color | teal",
+        ),
     ];
     let found = cases.map(|(text, _)| (text, topics(&user(text))));
-    let wrong: Vec<_> = found.iter().zip(cases).filter(|(found, case)| found.1 != case.1).collect();
+    let wrong: Vec<_> = found
+        .iter()
+        .zip(cases)
+        .filter(|(found, case)| found.1 != case.1)
+        .collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
@@ -81,40 +142,102 @@ fn likes_plans_and_things_have_topics() {
         ("I don't like jazz anymore.", "user | likes jazz | not jazz"),
         ("I no longer like jazz.", "user | likes jazz | not jazz"),
         ("I stopped liking jazz.", "user | likes jazz | not jazz"),
-        ("I prefer tea over coffee.", "user | prefers coffee / tea | tea"),
-        ("I prefer coffee to tea.", "user | prefers coffee / tea | coffee"),
-        ("Nadia prefers coffee rather than tea.", "nadia | prefers coffee / tea | coffee"),
-        ("I'm going to visit Rome next month.", "user | plans visit rome | visit rome"),
-        ("I'm planning to visit Rome.", "user | plans visit rome | visit rome"),
-        ("I'm not going to visit Rome.", "user | plans visit rome | not visit rome"),
+        (
+            "I prefer tea over coffee.",
+            "user | prefers coffee / tea | tea",
+        ),
+        (
+            "I prefer coffee to tea.",
+            "user | prefers coffee / tea | coffee",
+        ),
+        (
+            "Nadia prefers coffee rather than tea.",
+            "nadia | prefers coffee / tea | coffee",
+        ),
+        (
+            "I'm going to visit Rome next month.",
+            "user | plans visit rome | visit rome",
+        ),
+        (
+            "I'm planning to visit Rome.",
+            "user | plans visit rome | visit rome",
+        ),
+        (
+            "I'm not going to visit Rome.",
+            "user | plans visit rome | not visit rome",
+        ),
         ("We switched from Vim to Emacs.", "user | uses vim | emacs"),
         ("We use Vim.", "user | uses vim | vim"),
-        ("We use Kanto for billing.", "user | uses for billing | kanto"),
-        ("We switched from Kanto to Abacus for billing.", "user | uses for billing | abacus"),
+        (
+            "We use Kanto for billing.",
+            "user | uses for billing | kanto",
+        ),
+        (
+            "We switched from Kanto to Abacus for billing.",
+            "user | uses for billing | abacus",
+        ),
         ("The meeting is on Friday.", "meeting | date | 2025-04-18"),
-        ("The meeting has been moved to Monday.", "meeting | date | 2025-04-21"),
-        ("My dentist appointment is on Friday.", "dentist appointment | date | 2025-04-18"),
-        ("I have a dentist appointment next Monday.", "dentist appointment | date | 2025-04-21"),
-        ("The meeting with Bob is tomorrow.", "meeting with bob | date | 2025-04-16"),
-        ("The report is due on May 2.", "report | deadline | 2025-05-02"),
-        ("The grant's deadline is May 2.", "grant | deadline | 2025-05-02"),
+        (
+            "The meeting has been moved to Monday.",
+            "meeting | date | 2025-04-21",
+        ),
+        (
+            "My dentist appointment is on Friday.",
+            "dentist appointment | date | 2025-04-18",
+        ),
+        (
+            "I have a dentist appointment next Monday.",
+            "dentist appointment | date | 2025-04-21",
+        ),
+        (
+            "The meeting with Bob is tomorrow.",
+            "meeting with bob | date | 2025-04-16",
+        ),
+        (
+            "The report is due on May 2.",
+            "report | deadline | 2025-05-02",
+        ),
+        (
+            "The grant's deadline is May 2.",
+            "grant | deadline | 2025-05-02",
+        ),
         ("The server has 16 GB of RAM.", "server | ram | 16 gb"),
-        ("Project Heron's budget is $4000.", "project heron | budget | $4000"),
-        ("The budget of Project Heron is $5000.", "project heron | budget | $5000"),
+        (
+            "Project Heron's budget is $4000.",
+            "project heron | budget | $4000",
+        ),
+        (
+            "The budget of Project Heron is $5000.",
+            "project heron | budget | $5000",
+        ),
         ("The licence costs $30.", "licence | price | $30"),
-        ("The staging server is down.", "staging server | status | down"),
-        ("Project Heron is on hold.", "project heron | status | on hold"),
+        (
+            "The staging server is down.",
+            "staging server | status | down",
+        ),
+        (
+            "Project Heron is on hold.",
+            "project heron | status | on hold",
+        ),
         ("You can call me Alex.", "user | name to use | alex"),
     ];
     let found = cases.map(|(text, _)| (text, topics(&user(text))));
-    let wrong: Vec<_> = found.iter().zip(cases).filter(|(found, case)| found.1 != case.1).collect();
+    let wrong: Vec<_> = found
+        .iter()
+        .zip(cases)
+        .filter(|(found, case)| found.1 != case.1)
+        .collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[test]
 fn the_first_person_becomes_the_speaker() {
     let cases = [
-        (None, "Honestly, I think the old logo has more charm.", "User thinks the old logo has more charm."),
+        (
+            None,
+            "Honestly, I think the old logo has more charm.",
+            "User thinks the old logo has more charm.",
+        ),
         (
             Some("Mira"),
             "I've been painting watercolours for seven years.",
@@ -125,24 +248,55 @@ fn the_first_person_becomes_the_speaker() {
             "Wow, that's great! I don't eat meat and I'm allergic to nuts.",
             "Mira doesn't eat meat.|Mira is allergic to nuts.",
         ),
-        (None, "I'm meeting Bob tomorrow.", "User is meeting Bob tomorrow (2025-04-16)."),
-        (None, "My sister lives in Oslo.", "User's sister lives in Oslo."),
-        (None, "By the way, I live in Oslo with my wife.", "User lives in Oslo with their wife."),
-        (None, "Please always answer in German.", "Always answer in German."),
-        (None, "From now on, never use emojis in titles.", "From now on, never use emojis in titles."),
+        (
+            None,
+            "I'm meeting Bob tomorrow.",
+            "User is meeting Bob tomorrow (2025-04-16).",
+        ),
+        (
+            None,
+            "My sister lives in Oslo.",
+            "User's sister lives in Oslo.",
+        ),
+        (
+            None,
+            "By the way, I live in Oslo with my wife.",
+            "User lives in Oslo with their wife.",
+        ),
+        (
+            None,
+            "Please always answer in German.",
+            "Always answer in German.",
+        ),
+        (
+            None,
+            "From now on, never use emojis in titles.",
+            "From now on, never use emojis in titles.",
+        ),
         (
             None,
             "Quick note for later: the archive room is in basement 2.",
             "The archive room is in basement 2.",
         ),
-        (None, "Decided to drop the paper catalogue.", "User decided to drop the paper catalogue."),
+        (
+            None,
+            "Decided to drop the paper catalogue.",
+            "User decided to drop the paper catalogue.",
+        ),
     ];
     let texts = |(speaker, text, _)| {
         let found = said(text, Role::User, speaker);
-        found.into_iter().map(|statement| statement.text).collect::<Vec<_>>().join("|")
+        found
+            .into_iter()
+            .map(|statement| statement.text)
+            .collect::<Vec<_>>()
+            .join("|")
     };
-    let wrong: Vec<_> =
-        cases.iter().filter(|case| texts(**case) != case.2).map(|case| (texts(*case), case.2)).collect();
+    let wrong: Vec<_> = cases
+        .iter()
+        .filter(|case| texts(**case) != case.2)
+        .map(|case| (texts(*case), case.2))
+        .collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
@@ -178,19 +332,48 @@ fn kinds_lasting_and_expiry_follow_from_the_sentence() {
     let cases = [
         ("I live in Oslo.", Fact, true, None),
         ("I prefer tea over coffee.", Preference, true, None),
-        ("Always cite your sources in footnotes.", Instruction, true, None),
-        ("We decided on the blue tiles for the kitchen.", Decision, false, None),
-        ("I'll send Bob the invoice tomorrow.", Plan, false, Some("2025-04-16T23:59:59.999Z")),
-        ("I promised Bob to send the invoice by Friday.", Plan, false, Some("2025-04-18T23:59:59.999Z")),
+        (
+            "Always cite your sources in footnotes.",
+            Instruction,
+            true,
+            None,
+        ),
+        (
+            "We decided on the blue tiles for the kitchen.",
+            Decision,
+            false,
+            None,
+        ),
+        (
+            "I'll send Bob the invoice tomorrow.",
+            Plan,
+            false,
+            Some("2025-04-16T23:59:59.999Z"),
+        ),
+        (
+            "I promised Bob to send the invoice by Friday.",
+            Plan,
+            false,
+            Some("2025-04-18T23:59:59.999Z"),
+        ),
         ("I visited Bergen last week.", Event, false, None),
-        ("The meeting is on Friday.", Event, false, Some("2025-04-18T23:59:59.999Z")),
+        (
+            "The meeting is on Friday.",
+            Event,
+            false,
+            Some("2025-04-18T23:59:59.999Z"),
+        ),
         ("I visited Bergen yesterday.", Event, false, None),
     ];
     for (text, kind, is_static, until) in cases {
         let found = user(text);
         assert_eq!(found.len(), 1, "{text}");
         let until = until.map(str::to_owned);
-        let one = (found[0].kind, found[0].is_static, found[0].forget_after.map(|until| until.to_string()));
+        let one = (
+            found[0].kind,
+            found[0].is_static,
+            found[0].forget_after.map(|until| until.to_string()),
+        );
         assert_eq!(one, (kind, is_static, until), "{text}");
     }
 }
@@ -207,19 +390,33 @@ fn a_pronoun_is_told_only_when_it_is_clear_what_it_means() {
 #[test]
 fn an_assistant_is_believed_in_promises_and_what_it_repeats() {
     let cases = [
-        ("I'd recommend the blue tiles. They are easier to clean.", ""),
-        ("I'll remind you tomorrow.", "The assistant will remind you tomorrow (2025-04-16)."),
+        (
+            "I'd recommend the blue tiles. They are easier to clean.",
+            "",
+        ),
+        (
+            "I'll remind you tomorrow.",
+            "The assistant will remind you tomorrow (2025-04-16).",
+        ),
         ("You live in Oslo.", "User lives in Oslo."),
         ("Oslo is the capital of Norway.", ""),
     ];
     for (text, expected) in cases {
         let found = said(text, Role::Assistant, None);
         assert_eq!(
-            found.iter().map(|one| one.text.as_str()).collect::<Vec<_>>().join("|"),
+            found
+                .iter()
+                .map(|one| one.text.as_str())
+                .collect::<Vec<_>>()
+                .join("|"),
             expected,
             "{text}"
         );
-        assert!(found.iter().all(|one| one.confidence <= 0.4 && one.trust == Trust::Assistant));
+        assert!(
+            found
+                .iter()
+                .all(|one| one.confidence <= 0.4 && one.trust == Trust::Assistant)
+        );
     }
     assert_eq!(said("I live in Oslo.", Role::Other, None), []);
 }
@@ -235,8 +432,15 @@ fn nothing_is_invented() {
     for text in texts {
         let source = text.to_lowercase();
         for statement in user(text) {
-            for word in statement.text.to_lowercase().split(|letter: char| !letter.is_alphanumeric()) {
-                let stem = word.strip_suffix("es").or(word.strip_suffix('s')).unwrap_or(word);
+            for word in statement
+                .text
+                .to_lowercase()
+                .split(|letter: char| !letter.is_alphanumeric())
+            {
+                let stem = word
+                    .strip_suffix("es")
+                    .or(word.strip_suffix('s'))
+                    .unwrap_or(word);
                 let added = [
                     "user",
                     "others",

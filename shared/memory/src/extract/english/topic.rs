@@ -58,8 +58,17 @@ impl Known {
         if subject.is_empty() || attribute.is_empty() || value.is_empty() {
             return None;
         }
-        let topic = Topic { subject, attribute: attribute.to_owned(), value, negated: false };
-        Some(Self { topic, kind, is_static })
+        let topic = Topic {
+            subject,
+            attribute: attribute.to_owned(),
+            value,
+            negated: false,
+        };
+        Some(Self {
+            topic,
+            kind,
+            is_static,
+        })
     }
 
     /// The same, negated or not.
@@ -100,7 +109,11 @@ pub(crate) fn subject_key(reading: Reading<'_>, env: &Env<'_>) -> Option<String>
         Who::Owned if super::naming::named_last(reading.subject()).is_some() => {
             super::naming::named_last(reading.subject())
         }
-        Who::Owned => Some(format!("{}'s {}", env.key.to_lowercase(), phrase_key(reading.subject().from(1)))),
+        Who::Owned => Some(format!(
+            "{}'s {}",
+            env.key.to_lowercase(),
+            phrase_key(reading.subject().from(1))
+        )),
         Who::Named | Who::Definite | Who::Plain => Some(phrase_key(reading.subject())),
     }
     .filter(|key| !key.is_empty())
@@ -111,7 +124,10 @@ pub(crate) fn phrase_key(clause: Clause<'_>) -> String {
     let mut at = 0;
     while determiner(clause.low(at))
         || adverb(clause.low(at))
-        || clause.words.get(at).is_some_and(|word| word.mark && !money(word.low))
+        || clause
+            .words
+            .get(at)
+            .is_some_and(|word| word.mark && !money(word.low))
     {
         at += 1;
     }
@@ -156,7 +172,8 @@ pub(crate) fn object<'w>(clause: Clause<'w>, at: usize) -> Clause<'w> {
     while determiner(clause.low(first)) && clause.low(first) != "no" || adverb(clause.low(first)) {
         first += 1;
     }
-    let end = (first..clause.len()).find(|&place| place >= first + VALUE_WORDS || ends_object(clause, place));
+    let end = (first..clause.len())
+        .find(|&place| place >= first + VALUE_WORDS || ends_object(clause, place));
     clause.to(end.unwrap_or(clause.len())).from(first)
 }
 
@@ -164,7 +181,11 @@ pub(crate) fn object<'w>(clause: Clause<'w>, at: usize) -> Clause<'w> {
 fn ends_object(clause: Clause<'_>, at: usize) -> bool {
     let word = &clause.words[at];
     let stop = is(word.low, OBJECT_END);
-    let mark = word.mark && !matches!(word.low, "°" | "%" | "$" | "€" | "£" | "+" | "#" | "\"" | "'");
+    let mark = word.mark
+        && !matches!(
+            word.low,
+            "°" | "%" | "$" | "€" | "£" | "+" | "#" | "\"" | "'"
+        );
     stop || mark || tail(clause, at)
 }
 
@@ -204,20 +225,30 @@ pub(crate) fn tail(clause: Clause<'_>, at: usize) -> bool {
     let dated = next.is_some_and(|next| is_time_name(next.low, next.capital()));
     let number = next.is_some_and(|next| next.number() || counts(next.low));
     match clause.low(at) {
-        "at" => any(&AT) || next.is_some_and(|next| next.number() && clause.low(at + 2).ends_with('m')),
+        "at" => {
+            any(&AT) || next.is_some_and(|next| next.number() && clause.low(at + 2).ends_with('m'))
+        }
         "for" => any(&FOR) || number,
         "in" => any(&IN) || dated || number,
         "on" => any(&ON) || dated,
         "with" => any(&WITH),
         "over" => number || few(&["a", "the"]),
-        "as" => {
-            few(&["well", "usual", "always", "of", "soon", "long", "a child", "a kid", "planned", "before"])
-        }
-        "most" | "each" | "all" => few(&[
-            "day", "days", "morning", "mornings", "evening", "evenings", "week", "weeks", "year", "the time",
-            "weekend",
+        "as" => few(&[
+            "well", "usual", "always", "of", "soon", "long", "a child", "a kid", "planned",
+            "before",
         ]),
-        "to" => few(&["be honest", "be fair", "be sure", "be clear", "death", "bits"]),
+        "most" | "each" | "all" => few(&[
+            "day", "days", "morning", "mornings", "evening", "evenings", "week", "weeks", "year",
+            "the time", "weekend",
+        ]),
+        "to" => few(&[
+            "be honest",
+            "be fair",
+            "be sure",
+            "be clear",
+            "death",
+            "bits",
+        ]),
         "from" => few(&["now", "time", "then", "next"]) || dated,
         "of" => few(&["course", "late"]),
         "than" => true,
@@ -234,7 +265,10 @@ fn is_time_name(low: &str, capital: bool) -> bool {
         "january february march april may june july august september october november december monday \
          tuesday wednesday thursday friday saturday sunday",
     );
-    let bare = low.strip_suffix('s').filter(|bare| bare.ends_with("day")).unwrap_or(low);
+    let bare = low
+        .strip_suffix('s')
+        .filter(|bare| bare.ends_with("day"))
+        .unwrap_or(low);
     capital && NAMES.has(bare)
 }
 
@@ -242,7 +276,17 @@ fn is_time_name(low: &str, capital: bool) -> bool {
 pub(super) fn counts(low: &str) -> bool {
     matches!(
         low,
-        "two" | "three" | "four" | "five" | "six" | "seven" | "eight" | "nine" | "ten" | "eleven" | "twelve"
+        "two"
+            | "three"
+            | "four"
+            | "five"
+            | "six"
+            | "seven"
+            | "eight"
+            | "nine"
+            | "ten"
+            | "eleven"
+            | "twelve"
     )
 }
 
@@ -253,7 +297,15 @@ pub(crate) fn says(value: &str) -> bool {
             pronoun(word)
                 || matches!(
                     word,
-                    "you" | "me" | "us" | "her" | "something" | "anything" | "everything" | "so" | "all"
+                    "you"
+                        | "me"
+                        | "us"
+                        | "her"
+                        | "something"
+                        | "anything"
+                        | "everything"
+                        | "so"
+                        | "all"
                 )
         })
 }

@@ -60,7 +60,11 @@ pub(super) fn group(clause: Clause<'_>, first: usize, who: Who) -> Option<Group>
     group.perfect &= !has_got;
     let unknown = base.is_empty() && form == Form::Base;
     if clause.words.get(at).is_none_or(|word| word.mark)
-        || unknown && !matches!(who, Who::Speaker | Who::Group | Who::Pronoun | Who::Listener)
+        || unknown
+            && !matches!(
+                who,
+                Who::Speaker | Who::Group | Who::Pronoun | Who::Listener
+            )
     {
         return None;
     }
@@ -74,8 +78,14 @@ pub(super) fn group(clause: Clause<'_>, first: usize, who: Who) -> Option<Group>
 
 /// Whether `have got` tells what somebody has, not what they received: `I've got two cats`.
 fn got(clause: Clause<'_>, at: usize, group: &Group) -> bool {
-    let counted = matches!(clause.low(at + 1), "a" | "an" | "one" | "two" | "three" | "four" | "five" | "no");
-    let received = clause.from(at).to(8).has(&["job", "offer", "position", "promotion", "role"]);
+    let counted = matches!(
+        clause.low(at + 1),
+        "a" | "an" | "one" | "two" | "three" | "four" | "five" | "no"
+    );
+    let received = clause
+        .from(at)
+        .to(8)
+        .has(&["job", "offer", "position", "promotion", "role"]);
     clause.low(at) == "got" && group.perfect && !group.past && counted && !received
 }
 
@@ -139,7 +149,10 @@ fn linked(
     group: &mut Group,
 ) -> Option<usize> {
     group.past |= past;
-    if let Some(end) = clause.any(next, &["going to", "about to"]).filter(|end| future_verb(clause, *end)) {
+    if let Some(end) = clause
+        .any(next, &["going to", "about to"])
+        .filter(|end| future_verb(clause, *end))
+    {
         group.future = true;
         return Some(end);
     }

@@ -78,8 +78,15 @@ const ING: &str = "being/be dying/die lying/lie";
 
 /// Base forms and irregular forms, with their base and form.
 static FORMS: LazyLock<Table<(&str, Form)>> = LazyLock::new(|| {
-    let mut forms: Table<_> = VERBS.split(' ').map(|base| (base, (base, Form::Base))).collect();
-    for (list, form) in [(PAST, Form::Past), (PRESENT, Form::Present), (ING, Form::Ing)] {
+    let mut forms: Table<_> = VERBS
+        .split(' ')
+        .map(|base| (base, (base, Form::Base)))
+        .collect();
+    for (list, form) in [
+        (PAST, Form::Past),
+        (PRESENT, Form::Present),
+        (ING, Form::Ing),
+    ] {
         let pairs = list.split(' ').filter_map(|pair| pair.split_once('/'));
         forms.extend(pairs.map(|(low, base)| (low, (base, form))));
     }

@@ -23,7 +23,10 @@ impl Word<'_> {
 
     /// Whether it begins with a digit.
     pub(crate) fn number(&self) -> bool {
-        self.raw.bytes().next().is_some_and(|byte| byte.is_ascii_digit())
+        self.raw
+            .bytes()
+            .next()
+            .is_some_and(|byte| byte.is_ascii_digit())
     }
 }
 
@@ -45,11 +48,15 @@ impl<'w> Clause<'w> {
     }
 
     pub(crate) fn from(self, at: usize) -> Self {
-        Self { words: self.words.get(at..).unwrap_or_default() }
+        Self {
+            words: self.words.get(at..).unwrap_or_default(),
+        }
     }
 
     pub(crate) fn to(self, end: usize) -> Self {
-        Self { words: &self.words[..end.min(self.words.len())] }
+        Self {
+            words: &self.words[..end.min(self.words.len())],
+        }
     }
 
     /// The place after `phrase`, words with spaces between them, if it stands at `at`.
@@ -90,7 +97,9 @@ impl<'w> Clause<'w> {
 
     /// The first place from `at` where one of `words` stands, else the end.
     pub(crate) fn until(self, at: usize, words: &[&str]) -> usize {
-        (at..self.len()).find(|&place| words.contains(&self.low(place))).unwrap_or(self.len())
+        (at..self.len())
+            .find(|&place| words.contains(&self.low(place)))
+            .unwrap_or(self.len())
     }
 }
 
@@ -106,7 +115,9 @@ pub(crate) fn words<'a>(text: &'a str, lower: &'a str) -> Vec<Word<'a>> {
         if !first.is_alphanumeric() {
             let end = start + first.len_utf8();
             if first == '.'
-                && words.last().is_some_and(|word: &Word<'_>| word.end == start && is_title(word.low))
+                && words
+                    .last()
+                    .is_some_and(|word: &Word<'_>| word.end == start && is_title(word.low))
             {
                 continue;
             }
@@ -134,8 +145,13 @@ fn is_title(low: &str) -> bool {
 
 /// Whether `next` continues a word: apostrophes, hyphens, points of numbers and addresses with a letter or digit after.
 fn joins(next: char, rest: &str) -> bool {
-    matches!(next, '\'' | '’' | '-' | '.' | '@' | '_' | ',' | '/' | ':' | '&')
-        && rest[next.len_utf8()..].chars().next().is_some_and(|after| match next {
+    matches!(
+        next,
+        '\'' | '’' | '-' | '.' | '@' | '_' | ',' | '/' | ':' | '&'
+    ) && rest[next.len_utf8()..]
+        .chars()
+        .next()
+        .is_some_and(|after| match next {
             ',' | ':' => after.is_ascii_digit(),
             _ => after.is_alphanumeric(),
         })
@@ -148,7 +164,13 @@ fn mark<'a>(raw: &'a str, start: usize, end: usize) -> Word<'a> {
         "–" => "—",
         _ => raw,
     };
-    Word { raw, low, start, end, mark: true }
+    Word {
+        raw,
+        low,
+        start,
+        end,
+        mark: true,
+    }
 }
 
 /// Adds a word, with the ending of a contraction as a word of its own.
@@ -216,8 +238,20 @@ mod tests {
         for (text, expected) in cases {
             let lower = text.to_ascii_lowercase();
             let words = words(text, &lower);
-            assert_eq!(words.iter().map(|word| word.low).collect::<Vec<_>>().join(" "), expected);
-            assert!(words.iter().all(|word| &text[word.start..word.end] == word.raw), "{text}");
+            assert_eq!(
+                words
+                    .iter()
+                    .map(|word| word.low)
+                    .collect::<Vec<_>>()
+                    .join(" "),
+                expected
+            );
+            assert!(
+                words
+                    .iter()
+                    .all(|word| &text[word.start..word.end] == word.raw),
+                "{text}"
+            );
         }
     }
 }

@@ -5,8 +5,8 @@ use std::ops::Range;
 use domain::Medium;
 
 use super::words::{
-    BOUNDARIES, CERTAIN, FROM, HEADERS, KEEPING, OWN, POINTING, RECEIVED, SAYING, SELF, TEXTS, THIS, TOLD,
-    WORK, listed,
+    BOUNDARIES, CERTAIN, FROM, HEADERS, KEEPING, OWN, POINTING, RECEIVED, SAYING, SELF, TEXTS,
+    THIS, TOLD, WORK, listed,
 };
 
 /// The longest line that announces a text of somebody else, in bytes.
@@ -19,13 +19,16 @@ const MOST_NAMES: usize = 4;
 /// The fence that a line of code begins or ends with.
 pub(super) fn fence(line: &str) -> Option<char> {
     let line = line.trim_start();
-    ['`', '~'].into_iter().find(|mark| line.chars().take(3).filter(|c| c == mark).count() == 3)
+    ['`', '~']
+        .into_iter()
+        .find(|mark| line.chars().take(3).filter(|c| c == mark).count() == 3)
 }
 
 /// Whether a line stands above a mail that was forwarded or answered.
 pub(super) fn is_boundary(line: &str) -> bool {
-    let bare =
-        line.trim().trim_matches(|c: char| matches!(c, '-' | '_' | '*' | '=' | ':') || c.is_whitespace());
+    let bare = line
+        .trim()
+        .trim_matches(|c: char| matches!(c, '-' | '_' | '*' | '=' | ':') || c.is_whitespace());
     line.len() <= LONGEST_LEAD && listed(BOUNDARIES, &bare.to_lowercase())
 }
 
@@ -40,16 +43,24 @@ pub(super) fn header(line: &str) -> Option<(String, &str)> {
 /// Whether a text begins with the headers of a mail: who sent it, and something else that only mails say.
 pub(super) fn begins_headers(text: &str) -> bool {
     let is_field = |line: &str| {
-        let name = line.split(':').next().filter(|name| name.len() < line.len()).unwrap_or_default();
+        let name = line
+            .split(':')
+            .next()
+            .filter(|name| name.len() < line.len())
+            .unwrap_or_default();
         !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
     };
-    let is_header = |line: &&str| header(line).is_some() || is_field(line) || line.starts_with([' ', '\t']);
+    let is_header =
+        |line: &&str| header(line).is_some() || is_field(line) || line.starts_with([' ', '\t']);
     let lines = text.lines().take_while(is_header);
     let headers: Vec<_> = lines.filter_map(header).collect();
     let is_from = |name: &String| listed(FROM, name);
-    let certain =
-        |(name, value): &(String, &str)| listed(CERTAIN, name) || (is_from(name) && value.contains('@'));
-    headers.len() >= 2 && headers.iter().any(|(name, _)| is_from(name)) && headers.iter().any(certain)
+    let certain = |(name, value): &(String, &str)| {
+        listed(CERTAIN, name) || (is_from(name) && value.contains('@'))
+    };
+    headers.len() >= 2
+        && headers.iter().any(|(name, _)| is_from(name))
+        && headers.iter().any(certain)
 }
 
 /// The sender that a header line names.
@@ -63,12 +74,24 @@ pub(super) fn person(sender: &str) -> Option<&str> {
     let name = sender.split('<').next()?.trim().trim_matches('"').trim();
     let is_name = |word: &str| {
         word.chars().next().is_some_and(char::is_uppercase)
-            && word.chars().all(|c| c.is_alphabetic() || matches!(c, '.' | '-' | '\'' | '’'))
+            && word
+                .chars()
+                .all(|c| c.is_alphabetic() || matches!(c, '.' | '-' | '\'' | '’'))
     };
     let words: Vec<&str> = name.split_whitespace().collect();
-    let taken = ["user", "assistant", "author", "you", "always", "never", "system"];
+    let taken = [
+        "user",
+        "assistant",
+        "author",
+        "you",
+        "always",
+        "never",
+        "system",
+    ];
     let fits = (1..=MOST_NAMES).contains(&words.len()) && words.iter().all(|word| is_name(word));
-    let free = !words.iter().any(|word| taken.contains(&word.to_lowercase().as_str()));
+    let free = !words
+        .iter()
+        .any(|word| taken.contains(&word.to_lowercase().as_str()));
     (fits && free).then_some(name)
 }
 
@@ -123,7 +146,8 @@ pub(super) fn reports(line: &str) -> Option<usize> {
 pub(super) fn quotation(text: &str, at: usize, line: &str) -> Option<Range<usize>> {
     let opens = |(place, c): &(usize, char)| {
         let before = line[..*place].chars().next_back();
-        closer(*c).is_some() && before.is_none_or(|c| c.is_whitespace() || matches!(c, '(' | ':' | '：'))
+        closer(*c).is_some()
+            && before.is_none_or(|c| c.is_whitespace() || matches!(c, '(' | ':' | '：'))
     };
     let (place, _) = line.char_indices().find(opens)?;
     let from = at + place;
@@ -136,7 +160,9 @@ pub(super) fn quotation(text: &str, at: usize, line: &str) -> Option<Range<usize
 pub(super) fn closing(text: &str) -> Option<usize> {
     let first = text.chars().next()?;
     let (mark, from) = (closer(first)?, first.len_utf8());
-    text[from..].find(mark).map(|at| from + at + mark.len_utf8())
+    text[from..]
+        .find(mark)
+        .map(|at| from + at + mark.len_utf8())
 }
 
 fn closer(opening: char) -> Option<char> {
@@ -181,13 +207,21 @@ pub(super) fn html(text: &str, at: usize, line: &str) -> Option<Range<usize>> {
         "form",
     ];
     let tag = |rest: &str| {
-        let name = rest.split(|c: char| !c.is_ascii_alphanumeric() && c != '!').next().unwrap_or_default();
+        let name = rest
+            .split(|c: char| !c.is_ascii_alphanumeric() && c != '!')
+            .next()
+            .unwrap_or_default();
         let bounded = rest[name.len()..].starts_with([' ', '>', '/', '\n']);
         bounded && BLOCKS.contains(&name.to_ascii_lowercase().as_str())
     };
-    let (place, _) = line.match_indices('<').find(|(place, _)| tag(&line[place + 1..]))?;
+    let (place, _) = line
+        .match_indices('<')
+        .find(|(place, _)| tag(&line[place + 1..]))?;
     let from = at + place;
-    let last = text[from..].rmatch_indices("</").find(|(place, _)| tag(&text[from + place + 2..]))?.0;
+    let last = text[from..]
+        .rmatch_indices("</")
+        .find(|(place, _)| tag(&text[from + place + 2..]))?
+        .0;
     let end = text[from + last..].find('>')? + 1;
     Some(from..from + last + end)
 }
@@ -195,22 +229,30 @@ pub(super) fn html(text: &str, at: usize, line: &str) -> Option<Range<usize>> {
 /// What stands after the last sentence that has ended.
 fn last_clause(text: &str) -> &str {
     let ends = text.rmatch_indices(['.', '!', '?', '…', '。']);
-    let mut after =
-        ends.map(|(at, mark)| &text[at + mark.len()..]).filter(|rest| rest.starts_with(char::is_whitespace));
+    let mut after = ends
+        .map(|(at, mark)| &text[at + mark.len()..])
+        .filter(|rest| rest.starts_with(char::is_whitespace));
     after.next().unwrap_or(text)
 }
 
 fn words(text: &str) -> Vec<String> {
     let split = text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '-' | '\'' | '’')));
-    split.filter(|word| !word.is_empty()).map(|word| word.to_lowercase().replace('’', "'")).collect()
+    split
+        .filter(|word| !word.is_empty())
+        .map(|word| word.to_lowercase().replace('’', "'"))
+        .collect()
 }
 
 /// Whether a text has more than one sentence.
 fn has_sentences(text: &str) -> bool {
-    let ends = text.char_indices().filter(|(_, c)| matches!(c, '.' | '!' | '?' | '…' | '。' | '！' | '？'));
-    let mut rests = ends.map(|(at, c)| (&text[at + c.len_utf8()..], matches!(c, '。' | '！' | '？')));
+    let ends = text
+        .char_indices()
+        .filter(|(_, c)| matches!(c, '.' | '!' | '?' | '…' | '。' | '！' | '？'));
+    let mut rests =
+        ends.map(|(at, c)| (&text[at + c.len_utf8()..], matches!(c, '。' | '！' | '？')));
     rests.any(|(rest, wide)| {
-        let gap = wide || rest.starts_with(|c: char| c.is_whitespace() || matches!(c, '"' | '”' | ')'));
+        let gap =
+            wide || rest.starts_with(|c: char| c.is_whitespace() || matches!(c, '"' | '”' | ')'));
         gap && rest.chars().filter(|c| c.is_alphabetic()).count() >= 3
     })
 }

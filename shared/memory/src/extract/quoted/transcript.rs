@@ -105,7 +105,11 @@ pub(super) fn parts(text: &str, role: Role) -> Vec<Part<'_>> {
     if !is_transcript(&labelled) {
         return Vec::new();
     }
-    let ends = labelled.iter().skip(1).map(|next| next.line).chain([text.len()]);
+    let ends = labelled
+        .iter()
+        .skip(1)
+        .map(|next| next.line)
+        .chain([text.len()]);
     let turns = labelled.iter().zip(ends).flat_map(|(turn, end)| {
         let label = Part::passed_over(turn.line..turn.words);
         [label, spoken(turn.label, turn.words..end, role)]
@@ -123,13 +127,21 @@ fn spoken<'a>(label: &'a str, range: Range<usize>, role: Role) -> Part<'a> {
     }
     let known = is(USER) || is(ASSISTANT);
     let name = (!known).then_some(label);
-    let quoted = (pasted || !known).then_some(Quoted { medium: Medium::Transcript, name });
+    let quoted = (pasted || !known).then_some(Quoted {
+        medium: Medium::Transcript,
+        name,
+    });
     let role = match quoted {
         Some(_) if name.is_none() => Role::Author,
         _ if is(ASSISTANT) => Role::Assistant,
         _ => Role::User,
     };
-    Part { range, role, speaker: name, quoted }
+    Part {
+        range,
+        role,
+        speaker: name,
+        quoted,
+    }
 }
 
 fn is_transcript(labelled: &[Labelled<'_>]) -> bool {
@@ -137,9 +149,15 @@ fn is_transcript(labelled: &[Labelled<'_>]) -> bool {
     for turn in labelled {
         *counts.entry(turn.label.to_lowercase()).or_default() += 1;
     }
-    let roles = |list: &[&str]| list.iter().filter_map(|label| counts.get(*label)).sum::<usize>();
+    let roles = |list: &[&str]| {
+        list.iter()
+            .filter_map(|label| counts.get(*label))
+            .sum::<usize>()
+    };
     let (user, machine) = (roles(USER), roles(ASSISTANT) + roles(MACHINE));
-    let speakers = counts.iter().filter(|(label, _)| !NOTES.contains(&label.as_str()));
+    let speakers = counts
+        .iter()
+        .filter(|(label, _)| !NOTES.contains(&label.as_str()));
     let repeated = speakers.clone().filter(|(_, count)| **count >= 2).count();
     let names = labelled.len() >= LEAST_LINES && repeated >= 1 && speakers.count() >= 2;
     user + machine >= 2 && (machine >= 1 || user >= 2) || names
@@ -149,7 +167,11 @@ fn labelled(text: &str) -> Vec<Labelled<'_>> {
     let mut found = Vec::new();
     let mut at = 0;
     for line in text.split_inclusive('\n') {
-        found.extend(label(line).map(|(label, words)| Labelled { line: at, words: at + words, label }));
+        found.extend(label(line).map(|(label, words)| Labelled {
+            line: at,
+            words: at + words,
+            label,
+        }));
         at += line.len();
     }
     found
@@ -168,14 +190,19 @@ fn label(line: &str) -> Option<(&str, usize)> {
         return None;
     }
     let low = label.to_lowercase();
-    let role = [USER, ASSISTANT, MACHINE].iter().any(|list| list.contains(&low.as_str()));
+    let role = [USER, ASSISTANT, MACHINE]
+        .iter()
+        .any(|list| list.contains(&low.as_str()));
     let is_name = |word: &str| {
         word.chars().next().is_some_and(char::is_uppercase)
-            && word.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '-' | '\''))
+            && word
+                .chars()
+                .all(|c| c.is_alphanumeric() || matches!(c, '.' | '-' | '\''))
     };
     let name = (1..=3).contains(&label.split_whitespace().count())
         && label.chars().count() <= LONGEST_NAME
         && label.split_whitespace().all(is_name);
     let begins = line.len() - words.len();
-    ((role || name) && !words.trim().is_empty() && !words.starts_with("//")).then_some((label, begins))
+    ((role || name) && !words.trim().is_empty() && !words.starts_with("//"))
+        .then_some((label, begins))
 }

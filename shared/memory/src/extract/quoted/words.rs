@@ -16,8 +16,11 @@ pub(super) const HEADERS: &str = "to;cc;bcc;subject;date;sent;reply-to;an;betref
 /// Those among them that nobody writes above a note.
 pub(super) const CERTAIN: &str = "subject;betreff;objet;asunto;oggetto;assunto;тема;件名;主题;message-id;received;return-path;mime-version";
 /// Names of texts that people pass on, with what they are.
-pub(super) const TEXTS: [(Medium, &str); 3] =
-    [(Medium::Mail, MAILS), (Medium::Page, PAGES), (Medium::Paste, OTHERS)];
+pub(super) const TEXTS: [(Medium, &str); 3] = [
+    (Medium::Mail, MAILS),
+    (Medium::Page, PAGES),
+    (Medium::Paste, OTHERS),
+];
 const MAILS: &str = "mail;mails;email;emails;e-mail;message;letter;newsletter;nachricht;brief;correo;mensaje;carta;courriel;\
      lettre;mensagem;messaggio;lettera;письмо;сообщение;sms";
 const PAGES: &str = "page;website;webpage;site;article;blog;post;wiki;seite;webseite;artikel;página;artículo;artigo;articolo;\

@@ -4,7 +4,12 @@ use super::Block;
 
 /// Calls `emit` with the byte range and kind of every block, in order, without the marks that lead it.
 pub(super) fn blocks(text: &str, emit: &mut dyn FnMut(usize, usize, Block)) {
-    let mut scan = Scan { open: None, fence: None, labelled: false, emit };
+    let mut scan = Scan {
+        open: None,
+        fence: None,
+        labelled: false,
+        emit,
+    };
     let mut at = 0;
     for line in text.split_inclusive('\n') {
         scan.line(at, line);
@@ -45,7 +50,11 @@ impl Scan<'_> {
         } else if body.chars().all(|c| c == '=') || is_rule(body) {
             self.close(Some(Block::Heading));
         } else if let Some(rest) = heading(body) {
-            self.single(at + indent + body.len() - rest.len(), rest.trim_end_matches('#'), Block::Heading);
+            self.single(
+                at + indent + body.len() - rest.len(),
+                rest.trim_end_matches('#'),
+                Block::Heading,
+            );
         } else if body.starts_with('|') {
             self.single(at + indent, body, Block::Table);
         } else if body.starts_with('>') {
@@ -62,8 +71,9 @@ impl Scan<'_> {
 
     /// Whether the line belongs to fenced code.
     fn fenced(&mut self, at: usize, line: &str, body: &str) -> bool {
-        let mark =
-            ['`', '~'].into_iter().find(|mark| body.chars().take(3).filter(|c| c == mark).count() == 3);
+        let mark = ['`', '~']
+            .into_iter()
+            .find(|mark| body.chars().take(3).filter(|c| c == mark).count() == 3);
         match (self.fence, mark) {
             (None, None) => false,
             (None, Some(mark)) => {
@@ -92,7 +102,9 @@ impl Scan<'_> {
             self.close(None);
         }
         self.labelled = labelled;
-        let (from, block) = self.open.map_or((at, Block::Prose), |(from, _, block)| (from, block));
+        let (from, block) = self
+            .open
+            .map_or((at, Block::Prose), |(from, _, block)| (from, block));
         self.open = Some((from, at + body.len(), block));
         let bare = line.trim_end_matches(['\n', '\r']);
         if bare.ends_with("  ") || bare.ends_with('\\') {
@@ -111,7 +123,9 @@ fn heading(body: &str) -> Option<&str> {
 /// A line of dashes, stars or underscores alone.
 fn is_rule(body: &str) -> bool {
     let mut marks = body.chars().filter(|c| !c.is_whitespace());
-    let Some(first @ ('-' | '*' | '_')) = marks.next() else { return false };
+    let Some(first @ ('-' | '*' | '_')) = marks.next() else {
+        return false;
+    };
     let mut count = 1;
     marks.all(|c| {
         count += 1;
@@ -131,18 +145,24 @@ fn list_item(body: &str) -> Option<&str> {
     if text.len() == rest.len() || text.is_empty() {
         return None;
     }
-    let boxed = ["[ ] ", "[x] ", "[X] "].into_iter().find_map(|mark| text.strip_prefix(mark));
+    let boxed = ["[ ] ", "[x] ", "[X] "]
+        .into_iter()
+        .find_map(|mark| text.strip_prefix(mark));
     Some(boxed.unwrap_or(text))
 }
 
 /// A short label, a colon and a value, as `City: Bonn`: such lines stand for themselves.
 fn is_labelled(body: &str) -> bool {
-    let Some(colon) = body.find([':', '：']) else { return false };
+    let Some(colon) = body.find([':', '：']) else {
+        return false;
+    };
     let (label, rest) = (&body[..colon], &body[colon..]);
     let value = rest.trim_start_matches([':', '：']);
     !value.trim().is_empty()
         && (rest.starts_with('：') || value.starts_with(' '))
         && label.len() <= 40
         && label.split_whitespace().count() <= 3
-        && label.chars().all(|c| c.is_alphanumeric() || c == ' ' || c == '-' || c == '*')
+        && label
+            .chars()
+            .all(|c| c.is_alphanumeric() || c == ' ' || c == '-' || c == '*')
 }

@@ -5,17 +5,17 @@ const LONGEST: usize = 600;
 
 /// Abbreviations that a sentence never ends with, in lower case, without the last point.
 const NEVER: [&str; 63] = [
-    "abb", "abs", "approx", "art", "av", "bspw", "bzw", "ca", "cf", "d.h", "dott", "dr", "dra", "e.g", "ej",
-    "engl", "es", "evtl", "ex", "exp", "fig", "geb", "ggf", "gov", "hr", "i.e", "i.d.r", "inkl", "jr", "max",
-    "mlle", "mme", "mr", "mrs", "ms", "mt", "mwst", "nr", "núm", "o.ä", "pag", "par", "pp", "prof", "p.ej",
-    "resp", "rev", "sen", "sig", "sog", "sr", "sra", "st", "str", "tel", "u.a", "vgl", "vs", "z.b", "zit",
-    "zzgl", "т.е", "т.к",
+    "abb", "abs", "approx", "art", "av", "bspw", "bzw", "ca", "cf", "d.h", "dott", "dr", "dra",
+    "e.g", "ej", "engl", "es", "evtl", "ex", "exp", "fig", "geb", "ggf", "gov", "hr", "i.e",
+    "i.d.r", "inkl", "jr", "max", "mlle", "mme", "mr", "mrs", "ms", "mt", "mwst", "nr", "núm",
+    "o.ä", "pag", "par", "pp", "prof", "p.ej", "resp", "rev", "sen", "sig", "sog", "sr", "sra",
+    "st", "str", "tel", "u.a", "vgl", "vs", "z.b", "zit", "zzgl", "т.е", "т.к",
 ];
 
 /// Abbreviations that a sentence may end with: it does when a capital letter follows.
 const SOMETIMES: [&str; 22] = [
-    "a.m", "p.m", "etc", "usw", "inc", "ltd", "corp", "co", "u.s", "u.k", "d.c", "min", "mio", "mrd", "std",
-    "uhr", "ecc", "др", "пр", "г", "руб", "тыс",
+    "a.m", "p.m", "etc", "usw", "inc", "ltd", "corp", "co", "u.s", "u.k", "d.c", "min", "mio",
+    "mrd", "std", "uhr", "ecc", "др", "пр", "г", "руб", "тыс",
 ];
 
 /// Months that follow the point of a day, and words that precede an ordinal.
@@ -34,8 +34,9 @@ const MONTHS: [&str; 13] = [
     "november",
     "dezember",
 ];
-const BEFORE_ORDINAL: [&str; 14] =
-    ["am", "der", "dem", "den", "des", "vom", "zum", "bis", "im", "das", "die", "ab", "seit", "beim"];
+const BEFORE_ORDINAL: [&str; 14] = [
+    "am", "der", "dem", "den", "des", "vom", "zum", "bis", "im", "das", "die", "ab", "seit", "beim",
+];
 
 /// Calls `emit` with the byte range of every sentence, in order.
 pub(super) fn split(text: &str, emit: &mut dyn FnMut(usize, usize)) {
@@ -58,22 +59,33 @@ pub(super) fn split(text: &str, emit: &mut dyn FnMut(usize, usize)) {
 }
 
 fn is_mark(c: char) -> bool {
-    matches!(c, '.' | '!' | '?' | '…' | '。' | '！' | '？' | '｡' | '।' | '॥' | '؟')
+    matches!(
+        c,
+        '.' | '!' | '?' | '…' | '。' | '！' | '？' | '｡' | '।' | '॥' | '؟'
+    )
 }
 
 /// The place after further marks, quotes and brackets that still belong to the sentence.
 fn after_closers(text: &str, from: usize) -> usize {
     let closers = |c: char| {
-        is_mark(c) || matches!(c, ')' | ']' | '"' | '\'' | '”' | '’' | '»' | '」' | '』' | '）' | '*' | '_')
+        is_mark(c)
+            || matches!(
+                c,
+                ')' | ']' | '"' | '\'' | '”' | '’' | '»' | '」' | '』' | '）' | '*' | '_'
+            )
     };
-    from + text[from..].find(|c| !closers(c)).unwrap_or(text.len() - from)
+    from + text[from..]
+        .find(|c| !closers(c))
+        .unwrap_or(text.len() - from)
 }
 
 fn ends(text: &str, start: usize, at: usize, mark: char, end: usize) -> bool {
     if matches!(mark, '。' | '！' | '？' | '｡' | '।' | '॥') {
         return true;
     }
-    let Some(next) = text[end..].chars().next() else { return true };
+    let Some(next) = text[end..].chars().next() else {
+        return true;
+    };
     if !next.is_whitespace() {
         // Chinese and Japanese texts often put a narrow mark right before the next character.
         return mark != '.' && is_wide(next);
@@ -97,14 +109,20 @@ fn is_wide(c: char) -> bool {
 fn is_abbreviation(before: &str, after: &str) -> bool {
     let from = before
         .rfind(|c: char| c.is_whitespace() || matches!(c, '(' | '"' | '„' | '“' | '«'))
-        .map_or(0, |at| at + before[at..].chars().next().map_or(0, char::len_utf8));
+        .map_or(0, |at| {
+            at + before[at..].chars().next().map_or(0, char::len_utf8)
+        });
     let word = before[from..].to_lowercase();
     let next = after.trim_start();
     let mut letters = word.chars();
     match (letters.next(), letters.next()) {
-        (Some(only), None) if only.is_alphabetic() && !is_wide(only) => return word != "i" && word != "я",
+        (Some(only), None) if only.is_alphabetic() && !is_wide(only) => {
+            return word != "i" && word != "я";
+        }
         (Some(_), None) => {}
-        (Some(first), Some(_)) if first.is_ascii_digit() => return is_ordinal(&before[..from], &word, next),
+        (Some(first), Some(_)) if first.is_ascii_digit() => {
+            return is_ordinal(&before[..from], &word, next);
+        }
         _ => {}
     }
     if word.chars().all(|c| c.is_ascii_digit()) {
@@ -123,8 +141,16 @@ fn is_ordinal(before: &str, digits: &str, next: &str) -> bool {
     if digits.len() > 2 || !digits.chars().all(|c| c.is_ascii_digit()) {
         return false;
     }
-    let next = next.split(|c: char| !c.is_alphabetic()).next().unwrap_or_default().to_lowercase();
-    let last = before.split_whitespace().next_back().unwrap_or_default().to_lowercase();
+    let next = next
+        .split(|c: char| !c.is_alphabetic())
+        .next()
+        .unwrap_or_default()
+        .to_lowercase();
+    let last = before
+        .split_whitespace()
+        .next_back()
+        .unwrap_or_default()
+        .to_lowercase();
     MONTHS.contains(&next.as_str()) || BEFORE_ORDINAL.contains(&last.as_str())
 }
 
@@ -136,7 +162,9 @@ fn pieces(text: &str, mut start: usize, end: usize, emit: &mut dyn FnMut(usize, 
         let at = clause(&[';', '；'])
             .or_else(|| clause(&[',', '，', '、', '—', ':']))
             .or_else(|| clause(&[' ', '\n']));
-        let cut = at.map_or(limit, |at| at + piece[at..].chars().next().map_or(1, char::len_utf8));
+        let cut = at.map_or(limit, |at| {
+            at + piece[at..].chars().next().map_or(1, char::len_utf8)
+        });
         emit(start, start + cut);
         start += cut;
     }

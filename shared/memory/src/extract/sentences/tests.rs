@@ -19,16 +19,24 @@ fn split(text: &str) -> Vec<(&str, Block)> {
     let chars = text.chars().collect::<Vec<_>>();
     let found = sentences(&passage(text));
     for sentence in &found {
-        let placed = chars[sentence.start - 100..sentence.end - 100].iter().collect::<String>();
+        let placed = chars[sentence.start - 100..sentence.end - 100]
+            .iter()
+            .collect::<String>();
         assert_eq!(placed, sentence.text);
     }
-    found.into_iter().map(|sentence| (sentence.text, sentence.block)).collect()
+    found
+        .into_iter()
+        .map(|sentence| (sentence.text, sentence.block))
+        .collect()
 }
 
 #[test]
 fn sentences_end_at_marks_and_not_at_abbreviations() {
     let cases: [(&str, &[&str]); 17] = [
-        ("One is here. Two is there! Is three?", &["One is here.", "Two is there!", "Is three?"]),
+        (
+            "One is here. Two is there! Is three?",
+            &["One is here.", "Two is there!", "Is three?"],
+        ),
         (
             "Dr. Lind met J. R. Moss, e.g. at noon. Fine.",
             &["Dr. Lind met J. R. Moss, e.g. at noon.", "Fine."],
@@ -41,22 +49,62 @@ fn sentences_end_at_marks_and_not_at_abbreviations() {
             "Call at 5 p.m. on Monday. We close at 6 p.m. Bye.",
             &["Call at 5 p.m. on Monday.", "We close at 6 p.m.", "Bye."],
         ),
-        ("Wir essen z. B. Obst. Gut.", &["Wir essen z. B. Obst.", "Gut."]),
-        ("Am 15. März ist Schluss. Am 3. Tag auch.", &["Am 15. März ist Schluss.", "Am 3. Tag auch."]),
-        ("We counted 12. Then we left.", &["We counted 12.", "Then we left."]),
+        (
+            "Wir essen z. B. Obst. Gut.",
+            &["Wir essen z. B. Obst.", "Gut."],
+        ),
+        (
+            "Am 15. März ist Schluss. Am 3. Tag auch.",
+            &["Am 15. März ist Schluss.", "Am 3. Tag auch."],
+        ),
+        (
+            "We counted 12. Then we left.",
+            &["We counted 12.", "Then we left."],
+        ),
         ("i like tea. i hate rain.", &["i like tea.", "i hate rain."]),
-        ("“Stop!” she said. Nobody did.", &["“Stop!” she said.", "Nobody did."]),
-        ("Well… maybe so. Yes...  Then go.", &["Well… maybe so.", "Yes...", "Then go."]),
-        ("我住在北京。你呢？很好！", &["我住在北京。", "你呢？", "很好！"]),
-        ("私は「はい。」と言った。次です。", &["私は「はい。」", "と言った。", "次です。"]),
-        ("मैं दिल्ली में रहता हूँ। मुझे चाय पसंद है।", &["मैं दिल्ली में रहता हूँ।", "मुझे चाय पसंद है।"]),
-        ("저는 서울에 살아요. 차를 좋아해요.", &["저는 서울에 살아요.", "차를 좋아해요."]),
-        ("Живу в г. Туле, т.е. рядом. Всё.", &["Живу в г. Туле, т.е. рядом.", "Всё."]),
-        ("A line\nbreak goes on. Next.\n\nNew one", &["A line\nbreak goes on.", "Next.", "New one"]),
+        (
+            "“Stop!” she said. Nobody did.",
+            &["“Stop!” she said.", "Nobody did."],
+        ),
+        (
+            "Well… maybe so. Yes...  Then go.",
+            &["Well… maybe so.", "Yes...", "Then go."],
+        ),
+        (
+            "我住在北京。你呢？很好！",
+            &["我住在北京。", "你呢？", "很好！"],
+        ),
+        (
+            "私は「はい。」と言った。次です。",
+            &["私は「はい。」", "と言った。", "次です。"],
+        ),
+        (
+            "मैं दिल्ली में रहता हूँ। मुझे चाय पसंद है।",
+            &["मैं दिल्ली में रहता हूँ।", "मुझे चाय पसंद है।"],
+        ),
+        (
+            "저는 서울에 살아요. 차를 좋아해요.",
+            &["저는 서울에 살아요.", "차를 좋아해요."],
+        ),
+        (
+            "Живу в г. Туле, т.е. рядом. Всё.",
+            &["Живу в г. Туле, т.е. рядом.", "Всё."],
+        ),
+        (
+            "A line\nbreak goes on. Next.\n\nNew one",
+            &["A line\nbreak goes on.", "Next.", "New one"],
+        ),
         ("City: Bonn\nJob: baker", &["City: Bonn", "Job: baker"]),
     ];
     for (text, expected) in cases {
-        assert_eq!(split(text).into_iter().map(|(text, _)| text).collect::<Vec<_>>(), expected, "{text}");
+        assert_eq!(
+            split(text)
+                .into_iter()
+                .map(|(text, _)| text)
+                .collect::<Vec<_>>(),
+            expected,
+            "{text}"
+        );
     }
 }
 
@@ -83,11 +131,31 @@ fn markdown_gives_blocks_without_their_marks() {
 fn long_sentences_are_cut_at_clauses_and_odd_texts_do_no_harm() {
     let long = "eins zwei drei, ".repeat(100);
     let cut = split(&long);
-    assert!(cut.len() >= 3 && cut.iter().all(|(text, _)| text.chars().count() <= 600 && text.ends_with(',')));
-    assert!(split(&"漢".repeat(1500)).iter().all(|(text, _)| text.chars().count() <= 600));
-    for odd in
-        ["", "...", "。。。", "\n\n---\n", "```\nopen", "> ", "1.", "a\r\n\r\nb", "ß.İ. é!", "-", "#", "***"]
-    {
+    assert!(
+        cut.len() >= 3
+            && cut
+                .iter()
+                .all(|(text, _)| text.chars().count() <= 600 && text.ends_with(','))
+    );
+    assert!(
+        split(&"漢".repeat(1500))
+            .iter()
+            .all(|(text, _)| text.chars().count() <= 600)
+    );
+    for odd in [
+        "",
+        "...",
+        "。。。",
+        "\n\n---\n",
+        "```\nopen",
+        "> ",
+        "1.",
+        "a\r\n\r\nb",
+        "ß.İ. é!",
+        "-",
+        "#",
+        "***",
+    ] {
         split(odd);
     }
 }

@@ -22,17 +22,25 @@ pub(super) fn ends_clause(text: &str, at: usize, c: char) -> bool {
 
 /// The answer that a capture begins with, in the form of a topic.
 pub(super) fn answer(language: &Language, captured: &str) -> Option<String> {
-    let mut parts = captured.char_indices().filter(|(at, c)| ends_clause(captured, *at, *c));
+    let mut parts = captured
+        .char_indices()
+        .filter(|(at, c)| ends_clause(captured, *at, *c));
     let clause = if language.joints.starts_with('、') {
         // The verb stands last, and what it is about right before it: "先月、福岡に引っ越しました".
         let whole = captured.trim_end_matches(|c: char| !is_letter(c));
-        let last = whole.char_indices().rev().find(|(at, c)| ends_clause(whole, *at, *c));
+        let last = whole
+            .char_indices()
+            .rev()
+            .find(|(at, c)| ends_clause(whole, *at, *c));
         &whole[last.map_or(0, |(at, c)| at + c.len_utf8())..]
     } else {
         &captured[..parts.next().map_or(captured.len(), |(at, _)| at)]
     };
     let mut text = bare(language, clause.trim());
-    let stops = language.stops.split('|').filter_map(|stop| word_at(text, stop));
+    let stops = language
+        .stops
+        .split('|')
+        .filter_map(|stop| word_at(text, stop));
     if let Some(stop) = stops.filter(|at| *at > 0).min() {
         text = text[..stop].trim();
     }
@@ -42,7 +50,9 @@ pub(super) fn answer(language: &Language, captured: &str) -> Option<String> {
 /// The subject that ends a capture. `None` when it is a whole clause, which names nothing.
 pub(super) fn subject(language: &Language, captured: &str) -> Option<String> {
     let captured = captured.trim_end_matches(|c: char| !is_letter(c));
-    let mut starts = captured.char_indices().filter(|(at, c)| ends_clause(captured, *at, *c));
+    let mut starts = captured
+        .char_indices()
+        .filter(|(at, c)| ends_clause(captured, *at, *c));
     let start = starts.next_back().map_or(0, |(at, c)| at + c.len_utf8());
     named(bare(language, captured[start..].trim()))
 }
@@ -71,7 +81,11 @@ fn named(text: &str) -> Option<String> {
 
 /// The text without the articles and small words that it begins with.
 fn bare<'t>(language: &Language, mut text: &'t str) -> &'t str {
-    while let Some(rest) = language.articles.split('|').find_map(|word| strip_word(text, word)) {
+    while let Some(rest) = language
+        .articles
+        .split('|')
+        .find_map(|word| strip_word(text, word))
+    {
         text = rest;
     }
     text
@@ -86,12 +100,16 @@ pub(super) fn strip_word<'t>(text: &'t str, word: &str) -> Option<&'t str> {
 
 /// Where a word stands in a text, as a word.
 pub(super) fn word_at(text: &str, word: &str) -> Option<usize> {
-    let open =
-        |side: Option<char>, inner: Option<char>| !(side.is_some_and(joins) && inner.is_some_and(joins));
+    let open = |side: Option<char>, inner: Option<char>| {
+        !(side.is_some_and(joins) && inner.is_some_and(joins))
+    };
     let hits = text.match_indices(word).filter(|_| !word.is_empty());
     let mut hits = hits.filter(|(at, _)| {
         open(text[..*at].chars().next_back(), word.chars().next())
-            && open(text[at + word.len()..].chars().next(), word.chars().next_back())
+            && open(
+                text[at + word.len()..].chars().next(),
+                word.chars().next_back(),
+            )
     });
     hits.next().map(|(at, _)| at)
 }

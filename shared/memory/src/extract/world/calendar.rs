@@ -62,11 +62,21 @@ pub(super) enum Side {
 }
 
 /// When the text, in lower case, says that something happens.
-pub(super) fn period(calendar: &Calendar, text: &str, said_at: Timestamp, side: Side) -> Option<Period> {
+pub(super) fn period(
+    calendar: &Calendar,
+    text: &str,
+    said_at: Timestamp,
+    side: Side,
+) -> Option<Period> {
     let today = day_of(said_at)?;
     // Where the month stands first, spaces mean nothing.
     let dense = (!calendar.day_first).then(|| text.split_whitespace().collect::<String>());
-    let reader = Reader { calendar, text: dense.as_deref().unwrap_or(text), today, side };
+    let reader = Reader {
+        calendar,
+        text: dense.as_deref().unwrap_or(text),
+        today,
+        side,
+    };
     let written = || reader.written().or_else(|| reader.month_and_day());
     let (from, to) = Some(text)
         .filter(|text| text.contains(|c: char| c.is_ascii_digit()))
@@ -98,20 +108,26 @@ impl Reader<'_> {
             parts.map(|part| part.parse().ok()).collect()
         };
         let digit_or_mark = |c: char| c.is_ascii_digit() || "-./年月日년월일".contains(c);
-        let tokens = self.text.split(|c| !digit_or_mark(c)).filter(|token| token.len() >= 8);
-        let date = tokens.filter_map(numbers).find_map(|parts| match parts[..] {
-            [year, month, day] if year >= 1000 => civil(year, month, day),
-            [day, month, year] if year >= 1000 => civil(year, month, day),
-            _ => None,
-        })?;
+        let tokens = self
+            .text
+            .split(|c| !digit_or_mark(c))
+            .filter(|token| token.len() >= 8);
+        let date = tokens
+            .filter_map(numbers)
+            .find_map(|parts| match parts[..] {
+                [year, month, day] if year >= 1000 => civil(year, month, day),
+                [day, month, year] if year >= 1000 => civil(year, month, day),
+                _ => None,
+            })?;
         Some((date, date))
     }
 
     /// `15. März`, `4 月 14 日`, `15 de marzo de 2025`.
     fn month_and_day(&self) -> Option<Days> {
         for (index, names) in self.calendar.months.iter().enumerate() {
-            let hits =
-                names.split('|').flat_map(|name| self.places(name).map(move |at| (at, at + name.len())));
+            let hits = names
+                .split('|')
+                .flat_map(|name| self.places(name).map(move |at| (at, at + name.len())));
             for (at, end) in hits {
                 let (before, after) = (&self.text[..at], &self.text[end..]);
                 let day = match self.calendar.day_first {
@@ -119,8 +135,11 @@ impl Reader<'_> {
                     false => number_after(after, 3),
                 };
                 let Some(day @ 1..=31) = day else { continue };
-                let year =
-                    if self.calendar.day_first { number_after(after, 24) } else { number_before(before) };
+                let year = if self.calendar.day_first {
+                    number_after(after, 24)
+                } else {
+                    number_before(before)
+                };
                 let year = year.filter(|year| (1000..3000).contains(year));
                 if let Some(date) = self.dated(year, index as i8 + 1, day as i8) {
                     return Some((date, date));
@@ -171,19 +190,27 @@ impl Reader<'_> {
             return Some((text[bare.len()..].parse().unwrap_or(0), bare));
         }
         let words = self.calendar.numbers.iter().enumerate();
-        let named =
-            words.flat_map(|(index, names)| names.split('|').map(move |name| (index as i64 + 1, name)));
-        let hit = named.filter(|(_, name)| text.ends_with(name)).max_by_key(|(_, name)| name.len());
-        Some(hit.map_or((0, text), |(count, name)| (count, &text[..text.len() - name.len()])))
+        let named = words
+            .flat_map(|(index, names)| names.split('|').map(move |name| (index as i64 + 1, name)));
+        let hit = named
+            .filter(|(_, name)| text.ends_with(name))
+            .max_by_key(|(_, name)| name.len());
+        Some(hit.map_or((0, text), |(count, name)| {
+            (count, &text[..text.len() - name.len()])
+        }))
     }
 
     /// Whether the words around a count put it ahead (1) or behind (-1).
     fn direction(&self, before: &str, after: &str) -> Option<i64> {
         let ends = |words: &str| {
-            words.split('|').any(|word| !word.is_empty() && ends_with_word(before.trim_end(), word))
+            words
+                .split('|')
+                .any(|word| !word.is_empty() && ends_with_word(before.trim_end(), word))
         };
         // The unit may carry an ending of its own before the word that follows.
-        let tail = after.trim_start_matches(|c: char| c.is_alphabetic() && !is_unspaced(c)).trim_start();
+        let tail = after
+            .trim_start_matches(|c: char| c.is_alphabetic() && !is_unspaced(c))
+            .trim_start();
         let starts = |words: &str| {
             words.split('|').any(|word| {
                 !word.is_empty() && (tail.starts_with(word) || after.trim_start().starts_with(word))
@@ -201,23 +228,34 @@ impl Reader<'_> {
     fn weekday(&self) -> Option<Days> {
         let names = self.calendar.weekdays.iter().enumerate();
         let hits = names.flat_map(|(day, names)| names.split('|').map(move |name| (day, name)));
-        let (at, day, name) =
-            hits.filter_map(|(day, name)| Some((self.places(name).next()?, day, name))).min()?;
+        let (at, day, name) = hits
+            .filter_map(|(day, name)| Some((self.places(name).next()?, day, name)))
+            .min()?;
         let before = self.text[..at].trim_end();
         let after = self.text[at + name.len()..].trim_start();
         let near = |words: &str| {
-            words
-                .split('|')
-                .any(|word| !word.is_empty() && (ends_with_word(before, word) || after.starts_with(word)))
+            words.split('|').any(|word| {
+                !word.is_empty() && (ends_with_word(before, word) || after.starts_with(word))
+            })
         };
         let weekday = Weekday::from_monday_zero_offset(day as i8).ok()?;
-        let week = if near(self.calendar.next) { 1 } else { -i64::from(near(self.calendar.last)) };
+        let week = if near(self.calendar.next) {
+            1
+        } else {
+            -i64::from(near(self.calendar.last))
+        };
         if week != 0 && !self.calendar.day_first {
-            let date =
-                self.monday()?.checked_add(week.weeks()).ok()?.checked_add((day as i64).days()).ok()?;
+            let date = self
+                .monday()?
+                .checked_add(week.weeks())
+                .ok()?
+                .checked_add((day as i64).days())
+                .ok()?;
             return Some((date, date));
         }
-        let date = if near(self.calendar.last) || (self.side == Side::Behind && !near(self.calendar.next)) {
+        let date = if near(self.calendar.last)
+            || (self.side == Side::Behind && !near(self.calendar.next))
+        {
             self.today.nth_weekday(-1, weekday).ok()?
         } else if self.today.weekday() == weekday && !near(self.calendar.next) {
             self.today
@@ -228,38 +266,52 @@ impl Reader<'_> {
     }
 
     fn monday(&self) -> Option<Date> {
-        self.today.checked_sub(i64::from(self.today.weekday().to_monday_zero_offset()).days()).ok()
+        self.today
+            .checked_sub(i64::from(self.today.weekday().to_monday_zero_offset()).days())
+            .ok()
     }
 
     fn stretch(&self) -> Option<Days> {
         let mut stretches = self.calendar.stretches.iter();
-        let named = |names: &str| names.split('|').any(|name| self.places(name).next().is_some());
+        let named = |names: &str| {
+            names
+                .split('|')
+                .any(|name| self.places(name).next().is_some())
+        };
         let (_, stretch) = stretches.find(|(names, _)| named(names))?;
         let monday = self.monday()?;
         let first = self.today.first_of_month();
-        let whole = |from: Date, span: Span| Some((from, from.checked_add(span).ok()?.yesterday().ok()?));
+        let whole =
+            |from: Date, span: Span| Some((from, from.checked_add(span).ok()?.yesterday().ok()?));
         match *stretch {
             Stretch::Week(n) => whole(monday.checked_add(i64::from(n).weeks()).ok()?, 1.week()),
             Stretch::Month(n) => whole(first.checked_add(i64::from(n).months()).ok()?, 1.month()),
-            Stretch::Year(n) => {
-                whole(self.today.first_of_year().checked_add(i64::from(n).years()).ok()?, 1.year())
-            }
+            Stretch::Year(n) => whole(
+                self.today
+                    .first_of_year()
+                    .checked_add(i64::from(n).years())
+                    .ok()?,
+                1.year(),
+            ),
             Stretch::WeekEnd => Some((self.today, monday.checked_add(6.days()).ok()?)),
             Stretch::MonthEnd => Some((self.today, self.today.last_of_month())),
             Stretch::QuarterEnd => {
                 let ahead = i64::from((3 - self.today.month() % 3) % 3);
-                Some((self.today, first.checked_add(ahead.months()).ok()?.last_of_month()))
+                Some((
+                    self.today,
+                    first.checked_add(ahead.months()).ok()?.last_of_month(),
+                ))
             }
             Stretch::YearEnd => Some((self.today, self.today.last_of_year())),
         }
     }
 
     fn day(&self) -> Option<Days> {
-        let (_, days) = self
-            .calendar
-            .days
-            .iter()
-            .find(|(names, _)| names.split('|').any(|name| self.places(name).next().is_some()))?;
+        let (_, days) = self.calendar.days.iter().find(|(names, _)| {
+            names
+                .split('|')
+                .any(|name| self.places(name).next().is_some())
+        })?;
         let days = match *days {
             NO_DAY => return None,
             days if days > EITHER && self.side == Side::Behind => EITHER - days,

@@ -48,9 +48,17 @@ pub(super) static LANGUAGE: Language = Language {
             ^ 总是|永远|始终|务必|不要再|别再; 记住 * 我|你; 你|您 应该|必须|要 * 总是|始终|永远|不要; 请用 * 回答|回复",
         ),
         (Sign::Instruct, "name to use", "叫我 {v}; 称呼我 {v}"),
-        (Sign::Trait, "kin", "我|我的|我们|我家 的| {k} 叫|的名字是|名叫 {v}"),
+        (
+            Sign::Trait,
+            "kin",
+            "我|我的|我们|我家 的| {k} 叫|的名字是|名叫 {v}",
+        ),
         (Sign::Trait, "name", "我叫|我的名字是|我的名字叫|我名叫 {v}"),
-        (Sign::Trait, "birthday", "生日是|生日在 {v}; 我 * 出生于 {v}"),
+        (
+            Sign::Trait,
+            "birthday",
+            "生日是|生日在 {v}; 我 * 出生于 {v}",
+        ),
         (Sign::Trait, "age", "我|我今年|今年 {v} 岁; {s} 今年 {v} 岁"),
         (
             Sign::Trait,
@@ -74,11 +82,19 @@ pub(super) static LANGUAGE: Language = Language {
             "job",
             "我|我的职业 是 一名|一位|一个|名|位 {v}; 我的 职业|工作 是 {v}; 当上了|担任 {v}; {s} 是 一名|一位 {v}",
         ),
-        (Sign::Trait, "phone", "电话号码|手机号|电话|手机号码 是|为 {v}"),
+        (
+            Sign::Trait,
+            "phone",
+            "电话号码|手机号|电话|手机号码 是|为 {v}",
+        ),
         (Sign::Trait, "email", "邮箱|电子邮件地址|邮箱地址 是|为 {v}"),
         (Sign::Trait, "diet=vegetarian", "我 * 吃素|素食者|素食主义"),
         (Sign::Trait, "allergy to", "我 对 {v} 过敏"),
-        (Sign::Favourite, "", "我 最喜欢|最爱 的 {a} 是 {v}; {s} 最喜欢 的 {a} 是 {v}"),
+        (
+            Sign::Favourite,
+            "",
+            "我 最喜欢|最爱 的 {a} 是 {v}; {s} 最喜欢 的 {a} 是 {v}",
+        ),
         (
             Sign::Decide,
             "",
@@ -96,7 +112,11 @@ pub(super) static LANGUAGE: Language = Language {
             "",
             "我 * 不喜欢|讨厌|不爱|受不了|不再喜欢 {v}; {s} 不喜欢|讨厌 {v}; 我 不吃|不喝 {v}",
         ),
-        (Sign::Prefer, "", "比起 {a} ， 我 更喜欢 {v}; {s} 更喜欢 {v} ，而不是|而不是|胜过|多于 {a}"),
+        (
+            Sign::Prefer,
+            "",
+            "比起 {a} ， 我 更喜欢 {v}; {s} 更喜欢 {v} ，而不是|而不是|胜过|多于 {a}",
+        ),
         (
             Sign::Prefer,
             "",
@@ -113,8 +133,16 @@ pub(super) static LANGUAGE: Language = Language {
             "deadline",
             "{s} 的 提交|最终|最后| 截止日期|截止时间|最后期限|期限 是|为|在 {v}; 截止日期|截止时间|最后期限 是|为|在 {v}",
         ),
-        (Sign::Dated, "", "将于|将在|将会|会在|预计|开始于|举行|截止|计划于"),
-        (Sign::Happened, "", "昨天|前天|上周|上个月|去年|了|过; 于 * 出现|开始|完成|发布|结束"),
+        (
+            Sign::Dated,
+            "",
+            "将于|将在|将会|会在|预计|开始于|举行|截止|计划于",
+        ),
+        (
+            Sign::Happened,
+            "",
+            "昨天|前天|上周|上个月|去年|了|过; 于 * 出现|开始|完成|发布|结束",
+        ),
         (
             Sign::State,
             "",
@@ -180,7 +208,9 @@ pub(super) static LANGUAGE: Language = Language {
         ahead: ("", "后|之后|以后|内|之内"),
         gone: ("", "前|之前|以前"),
         units: ["天|日", "周|星期|礼拜", "月", "年"],
-        numbers: &["一", "二|两", "三", "四", "五", "六", "七", "八", "九", "十"],
+        numbers: &[
+            "一", "二|两", "三", "四", "五", "六", "七", "八", "九", "十",
+        ],
     },
 };
 
@@ -200,16 +230,25 @@ mod tests {
                 ("我不再住在北京了。", "fact user|residence|!北京"),
                 ("我妹妹叫小丽。", "fact user|sister|小丽"),
                 ("我在银河公司工作。", "fact user|employer|银河公司"),
-                ("我最喜欢的颜色是绿色。", "preference user|favourite 颜色|绿色"),
+                (
+                    "我最喜欢的颜色是绿色。",
+                    "preference user|favourite 颜色|绿色",
+                ),
                 ("我不喜欢香菜。", "preference user|likes 香菜|!香菜"),
                 ("从现在起请用中文回答。", "instruction"),
                 ("我们决定把仓库搬到郊区。", "decision"),
                 ("我会在下周三把报告发给你。", "plan @2025-04-23"),
                 ("我答应两周后交稿。", "plan @2025-04-29"),
-                ("申请的截止日期是 5 月 3 日。", "fact 申请|deadline|5 月 3 日 @2025-05-03"),
+                (
+                    "申请的截止日期是 5 月 3 日。",
+                    "fact 申请|deadline|5 月 3 日 @2025-05-03",
+                ),
                 ("昨天我买了一辆自行车。", "event @2025-04-14"),
                 ("我认为新食堂太吵。", "preference"),
-                ("比起茶，我更喜欢咖啡。", "preference user|prefers 咖啡 / 茶|咖啡"),
+                (
+                    "比起茶，我更喜欢咖啡。",
+                    "preference user|prefers 咖啡 / 茶|咖啡",
+                ),
                 ("小周宁愿坐火车，而不是飞机。", "preference"),
                 ("事实：水箱容量为 40 升。", "fact"),
             ],

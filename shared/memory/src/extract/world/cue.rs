@@ -64,22 +64,32 @@ impl Found {
 impl Cue {
     /// Reads a cue.
     pub(super) fn new(text: &str) -> Self {
-        Self { parts: text.split_whitespace().map(part).collect() }
+        Self {
+            parts: text.split_whitespace().map(part).collect(),
+        }
     }
 
     /// The sets of words of which one must stand in every text that the cue fits.
     pub(super) fn needs(&self) -> impl Iterator<Item = &[Word]> {
         self.parts.iter().filter_map(|part| match part {
-            Part::Words(words) if words.iter().all(|word| !word.text.is_empty()) => Some(&words[..]),
+            Part::Words(words) if words.iter().all(|word| !word.text.is_empty()) => {
+                Some(&words[..])
+            }
             _ => None,
         })
     }
 
     /// The first place where the cue fits.
-    pub(super) fn find(&self, text: &str, kin: &'static [(&'static str, &'static str)]) -> Option<Found> {
+    pub(super) fn find(
+        &self,
+        text: &str,
+        kin: &'static [(&'static str, &'static str)],
+    ) -> Option<Found> {
         let mut found = Found::default();
         let matcher = Matcher { text, kin };
-        matcher.search(&self.parts, 0, text.len(), &mut found).map(|_| found)
+        matcher
+            .search(&self.parts, 0, text.len(), &mut found)
+            .map(|_| found)
     }
 }
 
@@ -113,15 +123,25 @@ struct Matcher<'t> {
 
 impl Matcher<'_> {
     /// Fits the parts somewhere from `from` on, beginning before `limit`; gives where the first of them began.
-    fn search(&self, parts: &[Part], from: usize, limit: usize, found: &mut Found) -> Option<usize> {
+    fn search(
+        &self,
+        parts: &[Part],
+        from: usize,
+        limit: usize,
+        found: &mut Found,
+    ) -> Option<usize> {
         match parts.first() {
             Some(Part::Words(words)) if words.iter().all(|word| !word.text.is_empty()) => {
                 self.search_words(words, &parts[1..], from, limit, found)
             }
             Some(Part::Start) => self.fit(parts, from, found).then_some(from),
-            Some(Part::Take(slot)) if from == 0 => self.take(*slot, &parts[1..], 0, found).then_some(0),
+            Some(Part::Take(slot)) if from == 0 => {
+                self.take(*slot, &parts[1..], 0, found).then_some(0)
+            }
             _ => {
-                let mut places = self.text[from..limit].char_indices().map(|(at, _)| from + at);
+                let mut places = self.text[from..limit]
+                    .char_indices()
+                    .map(|(at, _)| from + at);
                 places.find(|at| self.fit(parts, *at, found))
             }
         }
@@ -137,10 +157,14 @@ impl Matcher<'_> {
     ) -> Option<usize> {
         let mut best: Option<(usize, usize)> = None;
         for word in words {
-            let hits = self.text[from..].match_indices(word.text.as_str()).map(|(at, _)| from + at);
+            let hits = self.text[from..]
+                .match_indices(word.text.as_str())
+                .map(|(at, _)| from + at);
             let hit = hits
                 .take_while(|at| *at < limit && best.is_none_or(|(first, _)| *at < first))
-                .find(|at| is_bounded(self.text, word, *at) && self.fit(rest, at + word.text.len(), found));
+                .find(|at| {
+                    is_bounded(self.text, word, *at) && self.fit(rest, at + word.text.len(), found)
+                });
             best = hit.map(|at| (at, at + word.text.len())).or(best);
         }
         let (at, end) = best?;
@@ -150,30 +174,42 @@ impl Matcher<'_> {
 
     /// Fits the parts exactly from `at` on, spaces aside.
     fn fit(&self, parts: &[Part], at: usize, found: &mut Found) -> bool {
-        let Some(part) = parts.first() else { return true };
+        let Some(part) = parts.first() else {
+            return true;
+        };
         let rest = &parts[1..];
         let next = at + (self.text[at..].len() - self.text[at..].trim_start().len());
         match part {
             Part::Words(words) => words.iter().any(|word| match word.text.is_empty() {
                 true => self.fit(rest, at, found),
                 false => {
-                    let start = if word.open_start { self.ending(word, next) } else { next };
+                    let start = if word.open_start {
+                        self.ending(word, next)
+                    } else {
+                        next
+                    };
                     self.text[start..].starts_with(&word.text)
                         && is_bounded(self.text, word, start)
                         && self.fit(rest, start + word.text.len(), found)
                 }
             }),
-            Part::Gap => self.search(rest, at, floor(self.text, at + GAP), found).is_some(),
+            Part::Gap => self
+                .search(rest, at, floor(self.text, at + GAP), found)
+                .is_some(),
             Part::Start => self.text[..at].trim().is_empty() && self.fit(rest, at, found),
             Part::End => !self.text[at..].contains(char::is_alphanumeric),
             Part::Take(slot) => self.take(*slot, rest, next, found),
             Part::TakeWord(slot) => {
-                let end = next + self.text[next..].find(' ').unwrap_or(self.text.len() - next);
+                let end = next
+                    + self.text[next..]
+                        .find(' ')
+                        .unwrap_or(self.text.len() - next);
                 found.taken[*slot] = Some(next..end);
                 end > next && self.fit(rest, end, found)
             }
             Part::Kin => self.kin.iter().any(|(name, english)| {
-                let fits = self.text[next..].starts_with(name) && self.fit(rest, next + name.len(), found);
+                let fits =
+                    self.text[next..].starts_with(name) && self.fit(rest, next + name.len(), found);
                 if fits {
                     found.kin = Some(english);
                 }
@@ -201,15 +237,20 @@ impl Matcher<'_> {
 
     /// Where in the word at `at` the ending begins that a cue names.
     fn ending(&self, word: &Word, at: usize) -> usize {
-        let length = self.text[at..].find(|c: char| !is_letter(c)).unwrap_or(self.text.len() - at);
-        self.text[at..at + length].rfind(&word.text).map_or(at, |inside| at + inside)
+        let length = self.text[at..]
+            .find(|c: char| !is_letter(c))
+            .unwrap_or(self.text.len() - at);
+        self.text[at..at + length]
+            .rfind(&word.text)
+            .map_or(at, |inside| at + inside)
     }
 }
 
 /// Whether a word that stands at `at` is not part of a longer one. Scripts without spaces have no such bounds.
 pub(super) fn is_bounded(text: &str, word: &Word, at: usize) -> bool {
-    let joined =
-        |inside: Option<char>, outside: Option<char>| inside.is_some_and(joins) && outside.is_some_and(joins);
+    let joined = |inside: Option<char>, outside: Option<char>| {
+        inside.is_some_and(joins) && outside.is_some_and(joins)
+    };
     let end = at + word.text.len();
     let before = || joined(word.text.chars().next(), text[..at].chars().next_back());
     let after = || joined(word.text.chars().next_back(), text[end..].chars().next());
@@ -234,7 +275,10 @@ pub(super) fn is_letter(c: char) -> bool {
 /// The last place of a character at or before `at`.
 fn floor(text: &str, at: usize) -> usize {
     let at = at.min(text.len());
-    (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+    (0..=at)
+        .rev()
+        .find(|at| text.is_char_boundary(*at))
+        .unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -244,23 +288,50 @@ mod tests {
     #[test]
     fn cues_find_subjects_and_answers() {
         let cases = [
-            ("wohne * in {v}", "ich wohne seit mai in bonn", Some((None, Some("bonn")))),
+            (
+                "wohne * in {v}",
+                "ich wohne seit mai in bonn",
+                Some((None, Some("bonn"))),
+            ),
             ("wohne in {v}", "ich bewohne in bonn", None),
-            ("~wohne in {v}", "ich bewohne in bonn", Some((None, Some("bonn")))),
-            ("{s} live|lives in {v} now", "tom lives in bonn now", Some((Some("tom "), Some("bonn ")))),
-            ("{s} は {v} に 住んで", "田中は大阪に住んでいます", Some((Some("田中"), Some("大阪")))),
-            ("^ so_far|never {v}", "so far good", Some((None, Some("good")))),
+            (
+                "~wohne in {v}",
+                "ich bewohne in bonn",
+                Some((None, Some("bonn"))),
+            ),
+            (
+                "{s} live|lives in {v} now",
+                "tom lives in bonn now",
+                Some((Some("tom "), Some("bonn "))),
+            ),
+            (
+                "{s} は {v} に 住んで",
+                "田中は大阪に住んでいます",
+                Some((Some("田中"), Some("大阪"))),
+            ),
+            (
+                "^ so_far|never {v}",
+                "so far good",
+                Some((None, Some("good"))),
+            ),
             ("^ never {v}", "so never good", None),
             ("eat very|much| well $", "i eat well.", Some((None, None))),
             ("eat well $", "i eat well today", None),
             ("i ~ed {v}", "i walked home", Some((None, Some("home")))),
             ("i ~ed {v}", "i walk home", None),
-            ("{s1} {v} में रहता|रहती", "रवि पुणे में रहता है", Some((Some("रवि"), Some("पुणे ")))),
+            (
+                "{s1} {v} में रहता|रहती",
+                "रवि पुणे में रहता है",
+                Some((Some("रवि"), Some("पुणे "))),
+            ),
         ];
         for (cue, text, expected) in cases {
             let found = Cue::new(cue).find(text, &[]);
             let taken = found.map(|found| {
-                (found.subject().map(|range| &text[range]), found.answer().map(|range| &text[range]))
+                (
+                    found.subject().map(|range| &text[range]),
+                    found.answer().map(|range| &text[range]),
+                )
             });
             assert_eq!(taken, expected, "{cue}: {text}");
         }

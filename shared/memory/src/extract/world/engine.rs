@@ -41,7 +41,11 @@ pub(super) fn read(
         return Vec::new();
     }
     let (text, lower) = without(language.fillers, &whole);
-    if language.questions.split('|').any(|word| !word.is_empty() && ends_with(&lower, word)) {
+    if language
+        .questions
+        .split('|')
+        .any(|word| !word.is_empty() && ends_with(&lower, word))
+    {
         return Vec::new();
     }
     let clauses = identity_clauses(tables, passage, sentence, text, trust);
@@ -49,7 +53,11 @@ pub(super) fn read(
         return clauses;
     }
     let plain = plain(language, &whole, text, &lower);
-    let unit = Unit { text: plain.to_owned(), start: sentence.start, end: sentence.end };
+    let unit = Unit {
+        text: plain.to_owned(),
+        start: sentence.start,
+        end: sentence.end,
+    };
     let reading = reading(tables, passage, text, &lower);
     reading
         .and_then(|reading| statement(language, passage, unit, &lower, reading, trust))
@@ -72,9 +80,14 @@ fn identity_clauses(
     let is_trait = |sign| sign == Sign::Trait;
     let read = parts.into_iter().filter_map(|part| {
         let lower = lower(part);
-        let reading = reading(tables, passage, part, &lower).filter(|reading| is_trait(reading.sign))?;
+        let reading =
+            reading(tables, passage, part, &lower).filter(|reading| is_trait(reading.sign))?;
         let (start, end) = place(sentence, part);
-        let unit = Unit { text: part.to_owned(), start, end };
+        let unit = Unit {
+            text: part.to_owned(),
+            start,
+            end,
+        };
         statement(tables.language, passage, unit, &lower, reading, trust)
     });
     read.collect()
@@ -95,15 +108,25 @@ fn place(sentence: &Sentence<'_>, part: &str) -> (usize, usize) {
 fn clauses<'t>(language: &Language, text: &'t str) -> Vec<&'t str> {
     let mut parts = vec![text];
     for joint in language.joints.split('|').filter(|joint| !joint.is_empty()) {
-        parts = parts.into_iter().flat_map(|part| part.split(joint)).collect();
+        parts = parts
+            .into_iter()
+            .flat_map(|part| part.split(joint))
+            .collect();
     }
-    parts.into_iter().map(str::trim).filter(|part| !part.is_empty()).collect()
+    parts
+        .into_iter()
+        .map(str::trim)
+        .filter(|part| !part.is_empty())
+        .collect()
 }
 
 /// What the first fitting rule says.
 fn reading(tables: &Compiled, passage: &Passage<'_>, text: &str, lower: &str) -> Option<Reading> {
     let language = tables.language;
-    let bound = language.anaphors.split('|').any(|word| begins_with(lower, word));
+    let bound = language
+        .anaphors
+        .split('|')
+        .any(|word| begins_with(lower, word));
     let definite = LazyCell::new(|| is_definite(text));
     let period = |side| calendar::period(&language.calendar, lower, passage.said_at, side);
     let ahead = LazyCell::new(|| period(Side::Ahead));
@@ -115,7 +138,9 @@ fn reading(tables: &Compiled, passage: &Passage<'_>, text: &str, lower: &str) ->
         if *sign == Sign::Weak && !*definite {
             continue;
         }
-        let Some(found) = cue.find(lower, language.kin) else { continue };
+        let Some(found) = cue.find(lower, language.kin) else {
+            continue;
+        };
         if !names_subject(language, lower, *sign, &found) {
             continue;
         }
@@ -123,15 +148,25 @@ fn reading(tables: &Compiled, passage: &Passage<'_>, text: &str, lower: &str) ->
         if event.is_none() && matches!(sign, Sign::Dated | Sign::Happened) {
             continue;
         }
-        return (*sign != Sign::Noise).then_some(Reading { sign: *sign, about, found, event });
+        return (*sign != Sign::Noise).then_some(Reading {
+            sign: *sign,
+            about,
+            found,
+            event,
+        });
     }
     None
 }
 
 /// Whether what stands in the place of the subject can be one, where the topic needs it.
 fn names_subject(language: &Language, lower: &str, sign: Sign, found: &Found) -> bool {
-    let needed = matches!(sign, Sign::Trait | Sign::Like | Sign::Dislike | Sign::Favourite);
-    let Some(range) = found.subject().filter(|_| needed) else { return true };
+    let needed = matches!(
+        sign,
+        Sign::Trait | Sign::Like | Sign::Dislike | Sign::Favourite
+    );
+    let Some(range) = found.subject().filter(|_| needed) else {
+        return true;
+    };
     subject(language, &lower[range]).is_some_and(|name| !is_clause(language, &name))
 }
 
@@ -159,10 +194,11 @@ fn is_definite(text: &str) -> bool {
     let letters = text.chars().filter(|c| c.is_alphabetic()).count();
     text.contains(|c: char| c.is_ascii_digit())
         || (latin >= 2 && latin * 2 < letters)
-        || text
-            .split_whitespace()
-            .skip(1)
-            .any(|word| word.chars().find(|c| c.is_alphabetic()).is_some_and(char::is_uppercase))
+        || text.split_whitespace().skip(1).any(|word| {
+            word.chars()
+                .find(|c| c.is_alphabetic())
+                .is_some_and(char::is_uppercase)
+        })
 }
 
 fn statement(
@@ -179,14 +215,21 @@ fn statement(
         return None;
     }
     let topic = topic(language, passage, lower, &reading);
-    let expires = reading.event.filter(|_| kind == MemoryKind::Plan).map(|event| event.to);
+    let expires = reading
+        .event
+        .filter(|_| kind == MemoryKind::Plan)
+        .map(|event| event.to);
     Some(Statement {
         text: wording(passage, &unit.text),
         start: unit.start,
         end: unit.end,
         kind,
         is_static,
-        confidence: if assistant { confidence * 0.7 } else { confidence },
+        confidence: if assistant {
+            confidence * 0.7
+        } else {
+            confidence
+        },
         trust,
         speaker: passage.speaker.map(str::to_owned),
         attribution: None,
@@ -217,7 +260,12 @@ fn weigh(sign: Sign) -> (MemoryKind, bool, f32) {
     }
 }
 
-fn topic(language: &Language, passage: &Passage<'_>, lower: &str, reading: &Reading) -> Option<Topic> {
+fn topic(
+    language: &Language,
+    passage: &Passage<'_>,
+    lower: &str,
+    reading: &Reading,
+) -> Option<Topic> {
     let taken = |range: Option<std::ops::Range<usize>>| range.map(|range| &lower[range]);
     let (about, constant) = reading.about.split_once('=').unwrap_or((reading.about, ""));
     let value = match constant {
@@ -227,7 +275,10 @@ fn topic(language: &Language, passage: &Passage<'_>, lower: &str, reading: &Read
     let property = || subject(language, taken(reading.found.property())?);
     let negated = reading.sign == Sign::Dislike
         || (reading.sign == Sign::Trait
-            && language.negations.split('|').any(|word| word_at(lower, word).is_some()));
+            && language
+                .negations
+                .split('|')
+                .any(|word| word_at(lower, word).is_some()));
     let attribute = match reading.sign {
         Sign::Like | Sign::Dislike => format!("likes {value}"),
         Sign::Prefer => {
@@ -245,7 +296,11 @@ fn topic(language: &Language, passage: &Passage<'_>, lower: &str, reading: &Read
         },
         _ => return None,
     };
-    let speaker = || passage.speaker.map_or_else(|| "user".to_owned(), str::to_lowercase);
+    let speaker = || {
+        passage
+            .speaker
+            .map_or_else(|| "user".to_owned(), str::to_lowercase)
+    };
     let subject = match taken(reading.found.subject()) {
         None => speaker(),
         Some(words) => match subject(language, words)? {
@@ -254,7 +309,12 @@ fn topic(language: &Language, passage: &Passage<'_>, lower: &str, reading: &Read
             name => name,
         },
     };
-    Some(Topic { subject, attribute, value, negated })
+    Some(Topic {
+        subject,
+        attribute,
+        value,
+        negated,
+    })
 }
 
 fn begins_with(lower: &str, word: &str) -> bool {
@@ -264,6 +324,10 @@ fn begins_with(lower: &str, word: &str) -> bool {
 fn ends_with(lower: &str, word: &str) -> bool {
     let text = lower.trim_end_matches(|c: char| !c.is_alphanumeric());
     text.strip_suffix(word).is_some_and(|rest| {
-        word.starts_with(is_unspaced) || rest.chars().next_back().is_none_or(|c| !c.is_alphanumeric())
+        word.starts_with(is_unspaced)
+            || rest
+                .chars()
+                .next_back()
+                .is_none_or(|c| !c.is_alphanumeric())
     })
 }

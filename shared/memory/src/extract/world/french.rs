@@ -55,8 +55,16 @@ pub(super) static LANGUAGE: Language = Language {
             tu|vous dois|devez|devrais * toujours|jamais; rappelle-toi|souviens-toi|souvenez-vous|n'oublie que|pas|de; tutoie-moi|vouvoie-moi|vouvoyez-moi",
         ),
         (Sign::Instruct, "name to use", "appelle-moi|appelez-moi {v}"),
-        (Sign::Trait, "kin", "ma|mon|notre {k} s'appelle|se_nomme {v}; le_nom_de ma|mon {k} est {v}"),
-        (Sign::Trait, "name", "je m'appelle {v}; m'appelle {v}; mon nom|prénom est {v}"),
+        (
+            Sign::Trait,
+            "kin",
+            "ma|mon|notre {k} s'appelle|se_nomme {v}; le_nom_de ma|mon {k} est {v}",
+        ),
+        (
+            Sign::Trait,
+            "name",
+            "je m'appelle {v}; m'appelle {v}; mon nom|prénom est {v}",
+        ),
         (
             Sign::Trait,
             "residence",
@@ -85,10 +93,22 @@ pub(super) static LANGUAGE: Language = Language {
             "origin",
             "je viens|suis_originaire de|du|d' {v}; je suis né|née à|en {v}; {s} vient|est_originaire de|du|d' {v} $",
         ),
-        (Sign::Trait, "phone", "numéro_de_téléphone|numéro est|c'est {v}"),
-        (Sign::Trait, "email", "adresse_mail|adresse_e-mail|mail|e-mail|courriel est|c'est {v}"),
+        (
+            Sign::Trait,
+            "phone",
+            "numéro_de_téléphone|numéro est|c'est {v}",
+        ),
+        (
+            Sign::Trait,
+            "email",
+            "adresse_mail|adresse_e-mail|mail|e-mail|courriel est|c'est {v}",
+        ),
         (Sign::Trait, "diet=vegetarian", "suis * végétarien~"),
-        (Sign::Trait, "diet=vegan", "suis * végan~|végétalien~|vegan~"),
+        (
+            Sign::Trait,
+            "diet=vegan",
+            "suis * végan~|végétalien~|vegan~",
+        ),
         (Sign::Trait, "allergy to", "suis * allergique à|aux|au {v}"),
         (
             Sign::Favourite,
@@ -163,7 +183,11 @@ pub(super) static LANGUAGE: Language = Language {
             "",
             "^ fait|faits|confirmé|confirmée|confirmation|note|info|info_rapide|information * :|par|que|auprès|avec; ^ deux|trois faits; ^ selon|d'après",
         ),
-        (Sign::Weak, "property", "{a} de|du|de_la|de_l'|d' {s} est|sont|dure {v}"),
+        (
+            Sign::Weak,
+            "property",
+            "{a} de|du|de_la|de_l'|d' {s} est|sont|dure {v}",
+        ),
         (
             Sign::Weak,
             "",
@@ -180,7 +204,9 @@ pub(super) static LANGUAGE: Language = Language {
             ("aujourd'hui|ce soir|ce matin|cet après-midi", 0),
             ("demain", 1),
         ],
-        weekdays: ["lundi", "mardi", "mercredi", "jeudi", "vendredi", "samedi", "dimanche"],
+        weekdays: [
+            "lundi", "mardi", "mercredi", "jeudi", "vendredi", "samedi", "dimanche",
+        ],
         months: [
             "janvier",
             "février|fevrier",
@@ -199,7 +225,10 @@ pub(super) static LANGUAGE: Language = Language {
         next: "prochain",
         last: "dernier|passé",
         stretches: &[
-            ("fin de la semaine|fin de semaine|week-end|fin du sprint|fin de sprint", Stretch::WeekEnd),
+            (
+                "fin de la semaine|fin de semaine|week-end|fin du sprint|fin de sprint",
+                Stretch::WeekEnd,
+            ),
             ("fin du mois|fin de mois", Stretch::MonthEnd),
             ("fin du trimestre|fin de trimestre", Stretch::QuarterEnd),
             ("fin de l'année|fin d'année", Stretch::YearEnd),
@@ -215,7 +244,9 @@ pub(super) static LANGUAGE: Language = Language {
         ahead: ("dans|d'ici", ""),
         gone: ("il y a", ""),
         units: ["jour", "semaine", "mois", "an|année"],
-        numbers: &["un|une", "deux", "trois", "quatre", "cinq", "six", "sept", "huit", "neuf", "dix"],
+        numbers: &[
+            "un|une", "deux", "trois", "quatre", "cinq", "six", "sept", "huit", "neuf", "dix",
+        ],
     },
 };
 
@@ -234,15 +265,33 @@ mod tests {
                 ("Je n'habite plus à Lyon.", "fact user|residence|!lyon"),
                 ("J'ai déménagé à Nantes.", "fact user|residence|nantes"),
                 ("Ma sœur s'appelle Claire.", "fact user|sister|claire"),
-                ("Ma couleur préférée est le vert.", "preference user|favourite couleur|vert"),
-                ("Je n'aime pas le fenouil.", "preference user|likes fenouil|!fenouil"),
+                (
+                    "Ma couleur préférée est le vert.",
+                    "preference user|favourite couleur|vert",
+                ),
+                (
+                    "Je n'aime pas le fenouil.",
+                    "preference user|likes fenouil|!fenouil",
+                ),
                 ("Désormais, réponds en français.", "instruction"),
                 ("Nous avons décidé de fermer le dépôt.", "decision"),
-                ("Je vous enverrai le rapport avant vendredi.", "plan @2025-04-18"),
-                ("La date limite de la demande est le 3 mai.", "fact demande|deadline|3 mai @2025-05-03"),
+                (
+                    "Je vous enverrai le rapport avant vendredi.",
+                    "plan @2025-04-18",
+                ),
+                (
+                    "La date limite de la demande est le 3 mai.",
+                    "fact demande|deadline|3 mai @2025-05-03",
+                ),
                 ("Hier, j'ai vendu mon vélo.", "event @2025-04-14"),
-                ("Je pense que la nouvelle salle est trop bruyante.", "preference"),
-                ("Paul préfère le train à l'avion.", "preference paul|prefers avion / train|train"),
+                (
+                    "Je pense que la nouvelle salle est trop bruyante.",
+                    "preference",
+                ),
+                (
+                    "Paul préfère le train à l'avion.",
+                    "preference paul|prefers avion / train|train",
+                ),
                 ("Confirmé : le réservoir contient 40 litres.", "fact"),
             ],
         );

@@ -56,8 +56,16 @@ pub(super) static LANGUAGE: Language = Language {
             du|sie sollst|solltest|musst|darfst|sollen|dürfen * immer|nie|niemals|kein|keine|nur; merk|merke dir; \
             ^ vergiss nicht|nie; ^ denk|denke daran; duze|sieze mich; ^ bitte| immer|nie|niemals|stets",
         ),
-        (Sign::Instruct, "name to use", "nenn|nenne mich|mich_bitte {v}"),
-        (Sign::Trait, "name", "ich heiße {v}; heiße|heiß {v}; mein name ist|lautet {v}"),
+        (
+            Sign::Instruct,
+            "name to use",
+            "nenn|nenne mich|mich_bitte {v}",
+        ),
+        (
+            Sign::Trait,
+            "name",
+            "ich heiße {v}; heiße|heiß {v}; mein name ist|lautet {v}",
+        ),
         (
             Sign::Trait,
             "residence",
@@ -76,7 +84,11 @@ pub(super) static LANGUAGE: Language = Language {
             "arbeite * als {v}; {s} arbeitet * als {v}; von_beruf bin_ich {v}; bin von_beruf {v}; \
             ich bin {v} von_beruf; mein beruf ist {v}; bin * befördert * zum|zur {v}",
         ),
-        (Sign::Trait, "age", "bin {v} jahre alt|jung; bin {v} jahre $; {s} ist {v} jahre alt"),
+        (
+            Sign::Trait,
+            "age",
+            "bin {v} jahre alt|jung; bin {v} jahre $; {s} ist {v} jahre alt",
+        ),
         (
             Sign::Trait,
             "birthday",
@@ -94,12 +106,28 @@ pub(super) static LANGUAGE: Language = Language {
             "kin",
             "mein|meine|unser|unsere {k} heißt {v}; der_name meiner|meines {k} ist|lautet {v}",
         ),
-        (Sign::Trait, "phone", "telefonnummer|handynummer|nummer ist|lautet {v}"),
-        (Sign::Trait, "email", "e-mail-adresse|mailadresse|e-mail|emailadresse ist|lautet {v}"),
+        (
+            Sign::Trait,
+            "phone",
+            "telefonnummer|handynummer|nummer ist|lautet {v}",
+        ),
+        (
+            Sign::Trait,
+            "email",
+            "e-mail-adresse|mailadresse|e-mail|emailadresse ist|lautet {v}",
+        ),
         (Sign::Trait, "diet=vegan", "bin|lebe|ernähre * vegan~"),
-        (Sign::Trait, "diet=vegetarian", "bin|lebe|ernähre * vegetari~"),
+        (
+            Sign::Trait,
+            "diet=vegetarian",
+            "bin|lebe|ernähre * vegetari~",
+        ),
         (Sign::Trait, "allergy to", "bin * allergisch gegen|auf {v}"),
-        (Sign::Favourite, "", "mein|meine|unser|unsere lieblings~ {a} ist|sind|heißt {v}"),
+        (
+            Sign::Favourite,
+            "",
+            "mein|meine|unser|unsere lieblings~ {a} ist|sind|heißt {v}",
+        ),
         (
             Sign::Dislike,
             "",
@@ -172,7 +200,11 @@ pub(super) static LANGUAGE: Language = Language {
             "",
             "^ fakt|fakten|tatsache|info|bestätigt|bestätigung|kurze_info|notiz|kurze_notiz * :|durch|von|dass; ^ zwei|drei fakten; ^ laut|gemäß",
         ),
-        (Sign::Weak, "property", "{a} von|des|der {s} ist|beträgt|lautet|sind {v}"),
+        (
+            Sign::Weak,
+            "property",
+            "{a} von|des|der {s} ist|beträgt|lautet|sind {v}",
+        ),
         (
             Sign::Weak,
             "",
@@ -183,14 +215,25 @@ pub(super) static LANGUAGE: Language = Language {
     ],
     calendar: Calendar {
         days: &[
-            ("am morgen|jeden morgen|guten morgen|am nächsten morgen", NO_DAY),
+            (
+                "am morgen|jeden morgen|guten morgen|am nächsten morgen",
+                NO_DAY,
+            ),
             ("übermorgen", 2),
             ("vorgestern", -2),
             ("gestern", -1),
             ("heute", 0),
             ("morgen", 1),
         ],
-        weekdays: ["montag", "dienstag", "mittwoch", "donnerstag", "freitag", "samstag|sonnabend", "sonntag"],
+        weekdays: [
+            "montag",
+            "dienstag",
+            "mittwoch",
+            "donnerstag",
+            "freitag",
+            "samstag|sonnabend",
+            "sonntag",
+        ],
         months: [
             "januar|jänner",
             "februar",
@@ -209,18 +252,39 @@ pub(super) static LANGUAGE: Language = Language {
         next: "nächsten|nächste|nächster|kommenden|kommender",
         last: "letzten|letzte|letzter|vergangenen|vorigen",
         stretches: &[
-            ("ende der woche|wochenende|ende dieser woche|sprintende", Stretch::WeekEnd),
+            (
+                "ende der woche|wochenende|ende dieser woche|sprintende",
+                Stretch::WeekEnd,
+            ),
             ("monatsende|ende des monats", Stretch::MonthEnd),
             ("quartalsende|ende des quartals", Stretch::QuarterEnd),
             ("jahresende|ende des jahres", Stretch::YearEnd),
-            ("nächste woche|nächster woche|kommende woche|kommenden woche", Stretch::Week(1)),
-            ("letzte woche|letzter woche|vergangene woche|vorige woche", Stretch::Week(-1)),
+            (
+                "nächste woche|nächster woche|kommende woche|kommenden woche",
+                Stretch::Week(1),
+            ),
+            (
+                "letzte woche|letzter woche|vergangene woche|vorige woche",
+                Stretch::Week(-1),
+            ),
             ("diese woche|dieser woche", Stretch::Week(0)),
-            ("nächsten monat|nächster monat|kommenden monat", Stretch::Month(1)),
-            ("letzten monat|vergangenen monat|vorigen monat", Stretch::Month(-1)),
+            (
+                "nächsten monat|nächster monat|kommenden monat",
+                Stretch::Month(1),
+            ),
+            (
+                "letzten monat|vergangenen monat|vorigen monat",
+                Stretch::Month(-1),
+            ),
             ("diesen monat", Stretch::Month(0)),
-            ("nächstes jahr|nächsten jahr|kommendes jahr", Stretch::Year(1)),
-            ("letztes jahr|letzten jahr|vergangenes jahr|voriges jahr", Stretch::Year(-1)),
+            (
+                "nächstes jahr|nächsten jahr|kommendes jahr",
+                Stretch::Year(1),
+            ),
+            (
+                "letztes jahr|letzten jahr|vergangenes jahr|voriges jahr",
+                Stretch::Year(-1),
+            ),
         ],
         ahead: ("in", ""),
         gone: ("vor", ""),
@@ -256,16 +320,37 @@ mod tests {
                 ("Ich bin nach Berlin gezogen.", "fact user|residence|berlin"),
                 ("Meine Schwester heißt Jule.", "fact user|sister|jule"),
                 ("Mira arbeitet als Tischlerin.", "fact mira|job|tischlerin"),
-                ("Meine Lieblingsfarbe ist Blau.", "preference user|favourite farbe|blau"),
-                ("Ich mag keinen Spinat.", "preference user|likes spinat|!spinat"),
+                (
+                    "Meine Lieblingsfarbe ist Blau.",
+                    "preference user|favourite farbe|blau",
+                ),
+                (
+                    "Ich mag keinen Spinat.",
+                    "preference user|likes spinat|!spinat",
+                ),
                 ("Bitte antworte immer auf Deutsch.", "instruction"),
                 ("Wir haben beschlossen, das Lager zu schließen.", "decision"),
-                ("Ich schicke dir den Bericht bis Freitag.", "plan @2025-04-18"),
-                ("In zwei Wochen werde ich nach Graz fahren.", "plan @2025-04-29"),
-                ("Die Abgabefrist des Antrags ist der 3. Mai.", "fact antrags|deadline|3. mai @2025-05-03"),
+                (
+                    "Ich schicke dir den Bericht bis Freitag.",
+                    "plan @2025-04-18",
+                ),
+                (
+                    "In zwei Wochen werde ich nach Graz fahren.",
+                    "plan @2025-04-29",
+                ),
+                (
+                    "Die Abgabefrist des Antrags ist der 3. Mai.",
+                    "fact antrags|deadline|3. mai @2025-05-03",
+                ),
                 ("Gestern habe ich mein Rad verkauft.", "event @2025-04-14"),
-                ("Ich trinke lieber Tee als Kaffee.", "preference user|prefers kaffee / tee|tee"),
-                ("Ich bin allergisch gegen Nüsse.", "fact user|allergy to nüsse|nüsse"),
+                (
+                    "Ich trinke lieber Tee als Kaffee.",
+                    "preference user|prefers kaffee / tee|tee",
+                ),
+                (
+                    "Ich bin allergisch gegen Nüsse.",
+                    "fact user|allergy to nüsse|nüsse",
+                ),
                 ("Jonna liest lieber Papier statt Bildschirm.", "preference"),
                 ("Ich finde, die neue Halle ist zu laut.", "preference"),
                 ("Fakt: Der Tank fasst 40 Liter.", "fact"),

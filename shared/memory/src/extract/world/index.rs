@@ -30,9 +30,16 @@ pub(super) struct Present(Vec<bool>);
 impl Index {
     pub(super) fn new<'c>(cues: impl Iterator<Item = &'c Cue>) -> Self {
         let (beginnings, endings) = Default::default();
-        let mut index = Self { beginnings, endings, needs: Vec::new(), count: 0 };
+        let mut index = Self {
+            beginnings,
+            endings,
+            needs: Vec::new(),
+            count: 0,
+        };
         for cue in cues {
-            let needs = cue.needs().map(|words| words.iter().map(|word| index.number(word)).collect());
+            let needs = cue
+                .needs()
+                .map(|words| words.iter().map(|word| index.number(word)).collect());
             let needs = needs.collect();
             index.needs.push(needs);
         }
@@ -43,12 +50,19 @@ impl Index {
     fn number(&mut self, word: &Word) -> usize {
         let first = word.text.chars().next().unwrap_or_default();
         let inner = word.open_start || !joins(first);
-        let entries = if inner { &mut self.endings } else { &mut self.beginnings };
+        let entries = if inner {
+            &mut self.endings
+        } else {
+            &mut self.beginnings
+        };
         let entries = entries.entry(first).or_default();
         if let Some(entry) = entries.iter().find(|entry| entry.word == *word) {
             return entry.number;
         }
-        entries.push(Entry { word: word.clone(), number: self.count });
+        entries.push(Entry {
+            word: word.clone(),
+            number: self.count,
+        });
         self.count += 1;
         self.count - 1
     }
@@ -60,7 +74,9 @@ impl Index {
         for (at, first) in text.char_indices() {
             let joined = joins(first);
             let begins = self.beginnings.get(&first).filter(|_| !(inside && joined));
-            for Entry { word, number } in begins.into_iter().chain(self.endings.get(&first)).flatten() {
+            for Entry { word, number } in
+                begins.into_iter().chain(self.endings.get(&first)).flatten()
+            {
                 let stands = || text[at..].starts_with(&word.text) && is_bounded(text, word, at);
                 present[*number] = present[*number] || stands();
             }
@@ -71,6 +87,8 @@ impl Index {
 
     /// Whether the cue of this number could fit a text with these words.
     pub(super) fn admits(&self, cue: usize, present: &Present) -> bool {
-        self.needs[cue].iter().all(|words| words.iter().any(|word| present.0[*word]))
+        self.needs[cue]
+            .iter()
+            .all(|words| words.iter().any(|word| present.0[*word]))
     }
 }

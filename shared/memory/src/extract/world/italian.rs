@@ -87,11 +87,23 @@ pub(super) static LANGUAGE: Language = Language {
             "origin",
             "vengo * da|dal|dalla {v} $; sono originario|originaria di|del|della {v}; sono nato|nata a|ad|in {v}; {s} viene da|dal|dalla {v} $",
         ),
-        (Sign::Trait, "phone", "numero_di_telefono|mio_numero|cellulare è {v}"),
-        (Sign::Trait, "email", "mia|la_mia e-mail|email|mail è {v}; indirizzo_e-mail|indirizzo_email è {v}"),
+        (
+            Sign::Trait,
+            "phone",
+            "numero_di_telefono|mio_numero|cellulare è {v}",
+        ),
+        (
+            Sign::Trait,
+            "email",
+            "mia|la_mia e-mail|email|mail è {v}; indirizzo_e-mail|indirizzo_email è {v}",
+        ),
         (Sign::Trait, "diet=vegetarian", "sono * vegetarian~"),
         (Sign::Trait, "diet=vegan", "sono * vegan~"),
-        (Sign::Trait, "allergy to", "sono * allergico|allergica a|al|ai|alle|alla {v}"),
+        (
+            Sign::Trait,
+            "allergy to",
+            "sono * allergico|allergica a|al|ai|alle|alla {v}",
+        ),
         (
             Sign::Favourite,
             "",
@@ -162,7 +174,11 @@ pub(super) static LANGUAGE: Language = Language {
             "",
             "^ fatto|fatti|confermato|confermata|conferma|nota|nota_rapida|informazione|dato * :|da|dal|dai|che|con|tramite; ^ due|tre fatti; ^ secondo",
         ),
-        (Sign::Weak, "property", "{a} di|del|della|dell' {s} è|sono|dura {v}"),
+        (
+            Sign::Weak,
+            "property",
+            "{a} di|del|della|dell' {s} è|sono|dura {v}",
+        ),
         (
             Sign::Weak,
             "",
@@ -179,7 +195,15 @@ pub(super) static LANGUAGE: Language = Language {
             ("oggi|stasera|stamattina", 0),
             ("domani", 1),
         ],
-        weekdays: ["lunedì", "martedì", "mercoledì", "giovedì", "venerdì", "sabato", "domenica"],
+        weekdays: [
+            "lunedì",
+            "martedì",
+            "mercoledì",
+            "giovedì",
+            "venerdì",
+            "sabato",
+            "domenica",
+        ],
         months: [
             "gennaio",
             "febbraio",
@@ -198,7 +222,10 @@ pub(super) static LANGUAGE: Language = Language {
         next: "prossimo|prossima",
         last: "scorso|scorsa|passato",
         stretches: &[
-            ("fine settimana|fine della settimana|fine dello sprint|fine sprint|weekend", Stretch::WeekEnd),
+            (
+                "fine settimana|fine della settimana|fine dello sprint|fine sprint|weekend",
+                Stretch::WeekEnd,
+            ),
             ("fine mese|fine del mese", Stretch::MonthEnd),
             ("fine trimestre|fine del trimestre", Stretch::QuarterEnd),
             ("fine anno|fine dell'anno", Stretch::YearEnd),
@@ -214,7 +241,18 @@ pub(super) static LANGUAGE: Language = Language {
         ahead: ("tra|fra|entro", ""),
         gone: ("", "fa"),
         units: ["giorn", "settiman", "mes", "ann"],
-        numbers: &["un|una|uno", "due", "tre", "quattro", "cinque", "sei", "sette", "otto", "nove", "dieci"],
+        numbers: &[
+            "un|una|uno",
+            "due",
+            "tre",
+            "quattro",
+            "cinque",
+            "sei",
+            "sette",
+            "otto",
+            "nove",
+            "dieci",
+        ],
     },
 };
 
@@ -233,16 +271,28 @@ mod tests {
                 ("Non abito più a Torino.", "fact user|residence|!torino"),
                 ("Mi sono trasferita a Genova.", "fact user|residence|genova"),
                 ("Mia sorella si chiama Chiara.", "fact user|sister|chiara"),
-                ("Il mio colore preferito è il verde.", "preference user|favourite colore|verde"),
-                ("Non mi piace il finocchio.", "preference user|likes finocchio|!finocchio"),
+                (
+                    "Il mio colore preferito è il verde.",
+                    "preference user|favourite colore|verde",
+                ),
+                (
+                    "Non mi piace il finocchio.",
+                    "preference user|likes finocchio|!finocchio",
+                ),
                 ("D'ora in poi rispondi in italiano.", "instruction"),
                 ("Abbiamo deciso di chiudere il magazzino.", "decision"),
                 ("Ti manderò il rapporto entro venerdì.", "plan @2025-04-18"),
                 ("Tra due settimane andrò a Bari.", "plan @2025-04-29"),
-                ("La scadenza della domanda è il 3 maggio.", "fact domanda|deadline|3 maggio @2025-05-03"),
+                (
+                    "La scadenza della domanda è il 3 maggio.",
+                    "fact domanda|deadline|3 maggio @2025-05-03",
+                ),
                 ("Ieri ho venduto la mia bici.", "event @2025-04-14"),
                 ("Penso che la nuova sala sia troppo rumorosa.", "preference"),
-                ("Dario preferisce il treno all'aereo.", "preference dario|prefers aereo / treno|treno"),
+                (
+                    "Dario preferisce il treno all'aereo.",
+                    "preference dario|prefers aereo / treno|treno",
+                ),
                 ("Confermato: il serbatoio contiene 40 litri.", "fact"),
             ],
         );

@@ -47,7 +47,11 @@ pub(super) static LANGUAGE: Language = Language {
             "今後は|これからは|以後|今から|これから * ください|下さい|すること|答えて|使って|書いて; 常に|必ず|いつも|絶対に|決して * ください|下さい|すること|答えて|使って|書いて; \
             しないでください; 使わないで; 覚えておいて; 忘れないで; で 答えて|回答して|返信して ください|; ようにしてください",
         ),
-        (Sign::Instruct, "name to use", "私のことは|僕のことは {v} と呼んで; ^ {v} と呼んで"),
+        (
+            Sign::Instruct,
+            "name to use",
+            "私のことは|僕のことは {v} と呼んで; ^ {v} と呼んで",
+        ),
         (
             Sign::Trait,
             "kin",
@@ -58,13 +62,21 @@ pub(super) static LANGUAGE: Language = Language {
             "name",
             "私|僕|俺|わたし の名前は {v} です|だ|と; ^ 名前は {v} です; 私|僕|わたし は {v} と申します|といいます|と言います; ^ {v} と申します|といいます",
         ),
-        (Sign::Trait, "age", "私|僕|わたし|今年 は|で {v} 歳; {s} は {v} 歳です|歳だ|歳になり"),
+        (
+            Sign::Trait,
+            "age",
+            "私|僕|わたし|今年 は|で {v} 歳; {s} は {v} 歳です|歳だ|歳になり",
+        ),
         (
             Sign::Trait,
             "birthday",
             "誕生日は {v} です|だ|$; 私|僕 は {v} に生まれ; {s} の誕生日は {v} です|だ",
         ),
-        (Sign::Trait, "origin", "出身は {v} です|だ; {s} は {v} 出身; ^ {v} 出身です"),
+        (
+            Sign::Trait,
+            "origin",
+            "出身は {v} です|だ; {s} は {v} 出身; ^ {v} 出身です",
+        ),
         (
             Sign::Trait,
             "residence",
@@ -81,8 +93,16 @@ pub(super) static LANGUAGE: Language = Language {
             "{s} は {v} として働; ^ {v} として働; 仕事は|職業は {v} です|だ; {s} は {v} をしています|をやっています",
         ),
         (Sign::Trait, "phone", "電話番号は {v} です|だ|$"),
-        (Sign::Trait, "email", "メールアドレスは|メアドは {v} です|だ|$"),
-        (Sign::Trait, "diet=vegetarian", "私は|僕は * ベジタリアン|菜食"),
+        (
+            Sign::Trait,
+            "email",
+            "メールアドレスは|メアドは {v} です|だ|$",
+        ),
+        (
+            Sign::Trait,
+            "diet=vegetarian",
+            "私は|僕は * ベジタリアン|菜食",
+        ),
         (Sign::Trait, "diet=vegan", "私は|僕は * ヴィーガン|ビーガン"),
         (Sign::Trait, "allergy to", "私は|僕は| {v} アレルギー"),
         (
@@ -124,13 +144,21 @@ pub(super) static LANGUAGE: Language = Language {
             "",
             "と思う; と思います; と思って; と考える; と考えます; と考えて; 私の意見|見解|考え|印象; 私の考え では|は; 個人的に は|; 気がする|気がします; と感じ; 懐疑的; 私に言わせれば; に対する私の; 私見",
         ),
-        (Sign::Like, "", "{s} は {v} が好き|が大好き|を愛し; ^ {v} が好き|が大好き"),
+        (
+            Sign::Like,
+            "",
+            "{s} は {v} が好き|が大好き|を愛し; ^ {v} が好き|が大好き",
+        ),
         (
             Sign::Property,
             "deadline",
             "{s} の 提出|応募|申請|投稿| 締め切り|締切|締切日|期限|〆切 は {v} です|だ|である|まで|$; ^ 締め切り|締切|期限 は {v} です|だ|$",
         ),
-        (Sign::Dated, "", "ます; 予定; する; 始まる|始まり; 開催; 締め切り|締切|期限; 行う; 実施; です"),
+        (
+            Sign::Dated,
+            "",
+            "ます; 予定; する; 始まる|始まり; 開催; 締め切り|締切|期限; 行う; 実施; です",
+        ),
         (Sign::Happened, "", "た $; ました; でした"),
         (
             Sign::State,
@@ -171,7 +199,10 @@ pub(super) static LANGUAGE: Language = Language {
         next: "来週の|来週",
         last: "先週の|先週",
         stretches: &[
-            ("週末|今週中|スプリント終了|スプリント終わり|スプリントの終わり", Stretch::WeekEnd),
+            (
+                "週末|今週中|スプリント終了|スプリント終わり|スプリントの終わり",
+                Stretch::WeekEnd,
+            ),
             ("月末|今月末|今月中", Stretch::MonthEnd),
             ("四半期末", Stretch::QuarterEnd),
             ("年末|今年中", Stretch::YearEnd),
@@ -206,18 +237,30 @@ mod tests {
                 ("もう大阪に住んでいません。", "fact user|residence|!大阪"),
                 ("京都に引っ越しました。", "fact user|residence|京都"),
                 ("先月、奈良に引っ越しました。", "fact user|residence|奈良"),
-                ("仕事の都合で、去年札幌に引っ越しました。", "fact user|residence|札幌"),
+                (
+                    "仕事の都合で、去年札幌に引っ越しました。",
+                    "fact user|residence|札幌",
+                ),
                 ("妹の名前は美咲です。", "fact user|sister|美咲"),
                 ("私の好きな色は緑です。", "preference user|favourite 色|緑"),
-                ("私はパクチーが苦手です。", "preference user|likes パクチー|!パクチー"),
+                (
+                    "私はパクチーが苦手です。",
+                    "preference user|likes パクチー|!パクチー",
+                ),
                 ("今後は日本語で答えてください。", "instruction"),
                 ("倉庫を閉めることに決めました。", "decision"),
                 ("金曜日までに報告書を送ります。", "plan @2025-04-18"),
                 ("2週間後に福岡へ行く予定です。", "plan @2025-04-29"),
-                ("申請の締め切りは5月3日です。", "fact 申請|deadline|5月3日 @2025-05-03"),
+                (
+                    "申請の締め切りは5月3日です。",
+                    "fact 申請|deadline|5月3日 @2025-05-03",
+                ),
                 ("昨日、自転車を売りました。", "event @2025-04-14"),
                 ("新しい食堂はうるさすぎると思います。", "preference"),
-                ("田中さんは飛行機より電車を好む。", "preference 田中さん|prefers 電車 / 飛行機|電車"),
+                (
+                    "田中さんは飛行機より電車を好む。",
+                    "preference 田中さん|prefers 電車 / 飛行機|電車",
+                ),
                 ("事実：タンクの容量は40リットル。", "fact"),
             ],
         );

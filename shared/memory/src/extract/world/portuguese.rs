@@ -50,13 +50,21 @@ pub(super) static LANGUAGE: Language = Language {
             ^ sempre|nunca responda|responde|escreva|use|usa|utilize|inclua|fale|me; ^ responda|escreva|use|utilize|fale * sempre|nunca|apenas|em; \
             você|tu deve|precisa|tem_que * sempre|nunca; lembre-se|lembra-te|lembre de|que; ^ não esqueça|use|escreva|responda; não_se_esqueça",
         ),
-        (Sign::Instruct, "name to use", "me_chame|me_chama|chame-me|chama-me de| {v}"),
+        (
+            Sign::Instruct,
+            "name to use",
+            "me_chame|me_chama|chame-me|chama-me de| {v}",
+        ),
         (
             Sign::Trait,
             "kin",
             "meu|minha|nosso|nossa {k} se_chama|chama-se {v}; o_nome_da_minha|o_nome_do_meu {k} é {v}",
         ),
-        (Sign::Trait, "name", "me_chamo|chamo-me {v}; meu nome é {v}; ^ sou o|a {v} $"),
+        (
+            Sign::Trait,
+            "name",
+            "me_chamo|chamo-me {v}; meu nome é {v}; ^ sou o|a {v} $",
+        ),
         (
             Sign::Trait,
             "residence",
@@ -89,7 +97,11 @@ pub(super) static LANGUAGE: Language = Language {
         (Sign::Trait, "email", "meu e-mail|email é {v}"),
         (Sign::Trait, "diet=vegetarian", "sou * vegetarian~"),
         (Sign::Trait, "diet=vegan", "sou * vegan~"),
-        (Sign::Trait, "allergy to", "sou * alérgico|alérgica a|ao|à {v}"),
+        (
+            Sign::Trait,
+            "allergy to",
+            "sou * alérgico|alérgica a|ao|à {v}",
+        ),
         (
             Sign::Favourite,
             "",
@@ -225,7 +237,18 @@ pub(super) static LANGUAGE: Language = Language {
         ahead: ("em|daqui a|dentro de", ""),
         gone: ("há|faz", "atrás"),
         units: ["dia", "semana", "mês|meses", "ano"],
-        numbers: &["um|uma", "dois|duas", "três", "quatro", "cinco", "seis", "sete", "oito", "nove", "dez"],
+        numbers: &[
+            "um|uma",
+            "dois|duas",
+            "três",
+            "quatro",
+            "cinco",
+            "seis",
+            "sete",
+            "oito",
+            "nove",
+            "dez",
+        ],
     },
 };
 
@@ -244,15 +267,30 @@ mod tests {
                 ("Não moro mais em Recife.", "fact user|residence|!recife"),
                 ("Eu me mudei para Curitiba.", "fact user|residence|curitiba"),
                 ("Minha irmã se chama Lúcia.", "fact user|sister|lúcia"),
-                ("Minha cor favorita é o verde.", "preference user|favourite cor|verde"),
-                ("Eu não gosto de coentro.", "preference user|likes coentro|!coentro"),
+                (
+                    "Minha cor favorita é o verde.",
+                    "preference user|favourite cor|verde",
+                ),
+                (
+                    "Eu não gosto de coentro.",
+                    "preference user|likes coentro|!coentro",
+                ),
                 ("A partir de agora responda em português.", "instruction"),
                 ("Decidimos fechar o depósito.", "decision"),
-                ("Vou enviar o relatório até sexta-feira.", "plan @2025-04-18"),
-                ("O prazo da inscrição é 3 de maio.", "fact inscrição|deadline|3 de maio @2025-05-03"),
+                (
+                    "Vou enviar o relatório até sexta-feira.",
+                    "plan @2025-04-18",
+                ),
+                (
+                    "O prazo da inscrição é 3 de maio.",
+                    "fact inscrição|deadline|3 de maio @2025-05-03",
+                ),
                 ("Ontem vendi minha bicicleta.", "event @2025-04-14"),
                 ("Acho que a nova sala é barulhenta demais.", "preference"),
-                ("Caio prefere o trem ao avião.", "preference caio|prefers avião / trem|trem"),
+                (
+                    "Caio prefere o trem ao avião.",
+                    "preference caio|prefers avião / trem|trem",
+                ),
                 ("Confirmado: o tanque tem 40 litros.", "fact"),
             ],
         );

@@ -58,7 +58,11 @@ pub(super) static LANGUAGE: Language = Language {
             "kin",
             "mi|nuestro|nuestra {k} se_llama {v}; mi {k} es|era {v} $; el_nombre_de_mi {k} es {v}",
         ),
-        (Sign::Trait, "name", "me llamo {v}; mi nombre es {v}; ^ soy {v} $"),
+        (
+            Sign::Trait,
+            "name",
+            "me llamo {v}; mi nombre es {v}; ^ soy {v} $",
+        ),
         (
             Sign::Trait,
             "residence",
@@ -88,7 +92,11 @@ pub(super) static LANGUAGE: Language = Language {
             "soy|vengo * de {v} $; nací en {v}; soy originario|originaria de {v}; {s} es originario|originaria de {v}",
         ),
         (Sign::Trait, "phone", "mi|el teléfono|número * es {v}"),
-        (Sign::Trait, "email", "mi correo|email|correo_electrónico es {v}"),
+        (
+            Sign::Trait,
+            "email",
+            "mi correo|email|correo_electrónico es {v}",
+        ),
         (Sign::Trait, "diet=vegetarian", "soy * vegetarian~"),
         (Sign::Trait, "diet=vegan", "soy * vegan~"),
         (Sign::Trait, "allergy to", "soy * alérgico|alérgica a {v}"),
@@ -97,7 +105,11 @@ pub(super) static LANGUAGE: Language = Language {
             "",
             "mi|mis|nuestro {a} favorito|favorita|favoritos|favoritas|preferido|preferida es|son {v}",
         ),
-        (Sign::Favourite, "", "el|la {a} favorito|favorita|preferido|preferida de {s} es|son {v}"),
+        (
+            Sign::Favourite,
+            "",
+            "el|la {a} favorito|favorita|preferido|preferida de {s} es|son {v}",
+        ),
         (
             Sign::Dislike,
             "",
@@ -166,7 +178,11 @@ pub(super) static LANGUAGE: Language = Language {
             "",
             "^ hecho|hechos|dato|datos|confirmado|confirmada|confirmación|nota|información|dato_rápido * :|de|por|que|con|mediante; ^ dos|tres hechos|datos; ^ según",
         ),
-        (Sign::Weak, "property", "{a} de|del|de_la {s} es|son|dura {v}"),
+        (
+            Sign::Weak,
+            "property",
+            "{a} de|del|de_la {s} es|son|dura {v}",
+        ),
         (
             Sign::Weak,
             "",
@@ -176,14 +192,25 @@ pub(super) static LANGUAGE: Language = Language {
     ],
     calendar: Calendar {
         days: &[
-            ("por la mañana|de la mañana|esta mañana|las mañanas|cada mañana", NO_DAY),
+            (
+                "por la mañana|de la mañana|esta mañana|las mañanas|cada mañana",
+                NO_DAY,
+            ),
             ("pasado mañana", 2),
             ("anteayer", -2),
             ("ayer|anoche", -1),
             ("hoy|esta noche|esta tarde", 0),
             ("mañana", 1),
         ],
-        weekdays: ["lunes", "martes", "miércoles|miercoles", "jueves", "viernes", "sábado|sabado", "domingo"],
+        weekdays: [
+            "lunes",
+            "martes",
+            "miércoles|miercoles",
+            "jueves",
+            "viernes",
+            "sábado|sabado",
+            "domingo",
+        ],
         months: [
             "enero",
             "febrero",
@@ -206,10 +233,16 @@ pub(super) static LANGUAGE: Language = Language {
                 "fin de semana|final de la semana|final de semana|fin del sprint|final del sprint",
                 Stretch::WeekEnd,
             ),
-            ("fin de mes|final de mes|finales de mes|fines de mes", Stretch::MonthEnd),
+            (
+                "fin de mes|final de mes|finales de mes|fines de mes",
+                Stretch::MonthEnd,
+            ),
             ("fin de trimestre|final del trimestre", Stretch::QuarterEnd),
             ("fin de año|final del año|finales de año", Stretch::YearEnd),
-            ("próxima semana|semana que viene|semana próxima", Stretch::Week(1)),
+            (
+                "próxima semana|semana que viene|semana próxima",
+                Stretch::Week(1),
+            ),
             ("semana pasada", Stretch::Week(-1)),
             ("esta semana", Stretch::Week(0)),
             ("próximo mes|mes que viene", Stretch::Month(1)),
@@ -221,7 +254,9 @@ pub(super) static LANGUAGE: Language = Language {
         ahead: ("en|dentro de", ""),
         gone: ("hace", "atrás"),
         units: ["día", "semana", "mes", "año"],
-        numbers: &["un|una", "dos", "tres", "cuatro", "cinco", "seis", "siete", "ocho", "nueve", "diez"],
+        numbers: &[
+            "un|una", "dos", "tres", "cuatro", "cinco", "seis", "siete", "ocho", "nueve", "diez",
+        ],
     },
 };
 
@@ -240,11 +275,20 @@ mod tests {
                 ("Ya no vivo en Sevilla.", "fact user|residence|!sevilla"),
                 ("Me he mudado a Bilbao.", "fact user|residence|bilbao"),
                 ("Mi hermana se llama Clara.", "fact user|sister|clara"),
-                ("Mi color favorito es el verde.", "preference user|favourite color|verde"),
-                ("No me gusta el cilantro.", "preference user|likes cilantro|!cilantro"),
+                (
+                    "Mi color favorito es el verde.",
+                    "preference user|favourite color|verde",
+                ),
+                (
+                    "No me gusta el cilantro.",
+                    "preference user|likes cilantro|!cilantro",
+                ),
                 ("A partir de ahora responde en español.", "instruction"),
                 ("Hemos decidido cerrar el almacén.", "decision"),
-                ("Te enviaré el informe antes del viernes.", "plan @2025-04-18"),
+                (
+                    "Te enviaré el informe antes del viernes.",
+                    "plan @2025-04-18",
+                ),
                 (
                     "La fecha límite de la solicitud es el 3 de mayo.",
                     "fact solicitud|deadline|3 de mayo @2025-05-03",

@@ -9,8 +9,18 @@ use crate::extract::{Passage, Role};
 
 fn read(tongue: Tongue, text: &str) -> Vec<Statement> {
     let said_at = Timestamp::parse("day", "2025-04-15").unwrap();
-    let passage = Passage { text, start: 0, role: Role::User, speaker: None, quoted: None, said_at };
-    sentences(&passage).iter().flat_map(|one| statements(&passage, one, tongue, Trust::User)).collect()
+    let passage = Passage {
+        text,
+        start: 0,
+        role: Role::User,
+        speaker: None,
+        quoted: None,
+        said_at,
+    };
+    sentences(&passage)
+        .iter()
+        .flat_map(|one| statements(&passage, one, tongue, Trust::User))
+        .collect()
 }
 
 /// The statement as the tables of the tests write it: the kind, the topic, the last day.
@@ -18,7 +28,10 @@ fn shown(statement: &Statement) -> String {
     let mut shown = format!("{:?}", statement.kind).to_lowercase();
     if let Some(topic) = &statement.topic {
         let mark = if topic.negated { "!" } else { "" };
-        shown += &format!(" {}|{}|{mark}{}", topic.subject, topic.attribute, topic.value);
+        shown += &format!(
+            " {}|{}|{mark}{}",
+            topic.subject, topic.attribute, topic.value
+        );
     }
     if let Some(event) = statement.event {
         shown += &format!(" @{}", &event.to.to_string()[..10]);
@@ -33,7 +46,10 @@ pub(super) fn check(tongue: Tongue, cases: &[(&str, &str)]) {
     for (text, expected) in cases {
         let found = read(tongue, text).iter().map(shown).collect::<Vec<_>>();
         if found != [*expected] || tongue_of(text) != tongue {
-            wrong += &format!("{text}\n  expected {expected}\n  found    {found:?} {:?}\n", tongue_of(text));
+            wrong += &format!(
+                "{text}\n  expected {expected}\n  found    {found:?} {:?}\n",
+                tongue_of(text)
+            );
         }
     }
     assert!(wrong.is_empty(), "\n{wrong}");
@@ -72,11 +88,16 @@ const TONGUES: [Tongue; 10] = [
 fn holds_for(text: &str) {
     for tongue in TONGUES {
         for statement in read(tongue, text) {
-            let span = text.chars().skip(statement.start).take(statement.end - statement.start);
+            let span = text
+                .chars()
+                .skip(statement.start)
+                .take(statement.end - statement.start);
             // By way of capitals, as the first letter of a statement becomes one: "µ" and "μ" have the same.
             let span = span.collect::<String>().to_uppercase().to_lowercase();
             let said = statement.text.to_uppercase().to_lowercase();
-            let strange = said.split(|c: char| !c.is_alphanumeric()).find(|word| !span.contains(word));
+            let strange = said
+                .split(|c: char| !c.is_alphanumeric())
+                .find(|word| !span.contains(word));
             assert_eq!(strange, None, "{tongue:?}: {text}");
         }
     }
@@ -89,7 +110,9 @@ fn nothing_is_invented_from_the_cues_of_any_language() {
         for (_, _, cues) in tables.language.rules {
             for cue in cues.split(';') {
                 holds_for(
-                    &cue.replace(['|', '_'], " ").replace(['~', '^', '$', '*'], "İX 3. ").replace("{v}", "ß"),
+                    &cue.replace(['|', '_'], " ")
+                        .replace(['~', '^', '$', '*'], "İX 3. ")
+                        .replace("{v}", "ß"),
                 );
             }
         }
@@ -106,7 +129,14 @@ proptest::proptest! {
 #[test]
 fn speakers_and_sides_count() {
     let said_at = Timestamp::parse("day", "2025-04-15").unwrap();
-    let passage = |role, speaker, text| Passage { text, start: 7, role, speaker, quoted: None, said_at };
+    let passage = |role, speaker, text| Passage {
+        text,
+        start: 7,
+        role,
+        speaker,
+        quoted: None,
+        said_at,
+    };
     let read = |passage: Passage<'_>| {
         let tongue = tongue_of(passage.text);
         sentences(&passage)
@@ -115,17 +145,47 @@ fn speakers_and_sides_count() {
             .collect::<Vec<_>>()
     };
     let named = &read(passage(Role::User, Some("林晓"), "我住在北京。"))[0];
-    assert_eq!((named.text.as_str(), named.start, named.end), ("林晓住在北京。", 7, 13));
-    assert_eq!(named.topic.as_ref().map(|topic| topic.subject.as_str()), Some("林晓"));
-    assert_eq!(read(passage(Role::Assistant, None, "Ich wohne in Bonn.")), []);
-    assert!(read(passage(Role::Assistant, None, "Ich schicke den Plan bis Freitag."))[0].confidence < 0.7);
+    assert_eq!(
+        (named.text.as_str(), named.start, named.end),
+        ("林晓住在北京。", 7, 13)
+    );
+    assert_eq!(
+        named.topic.as_ref().map(|topic| topic.subject.as_str()),
+        Some("林晓")
+    );
+    assert_eq!(
+        read(passage(Role::Assistant, None, "Ich wohne in Bonn.")),
+        []
+    );
+    assert!(
+        read(passage(
+            Role::Assistant,
+            None,
+            "Ich schicke den Plan bis Freitag."
+        ))[0]
+            .confidence
+            < 0.7
+    );
     assert_eq!(read(passage(Role::Other, None, "Ich wohne in Bonn.")), []);
 
-    let plan = &read(passage(Role::User, None, "Morgen werde ich nach Graz fahren."))[0];
-    assert_eq!(plan.forget_after.map(|time| time.to_string()).as_deref(), Some("2025-04-16T23:59:59.999Z"));
-    let both = read(passage(Role::User, None, "Ich heiße Tilda und ich wohne in Bonn."));
+    let plan = &read(passage(
+        Role::User,
+        None,
+        "Morgen werde ich nach Graz fahren.",
+    ))[0];
     assert_eq!(
-        both.iter().map(|one| (one.text.as_str(), one.start)).collect::<Vec<_>>(),
+        plan.forget_after.map(|time| time.to_string()).as_deref(),
+        Some("2025-04-16T23:59:59.999Z")
+    );
+    let both = read(passage(
+        Role::User,
+        None,
+        "Ich heiße Tilda und ich wohne in Bonn.",
+    ));
+    assert_eq!(
+        both.iter()
+            .map(|one| (one.text.as_str(), one.start))
+            .collect::<Vec<_>>(),
         [("Ich heiße Tilda", 7), ("Ich wohne in Bonn.", 27)]
     );
 }

@@ -8,7 +8,9 @@ use crate::extract::Passage;
 pub(super) fn wording(passage: &Passage<'_>, text: &str) -> String {
     let text = match passage.speaker {
         Some(name)
-            if text.starts_with('我') && !text.starts_with("我们") && text.matches('我').count() == 1 =>
+            if text.starts_with('我')
+                && !text.starts_with("我们")
+                && text.matches('我').count() == 1 =>
         {
             format!("{name}{}", &text['我'.len_utf8()..])
         }
@@ -17,7 +19,12 @@ pub(super) fn wording(passage: &Passage<'_>, text: &str) -> String {
     let mut chars = text.chars();
     match chars.next() {
         // Where the capital is two letters, or that of another letter, it would not be the word of the source.
-        Some(first) if first.to_uppercase().flat_map(char::to_lowercase).eq(first.to_lowercase()) => {
+        Some(first)
+            if first
+                .to_uppercase()
+                .flat_map(char::to_lowercase)
+                .eq(first.to_lowercase()) =>
+        {
             first.to_uppercase().chain(chars).collect()
         }
         _ => text,
@@ -25,13 +32,28 @@ pub(super) fn wording(passage: &Passage<'_>, text: &str) -> String {
 }
 
 /// The text without its fillers where the rest, `lower` in lower case, can stand alone as it is, and without its label.
-pub(super) fn plain<'t>(language: &Language, whole: &'t str, text: &'t str, lower: &str) -> &'t str {
-    let stands = |words: &str| words.split('|').any(|word| strip_word(lower, word).is_some());
-    let alone =
-        text.starts_with(|c: char| !c.is_lowercase()) || stands(language.first) || stands(language.articles);
+pub(super) fn plain<'t>(
+    language: &Language,
+    whole: &'t str,
+    text: &'t str,
+    lower: &str,
+) -> &'t str {
+    let stands = |words: &str| {
+        words
+            .split('|')
+            .any(|word| strip_word(lower, word).is_some())
+    };
+    let alone = text.starts_with(|c: char| !c.is_lowercase())
+        || stands(language.first)
+        || stands(language.articles);
     let text = if alone { text } else { whole };
     match text.split_once([':', '：']) {
-        Some((label, rest)) if language.labels.split('|').any(|word| word == self::lower(label).trim()) => {
+        Some((label, rest))
+            if language
+                .labels
+                .split('|')
+                .any(|word| word == self::lower(label).trim()) =>
+        {
             rest.trim_start()
         }
         _ => text,
@@ -49,13 +71,20 @@ pub(super) fn without<'t>(words: &str, text: &'t str) -> (&'t str, String) {
     let mut rest = text;
     loop {
         let small = lower(rest);
-        let longest =
-            words.split('|').filter(|word| strip_word(&small, word).is_some()).max_by_key(|word| word.len());
-        let Some(word) = longest else { return (rest, small) };
+        let longest = words
+            .split('|')
+            .filter(|word| strip_word(&small, word).is_some())
+            .max_by_key(|word| word.len());
+        let Some(word) = longest else {
+            return (rest, small);
+        };
         let count = word.chars().count();
-        let at = rest.char_indices().nth(count).map_or(rest.len(), |(at, _)| at);
-        let after =
-            rest[at..].trim_start_matches(|c: char| !c.is_alphanumeric() && !"\"„“«「『(（'$€".contains(c));
+        let at = rest
+            .char_indices()
+            .nth(count)
+            .map_or(rest.len(), |(at, _)| at);
+        let after = rest[at..]
+            .trim_start_matches(|c: char| !c.is_alphanumeric() && !"\"„“«「『(（'$€".contains(c));
         if after.is_empty() {
             return (rest, small);
         }
@@ -65,5 +94,7 @@ pub(super) fn without<'t>(words: &str, text: &'t str) -> (&'t str, String) {
 
 /// Lower case, character by character, so that counts of characters stay.
 pub(super) fn lower(text: &str) -> String {
-    text.chars().map(|c| c.to_lowercase().next().unwrap_or(c)).collect()
+    text.chars()
+        .map(|c| c.to_lowercase().next().unwrap_or(c))
+        .collect()
 }

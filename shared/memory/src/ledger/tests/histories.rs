@@ -13,7 +13,11 @@ fn any_statement() -> impl Strategy<Value = Statement> {
         (place.clone(), said.clone()).prop_map(|(place, said)| lives(place, said)),
         (place, said.clone()).prop_map(|(place, said)| {
             let value = format!("!{}", place.to_lowercase());
-            statement(&format!("User left {place}."), Some(("user", "residence", &value)), said)
+            statement(
+                &format!("User left {place}."),
+                Some(("user", "residence", &value)),
+                said,
+            )
         }),
         said.clone().prop_map(|said| statement(
             "User's sister is Anna.",
@@ -25,8 +29,10 @@ fn any_statement() -> impl Strategy<Value = Statement> {
             Some(("anna", "residence", "bonn")),
             said
         )),
-        said.clone().prop_map(|said| statement("Anna plays guitar.", None, said)),
-        said.clone().prop_map(|said| statement("Anna plays guitar in a band.", None, said)),
+        said.clone()
+            .prop_map(|said| statement("Anna plays guitar.", None, said)),
+        said.clone()
+            .prop_map(|said| statement("Anna plays guitar in a band.", None, said)),
         said.prop_map(|said| statement("Anna does not play guitar.", None, said)),
     ]
 }

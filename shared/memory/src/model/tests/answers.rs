@@ -63,8 +63,10 @@ fn an_answer_is_read_in_any_wrapping_or_is_garbage() {
     let good = json!({ "memories": [proposal("User lives in Lund.", json!({}))] }).to_string();
     let short = r#"{"memories":[{"text":"User lives in Lund.","sentences":[1],"kind":"fact"}]}"#;
     let mixed = json!({ "memories": [7, proposal("User lives in Lund.", json!({}))] }).to_string();
-    let twice = json!({ "memories": vec![proposal("User lives in Lund.", json!({})); 2] }).to_string();
-    let many = json!({ "memories": vec![proposal("User lives in Lund.", json!({})); 5_000] }).to_string();
+    let twice =
+        json!({ "memories": vec![proposal("User lives in Lund.", json!({})); 2] }).to_string();
+    let many =
+        json!({ "memories": vec![proposal("User lives in Lund.", json!({})); 5_000] }).to_string();
     for (answer, expected) in [
         (good.clone(), Ok(1)),
         (short.to_owned(), Ok(1)),
@@ -72,48 +74,86 @@ fn an_answer_is_read_in_any_wrapping_or_is_garbage() {
         (twice, Ok(1)),
         (many, Ok(1)),
         (format!("```json\n{good}\n```"), Ok(1)),
-        (format!("<think>{{maybe}}</think>Here it is:\n{good}"), Ok(1)),
+        (
+            format!("<think>{{maybe}}</think>Here it is:\n{good}"),
+            Ok(1),
+        ),
         (r#"{"memories":[]}"#.to_owned(), Ok(0)),
         (String::new(), Err(Garbage::NotJson)),
         ("}{".to_owned(), Err(Garbage::NotJson)),
         (good[..good.len() - 2].to_owned(), Err(Garbage::NotJson)),
         ("[".repeat(100_000) + "{}", Err(Garbage::OtherShape)),
-        ("{\"memories\":".repeat(100_000) + "}", Err(Garbage::NotJson)),
+        (
+            "{\"memories\":".repeat(100_000) + "}",
+            Err(Garbage::NotJson),
+        ),
         (r#"{"facts":[]}"#.to_owned(), Err(Garbage::OtherShape)),
         (r#"{"memories":{}}"#.to_owned(), Err(Garbage::OtherShape)),
-        (r#"{"memories":["User lives in Lund."]}"#.to_owned(), Err(Garbage::OtherShape)),
+        (
+            r#"{"memories":["User lives in Lund."]}"#.to_owned(),
+            Err(Garbage::OtherShape),
+        ),
         (good.replace("Lund", "Malmö"), Err(Garbage::Unsupported)),
     ] {
         let found = validate(&answer, &request, &source).map(|statements| statements.len());
-        assert_eq!(found, expected, "{}", answer.chars().take(80).collect::<String>());
+        assert_eq!(
+            found,
+            expected,
+            "{}",
+            answer.chars().take(80).collect::<String>()
+        );
     }
 }
 
 #[test]
 fn the_built_in_extractor_reads_what_the_model_did_not_answer() {
-    let text: String = (0..600).map(|i| format!("Crate {i} holds lamps of some order. ")).collect();
+    let text: String = (0..600)
+        .map(|i| format!("Crate {i} holds lamps of some order. "))
+        .collect();
     let source = read(&text, Trust::Document);
     let requests = prompt(&source, None, &[]);
     assert!(requests.len() >= 2);
     let statement = |start: usize, text: &str| Statement {
         text: text.to_owned(),
-        ..verdict(&said("I live in Lund."), proposal("User lives in Lund.", json!({})))
-            .map(|found| Statement { start, end: start + 10, ..found })
-            .unwrap()
+        ..verdict(
+            &said("I live in Lund."),
+            proposal("User lives in Lund.", json!({})),
+        )
+        .map(|found| Statement {
+            start,
+            end: start + 10,
+            ..found
+        })
+        .unwrap()
     };
     let second = requests[1].covers().start;
     let built_in = || vec![statement(5, "rule"), statement(second, "rule")];
     let model = || Ok(vec![statement(40, "model")]);
     let run = |answers: [Result<Vec<Statement>, Fallback>; 2]| {
         let found = combine(requests.iter().zip(answers).collect(), built_in);
-        let texts: Vec<_> = found.statements.iter().map(|s| (s.start, s.text.clone())).collect();
-        (texts, found.extractor, found.fallback.map(|fallback| fallback.to_string()))
+        let texts: Vec<_> = found
+            .statements
+            .iter()
+            .map(|s| (s.start, s.text.clone()))
+            .collect();
+        (
+            texts,
+            found.extractor,
+            found.fallback.map(|fallback| fallback.to_string()),
+        )
     };
     let (rule, asked) = ("rule".to_owned(), "model".to_owned());
-    assert_eq!(run([model(), model()]), (vec![(40, asked.clone())], Extractor::Model, None));
+    assert_eq!(
+        run([model(), model()]),
+        (vec![(40, asked.clone())], Extractor::Model, None)
+    );
     assert_eq!(
         run([model(), Err(Fallback::TimedOut)]),
-        (vec![(40, asked), (second, rule.clone())], Extractor::Both, Some("the model timed out".into()))
+        (
+            vec![(40, asked), (second, rule.clone())],
+            Extractor::Both,
+            Some("the model timed out".into())
+        )
     );
     assert_eq!(
         run([Err(Fallback::NotUsable), Err(Fallback::Refused(401))]),

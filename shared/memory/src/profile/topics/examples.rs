@@ -2,25 +2,43 @@
 
 /// Buckets as somebody would describe them.
 pub(super) const BUCKETS: [(&str, &str); 5] = [
-    ("health", "Illnesses, allergies, medication, doctors, exercise and sleep."),
+    (
+        "health",
+        "Illnesses, allergies, medication, doctors, exercise and sleep.",
+    ),
     ("work", "Job, employer, projects, colleagues and career."),
-    ("travel", "Trips, flights, hotels and places visited or planned."),
+    (
+        "travel",
+        "Trips, flights, hotels and places visited or planned.",
+    ),
     ("food", "Meals, restaurants, cooking, diets and drinks."),
-    ("family", "Parents, siblings, children, partner and relatives."),
+    (
+        "family",
+        "Parents, siblings, children, partner and relatives.",
+    ),
 ];
 
 /// What the threshold and the weights were chosen on.
 pub(super) const CALIBRATION: [(&str, &str); 60] = [
     ("health", "User is allergic to penicillin."),
-    ("health", "User takes two tablets for high blood pressure every morning."),
+    (
+        "health",
+        "User takes two tablets for high blood pressure every morning.",
+    ),
     ("health", "User broke her ankle while skating."),
     ("health", "User sleeps badly when there is a full moon."),
-    ("health", "Marta has an appointment with the dentist on Monday."),
+    (
+        "health",
+        "Marta has an appointment with the dentist on Monday.",
+    ),
     ("health", "User goes to the gym three times a week."),
     ("health", "User suffers from migraine."),
     ("health", "Tom was in hospital with pneumonia."),
     ("health", "User got vaccinated against the flu."),
-    ("health", "User has been seeing a physiotherapist for back pain."),
+    (
+        "health",
+        "User has been seeing a physiotherapist for back pain.",
+    ),
     ("work", "User works at a bank in Leeds."),
     ("work", "User is a software engineer."),
     ("work", "User was promoted to team lead."),
@@ -30,7 +48,10 @@ pub(super) const CALIBRATION: [(&str, &str); 60] = [
     ("work", "User shares the office with two designers."),
     ("work", "User wants to change careers and become a teacher."),
     ("work", "User's company was bought by a competitor."),
-    ("work", "User prepares the slides for the quarterly meeting with the client."),
+    (
+        "work",
+        "User prepares the slides for the quarterly meeting with the client.",
+    ),
     ("travel", "User flies to Lisbon on Friday."),
     ("travel", "User booked a hotel near the harbour of Split."),
     ("travel", "User visited Japan two years ago."),
@@ -60,10 +81,16 @@ pub(super) const CALIBRATION: [(&str, &str); 60] = [
     ("family", "User visits her parents every Christmas."),
     ("family", "User's sister is expecting a baby."),
     ("family", "User's uncle lives on a farm."),
-    ("family", "User and her husband celebrate their wedding anniversary in May."),
+    (
+        "family",
+        "User and her husband celebrate their wedding anniversary in May.",
+    ),
     ("", "User plays the violin."),
     ("", "User's favourite colour is green."),
-    ("", "The API answers with 429 when there are too many requests."),
+    (
+        "",
+        "The API answers with 429 when there are too many requests.",
+    ),
     ("", "User reads crime novels."),
     ("", "User's bicycle has a flat tyre."),
     ("", "User supports a football club from Dortmund."),
@@ -77,7 +104,10 @@ pub(super) const CALIBRATION: [(&str, &str); 60] = [
 pub(super) const CHECK: [(&str, &str); 48] = [
     ("health", "User has asthma."),
     ("health", "User had knee surgery last spring."),
-    ("health", "The doctor told User to eat less salt because of her heart."),
+    (
+        "health",
+        "The doctor told User to eat less salt because of her heart.",
+    ),
     ("health", "User runs five kilometres before breakfast."),
     ("health", "User is diabetic and injects insulin."),
     ("health", "User caught a cold."),

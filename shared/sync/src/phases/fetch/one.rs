@@ -22,9 +22,15 @@ const FAULT: &str = "The service could not take this file.";
 /// What became of a file.
 pub(super) enum Outcome {
     /// There is a document of it, as the node now says.
-    Filed { document: DocumentId, fresh: Box<Node> },
+    Filed {
+        document: DocumentId,
+        fresh: Box<Node>,
+    },
     /// It is left out.
-    Skip { reason: SkipReason, verdict: Option<String> },
+    Skip {
+        reason: SkipReason,
+        verdict: Option<String>,
+    },
     /// It is not there any more.
     Gone,
     /// Its turn comes in another run.
@@ -76,7 +82,10 @@ impl<'a> Hands<'a> {
 
     /// Requests to the provider, and questions to the model.
     pub(super) fn counts(&self) -> (usize, u64) {
-        (self.requests.load(Ordering::Relaxed), self.questions.load(Ordering::Relaxed))
+        (
+            self.requests.load(Ordering::Relaxed),
+            self.questions.load(Ordering::Relaxed),
+        )
     }
 
     pub(super) async fn fetch(&self, node: &Node) -> Result<Outcome, Halt> {
@@ -102,10 +111,14 @@ impl<'a> Hands<'a> {
         if item.size.is_some_and(|size| size > FILE_BYTES as u64) {
             return Err(Ok(skip(SkipReason::TooLarge)));
         }
-        let mut fresh = Node { mark: item.mark.clone(), ..node.clone() };
+        let mut fresh = Node {
+            mark: item.mark.clone(),
+            ..node.clone()
+        };
         let document = self.document_of(&fresh, &item, kind).await?;
         if self.filter.verdict(&fresh) == Some(true)
-            && let Some(document) = self.ours(self.tools.desk.refile(self.tenant, &document).await)?
+            && let Some(document) =
+                self.ours(self.tools.desk.refile(self.tenant, &document).await)?
         {
             return Ok(Ok(filed(document, fresh)));
         }
@@ -118,7 +131,11 @@ impl<'a> Hands<'a> {
             // Somebody else may be at it by now; it comes again.
             return Err(Ok(Outcome::Wait));
         }
-        let made = self.tools.desk.file(self.tenant, document, fetched.bytes, fetched.form).await;
+        let made = self
+            .tools
+            .desk
+            .file(self.tenant, document, fetched.bytes, fetched.form)
+            .await;
         Ok(Ok(filed(self.ours(made)?, fresh)))
     }
 
@@ -137,11 +154,15 @@ impl<'a> Hands<'a> {
     /// that there is for one.
     async fn content(&self, item: &Item) -> Way<(Fetched, Option<SemaphorePermit<'_>>)> {
         let most = FILE_BYTES as u64 / MB;
-        let expected = item.size.map_or(UNKNOWN_MB as u64, |size| size / MB + 1).min(most);
+        let expected = item
+            .size
+            .map_or(UNKNOWN_MB as u64, |size| size / MB + 1)
+            .min(most);
         match self.content_within(item, expected).await {
-            Err(Ok(Outcome::Skip { reason: SkipReason::TooLarge, .. })) if expected < most => {
-                self.content_within(item, most).await
-            }
+            Err(Ok(Outcome::Skip {
+                reason: SkipReason::TooLarge,
+                ..
+            })) if expected < most => self.content_within(item, most).await,
             fetched => fetched,
         }
     }
@@ -151,12 +172,19 @@ impl<'a> Hands<'a> {
         item: &Item,
         megabytes: u64,
     ) -> Way<(Fetched, Option<SemaphorePermit<'_>>)> {
-        let room = self.megabytes.acquire_many(u32::try_from(megabytes).unwrap_or(1));
+        let room = self
+            .megabytes
+            .acquire_many(u32::try_from(megabytes).unwrap_or(1));
         // Nothing was asked for yet.
-        let room = timeout_at(self.asks_until, room).await.map_err(|_| Ok(Outcome::Wait))?;
+        let room = timeout_at(self.asks_until, room)
+            .await
+            .map_err(|_| Ok(Outcome::Wait))?;
         self.requests.fetch_add(1, Ordering::Relaxed);
         let limit = usize::try_from(megabytes * MB).unwrap_or(FILE_BYTES);
-        let fetched = self.in_time(self.connector.fetch(self.access, item, limit)).await?.map_err(theirs)?;
+        let fetched = self
+            .in_time(self.connector.fetch(self.access, item, limit))
+            .await?
+            .map_err(theirs)?;
         Ok((fetched, room.ok()))
     }
 
@@ -177,7 +205,13 @@ impl<'a> Hands<'a> {
         if let Some(target) = &node.target {
             title.clone_from(&item.name);
             let sync = self.tools.desk.sync();
-            let known = sync.nodes(self.tenant, &self.connection.id, std::slice::from_ref(target)).await;
+            let known = sync
+                .nodes(
+                    self.tenant,
+                    &self.connection.id,
+                    std::slice::from_ref(target),
+                )
+                .await;
             let known = self.ours(known.map_err(Error::from))?;
             if let Some(known) = known.into_iter().flatten().next() {
                 filepath = known.path;
@@ -187,10 +221,19 @@ impl<'a> Hands<'a> {
         Ok(ItemDocument {
             tag: self.connection.tag.clone(),
             custom_id: custom_id_of(provider, &item.id),
-            origin: Origin { provider, connection: connection.clone(), title, kind, mark: item.mark.clone() },
+            origin: Origin {
+                provider,
+                connection: connection.clone(),
+                title,
+                kind,
+                mark: item.mark.clone(),
+            },
             url: item.url.clone(),
             filepath,
-            claim: Claim { connection, item: node.id.clone() },
+            claim: Claim {
+                connection,
+                item: node.id.clone(),
+            },
         })
     }
 
@@ -212,14 +255,22 @@ impl<'a> Hands<'a> {
             owner: item.owner.clone(),
             text: beginning(&fetched.bytes),
         };
-        match self.in_time(self.tools.judge.judge(prompt, &judged)).await? {
+        match self
+            .in_time(self.tools.judge.judge(prompt, &judged))
+            .await?
+        {
             Ok(verdict) => {
-                node.verdict = self.filter.remember(&node.mark, verdict.keep, &verdict.reason);
+                node.verdict = self
+                    .filter
+                    .remember(&node.mark, verdict.keep, &verdict.reason);
                 if verdict.keep {
                     return Ok(());
                 }
                 let verdict = node.verdict.clone();
-                Err(Ok(Outcome::Skip { reason: SkipReason::FilteredOut, verdict }))
+                Err(Ok(Outcome::Skip {
+                    reason: SkipReason::FilteredOut,
+                    verdict,
+                }))
             }
             Err(JudgeError::NotConfigured) => Err(Ok(skip(SkipReason::PendingFilter))),
             Err(error) => Err(Ok(Outcome::Again(error.to_string()))),
@@ -247,11 +298,17 @@ impl<'a> Hands<'a> {
 }
 
 fn filed(document: DocumentId, fresh: Node) -> Outcome {
-    Outcome::Filed { document, fresh: Box::new(fresh) }
+    Outcome::Filed {
+        document,
+        fresh: Box::new(fresh),
+    }
 }
 
 fn skip(reason: SkipReason) -> Outcome {
-    Outcome::Skip { reason, verdict: None }
+    Outcome::Skip {
+        reason,
+        verdict: None,
+    }
 }
 
 /// What a provider says about one file, or about all of them.

@@ -4,21 +4,43 @@ use super::{topics, user};
 
 /// Whether every text has the topics beside it.
 fn check(cases: &[(&str, &str)]) {
-    let found: Vec<_> = cases.iter().map(|(text, _)| (*text, topics(&user(text)))).collect();
-    let wrong: Vec<_> = found.iter().zip(cases).filter(|(found, case)| found.1 != case.1).collect();
+    let found: Vec<_> = cases
+        .iter()
+        .map(|(text, _)| (*text, topics(&user(text))))
+        .collect();
+    let wrong: Vec<_> = found
+        .iter()
+        .zip(cases)
+        .filter(|(found, case)| found.1 != case.1)
+        .collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[test]
 fn a_habit_and_its_end_have_one_topic() {
     check(&[
-        ("I play the cello in a quartet on Sundays.", "user | plays cello | cello"),
-        ("I no longer play the cello.", "user | plays cello | not cello"),
-        ("I stopped playing the cello last year.", "user | plays cello | not cello"),
-        ("My niece has given up playing the cello.", "user's niece | plays cello | not cello"),
+        (
+            "I play the cello in a quartet on Sundays.",
+            "user | plays cello | cello",
+        ),
+        (
+            "I no longer play the cello.",
+            "user | plays cello | not cello",
+        ),
+        (
+            "I stopped playing the cello last year.",
+            "user | plays cello | not cello",
+        ),
+        (
+            "My niece has given up playing the cello.",
+            "user's niece | plays cello | not cello",
+        ),
         ("I drive a green van.", "user | drives | green van"),
         ("I no longer drive.", "user | drives | nothing"),
-        ("I'm no longer looking for a flat.", "user | looks for flat | not flat"),
+        (
+            "I'm no longer looking for a flat.",
+            "user | looks for flat | not flat",
+        ),
         ("I run every morning.", "user | runs | runs"),
         (
             "I have a membership at the Rowing House.",
@@ -36,38 +58,98 @@ fn a_habit_and_its_end_have_one_topic() {
 fn things_and_roles_have_one_answer() {
     check(&[
         ("The locker code is 5512.", "user | locker code | 5512"),
-        ("The code for the locker changed to 7720.", "user | locker code | 7720"),
-        ("My fee was raised from 40 to 55 euros.", "user | fee | 55 euros"),
+        (
+            "The code for the locker changed to 7720.",
+            "user | locker code | 7720",
+        ),
+        (
+            "My fee was raised from 40 to 55 euros.",
+            "user | fee | 55 euros",
+        ),
         ("Our boat is called Puffin.", "boat | name | puffin"),
-        ("The main server was renamed to otter.", "main server | name | otter"),
+        (
+            "The main server was renamed to otter.",
+            "main server | name | otter",
+        ),
         ("Ruth is the head of design.", "design | head | ruth"),
         ("The head of design is Ravi.", "design | head | ravi"),
-        ("Ravi leads the payments team.", "payments team | lead | ravi"),
+        (
+            "Ravi leads the payments team.",
+            "payments team | lead | ravi",
+        ),
         ("Ravi is my landlord.", "user | landlord | ravi"),
-        ("The status of the rollout is paused.", "rollout | status | paused"),
+        (
+            "The status of the rollout is paused.",
+            "rollout | status | paused",
+        ),
         ("My office is in Tromso.", "office | location | tromso"),
-        ("We chose Delve for the search.", "user | uses for search | delve"),
-        ("We decided to paint the fence dark red.", "user | paint fence | dark red"),
-        ("I prefer evening lessons.", "user | prefers lessons | evening"),
-        ("I prefer lessons in the morning.", "user | prefers lessons | morning"),
+        (
+            "We chose Delve for the search.",
+            "user | uses for search | delve",
+        ),
+        (
+            "We decided to paint the fence dark red.",
+            "user | paint fence | dark red",
+        ),
+        (
+            "I prefer evening lessons.",
+            "user | prefers lessons | evening",
+        ),
+        (
+            "I prefer lessons in the morning.",
+            "user | prefers lessons | morning",
+        ),
         ("Please give me detailed answers.", ""),
-        ("Please always give me detailed answers.", "user | prefers answers | detailed"),
-        ("From now on, answer in Danish.", "user | answer language | danish"),
+        (
+            "Please always give me detailed answers.",
+            "user | prefers answers | detailed",
+        ),
+        (
+            "From now on, answer in Danish.",
+            "user | answer language | danish",
+        ),
     ]);
 }
 
 #[test]
 fn occasions_keep_their_time_and_place() {
     check(&[
-        ("The choir meets on Mondays at 7 pm.", "choir | schedule | monday 7 pm"),
+        (
+            "The choir meets on Mondays at 7 pm.",
+            "choir | schedule | monday 7 pm",
+        ),
         ("The ferry leaves at 6:20.", "ferry | time | 6:20"),
-        ("The ferry leaves at 6:50 on May 2.", "ferry | date | 2025-05-02 6:50"),
-        ("The farewell dinner will be at Casa Blu on May 2.", "farewell dinner | date | 2025-05-02 casa blu"),
-        ("My piano exam is on January 20, wish me luck!", "piano exam | date | 2026-01-20"),
-        ("My piano exam on January 20 has been cancelled.", "piano exam | date | cancelled"),
-        ("The concert was pushed to October.", "concert | date | 2025-10"),
-        ("The wedding of my cousin is in Como.", "wedding of cousin | location | como"),
-        ("The deadline for Project Lark is May 9.", "project lark | deadline | 2025-05-09"),
-        ("I no longer plan to visit Malta in May.", "user | plans visit malta | not visit malta"),
+        (
+            "The ferry leaves at 6:50 on May 2.",
+            "ferry | date | 2025-05-02 6:50",
+        ),
+        (
+            "The farewell dinner will be at Casa Blu on May 2.",
+            "farewell dinner | date | 2025-05-02 casa blu",
+        ),
+        (
+            "My piano exam is on January 20, wish me luck!",
+            "piano exam | date | 2026-01-20",
+        ),
+        (
+            "My piano exam on January 20 has been cancelled.",
+            "piano exam | date | cancelled",
+        ),
+        (
+            "The concert was pushed to October.",
+            "concert | date | 2025-10",
+        ),
+        (
+            "The wedding of my cousin is in Como.",
+            "wedding of cousin | location | como",
+        ),
+        (
+            "The deadline for Project Lark is May 9.",
+            "project lark | deadline | 2025-05-09",
+        ),
+        (
+            "I no longer plan to visit Malta in May.",
+            "user | plans visit malta | not visit malta",
+        ),
     ]);
 }

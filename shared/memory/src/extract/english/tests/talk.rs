@@ -4,25 +4,59 @@ use super::{topics, user};
 
 /// Whether every text has the topics beside it.
 fn check(cases: &[(&str, &str)]) {
-    let found: Vec<_> = cases.iter().map(|(text, _)| (*text, topics(&user(text)))).collect();
-    let wrong: Vec<_> = found.iter().zip(cases).filter(|(found, case)| found.1 != case.1).collect();
+    let found: Vec<_> = cases
+        .iter()
+        .map(|(text, _)| (*text, topics(&user(text))))
+        .collect();
+    let wrong: Vec<_> = found
+        .iter()
+        .zip(cases)
+        .filter(|(found, case)| found.1 != case.1)
+        .collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[test]
 fn a_fact_is_found_behind_what_leads_in() {
     check(&[
-        ("News from me: I live in Bergen.", "user | residence | bergen"),
+        (
+            "News from me: I live in Bergen.",
+            "user | residence | bergen",
+        ),
         ("Not at all, I live in Bergen.", "user | residence | bergen"),
-        ("Okay so I just moved to Bergen.", "user | residence | bergen"),
-        ("After all that snow I prefer tea over coffee.", "user | prefers coffee / tea | tea"),
+        (
+            "Okay so I just moved to Bergen.",
+            "user | residence | bergen",
+        ),
+        (
+            "After all that snow I prefer tea over coffee.",
+            "user | prefers coffee / tea | tea",
+        ),
         ("Lately I live in Bergen.", "user | residence | bergen"),
-        ("The boat sank, so the owner of the ferry line is Tormod now.", "ferry line | owner | tormod"),
-        ("I asked again and it turns out my shoe size is 40.", "user | shoe size | 40"),
-        ("I forgot to say that I'm allergic to wasps.", "user | allergy to wasps | wasps"),
-        ("Please remember that my sister's name is Siv.", "user | sister | siv"),
-        ("To answer that: I live in Bergen.", "user | residence | bergen"),
-        ("I couldn't say no. I have three goats.", "user | number of goats | three"),
+        (
+            "The boat sank, so the owner of the ferry line is Tormod now.",
+            "ferry line | owner | tormod",
+        ),
+        (
+            "I asked again and it turns out my shoe size is 40.",
+            "user | shoe size | 40",
+        ),
+        (
+            "I forgot to say that I'm allergic to wasps.",
+            "user | allergy to wasps | wasps",
+        ),
+        (
+            "Please remember that my sister's name is Siv.",
+            "user | sister | siv",
+        ),
+        (
+            "To answer that: I live in Bergen.",
+            "user | residence | bergen",
+        ),
+        (
+            "I couldn't say no. I have three goats.",
+            "user | number of goats | three",
+        ),
         (
             "My brother is a baker and I live in Bergen.",
             "user's brother | job | baker ; user | residence | bergen",
@@ -50,7 +84,10 @@ fn states_and_habits_have_topics() {
         ("My cat is called Moss.", "user | cat | moss"),
         ("Our choir is called Low Tide.", "choir | name | low tide"),
         ("Siv is my sister.", "user | sister | siv"),
-        ("My neighbour Mrs. Lund has a dog named Pelle.", "mrs lund | dog | pelle"),
+        (
+            "My neighbour Mrs. Lund has a dog named Pelle.",
+            "mrs lund | dog | pelle",
+        ),
         ("I have one cat.", "user | number of cats | one"),
         ("I've got two cats.", "user | number of cats | two"),
         ("I weigh 70 kilos.", "user | weight | 70 kilos"),
@@ -62,9 +99,18 @@ fn states_and_habits_have_topics() {
         ("I gave up coffee.", "user | drinks coffee | not coffee"),
         ("I wake up at five.", "user | wake-up time | five"),
         ("I pay 700 euros for rent.", "user | rent | 700 euros"),
-        ("I'm watching Northern Lights.", "user | is watching | northern lights"),
-        ("I'm no longer married.", "user | relationship status | not married"),
-        ("I'm not allergic to wasps any more.", "user | allergy to wasps | not wasps"),
+        (
+            "I'm watching Northern Lights.",
+            "user | is watching | northern lights",
+        ),
+        (
+            "I'm no longer married.",
+            "user | relationship status | not married",
+        ),
+        (
+            "I'm not allergic to wasps any more.",
+            "user | allergy to wasps | not wasps",
+        ),
         ("Siv is no longer vegan.", "siv | diet | not vegan"),
         ("I broke up with Odd.", "user | partner | not odd"),
     ]);
@@ -73,7 +119,10 @@ fn states_and_habits_have_topics() {
 #[test]
 fn the_last_of_two_answers_in_a_talk_stays() {
     let found = user("My shoe size is 40. My shoe size is 41. My shoe size is 40.");
-    assert_eq!(topics(&found), "user | shoe size | 41 ; user | shoe size | 40");
+    assert_eq!(
+        topics(&found),
+        "user | shoe size | 41 ; user | shoe size | 40"
+    );
     assert_eq!(user("My shoe size is 40. My shoe size is 40.").len(), 1);
 }
 

@@ -20,22 +20,35 @@ pub(super) fn span(unit: usize, count: i64) -> Span {
 }
 
 pub(super) fn ends_with_word(text: &str, word: &str) -> bool {
-    let Some(rest) = text.strip_suffix(word) else { return false };
+    let Some(rest) = text.strip_suffix(word) else {
+        return false;
+    };
     word.starts_with(is_unspaced) || rest.chars().next_back().is_none_or(|c| !c.is_alphabetic())
 }
 
 /// The number that ends a text, a point and small words of dates aside.
 pub(super) fn number_before(text: &str) -> Option<i64> {
     let text = text.trim_end_matches([' ', '.', '年', '년', 'º', '°', 'ª']);
-    let text = ["de", "er", "го", "ого"].into_iter().find_map(|word| text.strip_suffix(word)).unwrap_or(text);
+    let text = ["de", "er", "го", "ого"]
+        .into_iter()
+        .find_map(|word| text.strip_suffix(word))
+        .unwrap_or(text);
     let text = text.trim_end_matches([' ', 'º', '°', '-']);
     let digits = text.trim_end_matches(|c: char| c.is_ascii_digit());
-    (text.len() - digits.len() <= 4).then(|| text[digits.len()..].parse().ok()).flatten()
+    (text.len() - digits.len() <= 4)
+        .then(|| text[digits.len()..].parse().ok())
+        .flatten()
 }
 
 /// The first number of a text, if it begins within so many bytes.
 pub(super) fn number_after(text: &str, within: usize) -> Option<i64> {
-    let at = text.find(|c: char| c.is_ascii_digit()).filter(|at| *at <= within)?;
-    let digits = text[at..].find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len() - at);
-    (digits <= 4).then(|| text[at..at + digits].parse().ok()).flatten()
+    let at = text
+        .find(|c: char| c.is_ascii_digit())
+        .filter(|at| *at <= within)?;
+    let digits = text[at..]
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len() - at);
+    (digits <= 4)
+        .then(|| text[at..at + digits].parse().ok())
+        .flatten()
 }
