@@ -46,6 +46,7 @@ pub fn read(bytes: &[u8], name: Option<&str>, declared: Option<&str>) {
         name,
         declared,
     });
+
     EXTRACTING.store(false, Ordering::SeqCst);
     match result {
         Ok(extracted) => {
@@ -80,6 +81,7 @@ fn package(input: &[u8]) -> Option<Vec<u8>> {
             writer.write_all(content.as_bytes()).ok()?;
         }
     }
+
     Some(writer.finish().ok()?.into_inner())
 }
 

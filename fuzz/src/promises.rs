@@ -55,6 +55,7 @@ pub fn chunks(text: &str, chunks: &[Chunk], target: usize) {
         last_start = Some(chunk.start);
         covered = covered.max(chunk.end);
     }
+
     assert!(blank(covered..bytes.len() - 1), "the end is in no chunk");
 }
 
@@ -114,6 +115,7 @@ pub fn dialed(ip: IpAddr, port: u16) {
             nowhere || ip.is_unique_local() || ip.is_unicast_link_local()
         }
     };
+
     assert!(
         !special && [80, 443].contains(&port),
         "{ip} is dialed at port {port}"

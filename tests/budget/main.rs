@@ -93,6 +93,7 @@ impl Measured {
                 ));
             }
         }
+
         if budget.goal.is_some_and(|goal| self.dollars() > goal) {
             faults.push(format!(
                 "{}: ${:.2} a million misses the goal",
@@ -100,6 +101,7 @@ impl Measured {
                 self.dollars()
             ));
         }
+
         faults
     }
 }
@@ -137,6 +139,7 @@ fn print_if_asked(measured: &[Measured]) {
     if std::env::var_os("RECOLLECT_BUDGET").is_none() {
         return;
     }
+
     for one in measured {
         let units = one.units().into_iter().filter(|(_, units)| *units > 0.0);
         let units: Vec<String> = units

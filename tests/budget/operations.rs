@@ -105,6 +105,7 @@ async fn read(rig: &mut Rig, documents: &[String]) {
         })
         .await;
     }
+
     let list = json!({"containerTags": ["box"], "limit": 20});
     rig.measure(
         "list_documents",
@@ -138,6 +139,7 @@ async fn recall(rig: &mut Rig) {
         rig.measure(operation, TIMES, fixed("POST", "/v4/search", body))
             .await;
     }
+
     let v3 = json!({"q": "ferry at dawn", "containerTag": "box"});
     rig.measure("search_v3", TIMES, fixed("POST", "/v3/search", v3))
         .await;
@@ -161,6 +163,7 @@ async fn memories(rig: &mut Rig) {
             json!({"containerTag": "box", "memories": memories}),
         )
     };
+
     let made = rig.measure("create_memory", TIMES, create).await;
     let ids: Vec<String> = made
         .iter()
@@ -177,6 +180,7 @@ async fn memories(rig: &mut Rig) {
         let body = json!({"containerTag": "box", "id": ids[number], "newContent": format!("Ada keeps {number} goats.")});
         ("PATCH", "/v4/memories".to_owned(), body)
     };
+
     let updated = rig.measure("update_memory", TIMES, update).await;
     let forget = |number: usize| {
         (
@@ -185,6 +189,7 @@ async fn memories(rig: &mut Rig) {
             json!({"containerTag": "box", "id": updated[number]["id"]}),
         )
     };
+
     rig.measure("forget_memory", TIMES, forget).await;
     let matching = json!({"containerTag": "box", "query": "tea", "dryRun": true});
     rig.measure(
@@ -220,6 +225,7 @@ async fn containers(rig: &mut Rig) {
             json!({"name": format!("Box {number}")}),
         )
     };
+
     rig.measure("patch_container_tag", TIMES, patch).await;
     rig.measure(
         "list_container_tags_3",
@@ -233,17 +239,20 @@ async fn containers(rig: &mut Rig) {
             rig.call("POST", "/v3/documents", &body).await;
         }
     }
+
     rig.work().await.expect("work");
     let merge = |number| {
         let (from, to) = (format!("left{number}"), format!("right{number}"));
         let body = json!({"containerTags": [from, to], "targetContainerTag": to});
         ("POST", "/v3/container-tags/merge".to_owned(), body)
     };
+
     let merges = rig.measure("merge_container_tags", 4, merge).await;
     let status = |number: usize| {
         let id = merges[number]["mergeId"].as_str().expect("an id");
         ("GET", format!("/v3/container-tags/merge/{id}"), Value::Null)
     };
+
     rig.measure("get_merge", 4, status).await;
     let delete = |number| {
         (
@@ -252,6 +261,7 @@ async fn containers(rig: &mut Rig) {
             Value::Null,
         )
     };
+
     rig.measure("delete_container_tag", 4, delete).await;
     rig.work().await.expect("work");
 }
@@ -270,6 +280,7 @@ async fn organization(rig: &mut Rig) {
             json!({"chunkSize": 500 + number}),
         )
     };
+
     rig.measure("patch_settings", TIMES, patch).await;
     rig.measure(
         "get_session",
@@ -284,6 +295,7 @@ async fn organization(rig: &mut Rig) {
             json!({"containerTag": "box", "name": format!("k{number}")}),
         )
     };
+
     let keys = rig.measure("create_scoped_key", TIMES, key).await;
     rig.measure(
         "list_keys_10",
@@ -295,6 +307,7 @@ async fn organization(rig: &mut Rig) {
         let id = keys[number]["id"].as_str().expect("an id");
         ("DELETE", format!("/v3/auth/scoped-key/{id}"), Value::Null)
     };
+
     rig.measure("delete_scoped_key", TIMES, delete).await;
 }
 

@@ -52,6 +52,7 @@ impl Rig {
             outside.public_url.clone(),
         );
         let queues = Queues::open(&system, &outside).await?;
+
         Ok(Self {
             measured: Vec::new(),
             system,
@@ -113,11 +114,13 @@ impl Rig {
             let (method, path, body) = request(number);
             answers.push(self.call(method, &path, &body).await);
         }
+
         self.measured.push(Measured {
             operation,
             calls: times,
             count: self.meter.take(),
         });
+
         answers
     }
 
@@ -137,6 +140,7 @@ impl Rig {
             calls: documents,
             count,
         });
+
         self.check_nothing_is_left().await
     }
 

@@ -181,6 +181,7 @@ async fn an_hour_is_open_from_its_first_request_on_until_it_is_closed(setting: &
     for time in [at(0, 0), at(0, 30), at(2, 59)] {
         record(setting, &setting.alpha, &request(time), 0).await;
     }
+
     let before = token(setting, first).await;
     record(setting, &setting.alpha, &request(at(0, 59)), 2).await;
     let other = setting.turned().await;
@@ -215,6 +216,7 @@ async fn a_late_request_opens_a_closed_hour_again(setting: &Setting) {
     let hour = Hour::of(at(0, 0));
     record(setting, &setting.alpha, &request(at(0, 1)), 0).await;
     count(setting, hour).await;
+
     for count_before in 1..3 {
         let late = request(at(0, 58));
         record(setting, &setting.alpha, &late, 5).await;
@@ -272,6 +274,7 @@ async fn hours_are_overdue_from_their_end_on_oldest_first(setting: &Setting) {
             .map(named)
             .collect::<Vec<_>>()
     };
+
     for (tenant, time) in [
         (&setting.beta, at(2, 0)),
         (&setting.alpha, at(0, 59)),
@@ -279,6 +282,7 @@ async fn hours_are_overdue_from_their_end_on_oldest_first(setting: &Setting) {
     ] {
         record(setting, tenant, &request(time), 0).await;
     }
+
     let wanted = [("alpha", at(0, 0)), ("beta", at(1, 0)), ("beta", at(2, 0))];
     let wanted = wanted.map(|(org, time)| (org.to_owned(), Hour::of(time)));
     assert!(overdue(at(1, 0), 10).await.is_empty());
@@ -286,6 +290,7 @@ async fn hours_are_overdue_from_their_end_on_oldest_first(setting: &Setting) {
     for limit in [1, 2, 3, 10] {
         assert_eq!(overdue(at(9, 0), limit).await, wanted[..limit.min(3)]);
     }
+
     count(setting, wanted[0].1).await;
     assert_eq!(overdue(at(9, 0), 10).await, wanted[1..]);
 }
@@ -338,6 +343,7 @@ async fn contents_are_taken_out_of_some_containers_and_counts_stay_true(setting:
         record(setting, &setting.alpha, one, 0).await;
         record(setting, &setting.beta, one, 0).await;
     }
+
     let telling_of = async |hour: Hour, ids: &[ContainerId]| telling_of(setting, hour, ids).await.0;
     for (ids, found) in [
         (&ids[..0], 0),
@@ -354,6 +360,7 @@ async fn contents_are_taken_out_of_some_containers_and_counts_stay_true(setting:
             (found, 0)
         );
     }
+
     let gone = [c.clone(), a.clone()];
     let names = telling_of(hour, &gone).await;
     for _ in 0..2 {
@@ -364,6 +371,7 @@ async fn contents_are_taken_out_of_some_containers_and_counts_stay_true(setting:
             "nothing is left of them"
         );
     }
+
     // What has expired meanwhile does not come back.
     forget(setting, hour.next(), &names).await;
     assert!(
@@ -377,6 +385,7 @@ async fn contents_are_taken_out_of_some_containers_and_counts_stay_true(setting:
         output: None,
         ..record.clone()
     };
+
     let wanted = [
         without(&all[0]),
         without(&all[1]),
@@ -404,6 +413,7 @@ async fn long_hours_are_read_in_pages(setting: &Setting) {
         });
         record(setting, &setting.alpha, &all[all.len() - 1], 0).await;
     }
+
     let (records, pages) = read(setting, &setting.alpha, hour).await;
     assert!(
         records == all && (3..=4).contains(&pages),

@@ -88,6 +88,7 @@ async fn bytes_come_back_in_the_order_asked(setting: &Setting) {
             wanted.push(Some(bytes));
         }
     }
+
     for missing in [
         BlobRef::Inline("c/none".into()),
         BlobRef::Object("c/none".into()),
@@ -95,6 +96,7 @@ async fn bytes_come_back_in_the_order_asked(setting: &Setting) {
         blobs.insert(3, missing);
         wanted.insert(3, None);
     }
+
     assert!(get(setting, &setting.alpha, &blobs).await == wanted);
     blobs.reverse();
     wanted.reverse();
@@ -167,6 +169,7 @@ async fn objects_are_listed_by_their_prefix(setting: &Setting) {
             wanted[..limit.min(3)]
         );
     }
+
     assert_eq!(
         objects(setting, &setting.alpha, "c/2/b", 10).await,
         [sized("c/2/b")]
@@ -192,6 +195,7 @@ async fn many_are_deleted_at_once(setting: &Setting) {
     for i in 0..30 {
         blobs.push(put(setting, &format!("c/{i}/inline"), &noise(20)).await);
     }
+
     blobs.extend([
         blobs[0].clone(),
         blobs[many].clone(),
@@ -215,6 +219,7 @@ async fn many_are_deleted_at_once(setting: &Setting) {
             }
         );
     }
+
     assert!(
         get(setting, &setting.alpha, &blobs[many..])
             .await

@@ -93,9 +93,11 @@ async fn a_record_holds_only_over_the_one_before(setting: &Setting) {
             "the same record again is another write"
         );
     }
+
     for late in [&first, &next(&first, 2)] {
         assert!(!save(setting, &setting.alpha, late).await);
     }
+
     assert_eq!(
         get(setting, &setting.alpha, &first.id).await.as_ref(),
         Some(&second)
@@ -152,6 +154,7 @@ async fn of_many_saves_at_the_same_time_one_holds(setting: &Setting) {
     for (one, held) in all.iter().zip(held) {
         assert_eq!(held, *one == stored);
     }
+
     // Those who write the very same are still two.
     let same = next(&stored, 77);
     let held = join_all((0..12).map(|_| save(setting, &setting.alpha, &same))).await;
@@ -215,6 +218,7 @@ async fn a_connection_is_due_from_its_next_run_on(setting: &Setting) {
         status: ConnectionStatus::Active,
         ..fresh(setting)
     };
+
     assert!(save(setting, &setting.alpha, &connection).await);
     assert!(
         due(setting, Timestamp::from_millis(i64::MAX), 10)
@@ -246,6 +250,7 @@ async fn a_connection_is_due_from_its_next_run_on(setting: &Setting) {
             "{status:?}"
         );
     }
+
     let overdue = async || {
         setting
             .ctx()
@@ -253,6 +258,7 @@ async fn a_connection_is_due_from_its_next_run_on(setting: &Setting) {
             .overdue(Timestamp::from_millis(i64::MAX), 10)
             .await
     };
+
     assert!(
         again(overdue).await.expect("what is overdue").is_empty(),
         "a run to come is no unfinished work"
@@ -264,6 +270,7 @@ async fn a_connection_is_due_from_its_next_run_on(setting: &Setting) {
             .count_unfinished(&setting.alpha, 10)
             .await
     };
+
     assert_eq!(again(count).await.expect("a count"), 0);
 }
 
@@ -311,6 +318,7 @@ async fn the_longest_overdue_come_first(setting: &Setting) {
         assert!(save(setting, tenant, &connection).await);
         wanted.insert(0, (tenant.org().clone(), connection.id));
     }
+
     assert_eq!(due(setting, now.plus_seconds(1), 100).await, wanted);
     assert_eq!(due(setting, now.plus_seconds(1), 7).await, wanted[..7]);
     assert_eq!(due(setting, now.plus_seconds(-9), 100).await, wanted[..20]);
@@ -325,5 +333,6 @@ async fn the_longest_overdue_come_first(setting: &Setting) {
             .overdue(Timestamp::from_millis(i64::MAX), 1)
             .await
     };
+
     assert_eq!(again(overdue).await.expect("what is overdue").len(), 1);
 }

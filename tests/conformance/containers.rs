@@ -84,6 +84,7 @@ async fn tags_are_counted_up_to_a_bound(setting: &Setting) {
             .await
             .expect("a release");
     };
+
     release(&setting.alpha).await;
     let counted = room(setting, &setting.alpha, 5).await;
     // A try whose answer was lost is counted again.
@@ -118,12 +119,14 @@ async fn tags_are_listed_in_order_and_by_organization(setting: &Setting) {
     for name in names {
         create(setting, &setting.alpha, name).await;
     }
+
     let (_, theirs) = create(setting, &setting.beta, "a").await;
     let list = async |tenant: &domain::Tenant| {
         again(async || setting.ctx().containers.list(tenant).await)
             .await
             .expect("a list")
     };
+
     let listed = list(&setting.alpha).await;
     let mut wanted: Vec<ContainerTag> = names.iter().map(|name| tag(name)).collect();
     wanted.sort();

@@ -106,6 +106,7 @@ async fn all_blobs_are_listed_page_by_page(setting: &Setting) {
             wanted.push((tenant.org().clone(), again(put).await.expect("a blob")));
         }
     }
+
     for limit in [1, 3, 1000] {
         let mut found = Vec::new();
         for shelf in [Shelf::Inline, Shelf::Objects] {

@@ -120,11 +120,13 @@ async fn a_description_holds_only_over_what_was_read(setting: &Setting) {
         revision: Revision::random(),
         ..edited(&stored, 3)
     };
+
     assert!(!describe(setting, &other).await, "another revision");
     let early = Document {
         edits: 7,
         ..edited(&stored, 4)
     };
+
     assert!(
         !describe(setting, &early).await,
         "an edit that nobody has made"
@@ -185,6 +187,7 @@ async fn what_search_serves_is_described_by_a_commit(setting: &Setting) {
     let LogEntry::Put { pack, document, .. } = &records[0].entries[0] else {
         panic!("{records:?}")
     };
+
     let indexed = done.indexed.as_ref().expect("served");
     assert_eq!(
         (pack, &document.revision),
@@ -237,6 +240,7 @@ async fn a_commit_that_read_before_a_description_is_stale(setting: &Setting) {
         indexed: done.indexed.clone(),
         ..edited(&missing, 4)
     };
+
     assert_eq!(
         setting.commit(&container, 2, &change(&never)).await,
         Committed::Stale(vec![missing.id.clone()])
@@ -253,6 +257,7 @@ async fn a_replacement_that_read_before_a_description_is_refused(setting: &Setti
         .await;
     let queued = setting.accepted(&container, "Queued.").await;
     assert!(describe(setting, &edited(&queued, 1)).await);
+
     for read in [done, queued] {
         let refused = setting.accept(&replaced(&read), Some(&read.revision)).await;
         assert!(

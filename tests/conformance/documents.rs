@@ -54,6 +54,7 @@ async fn a_record_is_read_back_whole(setting: &Setting) {
             .await
             .expect("records")
     };
+
     let wanted = [Some(plain.clone()), None, Some(full.clone()), Some(plain)];
     assert_eq!(get(&setting.alpha).await, wanted);
     assert_eq!(
@@ -168,6 +169,7 @@ async fn a_document_begins_only_where_nothing_else_of_its_kind_lives(setting: &S
         superseded_by: Some(second.id.clone()),
         ..setting.composed(&container, "Old.").await
     };
+
     setting.accept(&superseded, None).await.expect("a record");
     let third = setting.composed(&container, "Third.").await;
     begin(setting, &third, &beside(&[&superseded]))
@@ -185,15 +187,18 @@ async fn of_many_that_begin_in_each_others_places_one_does(setting: &Setting) {
                 .await,
         );
     }
+
     let begun = all.iter().map(|document| {
         let rivals: Vec<&Document> = all.iter().filter(|other| other.id != document.id).collect();
         async move { begin(setting, document, &beside(&rivals)).await }
     });
+
     join_all(begun).await;
     let mut living = 0;
     for document in &all {
         living += usize::from(setting.record(&document.id).await.is_some());
     }
+
     assert!(living <= 1, "{living} live");
 }
 
@@ -468,12 +473,14 @@ async fn documents_are_listed_newest_first_by_container_and_organization(setting
         wanted.insert(0, setting.accepted(&one, &format!("Number {i}.")).await);
         setting.app.world.clock.advance_seconds(1);
     }
+
     let other = setting.accepted(&two, "Elsewhere.").await;
     let list = async |tenant, container: &ContainerId| {
         again(async || setting.ctx().documents.list(tenant, container).await)
             .await
             .expect("a list")
     };
+
     assert_eq!(list(&setting.alpha, &one).await, wanted);
     assert_eq!(list(&setting.alpha, &two).await, [other]);
     assert!(list(&setting.beta, &one).await.is_empty());

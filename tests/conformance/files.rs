@@ -58,6 +58,7 @@ async fn call(
         .body(body)
         .expect("a request");
     let response = setting.app.world.services.call_public(request).await;
+
     (response.status(), response.into_body())
 }
 
@@ -187,6 +188,7 @@ async fn a_form_stores_one_object_of_its_size_for_its_time(setting: &Setting) {
         let stored = read(setting, &object).await.map(|bytes| bytes.len());
         assert_eq!(stored, (status == 204).then_some(size), "{size} bytes");
     }
+
     for (name, _) in &small.fields {
         let mut other = small.clone();
         other
@@ -204,6 +206,7 @@ async fn a_form_stores_one_object_of_its_size_for_its_time(setting: &Setting) {
             "{name}"
         );
     }
+
     assert_eq!(
         read(setting, &object).await,
         Some(Bytes::from_static(b"xxxxxxxxxx"))

@@ -87,6 +87,7 @@ async fn a_permission_holds_only_over_the_one_before(setting: &Setting) {
     ] {
         assert!(!save(setting, &setting.alpha, late).await);
     }
+
     assert_eq!(get(setting, &setting.alpha, &first.id).await, Some(second));
     assert_eq!(
         get(setting, &setting.beta, &first.id)
@@ -131,6 +132,7 @@ async fn a_permission_is_deleted_as_it_was_read(setting: &Setting) {
         assert!(delete(setting, &setting.alpha, &second).await);
         assert_eq!(get(setting, &setting.alpha, &first.id).await, None);
     }
+
     assert!(
         save(setting, &setting.alpha, &first).await,
         "it is given anew"
@@ -212,6 +214,7 @@ async fn claims_at_the_same_time_all_hold(setting: &Setting) {
         connection: ConnectionId::random(),
         item: item.to_string(),
     };
+
     let all: Vec<Claim> = (0..40).map(made).collect();
     join_all(
         all.iter()

@@ -71,15 +71,18 @@ async fn a_commit_does_all_of_it(setting: &Setting) {
         );
         assert_eq!(indexed.body, document.body.blob);
     }
+
     assert_eq!(setting.record(&queued.id).await, None);
     let records = log(setting, &container, 0).await;
     let [LogRecord { seq: 1, entries }] = records.as_slice() else {
         panic!("{records:?}")
     };
+
     let is_put = |entry: &LogEntry, of: &Document| {
         matches!(entry, LogEntry::Put { document, pack, .. } if document.id == of.id
             && document.revision == of.revision && Some(pack) == of.extracted.as_ref().map(|found| &found.pack))
     };
+
     assert!(is_put(&entries[0], &a) && is_put(&entries[2], &b));
     assert_eq!(entries[1], LogEntry::Remove { id: queued.id });
 }
@@ -130,6 +133,7 @@ async fn a_commit_of_a_changed_document_changes_nothing(setting: &Setting) {
         extracted: None,
         ..b.clone()
     };
+
     setting
         .accept(&newer, Some(&b.revision))
         .await
@@ -149,6 +153,7 @@ async fn a_commit_of_a_changed_document_changes_nothing(setting: &Setting) {
         };
         assert_eq!(found.iter().collect::<Vec<_>>(), stale);
     }
+
     assert_eq!(setting.record(&a.id).await, Some(a));
     assert_eq!(setting.record(&b.id).await, Some(newer));
     assert_eq!(setting.head(&container).await, IndexHead::default());
@@ -161,6 +166,7 @@ async fn of_many_commits_at_the_same_time_one_holds(setting: &Setting) {
     for i in 0..10 {
         documents.push(setting.extracted(&container, &format!("Number {i}.")).await);
     }
+
     let (index, now) = (&setting.ctx().index, setting.now());
     let commit = async |document: &Document| {
         let changes = [publish(document)];
@@ -174,6 +180,7 @@ async fn of_many_commits_at_the_same_time_one_holds(setting: &Setting) {
             )
             .await
     };
+
     let answers = futures::future::join_all(documents.iter().map(commit)).await;
     let mut done = 0;
     for (document, answer) in documents.iter().zip(&answers) {
@@ -187,6 +194,7 @@ async fn of_many_commits_at_the_same_time_one_holds(setting: &Setting) {
             Err(error) => assert!(error.is_retryable(), "{error:?}"),
         }
     }
+
     let seq = setting.head(&container).await.seq;
     assert!(
         seq <= 1 && done as u64 == seq,
@@ -286,6 +294,7 @@ async fn the_log_is_read_from_anywhere_and_trimmed_from_its_start(setting: &Sett
             .await;
         setting.commit(&container, seq, &[publish(&document)]).await;
     }
+
     let numbers = async |after| {
         log(setting, &container, after)
             .await
@@ -293,9 +302,11 @@ async fn the_log_is_read_from_anywhere_and_trimmed_from_its_start(setting: &Sett
             .map(|record| record.seq)
             .collect::<Vec<_>>()
     };
+
     for after in [0, 1, 5, 11, 12, 100] {
         assert_eq!(numbers(after).await, (after + 1..=12).collect::<Vec<_>>());
     }
+
     for through in [0, 5, 5, 3] {
         let trim = async || {
             setting
@@ -310,6 +321,7 @@ async fn the_log_is_read_from_anywhere_and_trimmed_from_its_start(setting: &Sett
             (if through == 0 { 1 } else { 6 }..=12).collect::<Vec<_>>()
         );
     }
+
     assert_eq!(setting.head(&container).await.seq, 12);
 }
 
@@ -329,6 +341,7 @@ async fn the_head_counts_what_search_serves(setting: &Setting) {
         indexed: a.indexed.clone(),
         ..made
     };
+
     setting
         .commit(&container, 3, &[Change::Create(Box::new(made)), remove(&b)])
         .await;
@@ -354,6 +367,7 @@ async fn the_head_counts_what_search_serves(setting: &Setting) {
         documents: None,
         ..setting.head(&container).await
     };
+
     assert_eq!(unknown.documents_after(&[]), None);
 }
 
@@ -363,6 +377,7 @@ async fn an_index_is_erased_item_by_item(setting: &Setting) {
     for i in 0..4 {
         setting.served(&container, &format!("Number {i}.")).await;
     }
+
     for _ in 0..2 {
         let purge = async || {
             ctx.index
@@ -371,16 +386,19 @@ async fn an_index_is_erased_item_by_item(setting: &Setting) {
         };
         again(purge).await.expect("a purge record");
     }
+
     let items = async |tenant: &domain::Tenant, limit: usize| {
         again(async || ctx.index.items(tenant, &container, limit).await)
             .await
             .expect("names")
     };
+
     let erase = async |tenant: &domain::Tenant, names: &[String]| {
         again(async || ctx.index.erase(tenant, &container, names).await)
             .await
             .expect("erased items");
     };
+
     let all = items(tenant, 100).await;
     let kinds: String = all.iter().filter_map(|name| name.chars().next()).collect();
     // A purge record whose answer was lost is there once more.
@@ -397,6 +415,7 @@ async fn an_index_is_erased_item_by_item(setting: &Setting) {
         erase(tenant, &all[..4]).await;
         assert_eq!(items(tenant, 100).await, all[4..]);
     }
+
     erase(tenant, &all).await;
     assert!(items(tenant, 100).await.is_empty());
     assert_eq!(setting.head(&container).await, IndexHead::default());

@@ -44,6 +44,7 @@ async fn drain(setting: &Setting, queue: &str) -> BTreeSet<String> {
         // Messages whose delivery or deletion was lost are hidden until their time is over.
         setting.app.world.clock.advance_seconds(1000);
     }
+
     seen
 }
 
@@ -103,6 +104,7 @@ async fn every_message_arrives_at_its_queue(setting: &Setting) {
             all.push(message);
         }
     }
+
     send(setting, &all).await;
     let queues = [
         &names.process_queue,
@@ -110,6 +112,7 @@ async fn every_message_arrives_at_its_queue(setting: &Setting) {
         &names.keeper_queue,
         &names.sync_queue,
     ];
+
     for (queue, wanted) in queues.into_iter().zip(wanted) {
         assert_eq!(drain(setting, queue).await, wanted);
     }
@@ -143,6 +146,7 @@ async fn a_message_for_later_comes_later(setting: &Setting) {
             BTreeSet::from([message.to_text()])
         );
     }
+
     let message = job(
         setting,
         Job::TaskV1 {
@@ -169,6 +173,7 @@ async fn commits_of_a_container_come_one_batch_at_a_time(setting: &Setting) {
             },
         )
     };
+
     let all: Vec<Envelope> = (0..25)
         .map(|_| commit(&one))
         .chain((0..3).map(|_| commit(&two)))
@@ -180,6 +185,7 @@ async fn commits_of_a_container_come_one_batch_at_a_time(setting: &Setting) {
             .await
             .expect("messages")
     };
+
     // Whatever is being handled, no second batch of the same container comes.
     let mut handled = Vec::new();
     loop {
@@ -199,6 +205,7 @@ async fn commits_of_a_container_come_one_batch_at_a_time(setting: &Setting) {
         );
         handled.extend(containers);
     }
+
     assert!(!handled.is_empty());
     let wanted: BTreeSet<String> = all.iter().map(Envelope::to_text).collect();
     setting.app.world.clock.advance_seconds(1000);

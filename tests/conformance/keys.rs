@@ -24,11 +24,13 @@ async fn create(setting: &Setting, tenant: &Tenant, change: impl FnOnce(&mut Api
         expires_at: None,
         rate: None,
     };
+
     let mut key = NewKey::generate(tenant.org().clone(), plan, setting.now()).record;
     change(&mut key);
     again(async || setting.ctx().keys.create(&key).await)
         .await
         .expect("a stored key");
+
     key
 }
 
@@ -64,9 +66,11 @@ async fn a_key_is_read_back_whole_by_its_id_alone(setting: &Setting) {
     ] {
         keys.push(create(setting, &setting.alpha, |key| key.kind = kind).await);
     }
+
     for key in keys {
         assert_eq!(get(setting, &key.id).await, Some(key));
     }
+
     assert_eq!(get(setting, &KeyId::random()).await, None);
 }
 
@@ -89,6 +93,7 @@ async fn keys_are_counted_by_organization_without_sessions(setting: &Setting) {
     ] {
         create(setting, &setting.alpha, |key| key.kind = kind).await;
     }
+
     create(setting, &setting.beta, |_| {}).await;
     for (tenant, wanted) in [(&setting.alpha, 3), (&setting.beta, 1)] {
         let count = again(async || setting.ctx().keys.count(tenant).await)

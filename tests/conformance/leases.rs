@@ -19,6 +19,7 @@ async fn a_lease_keeps_others_out_until_it_ends(setting: &Setting) {
     let Claim::Mine(mine) = setting.claim(&document).await else {
         panic!("nobody has it")
     };
+
     assert_eq!((mine.status, mine.attempts), (Status::Extracting, 1));
     assert_eq!(setting.record(&document.id).await.as_ref(), Some(&*mine));
     assert!(matches!(setting.claim(&document).await, Claim::Busy));
@@ -28,6 +29,7 @@ async fn a_lease_keeps_others_out_until_it_ends(setting: &Setting) {
     let Claim::Mine(again) = setting.claim(&document).await else {
         panic!("the lease has ended")
     };
+
     assert_eq!(again.attempts, 2);
 }
 

@@ -35,6 +35,7 @@ fn merge(setting: &Setting, target: &Container, sources: &[Container]) -> Task {
         in_flight: 0,
         superseded: 0,
     };
+
     Task::new(Work::Merge(work), setting.now())
 }
 

@@ -117,6 +117,7 @@ async fn a_name_that_changes_while_a_document_is_processed_holds(setting: &Setti
 async fn what_search_shows_follows_the_item(setting: &Setting) {
     let container = ContainerId::random();
     let mut done = setting.served(&container, "Words.").await;
+
     for (seq, title, kind) in [(2, "one", Some(DocumentType::CloudDoc)), (3, "two", None)] {
         let wanted = adopted(&done, &origin(title, kind));
         let change = [Change::Describe(Box::new(wanted.clone()))];

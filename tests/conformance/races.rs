@@ -112,6 +112,7 @@ async fn concurrent_equal_contents_are_one_document(setting: &Setting) {
             .revision_number;
         assert_eq!(revisions, 1, "{custom_id:?}");
     }
+
     settle(setting).await;
     assert_eq!(found(setting, "same words for everybody").await.len(), 2);
 }
@@ -123,6 +124,7 @@ async fn concurrent_firsts_of_a_container_end_in_the_same_one(setting: &Setting)
     for id in &ids {
         containers.push(setting.record(id).await.expect("a record").container);
     }
+
     containers.dedup();
     assert_eq!(containers.len(), 1);
     settle(setting).await;

@@ -59,6 +59,7 @@ async fn of_many_at_the_same_time_exactly_as_many_are_admitted(setting: &Setting
             ..testkit::Rates::default()
         });
     }
+
     for (round, max) in [(0, 20), (1, 1), (2, 32)] {
         let (now, name) = (setting.now(), format!("round {round}"));
         let answers =
@@ -85,6 +86,7 @@ async fn the_same_request_asked_again_is_counted_once(setting: &Setting) {
     for id in ["a", "a", "b", "a", "b"] {
         assert_eq!(ask_as(setting, place, 2, id, now).await, Ok(()), "{id}");
     }
+
     assert!(ask_as(setting, place, 2, "c", now).await.is_err());
     assert_eq!(
         ask_as(setting, place, 2, "b", now).await,
@@ -104,15 +106,18 @@ async fn a_request_is_counted_until_its_window_has_passed(setting: &Setting) {
     for ms in [0, 10, 20] {
         assert_eq!(ask(ms).await, Ok(()));
     }
+
     for ms in [20, 500, WINDOW_MS - 1] {
         assert_eq!(ask(ms).await, Err(at(WINDOW_MS)), "{ms}");
     }
+
     assert_eq!(ask(WINDOW_MS).await, Ok(()), "the first has left");
     assert_eq!(ask(WINDOW_MS).await, Err(at(WINDOW_MS + 10)));
     assert_eq!(ask(WINDOW_MS + 9).await, Err(at(WINDOW_MS + 10)));
     for _ in 0..2 {
         assert_eq!(ask(WINDOW_MS + 20).await, Ok(()), "two have left");
     }
+
     assert_eq!(ask(WINDOW_MS + 20).await, Err(at(2 * WINDOW_MS)));
     assert_eq!(ask(10 * WINDOW_MS).await, Ok(()), "all have left");
 }

@@ -45,6 +45,7 @@ async fn the_first_is_remembered_until_it_expires(setting: &Setting) {
     let ask = async |new: &Repeat, seconds| {
         remember(setting, &setting.alpha, "k", new, now.plus_seconds(seconds)).await
     };
+
     assert_eq!(ask(&first, 0).await, first);
     assert_eq!(ask(&second, 0).await, first);
     assert_eq!(ask(&second, 119).await, first);

@@ -56,6 +56,7 @@ async fn pages_show_each_document_once_the_oldest_first(setting: &Setting) {
             "{size} a page"
         );
     }
+
     assert_eq!(pages(setting, &setting.alpha, &two, 5).await, [other]);
     assert!(pages(setting, &setting.beta, &one, 5).await.is_empty());
     assert!(
@@ -76,6 +77,7 @@ async fn pages_show_each_document_once_the_oldest_first(setting: &Setting) {
             .page(&setting.alpha, &one, false, next.as_deref(), 100)
             .await
     };
+
     assert_eq!(
         again(rest).await.expect("a page"),
         (wanted[5..].to_vec(), None)
@@ -86,6 +88,7 @@ async fn documents_are_counted_by_container_and_no_further_than_asked(setting: &
     let (one, two) = (ContainerId::random(), ContainerId::random());
     accepted(setting, &one, 11).await;
     setting.accepted(&two, "Elsewhere.").await;
+
     for (tenant, container, enough, wanted) in [
         (&setting.alpha, &one, 1000, Some(11)),
         (&setting.alpha, &one, 11, Some(11)),
@@ -119,6 +122,7 @@ async fn unfinished_documents_are_counted_by_organization(setting: &Setting) {
             .await
             .expect("a count")
     };
+
     assert_eq!(count(&setting.alpha, 10).await, 0);
     accepted(setting, &container, 11).await;
     let theirs = setting.turned().await;
@@ -131,10 +135,12 @@ async fn unfinished_documents_are_counted_by_organization(setting: &Setting) {
             .record_purge(&setting.alpha, &container, &[], now)
             .await
     };
+
     again(purge).await.expect("a purge record");
     for (enough, wanted) in [(1000, 11), (11, 11), (4, 4), (1, 1)] {
         assert_eq!(count(&setting.alpha, enough).await, wanted);
     }
+
     assert_eq!(count(&setting.beta, 1000).await, 2);
 }
 
@@ -150,12 +156,14 @@ async fn erased_records_are_gone_with_all_that_points_at_them(setting: &Setting)
             .await
             .expect("erased records");
     };
+
     erase(&setting.beta).await;
     assert_eq!(
         pages(setting, &setting.alpha, &container, 100).await.len(),
         32,
         "not theirs to erase"
     );
+
     for _ in 0..2 {
         erase(&setting.alpha).await;
         assert_eq!(setting.record(&ids[3]).await, None);

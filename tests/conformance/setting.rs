@@ -95,6 +95,7 @@ impl Setting {
         })
         .await
         .expect("a blob");
+
         Document {
             id,
             container: container.clone(),
@@ -189,6 +190,7 @@ impl Setting {
         })
         .await;
         assert!(recorded.expect("a record"), "nobody else changes it");
+
         self.record(&document.id).await.expect("the record")
     }
 
@@ -210,6 +212,7 @@ impl Setting {
             learned: None,
             authorship: None,
         };
+
         Document {
             extracted: Some(extracted),
             ..document.clone()

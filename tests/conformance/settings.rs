@@ -55,6 +55,7 @@ async fn settings_are_the_default_until_they_are_set(setting: &Setting) {
         version: 2,
         ..Settings::default()
     };
+
     put(setting, &cleared).await.expect("the next settings");
     assert_eq!(get(setting, &setting.alpha).await, cleared);
 }
@@ -76,6 +77,7 @@ async fn settings_hold_only_over_the_version_before(setting: &Setting) {
             "{version}"
         );
     }
+
     assert_eq!(get(setting, &setting.alpha).await, settings(1, 500));
     put(setting, &settings(2, 600))
         .await

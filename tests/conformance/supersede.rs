@@ -64,6 +64,7 @@ async fn a_superseded_document_is_kept_and_served_no_more(setting: &Setting) {
     ] {
         assert_eq!(found, std::slice::from_ref(&new));
     }
+
     assert_eq!(page(setting, &container, true).await, [wanted]);
     let count = async || {
         setting
@@ -72,6 +73,7 @@ async fn a_superseded_document_is_kept_and_served_no_more(setting: &Setting) {
             .count(&setting.alpha, &container, 10)
             .await
     };
+
     assert_eq!(again(count).await.expect("a count"), Some(1));
     let now = setting.record(&old.id).await.expect("a record");
     let removed = setting
@@ -158,6 +160,7 @@ async fn what_is_superseded_changes_no_more(setting: &Setting) {
         edits: old.edits + 1,
         ..old.clone()
     };
+
     for change in [
         Change::Remove(Box::new(old.clone())),
         Change::Describe(Box::new(described)),
@@ -165,6 +168,7 @@ async fn what_is_superseded_changes_no_more(setting: &Setting) {
         let stale = setting.commit(&container, 3, &[change]).await;
         assert_eq!(stale, Committed::Stale(vec![old.id.clone()]));
     }
+
     let now = superseded(&old, &new);
     for read in [&old, &now] {
         let revision_number = read.revision_number + 1;
@@ -176,6 +180,7 @@ async fn what_is_superseded_changes_no_more(setting: &Setting) {
         let refused = setting.accept(&next, Some(&read.revision)).await;
         assert!(matches!(refused, Err(PortError::Conflict)), "{refused:?}");
     }
+
     assert_eq!(setting.record(&old.id).await, Some(now));
     assert_eq!(setting.head(&container).await.documents, Some(1));
 }

@@ -33,6 +33,7 @@ pub(crate) fn hard_ids() -> Vec<String> {
     ids.push(format!("https://örter.example/{}", "ä/".repeat(1000)));
     ids.push(format!("https://örter.example/{}!", "ä/".repeat(1000)));
     ids.sort();
+
     ids
 }
 

@@ -27,6 +27,7 @@ async fn nodes_are_read_by_id_and_in_pages(setting: &Setting) {
         found.sort_by(|a, b| a.id.cmp(&b.id));
         assert_eq!(found, all, "in pages of {limit}");
     }
+
     let asked: Vec<String> = [
         "nobody".into(),
         all[3].id.clone(),
@@ -41,6 +42,7 @@ async fn nodes_are_read_by_id_and_in_pages(setting: &Setting) {
         Some(all[3].clone()),
     ];
     assert_eq!(known.nodes(&asked).await, wanted);
+
     for other in known.neighbours() {
         assert!(other.pages(10).await.is_empty());
         assert_eq!(other.nodes(&asked[1..2]).await, [None]);
@@ -58,6 +60,7 @@ async fn whatever_ids_are_made_of_they_stay_apart(setting: &Setting) {
         made.target = Some(next(i));
         add(&made)
     };
+
     known
         .step(&ids.iter().enumerate().map(make).collect::<Vec<_>>())
         .await;
@@ -68,6 +71,7 @@ async fn whatever_ids_are_made_of_they_stay_apart(setting: &Setting) {
             std::slice::from_ref(id)
         );
     }
+
     for of in ["", "a#b#", "2#a#", "x"] {
         assert!(known.children(of, 10).await.is_empty(), "{of}");
         assert!(known.shortcuts(of, 10).await.is_empty(), "{of}");
@@ -83,6 +87,7 @@ async fn a_folder_finds_what_lies_in_it_after_moves(setting: &Setting) {
     let ids = |nodes: &[domain::connection::Node]| -> Vec<String> {
         nodes.iter().map(|node| node.id.clone()).collect()
     };
+
     for limit in [1, 7, 25, 100] {
         assert_eq!(
             known.children("a", limit).await,
@@ -90,11 +95,13 @@ async fn a_folder_finds_what_lies_in_it_after_moves(setting: &Setting) {
             "in pages of {limit}"
         );
     }
+
     let moved = |node: &domain::connection::Node, parent: Option<&str>| {
         let mut moved = node.clone();
         moved.parent = parent.map(str::to_owned);
         moved
     };
+
     let mut writes: Vec<_> = all[..10]
         .iter()
         .map(|node| change(node, &moved(node, Some("b"))))
@@ -214,6 +221,7 @@ async fn of_several_writes_about_a_node_the_last_one_counts(setting: &Setting) {
             Some("b"),
         ),
     ];
+
     for (i, (before, writes, wanted)) in table.into_iter().enumerate() {
         if let Some(before) = before {
             known.step(&[add(before)]).await;
@@ -246,6 +254,7 @@ async fn a_hint_that_is_no_longer_true_is_not_followed(setting: &Setting) {
         made.target = Some(target.into());
         made
     };
+
     known
         .step(&[add(&shortcut("one", "a")), add(&node("g", Some("a")))])
         .await;

@@ -41,15 +41,18 @@ async fn what_waits_comes_in_the_order_of_its_keys(setting: &Setting) {
             .collect();
         assert_eq!(found, wanted, "in pages of {limit}");
     }
+
     for queue in [Queue::Walk, Queue::Leave] {
         assert!(
             known.waiting(queue, 10).await.is_empty(),
             "each queue is its own"
         );
     }
+
     for other in known.neighbours() {
         assert!(other.waiting(Queue::Fetch, 10).await.is_empty());
     }
+
     // Some go, one is replaced, and of several writes about one key the last one counts.
     let dequeue = |key: &str| SyncWrite::Dequeue(Queue::Fetch, key.to_owned());
     let mut writes: Vec<_> = wanted[..38].iter().map(|key| dequeue(key)).collect();
@@ -68,6 +71,7 @@ async fn what_waits_comes_in_the_order_of_its_keys(setting: &Setting) {
         key: key.into(),
         value: value.into(),
     };
+
     let left = [entry(&wanted[38], "new"), entry(&wanted[39], "x")];
     assert_eq!(known.waiting(Queue::Fetch, 10).await, left);
 }
@@ -79,6 +83,7 @@ async fn whatever_keys_are_made_of_they_stay_apart(setting: &Setting) {
         keys.iter()
             .map(move |key| wait(queue, key, &format!("{queue:?}{key}")))
     };
+
     known
         .step(&QUEUES.into_iter().flat_map(enqueue).collect::<Vec<_>>())
         .await;
@@ -101,6 +106,7 @@ async fn whatever_keys_are_made_of_they_stay_apart(setting: &Setting) {
         answer[3] = None;
         assert_eq!(again(waits).await.expect("what waits"), answer);
     }
+
     known
         .step(&[SyncWrite::Dequeue(Queue::Walk, keys[0].clone())])
         .await;

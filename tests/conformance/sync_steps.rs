@@ -41,12 +41,14 @@ async fn a_step_holds_only_over_the_one_before(setting: &Setting) {
             "there is nothing before it"
         );
     }
+
     assert!(known.commit(&[], &state(1, 1)).await, "without writes");
     assert!(known.commit(&wait_for("a"), &state(2, 2)).await);
     for late in [state(1, 7), state(2, 7), state(4, 7)] {
         assert!(!known.commit(&wait_for("late"), &late).await);
         assert!(!known.commit(&[], &late).await);
     }
+
     if setting.is_calm() {
         assert!(
             !known.commit(&wait_for("late"), &state(2, 2)).await,
@@ -54,12 +56,14 @@ async fn a_step_holds_only_over_the_one_before(setting: &Setting) {
         );
         assert!(!known.commit(&[], &state(2, 2)).await);
     }
+
     assert_eq!(known.state().await, state(2, 2));
     assert_eq!(
         known.waiting(Queue::Walk, 10).await.len(),
         1,
         "nothing of what came late"
     );
+
     for other in known.neighbours() {
         assert_eq!(other.state().await, SyncState::default());
         assert!(!other.commit(&[], &state(3, 0)).await);
@@ -108,6 +112,7 @@ fn large(known_before: bool) -> Vec<SyncWrite> {
             add(&old)
         });
     }
+
     writes
 }
 
@@ -217,6 +222,7 @@ async fn all_is_erased_and_the_state_last(setting: &Setting) {
         ])
         .await;
     }
+
     let neighbours = known.neighbours();
     let other = &neighbours[0];
     other.step(&[]).await;
@@ -227,6 +233,7 @@ async fn all_is_erased_and_the_state_last(setting: &Setting) {
         left = known.erase(limit).await;
         calls += 1;
     }
+
     assert!(calls <= 8 || !setting.is_calm(), "{calls}");
     assert_eq!(known.state().await, SyncState::default());
     assert!(known.pages(10).await.is_empty() && known.children("old", 10).await.is_empty());

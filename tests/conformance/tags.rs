@@ -57,6 +57,7 @@ pub(crate) fn purge(setting: &Setting, container: &Container) -> Task {
         report: Default::default(),
         verifying: false,
     };
+
     Task::new(Work::Purge(work), now)
 }
 
@@ -159,6 +160,7 @@ async fn a_deletion_holds_only_over_what_was_read(setting: &Setting) {
         task: TaskId::random(),
         into: None,
     });
+
     for wrong in [
         Container {
             ids: vec![ContainerId::random()],
@@ -183,6 +185,7 @@ async fn a_deletion_holds_only_over_what_was_read(setting: &Setting) {
             [Owner::Original]
         );
     }
+
     assert!(
         !delete(setting, &setting.beta, &container, &task).await,
         "of another organization"

@@ -28,6 +28,7 @@ fn fresh(setting: &Setting) -> Task {
         in_flight: 0,
         superseded: u64::MAX,
     };
+
     Task::new(Work::Merge(work), setting.now())
 }
 
@@ -89,6 +90,7 @@ async fn a_step_holds_only_over_the_one_before(setting: &Setting) {
     for late in [&first, &next(&first, 2)] {
         assert!(!save(setting, &setting.alpha, late).await);
     }
+
     assert_eq!(
         get(setting, &setting.alpha, &first.id).await.as_ref(),
         Some(&second)
@@ -120,6 +122,7 @@ async fn a_running_task_is_overdue_from_its_time_on(setting: &Setting) {
             .await
             .expect("what is overdue")
     };
+
     let first = fresh(setting);
     assert!(save(setting, &setting.alpha, &first).await);
     assert!(overdue(first.due_at).await.is_empty());
@@ -129,12 +132,14 @@ async fn a_running_task_is_overdue_from_its_time_on(setting: &Setting) {
         due_at: first.due_at.plus_seconds(500),
         ..next(&first, 0)
     };
+
     assert!(save(setting, &setting.alpha, &second).await);
     assert!(
         overdue(first.due_at.plus_seconds(1)).await.is_empty(),
         "it was moved on"
     );
     assert_eq!(overdue(second.due_at.plus_seconds(1)).await.len(), 1);
+
     for state in [TaskState::Completed, TaskState::Failed] {
         let before = get(setting, &setting.alpha, &first.id)
             .await

@@ -41,6 +41,7 @@ async fn the_last_secret_under_a_name_is_read_back(setting: &Setting) {
             Some(text)
         );
     }
+
     for _ in 0..2 {
         let delete = async || setting.ctx().vault.delete(&setting.alpha, "drive").await;
         again(delete).await.expect("a deleted secret");
@@ -57,6 +58,7 @@ async fn names_and_organizations_are_apart(setting: &Setting) {
             put(setting, tenant, name, &text(tenant, name)).await;
         }
     }
+
     again(async || setting.ctx().vault.delete(&setting.beta, "drive").await)
         .await
         .expect("a deleted secret");
@@ -69,6 +71,7 @@ async fn names_and_organizations_are_apart(setting: &Setting) {
             );
         }
     }
+
     let keys = again(async || setting.ctx().keys.list(&setting.alpha).await)
         .await
         .expect("a list");
@@ -122,6 +125,7 @@ async fn what_is_stored_does_not_show_the_secret(setting: &Setting) {
     for text in ["nobody", "d29yZHMgdGhhdCBub2JvZHkgbWF5IHJlYWQ"] {
         assert!(!item.contains(text), "{item}");
     }
+
     assert!(!format!("{:?}", Secret::new("nobody")).contains("nobody"));
 }
 

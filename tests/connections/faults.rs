@@ -17,6 +17,7 @@ async fn refused(client: &Client) -> (Value, String) {
         .await
         .expect("a page");
     let id = made["id"].as_str().expect("an id");
+
     (
         client.get(&format!("/v3/connections/{id}")).await.body,
         shown.text,
@@ -40,6 +41,7 @@ async fn every_refusal_of_permission_is_told_apart() {
         );
         assert!(page.contains("<h1"), "a page for a person: {page}");
     }
+
     client.drive.without_refresh_token(1);
     let (told, _) = refused(&client).await;
     assert_eq!(told["errorKind"], "missing_refresh_token", "{told}");
@@ -159,6 +161,7 @@ async fn one_bad_file_stops_no_other_and_throttling_only_waits() {
     for _ in 0..20 {
         client.import(&id).await;
     }
+
     assert_eq!(client.paths().await, ["/My Drive/Good", "/My Drive/Large"]);
     let failed = client
         .get(&format!("/v3/connections/{id}/items?state=failed"))
@@ -192,6 +195,7 @@ async fn a_provider_that_is_down_or_shows_nothing_takes_no_document_away() {
     for file in &files[..11] {
         client.drive.withhold(file, DRIVE_ACCOUNT).expect("a file");
     }
+
     client.app.world.clock.advance_seconds(3600);
     let told = client.import(&id).await;
     assert_eq!(told["errorKind"], "removal_held", "{told}");
@@ -199,6 +203,7 @@ async fn a_provider_that_is_down_or_shows_nothing_takes_no_document_away() {
     for file in &files[..11] {
         client.drive.give_back(file, DRIVE_ACCOUNT).expect("a file");
     }
+
     client.import_patiently(&id).await;
     assert_eq!(client.documents().await.len(), 12);
 }

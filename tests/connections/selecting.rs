@@ -33,6 +33,7 @@ async fn the_newest_files_fill_the_limit_and_room_is_filled_up() {
             .date(file, 1_700_000_000_000 + n as i64 * 1000)
             .expect("a file");
     }
+
     let body = json!({"containerTag": TAG, "documentLimit": 2});
     let (id, ..) = client
         .app

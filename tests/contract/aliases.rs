@@ -114,6 +114,7 @@ async fn every_alias_does_what_its_twin_does() {
     for (document, memory) in documents.iter().zip(&memories) {
         assert_eq!(memory, document);
     }
+
     let statuses: Vec<u16> = documents.iter().map(|(_, (status, _))| *status).collect();
     assert_eq!(
         statuses,

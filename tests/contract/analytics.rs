@@ -90,6 +90,7 @@ async fn an_organization_that_has_asked_nothing_has_empty_figures() {
     let logs = client.figures(&format!("logs?to={until}")).await;
     assert_eq!(logs["logs"], json!([]));
     let memory = client.figures("memory").await;
+
     for figure in [
         "totalMemories",
         "totalMemoryEntries",
@@ -207,6 +208,7 @@ async fn a_time_holds_its_first_moment_and_not_its_last() {
     for at in times {
         client.log(&record(at, RequestType::Search, 200, "a")).await;
     }
+
     for rolled in [false, true] {
         for from in times {
             for to in times {
@@ -235,6 +237,7 @@ async fn a_time_holds_its_first_moment_and_not_its_last() {
         }
         client.roll_up(client.now()).await;
     }
+
     // An offset's plus that the client did not escape arrives as a space.
     let logs = client
         .figures("logs?from=2025-12-30T11:00:00+01:00&to=2025-12-30T12:00:00+01:00")
@@ -252,6 +255,7 @@ async fn what_is_older_than_ninety_days_is_not_shown() {
             .log(&record(now.plus_seconds(-age), RequestType::Add, 500, "a"))
             .await;
     }
+
     for rolled in [false, true] {
         for (from, to) in [
             (Some(90), None),
@@ -275,6 +279,7 @@ async fn what_is_older_than_ninety_days_is_not_shown() {
         }
         client.roll_up(now).await;
     }
+
     client.app.world.clock.advance_seconds(3601);
     let from = client.now().plus_seconds(-90 * DAY);
     assert_eq!(

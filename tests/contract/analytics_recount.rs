@@ -179,10 +179,12 @@ fn errors(records: &[&RequestRecord]) -> Value {
         let last = all.iter().map(|record| record.at).max().expect("one");
         json!({"type": kind, "count": all.len(), "statusCodes": statuses, "lastOccurred": last.to_string()})
     });
+
     let timeline = by(&failed, hour_of).into_iter().map(|(hour, all)| {
         let types: BTreeSet<String> = all.iter().map(|record| kind(record)).collect();
         json!({"time": hour, "count": all.len(), "types": types})
     });
+
     let statuses: BTreeMap<String, usize> = by(&failed, |record| record.status.to_string())
         .into_iter()
         .map(|(name, all)| (name, all.len()))
@@ -207,6 +209,7 @@ async fn compare(client: &Client, records: &[RequestRecord], begin: Timestamp, s
         edges.sort();
         spans.push((edges[0], plus_ms(edges[1], random.random_range(0..2))));
     }
+
     for (from, to) in spans {
         let within: Vec<&RequestRecord> = records
             .iter()
@@ -254,6 +257,7 @@ async fn closed(client: &Client, begin: Timestamp) -> Vec<bool> {
         .hours(&client.tenant, first, last)
         .await
         .expect("hours");
+
     hours
         .iter()
         .map(|hour| matches!(hour, HourCounts::Closed(..)))

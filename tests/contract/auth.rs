@@ -38,6 +38,7 @@ fn never_stored(client: &Client) -> NewKey {
         expires_at: None,
         rate: None,
     };
+
     NewKey::generate(
         client.tenant.org().clone(),
         plan,
@@ -399,6 +400,7 @@ async fn a_scoped_key_sees_its_tags_alone() {
             .add(json!({"content": format!("The {tag} canary sings."), "containerTag": tag}))
             .await;
     }
+
     let scoped = client
         .app
         .key_with("acme", Permission::Write, Some(&["mine"]))

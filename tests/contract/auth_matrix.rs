@@ -52,6 +52,7 @@ impl Operation {
                 });
             }
         }
+
         all
     }
 
@@ -174,11 +175,13 @@ fn good() -> Vec<(&'static str, KeyPlan, Vec<Need>)> {
     use Need::{
         Admin, Any, Read as Reading, ReadContent, ReadOrganization, Write as Writing, WriteContent,
     };
+
     use Permission::{Read, Write};
     let reader = vec![Any, ReadContent, Reading, ReadOrganization];
     let agent = vec![Any, ReadContent, WriteContent, Reading, Writing];
     let whole_agent = [agent.clone(), vec![ReadOrganization]].concat();
     let all = [whole_agent.clone(), vec![Admin]].concat();
+
     vec![
         ("full", plan(Full, Write, None), all.clone()),
         ("session", plan(Session, Write, None), all),
@@ -349,6 +352,7 @@ async fn a_scoped_key_that_names_no_tag_means_its_own() {
         )
         .await;
     }
+
     let key = app
         .key_of(
             "acme",
@@ -424,6 +428,7 @@ async fn a_scoped_key_that_names_no_tag_means_its_own() {
             );
         }
     }
+
     // Nothing says that all of it is meant.
     assert_eq!(
         app.call("DELETE", "/v3/documents/bulk", &key, &json!({}))

@@ -292,6 +292,7 @@ async fn six_hundred_documents_are_all_done_in_the_end() {
         .await;
     assert_eq!(done.len(), 600);
     assert!(sent.iter().all(|id| done.contains(id)));
+
     for i in [0, 299, 599] {
         let document = client.document(&sent[i]).await;
         assert_eq!(

@@ -117,6 +117,7 @@ async fn a_path_is_exact_or_a_prefix_that_ends_with_a_slash() {
     for (i, (tag, path)) in paths.iter().enumerate() {
         add(&client, tag, &format!("n{i}"), path).await;
     }
+
     let of = |path: &str| json!({"containerTags": ["a"], "filepath": path});
     assert_eq!(delete(&client, of("/x")).await["deletedCount"], 1);
     assert_eq!(left(&client).await, ["n0", "n1", "n3", "n4", "n5"]);
@@ -254,6 +255,7 @@ async fn documents_go_in_any_state() {
         delete(&client, json!({"containerTags": ["a"]})).await["deletedCount"],
         4
     );
+
     for _ in 0..2 {
         assert!(
             client.found("canary").await.is_empty() && client.listed(json!({})).await.is_empty()

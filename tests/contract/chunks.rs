@@ -62,6 +62,7 @@ async fn chunks_are_numbered_pieces_of_the_text_in_order() {
         );
         covered = end;
     }
+
     assert!(
         chars[covered..].iter().all(|c| c.is_whitespace()),
         "text at the end is lost"

@@ -67,6 +67,7 @@ impl Client {
             .uri(path)
             .header("content-type", kind);
         let request = request.header("authorization", format!("Bearer {}", self.key));
+
         self.app
             .send(request.body(body.into().into()).expect("a request"))
             .await
@@ -126,9 +127,11 @@ impl Client {
                 .entry(name)
                 .or_insert(value.clone());
         }
+
         let answer = self.post("/v4/search", body).await;
         assert!(answer.status.is_success(), "{}", answer.body);
         let results = answer.body["results"].as_array().expect("results").clone();
+
         results
             .iter()
             .map(|result| result["chunk"].as_str().expect("a chunk").to_owned())

@@ -66,6 +66,7 @@ pub(crate) async fn stored(app: &TestApp, needles: &[&str]) -> Stored {
             }
         }
     }
+
     let listed = clients
         .s3
         .list_objects_v2()
@@ -81,6 +82,7 @@ pub(crate) async fn stored(app: &TestApp, needles: &[&str]) -> Stored {
                 .insert(key, object.size.unwrap_or(0).unsigned_abs());
         }
     }
+
     stored
 }
 
@@ -124,6 +126,7 @@ async fn the_list_counts_what_is_in_each_container() {
             .add(json!({"content": content, "containerTag": tag}))
             .await;
     }
+
     client
         .send(json!({"content": "Not processed yet.", "containerTag": "home"}))
         .await;

@@ -87,6 +87,7 @@ async fn turns_are_added_however_the_client_sends_them() {
             "{sent:?}"
         );
     }
+
     assert_eq!(client.listed(json!({})).await.len(), 1);
     for word in ["U1", "A3", "U2b"] {
         assert!(client.finds(&format!("{word} says")).await, "{word}");
@@ -121,11 +122,13 @@ async fn concurrent_posts_lose_no_turn() {
     for answer in join_all(posts).await {
         assert_eq!(answer.status, 200, "{}", answer.body);
     }
+
     client.settle().await;
     let (mut found, revision) = turns(&client).await;
     assert_eq!((found.remove(0), revision), ("U0".to_owned(), 7));
     found.sort();
     assert_eq!(found, names);
+
     for name in &names {
         assert!(client.finds(&format!("{name} says")).await, "{name}");
     }

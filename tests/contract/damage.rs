@@ -107,6 +107,7 @@ impl Scene {
             let answer = client.post(path, body).await;
             assert!(answer.status.is_success(), "{case} {path}: {}", answer.body);
         }
+
         for path in ["", "/chunks"] {
             let answer = client
                 .get(&format!("/v3/documents/{}{path}", self.id))

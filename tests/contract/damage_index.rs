@@ -28,6 +28,7 @@ async fn compact(client: &Client) {
     let job = Job::CompactV1 {
         container: container(client).await,
     };
+
     client
         .app
         .system
@@ -55,6 +56,7 @@ async fn furnish(client: &Client, documents: usize) {
             .add(json!({"content": text, "containerTag": "box", "customId": format!("d{i}")}))
             .await;
     }
+
     let memories = json!({"containerTag": "box", "memories": [{"content": "The mill was sold."}]});
     let answer = client.post("/v4/memories", memories).await;
     assert_eq!(answer.status, 201, "{}", answer.body);
@@ -72,6 +74,7 @@ async fn furnish(client: &Client, documents: usize) {
             .add(json!({"content": text, "containerTag": "box", "customId": format!("d{i}")}))
             .await;
     }
+
     compact(client).await;
 }
 
@@ -83,6 +86,7 @@ async fn check(client: &Client, documents: usize, case: &str) {
             "{case}: {i}"
         );
     }
+
     let filters = json!({"AND": [{"key": "shelf", "value": "top"}]});
     let found = client
         .found_with(json!({"q": "log", "containerTag": "box", "filters": filters}))

@@ -21,6 +21,7 @@ fn blobs(document: &Document) -> Vec<BlobRef> {
         .indexed
         .iter()
         .flat_map(|indexed| [indexed.pack.clone(), indexed.body.clone()]);
+
     [
         document.body.blob.clone(),
         BlobRef::Inline(pack.clone()),
@@ -204,6 +205,7 @@ async fn nothing_else_is_deleted() {
                 .await,
         );
     }
+
     let id = client.add(note()).await;
     client.delete(&format!("/v3/documents/{id}")).await;
     client.settle().await;

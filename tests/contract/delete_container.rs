@@ -51,6 +51,7 @@ async fn furnish(client: &Client, tag: &str) -> Vec<String> {
         let body = json!({"content": content, "containerTag": tag, "customId": custom_id, "metadata": {"n": 1}});
         ids.push(client.add(body).await);
     }
+
     let file = client
         .app
         .upload(
@@ -68,6 +69,7 @@ async fn furnish(client: &Client, tag: &str) -> Vec<String> {
             .await,
     );
     client.settle().await;
+
     ids
 }
 
@@ -86,6 +88,7 @@ async fn seen(client: &Client, app: &TestApp, tag: &str, ids: &[String]) -> Vec<
             );
         }
     }
+
     let q = "heron mill weaver Bonn";
     for (path, body, found) in [
         (
@@ -148,12 +151,15 @@ async fn seen(client: &Client, app: &TestApp, tag: &str, ids: &[String]) -> Vec<
             .filter(|row| !row.contains("CRN-9") && !row.contains("\"other\""));
         seen.extend(rows.map(|row| format!("{path} {body}: {row}")));
     }
+
     for rest in ["", "/profile", "/inferred"] {
         let answer = app.get(&format!("{}{rest}", path(tag)), key).await;
         seen.extend(answer.status.is_success().then(|| format!("tag{rest}")));
     }
+
     let processing = app.get("/v3/documents/processing?view=all", key).await.body;
     seen.extend((processing["totalCount"] != 0).then(|| format!("processing: {processing}")));
+
     seen
 }
 

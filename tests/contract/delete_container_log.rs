@@ -82,6 +82,7 @@ async fn write(client: &Client, at: Timestamp, containers: Vec<ContainerId>) {
         input: Some(json!({"q": "OWL-5"})),
         output: None,
     };
+
     client
         .app
         .system

@@ -35,6 +35,7 @@ impl Edge {
             body_bytes: 2 * MEGABYTE,
             local_key,
         };
+
         let routes = service(&client.app.system, &outside, serving).expect("routes");
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
@@ -45,6 +46,7 @@ impl Edge {
             Limits::default(),
             std::future::pending(),
         ));
+
         Self {
             client,
             address,
@@ -227,6 +229,7 @@ async fn the_key_local_answers_no_other_host_and_no_older_http() {
             reply.status
         );
     }
+
     assert_eq!(edge.list("local", "").await.status, 200);
 }
 
@@ -288,6 +291,7 @@ async fn many_wrong_keys_of_a_client_have_to_wait_and_good_ones_never() {
 async fn a_wrong_key_is_refused_before_a_byte_of_the_body() {
     let edge = Edge::new(true).await;
     let form = "content-type: multipart/form-data; boundary=b\r\n";
+
     for (path, kind) in [
         ("/v3/documents", ""),
         ("/v3/documents/batch", ""),
@@ -391,6 +395,7 @@ async fn a_file_larger_than_the_room_is_refused_and_stores_nothing() {
     let part = |name: &str, value: &str| {
         format!("--b\r\ncontent-disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n")
     };
+
     let mut body: String = fields
         .iter()
         .map(|(name, value)| part(name, value.as_str().expect("a text")))

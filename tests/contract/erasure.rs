@@ -51,6 +51,7 @@ async fn stored_text(client: &Client, blob: &BlobRef) -> String {
     let BlobRef::Inline(path) = blob else {
         panic!("{blob:?} is not small")
     };
+
     let key = json!({"pk": {"S": format!("B#{}#{path}", client.tenant.org())}, "sk": {"S": "A"}});
     let table = &client.app.system.names.records;
     let item = client
@@ -62,6 +63,7 @@ async fn stored_text(client: &Client, blob: &BlobRef) -> String {
     } else {
         "b"
     };
+
     let coded = item["Item"][name]["B"].as_str().expect("bytes");
     coded[coded.len() / 2..coded.len() / 2 + 24].to_owned()
 }
@@ -129,6 +131,7 @@ async fn nothing_of_what_was_deleted_or_replaced_is_left_in_any_file() {
             small.push(stored_text(&client, &record.indexed.expect("served").pack).await);
         }
     }
+
     client.add(document("kept", "keptquux", true)).await;
     compact(&client).await;
     for needle in names.iter().chain(&small) {
@@ -141,15 +144,18 @@ async fn nothing_of_what_was_deleted_or_replaced_is_left_in_any_file() {
             204
         );
     }
+
     for name in ["d2", "d3"] {
         let body = json!({"content": "Something else.", "metadata": {"note": "new"}});
         client.update(name, body).await;
     }
+
     pass(&client, WITHIN_MINUTES).await;
 
     for needle in names.iter().chain(&small) {
         assert_eq!(traces(&client, needle), [""; 0], "{needle} is left");
     }
+
     assert!(!traces(&client, "keptquux").is_empty() && client.finds("keptquux").await);
     assert!(client.finds("else").await);
 }
@@ -168,6 +174,7 @@ async fn nothing_of_a_deleted_container_is_left_in_any_file() {
             .is_success()
     );
     pass(&client, WITHIN_MINUTES).await;
+
     for needle in ["smallquux", "largequux"] {
         assert_eq!(traces(&client, needle), [""; 0], "{needle} is left");
     }

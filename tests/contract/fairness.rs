@@ -65,6 +65,7 @@ async fn a_document_is_done_while_other_organizations_flood_with_slow_ones() {
             flood.push((key.clone(), send(&app, key, &page).await));
         }
     }
+
     let workers = Workers::start(&app.system, &outside)
         .await
         .expect("workers");
@@ -80,6 +81,7 @@ async fn a_document_is_done_while_other_organizations_flood_with_slow_ones() {
         .await;
         wait_for(&app, &quiet, &id, "done").await;
     }
+
     for (key, id) in &flood {
         let status = status(&app, key, id).await;
         assert!(
@@ -87,5 +89,6 @@ async fn a_document_is_done_while_other_organizations_flood_with_slow_ones() {
             "no parser answers, yet {id} is {status}"
         );
     }
+
     drop(workers);
 }

@@ -57,6 +57,7 @@ async fn upload(client: &Client, name: &str, bytes: &[u8]) -> String {
 async fn the_file_comes_back_byte_by_byte_under_its_name() {
     let client = Client::new().await;
     let large: Vec<u8> = (0..300_000u64).map(|i| b'a' + (i * i % 26) as u8).collect();
+
     for (name, bytes) in [
         ("report.pdf", fixture("two-pages.pdf")),
         ("a.txt", b"Few words.".to_vec()),

@@ -48,12 +48,14 @@ async fn step(client: &Client, model: &mut Model, random: &mut StdRng, number: u
         );
         return model.dead.push(canary);
     }
+
     let canary = format!("CNR-{number:04}-Z");
     let text = format!("The keeper of the lighthouse wrote {canary} into the log of the day.");
     client
         .add(json!({"content": text, "customId": name, "containerTag": "box"}))
         .await;
     assert!(client.finds(&canary).await, "{canary} is done");
+
     if let Some(old) = model.alive.insert(name, canary) {
         assert!(!client.finds(&old).await, "{old} was replaced");
         model.dead.push(old);
@@ -81,11 +83,13 @@ async fn every_search_sees_every_commit_through_compactions() {
         assert!(number < 400, "the log is never folded");
         step(&client, &mut model, &mut random, number).await;
     }
+
     check_all(&client, &model).await;
     for _ in 0..15 {
         number += 1;
         step(&client, &mut model, &mut random, number).await;
     }
+
     check_all(&client, &model).await;
     // Replaced segments are purged, and a process that starts cold reads what is left.
     client.app.world.clock.advance_seconds(120);
@@ -98,6 +102,7 @@ async fn every_search_sees_every_commit_through_compactions() {
         key: client.key.clone(),
         tenant: client.tenant.clone(),
     };
+
     check_all(&cold, &model).await;
     assert!(
         head(&client).await.through() > 60,
@@ -136,6 +141,7 @@ async fn two_processes_see_each_others_commits_at_once() {
         key: one.key.clone(),
         tenant: one.tenant.clone(),
     };
+
     for round in 0..4 {
         let (here, there) = if round % 2 == 0 {
             (&one, &other)

@@ -87,6 +87,7 @@ async fn living(client: &Client, name: &str) -> Vec<Value> {
         .as_array()
         .expect("documents")
         .clone();
+
     all.into_iter()
         .filter(|document| document["customId"] == name)
         .collect()
@@ -205,6 +206,7 @@ async fn a_custom_id_behind_a_merged_tag_is_one_document_whatever_happens_betwee
 async fn an_upsert_during_a_merge_is_one_document_or_refused() {
     let (slow, quick) = two().await;
     add(&quick, "to", "first", "A crane.").await;
+
     for call in 0.. {
         let (name, from) = (&format!("d{call}"), &format!("from{call}"));
         add(&quick, from, name, "The old heron.").await;
@@ -280,6 +282,7 @@ async fn a_repeat_that_stands_still_anywhere_does_not_bring_a_deleted_document_b
             break;
         }
     }
+
     assert!(refused > 2, "{refused} repeats came after the deletion");
 }
 
@@ -287,6 +290,7 @@ async fn a_repeat_that_stands_still_anywhere_does_not_bring_a_deleted_document_b
 async fn a_change_and_the_same_content_again_are_two_documents_at_any_call() {
     let (mut slow, quick) = two().await;
     slow.key.clone_from(&quick.key);
+
     for call in 0.. {
         let tag = format!("t{call}");
         let body = json!({"content": "The heron X.", "containerTag": tag});

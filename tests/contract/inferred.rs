@@ -75,6 +75,7 @@ async fn a_conclusion_is_reviewed_and_the_decision_taken_back() {
             (false, false, json!("approved"))
         );
     }
+
     assert_eq!(entry(&client, &id).await["reviewStatus"], "approved");
     assert!(
         inferred(&client).await.is_empty(),

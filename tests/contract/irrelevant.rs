@@ -54,6 +54,7 @@ async fn filled() -> Client {
         let answer = client.post(path, body).await;
         assert!(answer.status.is_success(), "{}", answer.body);
     }
+
     client.settle().await;
     client
 }
@@ -83,6 +84,7 @@ async fn found(client: &Client, q: &str, mode: &str) -> Vec<(String, f64)> {
             .unwrap_or_default()
             .to_owned()
     };
+
     rows.iter()
         .map(|row| (text(row), row["similarity"].as_f64().unwrap_or_default()))
         .collect()
@@ -113,6 +115,7 @@ async fn a_question_about_anything_else_finds_nothing() {
             (quiet * 100 < all * share).then(|| format!("{mode}: {quiet} of {all} {name}")),
         );
     }
+
     assert!(loud.is_empty(), "too few find nothing: {}", loud.join(", "));
 }
 

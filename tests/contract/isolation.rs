@@ -61,6 +61,7 @@ fn naming(id: &str) -> Vec<(&'static str, String, Value)> {
         ));
         requests.push(("DELETE", format!("/v3/documents/{id}{query}"), Value::Null));
     }
+
     requests.push((
         "PATCH",
         format!("/v3/documents/{id}"),
@@ -76,6 +77,7 @@ fn naming(id: &str) -> Vec<(&'static str, String, Value)> {
             json!({"q": "canary", "docId": id, "containerTags": tags, "includeFullDocs": true});
         requests.push(("POST", "/v3/search".into(), body));
     }
+
     requests
 }
 
@@ -121,6 +123,7 @@ async fn ids_of_another_organization_deleted_ids_and_nonsense_are_all_unknown() 
     for name in names {
         assert_as_if_never_existed(&beta, &beta.key, name).await;
     }
+
     alpha.settle().await;
     for id in &theirs {
         assert_eq!(
@@ -129,6 +132,7 @@ async fn ids_of_another_organization_deleted_ids_and_nonsense_are_all_unknown() 
             "nothing of theirs was deleted"
         );
     }
+
     assert!(alpha.finds("CANARY-alpha").await);
 }
 

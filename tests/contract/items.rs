@@ -52,6 +52,7 @@ impl Seen {
             kind: Some(DocumentType::CloudDoc),
             mark: "one".into(),
         };
+
         let item = ItemDocument {
             tag,
             custom_id: custom_id_of(Provider::CloudDrive, item),
@@ -63,6 +64,7 @@ impl Seen {
                 item: item.into(),
             },
         };
+
         Self {
             item,
             content: CONTENT,
@@ -174,6 +176,7 @@ async fn a_filed_item_shows_where_it_is_from_and_a_rename_changes_that_alone() {
         "title": "Lighthouse", "type": "cloud_doc", "source": "cloud-drive", "filepath": "/My Drive/Lighthouse",
         "url": "https://drive.example/open?id=1fA", "latestRevision": 1, "status": "done",
     });
+
     let document = read(&client, id.as_str()).await;
     assert_eq!(shown(&document), wanted);
     assert_eq!(
@@ -406,6 +409,7 @@ async fn nothing_is_filed_into_a_later_container_of_the_tag() {
             .status
             .is_success()
     );
+
     for own in [
         None,
         Some(json!({"content": "Mine.", "containerTag": "drive"})),

@@ -30,6 +30,7 @@ async fn a_listed_document_has_the_fields_it_has_by_itself() {
         "content": "The whole text.", "customId": "note", "containerTag": "a", "metadata": {"n": 1},
         "filepath": "/a.md",
     });
+
     let id = client.add(body).await;
     let alone = client.document(&id).await;
     let without = ok(
@@ -39,6 +40,7 @@ async fn a_listed_document_has_the_fields_it_has_by_itself() {
     for (field, value) in without["memories"][0].as_object().expect("a document") {
         assert_eq!(*value, alone[field], "{field}");
     }
+
     for flag in [json!(true), json!("true")] {
         let shape = json!({"memories": [with(listed(), &json!({"content": "string"}))], "pagination": pagination()});
         let answer = ok(
@@ -90,6 +92,7 @@ async fn tags_status_and_source_choose() {
         (json!({"status": "failed", "containerTags": ["a"]}), vec![]),
         (json!({"source": "cloud-drive"}), vec![]),
     ];
+
     for (body, wanted) in cases {
         let found = client.listed(body.clone()).await;
         assert_eq!(found.iter().collect::<Vec<_>>(), wanted, "{body}");

@@ -54,6 +54,7 @@ async fn a_body_that_is_no_json_object_is_refused() {
             faults.note(&request, &answer, 400, INVALID, "body");
         }
     }
+
     faults.assert_none();
 }
 
@@ -88,6 +89,7 @@ async fn the_declared_type_of_a_json_body_does_not_matter() {
             assert!(answer.status.is_success(), "{path} {kind}: {}", answer.body);
         }
     }
+
     let request = http::Request::builder()
         .method("POST")
         .uri("/v3/documents/list");
@@ -161,6 +163,7 @@ async fn a_wrong_method_is_refused_and_the_right_ones_are_named() {
             "{method} {path} allows {allow:?}"
         );
     }
+
     faults.assert_none();
 }
 
@@ -180,6 +183,7 @@ async fn health_needs_no_key() {
 async fn every_request_has_its_own_id() {
     let client = Client::new().await;
     let mut seen = std::collections::HashSet::new();
+
     for _ in 0..20 {
         let answer = client.post("/v3/documents/list", json!({})).await;
         let id = answer

@@ -154,6 +154,7 @@ async fn told(client: &Client, key: &str, asked: &Asked, name: &str) -> (u16, St
             .call(&asked.method, &asked.path, key, &asked.body)
             .await
     };
+
     // What is not the name of a provider is answered as one that is not supported.
     let is_fault = answer.status.is_server_error() && answer.status != StatusCode::NOT_IMPLEMENTED;
     assert!(!is_fault, "{asked:?}: {} {}", answer.status, answer.body);
@@ -162,6 +163,7 @@ async fn told(client: &Client, key: &str, asked: &Asked, name: &str) -> (u16, St
         !whole.contains(CANARY),
         "{asked:?} shows what is another's: {whole}"
     );
+
     (
         answer.status.as_u16(),
         without_chance(&whole.replace(name, "<name>")),
@@ -221,6 +223,7 @@ fn the_matrix_knows_what_every_parameter_names() {
             .filter(|target| target.names == names)
             .count()
     };
+
     assert!(targets.len() > 60, "only {}", targets.len());
     for names in [
         Names::Tag,
@@ -244,6 +247,7 @@ async fn what_another_organization_has_is_as_if_it_did_not_exist() {
             assert_as_if_never_existed(&scene.beta, &scene.beta.key, &target, name).await;
         }
     }
+
     scene.alpha.settle().await;
     // And nothing of theirs has changed.
     let theirs = |names| scene.theirs[&names][0].as_str();
@@ -306,6 +310,7 @@ async fn what_lies_outside_a_keys_containers_is_as_if_it_did_not_exist() {
             assert_as_if_never_existed(&scene.beta, &key, &target, name).await;
         }
     }
+
     let document = scene
         .beta
         .document(&scene.outside[&Names::Document][0])
@@ -331,5 +336,6 @@ async fn malformed_names_are_refused_or_unknown() {
             assert!(is_fine, "{asked:?}: {status}");
         }
     }
+
     assert!(scene.alpha.finds(CANARY).await);
 }

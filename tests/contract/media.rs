@@ -118,6 +118,7 @@ async fn a_recording_is_found_by_what_is_said_in_it() {
         );
         assert_eq!(document["content"], "The captain says KESTREL-22.");
     }
+
     assert_eq!(client.found("KESTREL-22").await.len(), 2);
     let received = server.received();
     assert!(

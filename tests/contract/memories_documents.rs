@@ -24,6 +24,7 @@ async fn memory_entries(client: &Client, id: &str) -> Vec<Value> {
         .find(|document| document["id"] == id)
         .expect("the document is listed");
     assert_eq!(one, &named["documents"][0]);
+
     one["memoryEntries"].as_array().expect("an array").clone()
 }
 
@@ -81,6 +82,7 @@ async fn lists_show_entries_with_their_source() {
         "sourceAddedAt": document["createdAt"], "sourceRelevanceScore": listed["confidence"],
         "sourceMetadata": {"a": 1}, "spaceContainerTag": "box",
     });
+
     assert_eq!(entries[0], with(listed, &more));
     for silent in ["12 34 56", "78 90"] {
         let id = client
@@ -104,6 +106,7 @@ async fn a_document_shows_what_became_of_its_memories() {
             .map(state)
             .collect::<Vec<_>>()
     };
+
     assert_eq!(states().await, [(true, false), (true, false)]);
     write(&client, json!([{"content": "I live in Oslo."}])).await;
     assert_eq!(states().await, [(false, false), (true, false)]);

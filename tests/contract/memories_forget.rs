@@ -36,9 +36,11 @@ async fn matching(client: &Client, more: Value) -> Value {
     } else {
         "forgotten"
     };
+
     let mut shape =
         json!({"dryRun": "bool", "count": "int", "forgetBatchId": "id|null", "summary": "string"});
     shape[found] = json!([{"id": "id", "memory": "string", "score": "unit"}]);
+
     ok(answer, &shape)
 }
 
@@ -246,6 +248,7 @@ async fn what_is_forgotten_stays_so_when_its_document_is_processed_again() {
             "{content}"
         );
     }
+
     assert_eq!(live(&client).await, ["Ben lives in Kiel."]);
     talk(&client, &["Anna lives in Bonn."]).await;
     assert!(
@@ -266,6 +269,7 @@ async fn a_question_forgets_what_it_finds_and_nothing_before_that() {
     ] {
         write_one(&client, text).await;
     }
+
     let asked = json!({"query": "When does the ferry leave?", "dryRun": true, "threshold": 0.3});
     let dry = matching(&client, asked.clone()).await;
     assert_eq!(

@@ -184,6 +184,7 @@ async fn a_deleted_document_takes_what_only_it_supported() {
             204
         );
     }
+
     assert!(entries(&client).await.is_empty());
 }
 
@@ -256,6 +257,7 @@ async fn compaction_changes_nothing_that_is_shown() {
         }
         client.settle().await;
     }
+
     let warm = shown(&client).await;
     client.app.world.clock.advance_seconds(120);
     client.settle().await;
@@ -267,6 +269,7 @@ async fn compaction_changes_nothing_that_is_shown() {
         key: client.key.clone(),
         tenant: client.tenant.clone(),
     };
+
     assert_eq!(shown(&cold).await, warm);
     assert!(warm.0.iter().any(|entry| entry["isForgotten"] == true));
     assert!(warm.0.iter().any(|entry| entry["version"] == 2));

@@ -143,6 +143,7 @@ async fn a_correction_stays_when_its_document_is_processed_again_and_when_it_is_
             "{live:?}"
         );
     }
+
     assert_eq!(
         client
             .delete(&format!("/v3/documents/{document}"))
@@ -162,6 +163,7 @@ async fn a_correction_counts_as_said_after_what_it_corrects() {
     let early = json!({
         "content": "I live in Bonn.", "newContent": "I live in Kiel.", "temporalContext": {"documentDate": "2020-01-01"},
     });
+
     correct(&client, early).await;
     assert_eq!(live(&client).await, ["I live in Kiel."]);
     let new = write_one(&client, "I live in Rome.").await;

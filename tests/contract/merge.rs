@@ -24,11 +24,13 @@ pub(crate) async fn begin(client: &Client, tags: &[&str], target: &str) -> Strin
     let shape = json!({
         "success": "bool", "status": "string", "mergeId": "id", "targetTag": "string", "sourceTags": ["string"],
     });
+
     assert_shape(&answer.body, &shape);
     assert_eq!(
         (&answer.body["status"], &answer.body["targetTag"]),
         (&json!("queued"), &json!(target))
     );
+
     answer.body["mergeId"].as_str().expect("an id").to_owned()
 }
 
@@ -70,6 +72,7 @@ async fn each_once(client: &Client, source: &[String], all: &[String], began: bo
             .into_iter()
             .collect::<Vec<_>>()
     };
+
     let (source, all) = (sorted(source), sorted(all));
     let of_source = listed(client, &["from"]).await;
     assert!(of_source == source || of_source.is_empty(), "{of_source:?}");
@@ -84,6 +87,7 @@ async fn each_once(client: &Client, source: &[String], all: &[String], began: bo
             "{parts:?}"
         );
     }
+
     for body in [
         json!({"q": "heron"}),
         json!({"q": "heron", "containerTags": ["from", "to"]}),
@@ -278,6 +282,7 @@ async fn memories_of_the_target_are_those_of_all() {
             json!({"content": text, "containerTag": tag, "customId": name, "documentDate": date});
         client.add(body).await;
     };
+
     tell(
         "from",
         "a",
@@ -306,6 +311,7 @@ async fn memories_of_the_target_are_those_of_all() {
         );
         assert_eq!(profile.matches("tea").count(), 1, "{profile}");
     }
+
     let all = client
         .post(
             "/v4/memories/list",
@@ -319,6 +325,7 @@ async fn memories_of_the_target_are_those_of_all() {
             .as_str()
             .is_some_and(|text| text.contains("Bonn"))
     });
+
     let body = json!({"containerTag": "to", "id": old.expect("a memory")["id"]});
     let forgotten = client
         .app

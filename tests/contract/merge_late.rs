@@ -78,6 +78,7 @@ async fn meanwhile(
         tokio::time::sleep(Duration::from_millis(1)).await;
         early = (&mut asked).now_or_never();
     }
+
     other.await;
     slow.app.faults.resume();
     let answer = if let Some(answer) = early {
@@ -85,6 +86,7 @@ async fn meanwhile(
     } else {
         asked.await
     };
+
     assert!(answer.status.is_success(), "{}", answer.body);
     slow.app.faults.calls() > at
 }
@@ -98,6 +100,7 @@ async fn a_document_that_moves_while_it_changes_does_not_bring_its_old_tag_back(
         let body = json!({"content": format!("Heron {call}."), "containerTag": "from", "customId": format!("d{call}")});
         ids.push(client.send(body).await);
     }
+
     add(&client, "to", "x", "A crane.").await;
     begin(&client, &["from"], "to").await;
     client.settle().await;
@@ -120,6 +123,7 @@ async fn a_document_that_moves_while_it_changes_does_not_bring_its_old_tag_back(
             return;
         }
     }
+
     panic!("it makes more calls than {MOST}");
 }
 
@@ -167,6 +171,7 @@ async fn arrive(client: &Client, id: &str) {
         org: client.tenant.org().clone(),
         path,
     };
+
     file_arrived(ctx, &arrival)
         .await
         .expect("nothing to try again");
@@ -185,6 +190,7 @@ async fn a_late_file_comes_to_the_tag_that_its_document_has_now() {
     for id in [&merged, &deleted, &superseded] {
         arrive(&client, id).await;
     }
+
     let left = client.record(&deleted).await.expect("a record");
     assert_eq!(left.status, Status::Failed, "nobody works on it any more");
     client.settle().await;
@@ -247,6 +253,7 @@ async fn a_source_shows_its_documents_by_id_until_it_ends() {
             tag,
         ));
     }
+
     let shown = async |key: &str, path: &str| {
         let answer = client.app.get(&format!("/v3/documents/{path}"), key).await;
         if answer.status == 200 {
@@ -255,6 +262,7 @@ async fn a_source_shows_its_documents_by_id_until_it_ends() {
             json!(answer.status.as_u16())
         }
     };
+
     let merge = begin(&client, &["from"], "to").await;
     for (key, tag) in &keys {
         let own = if *tag == "third" {
@@ -264,6 +272,7 @@ async fn a_source_shows_its_documents_by_id_until_it_ends() {
         };
         assert_eq!(shown(key, &id).await, own, "{tag}");
     }
+
     let full = &client.key;
     assert_eq!(
         shown(full, &format!("{id}?containerTag=from")).await,
@@ -298,6 +307,7 @@ async fn replace(client: &Client, id: &str) -> bool {
     if old.superseded_by.is_some() {
         return false;
     }
+
     let revision = Revision::random();
     let path = format!("{}/{id}/{revision}/body", old.container);
     let blob = ctx
@@ -314,6 +324,7 @@ async fn replace(client: &Client, id: &str) -> bool {
         sent_at: Some(ctx.clock.now()),
         ..old.body.clone()
     };
+
     let expected = old.revision.clone();
     let new = Document {
         revision,
@@ -322,12 +333,14 @@ async fn replace(client: &Client, id: &str) -> bool {
         extracted: None,
         ..old
     };
+
     ctx.documents
         .accept(&client.tenant, &new, Some(&expected), &[])
         .await
         .expect("an accepted document");
     let message = Envelope::to_process(client.tenant.org(), &new);
     ctx.jobs.send(&[message]).await.expect("a sent message");
+
     true
 }
 

@@ -61,9 +61,11 @@ impl Place {
                 Self::Body(names)
             });
         }
+
         if !query.is_empty() {
             places.push(Self::Query(query));
         }
+
         places
     }
 

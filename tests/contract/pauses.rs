@@ -47,5 +47,6 @@ pub(crate) async fn meanwhile<T>(
         Some(result) => result,
         None => first.await,
     };
+
     (result, faults.calls() > begun + call)
 }

@@ -43,6 +43,7 @@ async fn what_is_unfinished_is_shown_with_its_stage() {
             "{query}"
         );
     }
+
     assert_eq!(view(&client, "?containerTags=a").await, [first.as_str()]);
     assert_eq!(view(&client, "?containerTags=unknown").await, [""; 0]);
     assert_eq!(process_only(&client).await, 2);
@@ -66,6 +67,7 @@ async fn failed_documents_are_in_the_view_of_all() {
     let shape = json!({
         "documents": [with(listed(), &failure())], "totalCount": "int", "pagination": pagination(),
     });
+
     let body = ok(
         client.get("/v3/documents/processing?view=all").await,
         &shape,
@@ -109,6 +111,7 @@ async fn the_view_of_all_has_pages() {
                 .await,
         );
     }
+
     let mut seen = Vec::new();
     for page in 1..=3 {
         let body = client
@@ -122,6 +125,7 @@ async fn the_view_of_all_has_pages() {
         assert_eq!(body["totalCount"], 5);
         seen.extend(ids(&body["documents"], "id"));
     }
+
     assert_eq!(seen, sent);
 }
 

@@ -99,6 +99,7 @@ async fn the_parts_that_are_asked_for_are_shown() {
         let body = json!({"containerTag": "box", "include": include, "buckets": buckets});
         ask(&client, body).await["profile"].clone()
     };
+
     let keys = |profile: &Value| {
         profile
             .as_object()
@@ -108,6 +109,7 @@ async fn the_parts_that_are_asked_for_are_shown() {
             .collect::<Vec<_>>()
             .join(" ")
     };
+
     for (include, buckets, wanted) in [
         (Value::Null, Value::Null, "static dynamic"),
         (json!([]), json!([]), "static dynamic"),
@@ -128,6 +130,7 @@ async fn the_parts_that_are_asked_for_are_shown() {
             "{include} {buckets}"
         );
     }
+
     let all = parts(json!(["buckets"]), Value::Null).await;
     let line = "[2026-01-01] Mara booked a flight to Lisbon.";
     assert_eq!(all, json!({"buckets": {"food": [], "travel": [line]}}));
@@ -173,6 +176,7 @@ async fn who_moves_lives_in_the_new_place_alone() {
         .await;
         client.app.world.clock.advance_seconds(3600);
     }
+
     let found = profile(&client, "box").await;
     let lines: Vec<&str> = ["static", "dynamic"]
         .iter()
@@ -205,6 +209,7 @@ async fn instructions_and_preferences_are_in_however_much_there_is() {
             .collect();
         write(&client, "box", json!(many)).await;
     }
+
     let found = profile(&client, "box").await;
     let statics: Vec<&str> = found["static"]
         .as_array()

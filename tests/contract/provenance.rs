@@ -196,6 +196,7 @@ async fn found(client: &Client, way: &Way, tag: &str, before: &[Value]) -> Vec<S
             }
         }
     }
+
     faults
 }
 
@@ -229,6 +230,7 @@ async fn what_users_say_lands_where_it_always_did() {
             }
         }
     }
+
     assert!(
         rows.iter()
             .filter(|(.., expected)| !expected.is_empty())
@@ -244,6 +246,7 @@ async fn what_users_say_lands_where_it_always_did() {
         )
         .await;
     }
+
     client.settle().await;
     let mut wrong = Vec::new();
     for (number, (way, text, expected)) in rows.iter().enumerate() {
@@ -277,6 +280,7 @@ async fn what_users_say_lands_where_it_always_did() {
             wrong.push(format!("{way} | {text}: {found:?} instead of {expected:?}"));
         }
     }
+
     assert!(
         wrong.is_empty(),
         "{} rows:\n{}",

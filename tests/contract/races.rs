@@ -42,12 +42,14 @@ async fn meanwhile(
         tokio::time::sleep(Duration::from_millis(1)).await;
         early = (&mut asked).now_or_never();
     }
+
     let second = quick.patch(NOTE, second).await;
     slow.app.faults.resume();
     let first = match early {
         Some(answer) => answer,
         None => asked.await,
     };
+
     (first, second, slow.app.faults.calls() > begun + call)
 }
 
@@ -167,6 +169,7 @@ async fn many_changes_at_the_same_time_all_hold_or_say_that_they_do_not() {
     {
         assert_eq!(answer.status, 200, "{}", answer.body);
     }
+
     let document = only(&client).await;
     assert_eq!(document["metadata"], json!({"n": "new"}));
     for field in ["content", "filepath"] {
@@ -177,6 +180,7 @@ async fn many_changes_at_the_same_time_all_hold_or_say_that_they_do_not() {
             "{document}"
         );
     }
+
     assert_eq!(
         document["latestRevision"], 5,
         "four contents came after the first"

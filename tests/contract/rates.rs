@@ -13,6 +13,7 @@ async fn key(app: &TestApp, max: u32, seconds: i64) -> String {
         max,
         window_ms: seconds * 1000,
     });
+
     let (kind, permission, name) = (KeyKind::Agent, Permission::Write, "limited".to_owned());
     app.key_of(
         "acme",
@@ -52,6 +53,7 @@ async fn a_limited_key_is_admitted_so_often_and_again_when_it_is_told() {
         assert_eq!(ask(&app, &limited).await.status, 200);
         app.world.clock.advance_seconds(10);
     }
+
     let seconds = wait(&ask(&app, &limited).await);
     assert!((29..=30).contains(&seconds), "{seconds}");
     assert_eq!(

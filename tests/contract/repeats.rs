@@ -62,6 +62,7 @@ async fn anything_different_within_two_minutes_is_another_document() {
         assert!(!sent.contains(&id), "{field}");
         sent.push(id);
     }
+
     let other_key = client.app.key_with("acme", Permission::Write, None).await;
     let answer = client.app.post("/v3/documents", &other_key, &body).await;
     assert!(
@@ -132,6 +133,7 @@ async fn a_memory_that_was_changed_since_can_be_written_again_at_once() {
             .expect("an id")
             .to_owned()
     };
+
     let first = write().await;
     assert_eq!(write().await, first);
     client

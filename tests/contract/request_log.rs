@@ -32,6 +32,7 @@ pub(crate) async fn log(client: &Client) -> Vec<RequestRecord> {
             }
         }
     }
+
     all
 }
 
@@ -76,6 +77,7 @@ async fn every_request_of_a_key_is_in_the_log_once() {
         operation.ask(&client.app, "").await;
         operation.ask(&client.app, "rk_nobody's").await;
     }
+
     let records = log(&client).await;
     let logged: BTreeMap<_, _> = records
         .iter()
@@ -157,6 +159,7 @@ async fn an_organization_chooses_what_is_kept() {
             )
             .await;
     }
+
     let records = log(&client).await;
     let inputs: Vec<&Value> = records
         .iter()
@@ -185,6 +188,7 @@ async fn a_request_to_very_many_containers_keeps_no_content() {
             .await;
         client.post("/v4/search", json!({"q": "words"})).await;
     }
+
     let records = log(&client).await;
     let searches: Vec<_> = records
         .iter()
@@ -278,6 +282,7 @@ async fn only_failures_of_the_server_are_logged_as_errors() {
         lost_request: 1.0,
         ..Rates::default()
     });
+
     let failed = client.post("/v3/documents/list", json!({})).await;
     assert_eq!(failed.status, 503, "{}", failed.body);
     assert!(log.end().contains("ERROR"), "a failure is logged");

@@ -132,6 +132,7 @@ async fn what_looks_like_a_credential_is_in_no_log() {
             }
         }
     }
+
     let records = log(&client).await;
     assert_eq!(records.len(), sent, "every request is there to be searched");
     let stored: Vec<String> = records
@@ -151,6 +152,7 @@ async fn what_looks_like_a_credential_is_in_no_log() {
         found.extend(lines.take(2).map(|line| format!("{text}: {line}")));
         assert!(!printed.contains(&secret), "{text} was printed");
     }
+
     assert!(
         found.is_empty(),
         "{} are in the log:\n{}",

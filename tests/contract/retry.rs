@@ -138,5 +138,6 @@ async fn what_was_served_before_is_served_until_the_retry_succeeds() {
             .await;
         client.settle().await;
     }
+
     assert_eq!(client.document_or_failure(&id).await["status"], "failed");
 }

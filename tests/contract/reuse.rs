@@ -21,6 +21,7 @@ async fn served(client: &Client, id: &str) -> Pack {
         .get(&client.tenant, &[indexed.pack])
         .await
         .expect("blobs");
+
     Pack::decode(&bytes[0].clone().expect("a pack")).expect("a pack")
 }
 
@@ -43,6 +44,7 @@ async fn a_changed_paragraph_leaves_the_other_chunks_as_they_were() {
             None => fresh += 1,
         }
     }
+
     // The chunk of the paragraph, and those around it until the cuts fall where they fell before.
     assert!(
         (1..=6).contains(&fresh),

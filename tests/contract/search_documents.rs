@@ -35,6 +35,7 @@ async fn results_are_documents_with_their_chunks() {
     for field in ["title", "type", "metadata", "createdAt"] {
         assert_eq!(results[0][field], document[field], "{field}");
     }
+
     assert_eq!(results[0]["documentId"], id.as_str());
     let chunk = &results[0]["chunks"][0];
     assert_eq!(
@@ -107,6 +108,7 @@ async fn whole_documents_and_summaries_come_when_asked_for() {
     let client = Client::new().await;
     let text = long_text(5);
     client.add(json!({"content": text})).await;
+
     for flag in [json!(true), json!("true")] {
         let body = json!({"q": "voyage", "includeFullDocs": flag, "includeSummary": flag});
         let results = search(

@@ -161,6 +161,7 @@ async fn tags_and_paths_choose_and_no_tag_is_the_whole_organization() {
             .add(json!({"content": format!("Heron of {tag}."), "containerTag": tag, "filepath": path}))
             .await;
     }
+
     let cases: [(Value, &[&str]); 8] = [
         (json!({}), &["a", "b", "c"]),
         (json!({"containerTag": "a"}), &["a"]),
@@ -194,6 +195,7 @@ async fn an_exact_identifier_is_found_among_many_like_it() {
         );
         client.send(json!({"content": text})).await;
     }
+
     client.settle().await;
     for q in [
         "RK-2026-00017-Q",
@@ -231,6 +233,7 @@ async fn every_script_is_found() {
     for (text, _) in texts {
         client.send(json!({"content": text})).await;
     }
+
     client.settle().await;
     for (text, q) in texts {
         let found = client.found(q).await;

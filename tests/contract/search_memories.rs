@@ -43,6 +43,7 @@ async fn the_newest_answer_is_found_and_the_older_ones_are_its_context() {
     ] {
         said(&client, day, text).await;
     }
+
     let rows = ask(
         &client,
         "Where do I live?",
@@ -60,6 +61,7 @@ async fn the_newest_answer_is_found_and_the_older_ones_are_its_context() {
             parent["relation"].clone(),
         )
     };
+
     assert_eq!(
         parents.iter().map(version).collect::<Vec<_>>(),
         [
@@ -218,6 +220,7 @@ async fn filters_and_paths_are_those_of_the_documents_behind_a_memory() {
         });
         client.add(body).await;
     }
+
     let filter =
         |book: &str| json!({"filters": {"AND": [{"key": "book", "value": book}]}, "threshold": 0});
     assert_eq!(
@@ -275,6 +278,7 @@ async fn other_wordings_another_order_and_one_row_a_subject_invent_nothing() {
             "{option}"
         );
     }
+
     let mut body = all;
     body["aggregate"] = json!(true);
     let rows = ask(&client, "What do I play?", body).await;

@@ -59,6 +59,7 @@ impl Server {
                 });
             }
         });
+
         Self {
             address,
             connections,
@@ -86,18 +87,21 @@ async fn receive(stream: &mut TcpStream) -> Option<Received> {
             return None;
         }
     };
+
     let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
     let length = head.lines().find_map(|line| {
         let (name, value) = line.split_once(':')?;
         name.eq_ignore_ascii_case("content-length")
             .then(|| value.trim().parse::<usize>().ok())?
     });
+
     let mut body = bytes.split_off(end);
     while body.len() < length.unwrap_or(0) {
         if stream.read_buf(&mut body).await.ok()? == 0 {
             return None;
         }
     }
+
     Some(Received {
         head,
         body: String::from_utf8_lossy(&body).into_owned(),

@@ -224,6 +224,7 @@ async fn the_description_is_served_to_everybody() {
             assert_eq!(header("content-type"), Some("application/json"));
         }
     }
+
     let request = Request::post("/v3/openapi")
         .body("".into())
         .expect("a request");

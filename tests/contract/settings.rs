@@ -47,6 +47,7 @@ async fn a_setting_is_shown_as_it_was_set() {
         assert_eq!(answer, wanted);
         assert_eq!(chunk_size(&client).await, size);
     }
+
     assert_eq!(
         set(&client, Value::Null).await["chunkSize"],
         -1,

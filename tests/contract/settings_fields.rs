@@ -25,12 +25,14 @@ async fn set(client: &Client, body: Value) -> Value {
     for (name, value) in updated {
         assert_eq!((value, value), (&answer[name], &stored[name]), "{name}");
     }
+
     let sent = body.as_object().expect("an object").len();
     let secrets = updated
         .keys()
         .filter(|name| name.ends_with("SecretSet"))
         .count();
     assert_eq!(updated.len(), sent + secrets, "{answer}");
+
     stored
 }
 

@@ -62,6 +62,7 @@ async fn shown(client: &Client, server: &Server) -> Vec<&'static str> {
             "only the source tells facts: {profile}"
         );
     }
+
     ["herons", "cranes", "kayaks"]
         .into_iter()
         .filter(|word| asked[0].body.contains(word))

@@ -46,6 +46,7 @@ async fn tables_with(client: &Client, part: &str) -> (Vec<String>, usize) {
             }
         }
     }
+
     (found, items)
 }
 
@@ -78,6 +79,7 @@ pub(crate) async fn sealed_items(client: &Client) -> usize {
         .send()
         .await
         .expect("a table");
+
     page.items()
         .iter()
         .filter(|item| item.contains_key("sealed"))
@@ -115,11 +117,13 @@ async fn a_secret_is_shown_nowhere_again() {
                 .await,
         );
     }
+
     answers.push(client.get(PATH).await);
     answers.push(client.get("/v3/analytics/logs?limit=100").await);
     for answer in &answers {
         assert!(!format!("{answer:?}").contains(CANARY), "{answer:?}");
     }
+
     assert_eq!(
         answers.iter().filter(|answer| answer.status == 400).count(),
         10
@@ -199,6 +203,7 @@ async fn an_app_has_the_secret_that_was_sent_with_its_id_however_many_change_it(
         yields: 6,
         ..Rates::default()
     });
+
     for round in 0..10 {
         let change = async |number: usize| {
             let (id, secret) = (

@@ -32,6 +32,7 @@ pub(crate) async fn process_only(client: &Client) -> usize {
     for message in &messages {
         receiver.delete(message).await.expect("a deleted message");
     }
+
     messages.len()
 }
 

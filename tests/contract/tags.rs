@@ -248,6 +248,7 @@ async fn documents_outside_the_folders_are_searched_and_nothing_is_learned_from_
             .await;
         assert!(client.finds(name).await, "{name}");
     };
+
     add("Anna", json!("/diary/today.md")).await;
     add("Boris", json!("/diary-old/today.md")).await;
     add("Clara", Value::Null).await;

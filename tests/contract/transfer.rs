@@ -27,6 +27,7 @@ pub(crate) async fn exported(client: &Client, tag: &str) -> Vec<Value> {
         (&end["type"], &end["documents"]),
         (&json!("end"), &json!(told.documents))
     );
+
     lines
 }
 
@@ -184,6 +185,7 @@ async fn answers(client: &Client) -> Vec<Value> {
             .await,
         );
     }
+
     answers.push(
         post(
             client,
@@ -208,6 +210,7 @@ async fn answers(client: &Client) -> Vec<Value> {
             fields.remove("timing");
         }
     }
+
     answers
 }
 
@@ -238,6 +241,7 @@ async fn compact(client: &Client) {
     let job = Job::CompactV1 {
         container: container.primary().clone(),
     };
+
     ctx.jobs
         .send(&[Envelope {
             org: client.tenant.org().clone(),
@@ -336,6 +340,7 @@ async fn another_organization_and_another_tag_may_hold_the_copy() {
             .map(|line| (line["id"].clone(), line["memory"].clone()))
             .collect()
     };
+
     assert_eq!(
         of(&copied),
         of(&lines),
@@ -373,6 +378,7 @@ async fn a_container_exists_once_in_an_organization() {
             .unwrap_err();
         assert!(format!("{refused:#}").contains(why), "{refused:#}");
     }
+
     let there = Client::new().await;
     there
         .add(json!({"content": "Seals sleep on the rocks.", "containerTag": TAG}))
@@ -440,6 +446,7 @@ async fn a_broken_line_is_named_and_what_stands_before_it_stays() {
         broken[from] = line;
         broken.join("\n")
     };
+
     let strange = lines[3]
         .to_string()
         .replace("\"metadata\":{", "\"metadata\":{\"x\":{},");
@@ -466,6 +473,7 @@ async fn a_broken_line_is_named_and_what_stands_before_it_stays() {
             .unwrap_err();
         assert!(format!("{refused:#}").contains(why), "{refused:#}");
     }
+
     let whole_lines: Vec<&str> = whole.lines().collect();
     let half = whole_lines[..whole_lines.len() - 1].join("\n");
     let refused = imported(&there, &half, &ImportOptions::default())

@@ -130,6 +130,7 @@ async fn settings_come_only_when_they_are_asked_for() {
     let set = here.patch("/v3/settings", json!({"chunkSize": 700})).await;
     assert!(set.status.is_success(), "{}", set.body);
     let lines = text(&exported(&here, TAG).await);
+
     for (settings, expected) in [(false, -1), (true, 700)] {
         let options = ImportOptions {
             settings,

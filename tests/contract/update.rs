@@ -25,6 +25,7 @@ async fn each_field_changes_and_the_others_stay() {
         "content": "Words of a kind.", "metadata": {"n": "1"}, "filepath": "/a.md", "taskType": "memory",
         "filterByMetadata": {"a": "b"}, "documentDate": "2025-04-15", "customId": "note", "containerTag": "a",
     });
+
     let id = client.add(whole).await;
     for (field, value) in [
         ("content", json!("Other words of a kind.")),
@@ -60,6 +61,7 @@ async fn each_field_changes_and_the_others_stay() {
             "{field}"
         );
     }
+
     client
         .update(
             &id,
@@ -109,6 +111,7 @@ async fn new_content_is_whole_and_the_old_is_served_until_it_is_done() {
             process_only(&client).await;
         }
     }
+
     client.settle().await;
     assert!(filtered(&client, "old").await.is_empty());
     assert_eq!(filtered(&client, "new").await, ["New words KESTREL-22."]);
@@ -241,6 +244,7 @@ async fn what_search_says_about_old_content_is_not_about_the_new() {
             found["results"][0]["type"].clone(),
         )
     };
+
     let before = shown().await;
     let page =
         b"<!doctype html><html><head><title>New title</title></head><body><p>New words.</p></body></html>";
@@ -256,6 +260,7 @@ async fn what_search_says_about_old_content_is_not_about_the_new() {
         assert_eq!(shown().await, before, "{stage}");
         process_only(&client).await;
     }
+
     client.settle().await;
     let found = client
         .post("/v3/search", json!({"q": "new words"}))
@@ -273,6 +278,7 @@ async fn null_clears_and_what_is_absent_stays() {
     let body = json!({
         "content": "Some words.", "metadata": {"n": "1"}, "filepath": "/a.md", "filterByMetadata": {"a": "b"},
     });
+
     let id = client.add(body).await;
     client.update(&id, json!({"filepath": null})).await;
     let document = client.document(&id).await;
@@ -319,8 +325,10 @@ async fn what_changes_nothing_does_nothing() {
         "content": "Some words.", "metadata": {"n": "1"}, "filepath": "/a.md", "customId": "note",
         "containerTag": "a", "taskType": "superrag", "documentDate": "2025-04-15",
     });
+
     let id = client.add(body.clone()).await;
     let before = client.document(&id).await;
+
     for name in [id.as_str(), "note"] {
         for change in [
             json!({}),

@@ -52,6 +52,7 @@ impl Case {
                 })
                 .collect()
         };
+
         TABLES
             .iter()
             .map(|(kind, lines, floor)| (*kind, *floor, parse(kind, lines)))
@@ -176,6 +177,7 @@ impl Case {
             let kept = live.iter().any(|text| text.to_lowercase().contains(&word));
             expect(kept, format!("lost {word}: {live:?}"));
         }
+
         faults
     }
 
@@ -214,6 +216,7 @@ async fn what_is_said_later_replaces_what_was_said_before() {
     for case in tables.iter().flat_map(|(_, _, cases)| cases) {
         case.tell(&client).await;
     }
+
     client.settle().await;
     let (mut short, mut at_default, mut total) = (Vec::new(), 0, 0);
     for (kind, floor, cases) in &tables {
@@ -237,6 +240,7 @@ async fn what_is_said_later_replaces_what_was_said_before() {
         total += held;
         short.extend((held < *floor).then(|| format!("{kind}: {held}, not {floor}")));
     }
+
     let all: usize = tables.iter().map(|(_, _, cases)| cases.len()).sum();
     println!("== all: {total} of {all}; first at the default threshold: {at_default}");
     assert!(short.is_empty(), "fewer cases hold: {}", short.join(", "));

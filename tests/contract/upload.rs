@@ -45,6 +45,7 @@ async fn files_of_every_supported_kind_become_text() {
         ("page.md", "text", "report.pdf"),
         ("page.html", "webpage", "page"),
     ];
+
     for (file, kind, name) in files {
         let document = upload(&client, name, &fixture(file), &[("customId", name)]).await;
         crate::shape::assert_shape(&document, &full());
@@ -100,6 +101,7 @@ async fn a_file_that_cannot_be_read_stays_as_failed_with_the_reason() {
             "empty",
         ),
     ];
+
     for (name, bytes, code) in files {
         let document = upload(&client, name, &bytes, &[]).await;
         assert_eq!(document["status"], "failed", "{name}: {document}");

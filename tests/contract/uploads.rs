@@ -51,6 +51,7 @@ async fn post(client: &Client, form: &Value, fields: &[(String, String)], bytes:
         .uri(path)
         .header("content-type", kind);
     let request = request.header("host", "recollect.test");
+
     client
         .app
         .send(request.body(Body::from(body)).expect("a request"))
@@ -74,6 +75,7 @@ async fn an_uploaded_file_is_a_document_like_any_other() {
         "fileName": "report.pdf", "mimeType": "application/pdf", "containerTag": "a", "customId": "report",
         "metadata": {"n": 1}, "filepath": "/r.pdf", "taskType": "superrag",
     });
+
     let form = begin(&client, body).await;
     assert_eq!(
         (&form["status"], &form["upload"]["method"]),
@@ -229,6 +231,7 @@ async fn a_document_waits_for_its_file_and_not_less() {
             .expect("a sweep");
         client.app.turn().await;
     }
+
     assert_eq!(
         client.document(&id(&form)).await["status"],
         "queued",
@@ -333,6 +336,7 @@ async fn restarts_while_a_document_waits_for_its_file_use_up_no_attempts() {
         let waiting = client.record(&id(&form)).await.expect("a record");
         assert_eq!((waiting.status, waiting.attempts), (Status::Queued, 0));
     }
+
     let (ctx, tenant) = (&client.app.system.ctx, &client.tenant);
     for _ in 0..12 {
         // A worker that is killed while it looks for the file.
@@ -349,6 +353,7 @@ async fn restarts_while_a_document_waits_for_its_file_use_up_no_attempts() {
             .expect("a claim");
         client.app.world.clock.advance_seconds(21);
     }
+
     send_late_messages(&client, &record).await;
     while client.app.turn().await > 0 {}
     assert_eq!(

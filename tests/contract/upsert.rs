@@ -54,6 +54,7 @@ async fn the_same_content_with_other_metadata_changes_it_in_place_and_without_an
         body["metadata"] = metadata;
         body
     };
+
     let id = client.add(with(json!({"n": 1}))).await;
     let answer = ok(
         client.post("/v3/documents", with(json!({"n": 2}))).await,
@@ -101,6 +102,7 @@ async fn the_same_content_with_another_filepath_changes_it_in_place() {
         body["filepath"] = json!(path);
         body
     };
+
     let id = client.add(with("/a/one.md")).await;
     let answer = ok(
         client.post("/v3/documents", with("/b/two.md")).await,
@@ -118,6 +120,7 @@ async fn the_same_content_with_another_filepath_changes_it_in_place() {
             "{prefix}"
         );
     }
+
     assert_eq!(client.document(&id).await["latestRevision"], 1);
 }
 

@@ -145,6 +145,7 @@ async fn a_page_that_cannot_be_read_fails_with_the_reason() {
             "{document}"
         );
     }
+
     let unknown = read(&client, "http://unknown.example/").await;
     assert_eq!(unknown["errorCode"], "fetch_failed", "{unknown}");
     assert_eq!(
@@ -175,6 +176,7 @@ async fn a_private_address_is_never_connected_to() {
             .internet
             .put(&format!("private-{i}.example"), address, server.address);
     }
+
     let names = ["localhost", "metadata.google.internal", "printer.local"];
     for name in names {
         client
@@ -183,6 +185,7 @@ async fn a_private_address_is_never_connected_to() {
             .internet
             .put(name, Ipv4Addr::LOCALHOST.into(), server.address);
     }
+
     let mut urls: Vec<String> = (0..private.len())
         .map(|i| format!("http://private-{i}.example/"))
         .collect();
@@ -218,6 +221,7 @@ async fn a_private_address_is_never_connected_to() {
             "{document}"
         );
     }
+
     assert_eq!(server.connections(), 0);
 }
 
@@ -236,10 +240,12 @@ async fn a_redirect_to_a_private_address_is_not_followed() {
             .internet
             .put(name, IpAddr::from(ip), inside.address);
     }
+
     for path in ["to-loopback", "to-metadata", "to-inside"] {
         let document = read(&client, &format!("http://news.example/{path}")).await;
         assert_eq!(document["errorCode"], "fetch_blocked", "{path}: {document}");
     }
+
     assert_eq!((server.connections(), inside.connections()), (3, 0));
     assert!(!client.finds("HERON-99").await);
 }

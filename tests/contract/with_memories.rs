@@ -115,6 +115,7 @@ async fn a_custom_id_of_two_containers_is_told_apart_by_the_tag() {
             json!({"content": format!("In {tag}."), "customId": "note", "containerTag": tag});
         sent.push(client.add(body).await);
     }
+
     let in_b = json!({"ids": ["note"], "by": "customId", "containerTags": ["b"]});
     assert_eq!(by_ids(&client, in_b).await, [sent[1].as_str()]);
     let by_id = by_ids(&client, json!({"ids": ["note", sent[0]], "by": "id"})).await;

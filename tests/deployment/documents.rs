@@ -36,6 +36,7 @@ fn every_parameter_of_the_template_is_in_the_table_of_the_documents() {
 fn no_command_needs_a_newer_curl_than_systems_have() {
     let kinds = [".md", ".rs", ".sh", ".yaml", ".html"];
     let option = ["--js", "on "].concat();
+
     for (path, place) in files("") {
         let is_read = kinds.iter().any(|kind| path.ends_with(kind)) && !path.starts_with("target");
         let text = if is_read {

@@ -37,6 +37,7 @@ impl Call<'_> {
         } else {
             self.stage
         };
+
         event["requestContext"]["stage"] = stage.into();
         if kind == "http-api" {
             event["rawPath"] = self.path.into();
@@ -49,6 +50,7 @@ impl Call<'_> {
             event["requestContext"]["httpMethod"] = self.method.into();
             self.rest_query(&mut event);
         }
+
         for (headers, many) in [("headers", false), ("multiValueHeaders", true)] {
             let Some(headers) = event[headers].as_object_mut() else {
                 continue;
@@ -61,6 +63,7 @@ impl Call<'_> {
                 );
             }
         }
+
         let fields = event.as_object_mut().unwrap();
         fields.remove("body");
         if let Some(body) = self.body {
@@ -75,6 +78,7 @@ impl Call<'_> {
             fields.insert("body".into(), text.into());
             fields.insert("isBase64Encoded".into(), (!is_text).into());
         }
+
         event
     }
 
@@ -95,12 +99,14 @@ impl Call<'_> {
         } else {
             format!("{}?{}", self.path, self.query)
         };
+
         let request = http::Request::builder().method(self.method).uri(target);
         let request = request.header("authorization", format!("Bearer {}", self.key));
         let request = match self.content_type {
             Some(kind) => request.header("content-type", kind),
             None => request,
         };
+
         let body = self.body.unwrap_or_default().to_vec();
         app.send(request.body(body.into()).unwrap()).await
     }
@@ -125,6 +131,7 @@ fn base64(bytes: &[u8]) -> String {
             }
         }
     }
+
     text
 }
 
@@ -137,6 +144,7 @@ async fn invoke(app: &TestApp, function: &str, event: &Value) -> Value {
         "recall" => recall::router(state.clone(), 1024 * 1024),
         _ => documents::router(state.clone(), documents::LAMBDA_FILE_BYTES),
     };
+
     let request: LambdaRequest =
         serde_json::from_value(event.clone()).expect("an event of API Gateway");
     let service = Adapter::from(lambda::service(edge::finish(router, &state)));
@@ -144,6 +152,7 @@ async fn invoke(app: &TestApp, function: &str, event: &Value) -> Value {
         .oneshot(LambdaEvent::new(request, Context::default()))
         .await
         .unwrap();
+
     serde_json::to_value(response).unwrap()
 }
 
@@ -185,6 +194,7 @@ async fn check(app: &TestApp, function: &str, call: &Call<'_>, status: u16) -> V
             "{kind}: {what}: {answer}"
         );
     }
+
     wanted.body
 }
 
@@ -253,6 +263,7 @@ async fn files_arrive_byte_by_byte_although_events_carry_text() {
         key,
         ..Call::default()
     };
+
     check(&app, "documents", &upload, 200).await;
     app.settle().await.unwrap();
     let get = Call {
@@ -262,6 +273,7 @@ async fn files_arrive_byte_by_byte_although_events_carry_text() {
         key,
         ..Call::default()
     };
+
     let document = check(&app, "documents", &get, 200).await;
     assert_eq!(document["status"], "done", "{document}");
     assert_eq!(document["type"], "pdf");
@@ -341,6 +353,7 @@ async fn a_post_needs_neither_body_nor_content_type() {
         key,
         ..Call::default()
     };
+
     let listed = check(&app, "documents", &list, 200).await;
     assert_eq!(listed["pagination"]["totalItems"], 1);
     // An empty text is what some events carry instead of nothing.
@@ -359,6 +372,7 @@ async fn a_post_needs_neither_body_nor_content_type() {
         path: "/v3/documents/file",
         ..list
     };
+
     check(&app, "documents", &file, 415).await;
 }
 
@@ -366,6 +380,7 @@ async fn a_post_needs_neither_body_nor_content_type() {
 async fn a_deletion_is_answered_without_a_body() {
     let app = TestApp::new().await;
     let key = &app.key("acme").await;
+
     for kind in KINDS {
         let id = app
             .add(
@@ -486,6 +501,7 @@ async fn a_named_stage_is_no_part_of_the_path() {
         &json!({"content": "Kept.", "customId": "v3", "containerTag": "team:a"}),
     )
     .await;
+
     // An HTTP API leaves the stage in the path, a REST API takes it out. `v3` looks like the beginning of a route.
     for stage in ["prod", "v3"] {
         for (kind, prefix) in [

@@ -53,6 +53,7 @@ fn functions_get_exactly_the_variables_that_are_read() {
     // Read by the glue, and by the AWS SDK.
     read.extend(["RECOLLECT_LOG", "AWS_ENDPOINT_URL"]);
     assert_eq!(given, read);
+
     for (id, function) in resources(&template, "AWS::Serverless::Function") {
         let own = function["Environment"]["Variables"].as_object();
         let own: BTreeSet<&str> = own
@@ -178,6 +179,7 @@ fn check_table(layout: &TableLayout, table: &Value) {
         );
         attributes.extend([wanted.hash, wanted.range]);
     }
+
     let defined: BTreeMap<&str, &str> = table["AttributeDefinitions"]
         .as_array()
         .unwrap()
@@ -231,6 +233,7 @@ fn queues_are_those_of_the_layout() {
         resources(&template, "AWS::SQS::Queue").len(),
         2 * QUEUES.len()
     );
+
     for layout in &QUEUES {
         let queue = properties(&template, id_of(&template, layout.name));
         assert_eq!(
@@ -371,6 +374,7 @@ fn every_function_is_a_package_with_one_binary_of_its_name() {
         );
         deployed.insert(name.to_owned());
     }
+
     let mut all: BTreeSet<String> = folders("functions").into_iter().collect();
     assert!(
         all.remove("local"),
@@ -394,5 +398,6 @@ fn sam_never_takes_an_old_build_for_a_new_one() {
             "[{build}"
         );
     }
+
     assert!(!config.contains("cached = true"));
 }

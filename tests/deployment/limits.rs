@@ -210,6 +210,7 @@ fn the_told_price_of_the_alarms_is_that_of_their_metrics() {
             .count();
         metrics += stored.max(1);
     });
+
     let told = format!(
         "alarms ${}.{}0 ({metrics} metrics at $0.10",
         metrics / 10,
@@ -261,6 +262,7 @@ fn functions_stay_within_the_limits_of_lambda() {
         Value::Null => globals[name].clone(),
         own => own.clone(),
     };
+
     each("AWS::Serverless::Function", |id, function| {
         within(
             &format!("the memory of {id} in MB"),
@@ -331,6 +333,7 @@ fn check_mapping(id: &str, event: &Value, timeout: &Value) {
     } else {
         10
     };
+
     within(&format!("the batch of {id}"), &event["BatchSize"], 1, most);
     within(
         &format!("the window of {id}"),

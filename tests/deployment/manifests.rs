@@ -51,6 +51,7 @@ fn lock() -> BTreeMap<String, BTreeSet<String>> {
             .map(str::to_owned);
         packages.entry(name).or_default().extend(names);
     }
+
     packages
 }
 
@@ -118,6 +119,7 @@ fn functions_reach_storage_through_ports_only() {
             assert!(!used.contains(adapter), "{name} depends on {adapter}");
         }
     }
+
     for name in ["domain", "content", "retrieval", "index", "edge", "sandbox"] {
         let used = dependencies(&read(&format!("shared/{name}/Cargo.toml")), "dependencies");
         for adapter in ["aws", "embedded", "testkit", "lambda"] {
@@ -145,6 +147,7 @@ fn every_crate_takes_versions_and_lints_from_the_workspace() {
             );
         }
     }
+
     for line in read("Cargo.lock")
         .lines()
         .filter(|line| line.starts_with("source = "))

@@ -89,6 +89,7 @@ fn visit_schemas<'a>(
         let target = document.pointer(&reference[1..]).expect("a component");
         visit_schemas(document, (place, target), seen, visit);
     }
+
     for (name, parts) in schema.as_object().into_iter().flatten() {
         match (name.as_str(), parts) {
             ("anyOf" | "oneOf" | "allOf", Value::Array(parts)) => {
@@ -144,6 +145,7 @@ fn every_list_in_a_request_has_a_most() {
             );
         }
     }
+
     assert!(lists > 25, "{lists} lists were found");
     assert_eq!(endless, Vec::<String>::new());
 }
@@ -193,6 +195,7 @@ async fn is_taken(app: &App, method: &str, path: &str) -> bool {
         [200, 401, 404, 405].contains(&status),
         "{method} {path} is answered with {status}"
     );
+
     matches!(status, 200 | 401)
 }
 
@@ -203,6 +206,7 @@ async fn its_methods_are_those_that_the_routers_take() {
     let authenticator = Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
     let app = App::new(ctx, authenticator);
     let routes = routes(&document());
+
     for (_, path) in &routes {
         for method in METHODS {
             let wanted = routes.contains(&(method.to_owned(), path.clone()));
@@ -261,6 +265,7 @@ fn every_operation_has_a_name_a_group_and_every_kind_of_answer_that_any_route_ha
         );
         used.extend(group);
     }
+
     assert_eq!(used, groups);
 }
 
@@ -281,6 +286,7 @@ fn aliases_are_what_they_stand_for() {
         assert_eq!(alias["deprecated"], true, "{method} {path}");
         aliases += 1;
     }
+
     assert_eq!(aliases, 8);
 }
 
@@ -381,6 +387,7 @@ async fn try_out(
             .expect("a request");
         return test.send(request).await;
     }
+
     let id = match path.rsplit('/').next() {
         _ if path.starts_with("/v3/auth/") => &known["{keyId}"],
         // Where the operation is about a provider.
@@ -393,11 +400,13 @@ async fn try_out(
         Some("retry") => "broken-1",
         _ => "note-17",
     };
+
     let path = known
         .iter()
         .fold(path.replace("{id}", id), |path, (name, value)| {
             path.replace(name, value)
         });
+
     let session = test.post("/v3/session", key, &Value::Null).await.body;
     // Only a session can be ended.
     let ends_session = method == "DELETE" && path == "/v3/session";
@@ -410,6 +419,7 @@ async fn try_out(
         .to_string()
         .replace(FOLDER, &known[FOLDER]);
     let example = serde_json::from_str(&example).expect("an example");
+
     test.call(method, &path, key, &example).await
 }
 
@@ -420,6 +430,7 @@ async fn every_operation_takes_its_example_and_answers_as_it_says() {
     let key = test.key("acme").await;
     let document = document();
     let mut known = prepare(&test, &drive, &key, &document).await;
+
     for (method, path, operation) in operations(&document) {
         let answer = try_out(&test, &key, &known, &document, (&method, path, operation)).await;
         // A merge that is under way would refuse what comes next.

@@ -56,6 +56,7 @@ async fn two_documents(app: &TestApp) -> (String, [Document; 2]) {
             .await;
         ids.push(DocumentId::parse(answer.body["id"].as_str().unwrap()).unwrap());
     }
+
     let found = app
         .system
         .ctx
@@ -66,6 +67,7 @@ async fn two_documents(app: &TestApp) -> (String, [Document; 2]) {
     let [Some(first), Some(second)] = <[_; 2]>::try_from(found).unwrap() else {
         panic!("accepted documents are there");
     };
+
     (key, [first, second])
 }
 
@@ -115,6 +117,7 @@ async fn only_the_poison_message_of_a_batch_comes_again() {
     for document in [&first, &second] {
         assert_eq!(state(&app, &key, document).await["status"], "done");
     }
+
     let found = app
         .post(
             "/v3/search",
@@ -147,6 +150,7 @@ async fn a_batch_that_comes_twice_changes_nothing_more() {
         }
         seen.push(state(&app, &key, &first).await);
     }
+
     assert_eq!(seen[0]["status"], "done");
     assert_eq!(seen[0], seen[1]);
     let found = app

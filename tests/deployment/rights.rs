@@ -25,6 +25,7 @@ fn no_role_has_a_wildcard() {
     let template = template();
     let roles = resources(&template, "AWS::IAM::Role");
     assert!(!roles.is_empty());
+
     for (id, role) in roles {
         assert!(
             role["ManagedPolicyArns"].is_null(),
@@ -61,6 +62,7 @@ fn every_function_has_a_role_of_its_own() {
         .map(|(_, function)| target(&function["Role"]))
         .collect();
     assert_eq!(roles.len(), functions.len());
+
     for (id, function) in functions {
         assert!(
             function["Policies"].is_null(),
@@ -153,6 +155,7 @@ fn whoever_answers_requests_may_log_them() {
     let activity = target(
         &template["Globals"]["Function"]["Environment"]["Variables"]["RECOLLECT_ACTIVITY_TABLE"],
     );
+
     for (id, function) in resources(&template, "AWS::Serverless::Function") {
         let may = statements(role_of(&template, function))
             .into_iter()

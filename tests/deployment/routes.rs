@@ -189,6 +189,7 @@ fn the_template_has_every_route_and_no_other() {
             found.insert((name.clone(), text("Method"), text("Path")));
         }
     }
+
     let wanted =
         ROUTES.map(|(function, method, path)| (function.into(), method.into(), path.into()));
     assert_eq!(found, BTreeSet::from(wanted));
@@ -198,6 +199,7 @@ fn the_template_has_every_route_and_no_other() {
 async fn every_route_of_the_table_is_answered_by_its_function_and_by_one_machine() {
     let test = TestApp::new().await;
     let app = app(&test);
+
     for (function, method, path) in ROUTES {
         let wanted = if OPEN.contains(&path) { 200 } else { 401 };
         for router in [function, "local"] {
@@ -231,6 +233,7 @@ async fn no_path_takes_a_method_that_the_table_does_not_have() {
             .iter()
             .any(|(_, one, route)| *one == method && *route == path)
     };
+
     for (function, _, path) in ROUTES {
         for method in METHODS.iter().filter(|method| !listed(method, path)) {
             // A fixed word may be an id as well: `/v3/documents/list` is answered as `/v3/documents/{id}` is.

@@ -31,6 +31,7 @@ fn find() -> PathBuf {
     if modified(&binary).is_none_or(|built| built < newest_source()) {
         build(folder);
     }
+
     assert!(
         binary.is_file(),
         "{} is missing: run cargo build --bin recollect",

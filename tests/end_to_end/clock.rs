@@ -25,6 +25,7 @@ fn time_of(server: &Server, number: u32) -> SystemTime {
     let created = Timestamp::parse("createdAt", document["createdAt"].as_str().expect("a time"))
         .expect("a time");
     let millis = u64::try_from(created.as_millis()).expect("after 1970");
+
     SystemTime::UNIX_EPOCH + Duration::from_millis(millis)
 }
 

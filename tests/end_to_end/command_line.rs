@@ -90,6 +90,7 @@ fn every_help_names_its_options() {
             );
         }
     }
+
     let version = run(&["--version"]);
     assert!(
         stdout(&version).starts_with("recollect "),
@@ -106,6 +107,7 @@ fn the_demo_prints_an_answer_to_each_of_its_questions() {
     let questions: Vec<&str> = printed.split("\n? ").skip(1).collect();
     let answers = ["300 euro", "storm", "hazelnuts"];
     assert_eq!(questions.len(), answers.len(), "{printed}");
+
     for (question, answer) in questions.iter().zip(answers) {
         let mut lines = question
             .lines()
@@ -136,6 +138,7 @@ fn values_that_cannot_be_read_are_clear_errors() {
         (&["keys", "disable", "not an id"], "not an id"),
         (&["fly"], "fly"),
     ];
+
     for (arguments, word) in cases {
         let mut command = command();
         command.args(arguments).env("RECOLLECT_DATA", &data);
@@ -167,6 +170,7 @@ fn keys(data: &Path, arguments: &[&str]) -> String {
         "{arguments:?}: {}",
         stderr(&output)
     );
+
     stdout(&output)
 }
 

@@ -109,6 +109,7 @@ fn nothing_accepted_is_lost_and_nothing_deleted_returns_however_often_the_server
             story.check();
         }
     }
+
     let (accepted, deleted) = (story.accepted.len(), story.deleted.len());
     println!(
         "{kills} kills in {:?}: {accepted} documents, {deleted} deleted",
@@ -141,6 +142,7 @@ impl Story {
             self.pause(150);
             return server.kill();
         }
+
         let server = Server::start(&self.folder);
         let mut fresh = Vec::new();
         match moment {
@@ -152,13 +154,16 @@ impl Story {
             Moment::Seen("queued") => (0..5).for_each(|_| drop(self.add_text(&server, LARGE))),
             _ => {}
         }
+
         for _ in 0..self.random.random_range(1..5) {
             let bytes = [200, 2_000, 40_000][self.random.random_range(0..3)];
             fresh.push(self.add_text(&server, bytes));
         }
+
         if self.random.random_bool(0.5) {
             fresh.push(self.add_pdf(&server));
         }
+
         self.write_diary(&server);
         match moment {
             Moment::Seen(state) => self.wait_until_seen(&server, &fresh, state),
@@ -166,6 +171,7 @@ impl Story {
             Moment::Later => self.pause(300),
             Moment::Accepted | Moment::Starting => {}
         }
+
         // Half of the time, something is under way when the power goes.
         if self.random.random_bool(0.5) {
             self.die_while_called(server);
@@ -191,8 +197,10 @@ impl Story {
                 body.to_string().as_bytes(),
             )
         });
+
         thread::sleep(wait);
         server.kill();
+
         if let Ok(reply) = call.join().expect("a client does not panic") {
             self.perhaps_added -= 1;
             let id = accepted(&reply);
@@ -231,6 +239,7 @@ impl Story {
         );
         let id = accepted(&reply.expect("the server runs"));
         self.accepted.insert(id.clone(), None);
+
         id
     }
 
@@ -250,8 +259,10 @@ impl Story {
         } else {
             fresh.first()
         };
+
         let watched = watched.expect("something was added");
         let begun = Instant::now();
+
         loop {
             let found = server
                 .status(watched)
@@ -290,6 +301,7 @@ impl Story {
         for id in self.accepted.keys() {
             server.wait_done(id);
         }
+
         for (id, number) in &self.accepted {
             let found = match number {
                 Some(number) => search(&server, &identifier(*number), TAG),
@@ -301,6 +313,7 @@ impl Story {
                 "{id} ({number:?}) is done and not found, only {found:?}"
             );
         }
+
         for (id, number) in &self.deleted {
             assert_eq!(server.status(id), None, "{id} was deleted");
             if let Some(number) = number {
@@ -308,6 +321,7 @@ impl Story {
                 assert!(!found.contains(id), "{id} was deleted and is found");
             }
         }
+
         self.check_diary(&server);
         self.check_list(&server);
     }
@@ -316,6 +330,7 @@ impl Story {
         let Some((id, number)) = &self.diary else {
             return;
         };
+
         server.wait_done(id);
         let read = server
             .call("GET", &format!("/v3/documents/{id}"), &Value::Null)

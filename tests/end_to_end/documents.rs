@@ -55,6 +55,7 @@ pub(crate) fn form(name: &str, bytes: &[u8], fields: &[(&str, &str)]) -> (String
         );
         body.extend_from_slice(part.as_bytes());
     }
+
     let head = format!(
         "--{BOUNDARY}\r\ncontent-disposition: form-data; name=\"file\"; filename=\"{name}\"\r\n\
          content-type: application/octet-stream\r\n\r\n"
@@ -62,6 +63,7 @@ pub(crate) fn form(name: &str, bytes: &[u8], fields: &[(&str, &str)]) -> (String
     body.extend_from_slice(head.as_bytes());
     body.extend_from_slice(bytes);
     body.extend_from_slice(format!("\r\n--{BOUNDARY}--\r\n").as_bytes());
+
     (format!("multipart/form-data; boundary={BOUNDARY}"), body)
 }
 

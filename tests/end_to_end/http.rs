@@ -37,6 +37,7 @@ pub(crate) fn send(
     stream.write_all(body)?;
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer)?;
+
     parse(&answer)
         .ok_or_else(|| io::Error::new(io::ErrorKind::UnexpectedEof, "the answer ended early"))
 }
@@ -61,6 +62,7 @@ fn head(
         .chain(headers)
         .map(|(name, value)| format!("{name}: {value}\r\n"))
         .collect();
+
     format!(
         "{method} {path} HTTP/1.1\r\n{lines}content-length: {length}\r\nconnection: close\r\n\r\n"
     )
@@ -77,9 +79,11 @@ fn parse(answer: &[u8]) -> Option<Reply> {
         name.eq_ignore_ascii_case("content-length")
             .then(|| value.trim().parse::<usize>().ok())?
     });
+
     if length.is_some_and(|length| body.len() < length) {
         return None;
     }
+
     let body = serde_json::from_slice(body).unwrap_or(Value::Null);
     Some(Reply { status, body })
 }

@@ -33,6 +33,7 @@ fn state(folder: &Path) -> BTreeMap<PathBuf, (u64, SystemTime)> {
             }
         }
     }
+
     files
 }
 

@@ -73,6 +73,7 @@ fn keys_of_a_deployment_need_the_table_of_secrets_alone() {
             break;
         }
     }
+
     let created = keys.output().unwrap();
     let error = String::from_utf8(created.stderr).unwrap();
     assert_eq!(created.status.code(), Some(0), "{error}");

@@ -103,10 +103,12 @@ impl Server {
             let read = output.read_line(&mut line);
             say.send((line, read, output)).ok();
         });
+
         let errors = || std::fs::read_to_string(error_file(folder)).unwrap_or_default();
         let Ok((line, _, output)) = hear.recv_timeout(NEVER) else {
             panic!("the server never listens: {}", errors());
         };
+
         let address = line
             .split_once("http://")
             .and_then(|(_, rest)| rest.split_whitespace().next())
@@ -114,6 +116,7 @@ impl Server {
         let Some(address) = address else {
             panic!("no address in the first line {line:?}: {}", errors());
         };
+
         self.address = Some(address);
         self._stdout = Some(output);
     }

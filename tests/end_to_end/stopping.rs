@@ -105,6 +105,7 @@ fn a_full_disk_loses_nothing_and_does_not_hold_up_the_end() {
         accepted.extend(reply.body["id"].as_str().map(str::to_owned));
         (reply.status >= 500).then_some(reply.status)
     });
+
     assert!(
         refused.is_some() && !accepted.is_empty(),
         "the disk never was full"
@@ -112,6 +113,7 @@ fn a_full_disk_loses_nothing_and_does_not_hold_up_the_end() {
     server.terminate();
     assert_eq!(server.wait().code(), Some(0));
     let again = Server::start(&data);
+
     for id in accepted {
         again.wait_done(&id);
     }

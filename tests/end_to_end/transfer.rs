@@ -83,6 +83,7 @@ fn a_container_moves_from_one_data_folder_to_another() {
             .map(|result| (result["chunk"].clone(), result["memory"].clone()))
             .collect::<Vec<_>>()
     };
+
     assert_eq!(texts(&other), texts(&server));
     let note = json!("The atlas lies in the map room.");
     assert!(
@@ -138,6 +139,7 @@ fn what_cannot_be_exported_or_imported_says_why() {
         std::fs::write(&path, text).unwrap();
         path.display().to_string()
     };
+
     let empty = file("empty", "");
     let strange = file("strange", "{\"songs\": []}");
     let binary = folder.path().join("binary").display().to_string();
@@ -182,6 +184,7 @@ fn what_cannot_be_exported_or_imported_says_why() {
             "{arguments:?} does not say {word}: {error}"
         );
     }
+
     for (command, words) in [
         (
             "export",

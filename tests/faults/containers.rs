@@ -38,6 +38,7 @@ async fn furnish(app: &TestApp, key: &str) {
             .await;
         assert_eq!(file.status, StatusCode::OK, "{}", file.body);
     }
+
     app.settle().await.expect("work that ends");
 }
 
@@ -113,6 +114,7 @@ async fn run(
             break;
         }
     }
+
     let calls = app.faults.calls() - begun;
     // It was perhaps not answered, so it is asked again; where it had happened, that is refused.
     let again = healthy.call(asked.0, asked.1, &key, asked.2).await;
@@ -128,6 +130,7 @@ async fn run(
         (TaskState::Completed, 0),
         "crash at call {at}: {task:?}"
     );
+
     (calls, key)
 }
 

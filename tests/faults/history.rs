@@ -98,6 +98,7 @@ impl Client {
                 .filter_map(|result| result["details"].as_str())
                 .any(|details| details.ends_with(&place))
         };
+
         for (place, (custom_id, (canary, _))) in custom_ids.iter().zip(&notes).enumerate() {
             let answered = answer.status.is_success() && !refused(place);
             let attempt = Attempt {
@@ -126,6 +127,7 @@ impl Client {
         if answer.status == StatusCode::NOT_FOUND {
             return;
         }
+
         assert!(
             answer.status.is_success() || answer.status.is_server_error(),
             "{}",
@@ -137,6 +139,7 @@ impl Client {
             answered: answer.status.is_success(),
             after,
         };
+
         self.marks
             .entry(custom_id.to_owned())
             .or_default()
@@ -211,6 +214,7 @@ impl Client {
             }
             alive.extend(found);
         }
+
         let talks = usize::from(self.check_conversation(app).await);
         let listed = app
             .post("/v3/documents/list", &self.key, &json!({"limit": 100}))
@@ -221,6 +225,7 @@ impl Client {
             "{}",
             listed.body
         );
+
         for attempt in self.documents.values().flatten() {
             let Some(canary) = &attempt.canary else {
                 continue;
@@ -251,6 +256,7 @@ impl Client {
         if last.is_none() {
             possible.push(None);
         }
+
         let answer = app
             .get(
                 &format!("/v3/documents/{custom_id}?containerTag={TAG}"),
@@ -264,12 +270,14 @@ impl Client {
             );
             return None;
         }
+
         assert_eq!(answer.body["status"], "done", "{}", answer.body);
         let content = answer.body["content"].as_str().unwrap_or_default();
         let canary = possible
             .iter()
             .flatten()
             .find(|canary| content.contains(**canary));
+
         Some((*canary.unwrap_or_else(|| panic!("{content:?} is none of {possible:?}"))).to_owned())
     }
 }
@@ -299,6 +307,7 @@ impl Client {
                 mark.value
             );
         }
+
         let last = marks.iter().rposition(|mark| mark.answered);
         let Some(last) = last else { return };
         // A deletion takes the metadata with it, when it happened.
@@ -308,6 +317,7 @@ impl Client {
         {
             return;
         }
+
         let possible: Vec<Value> = marks[last..].iter().map(|mark| json!(mark.value)).collect();
         assert!(
             possible.contains(shown),
@@ -330,6 +340,7 @@ impl Client {
             );
             return false;
         }
+
         assert_eq!(answer.body["status"], "done", "{}", answer.body);
         let text = answer.body["content"].as_str().unwrap_or_default();
         let mut behind = 0;
@@ -351,6 +362,7 @@ impl Client {
                 found.body
             );
         }
+
         true
     }
 }

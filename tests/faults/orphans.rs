@@ -41,14 +41,17 @@ async fn run(world: &World, healthy: &TestApp, at: u64, others: bool) -> u64 {
     if others {
         healthy.settle().await.expect("work that ends");
     }
+
     collect_all(&healthy.system.ctx).await;
     slow.faults.resume();
     if !finished {
         turn.await;
     }
+
     healthy.settle().await.expect("work that ends");
     let cold = TestApp::start(world, at).await.expect("an app");
     client.check(&cold).await;
+
     slow.faults.calls() - begun
 }
 

@@ -66,6 +66,7 @@ async fn run(world: &World, healthy: &TestApp, seed: u64) {
             }
         }
     }
+
     app.faults.set_rates(Rates::default());
     app.settle()
         .await

@@ -34,15 +34,18 @@ async fn run(world: &World, healthy: &TestApp, at: u64, meanwhile: Meanwhile) ->
             client.put(healthy, "doc").await;
         }
     }
+
     healthy.settle().await.expect("work that ends");
     slow.faults.resume();
     if !finished {
         turn.await;
     }
+
     healthy.settle().await.expect("work that ends");
     // A new process has no warm index: it finds only what is really there.
     let cold = TestApp::start(world, at).await.expect("an app");
     client.check(&cold).await;
+
     slow.faults.calls() - begun
 }
 

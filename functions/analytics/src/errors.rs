@@ -60,6 +60,7 @@ pub(crate) async fn get_errors(
     for (dimension, cell) in errors(&whole) {
         *by_status_code.entry(dimension.status).or_default() += cell.count;
     }
+
     let top = top_errors(&whole);
     Ok(Json(ErrorsResponse {
         total_errors,
@@ -108,8 +109,10 @@ fn top_errors(tally: &Tally) -> Vec<TopError> {
         top.status_codes.insert(dimension.status);
         top.last_occurred = top.last_occurred.max(cell.last);
     }
+
     let mut types: Vec<TopError> = types.into_values().collect();
     types.sort_by_key(|top| Reverse(top.count));
+
     types
 }
 

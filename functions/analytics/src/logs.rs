@@ -87,6 +87,7 @@ pub(crate) async fn list_requests(
         let shown = found.into_iter().skip(page - 1).collect();
         return Ok(answer(shown, page, limit, total));
     }
+
     let found =
         usecase::list_requests(ctx, &tenant, params.span(now)?, &filter, page, limit).await?;
     Ok(answer(found.requests, page, limit, found.total))

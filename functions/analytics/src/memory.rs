@@ -85,6 +85,7 @@ pub(crate) async fn get_memory(
         total: all.len() as u64,
         ..Figure::default()
     };
+
     all.iter()
         .for_each(|container| tags.growth.note(period, container.created_at));
     let content = all
@@ -96,6 +97,7 @@ pub(crate) async fn get_memory(
         documents.add(of_documents);
         memories.add(of_memories);
     }
+
     let mut connections = Figure::default();
     for connection in ctx
         .connections
@@ -107,6 +109,7 @@ pub(crate) async fn get_memory(
         connections.total += 1;
         connections.growth.note(period, connection.created_at);
     }
+
     let searches = searches(ctx, &tenant, period, now).await?;
     Ok(Json(MemoryResponse {
         total_memories: documents.total,
@@ -138,6 +141,7 @@ async fn searches(
                 .map_or(0, |cell| cell.count);
         }
     }
+
     let [now, before] = counts;
     Ok(Growth { now, before })
 }
@@ -162,6 +166,7 @@ async fn content(
         memories.total = count_memories(ctx, tenant, cache, &container, MAX_DATED).await?;
         return Ok((documents, memories));
     }
+
     let now = ctx.clock.now();
     for id in &container.ids {
         if period.is_some() {
@@ -179,6 +184,7 @@ async fn content(
             memories.growth.note(period, memory.created_at);
         }
     }
+
     Ok((documents, memories))
 }
 
@@ -202,6 +208,7 @@ mod tests {
             growth.note(Some(period), at(ms));
             assert_eq!((growth.now, growth.before), wanted, "{ms}");
         }
+
         let percent = |now, before| Growth { now, before }.percent();
         assert_eq!(
             [percent(3, 2), percent(1, 3), percent(0, 4), percent(5, 0)],

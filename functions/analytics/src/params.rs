@@ -109,6 +109,7 @@ impl Params {
                 .filter(|status| (100..=599).contains(status));
             status.ok_or_else(|| Error::invalid_field("statusCode", "a number from 100 to 599"))
         });
+
         Ok(RequestFilter {
             kind: self.kind()?,
             status: status.transpose()?,

@@ -69,6 +69,7 @@ pub(crate) async fn get_usage(
         .skip((page - 1).saturating_mul(limit))
         .take(limit)
         .collect();
+
     Ok(Json(UsageResponse {
         usage: by_type(&whole),
         hourly: tallies.iter().filter_map(hourly).collect(),

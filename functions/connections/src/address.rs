@@ -84,6 +84,7 @@ fn checked_redirect(field: &str, text: Option<String>) -> Result<Option<String>>
     {
         return Err(wrong());
     }
+
     let url = Url::parse(&text).map_err(|_| wrong())?;
     let safe = url.scheme() == "https" || url.scheme() == "http" && is_loopback(&url);
     // What has no two slashes is an address to lenient readers only.
@@ -91,6 +92,7 @@ fn checked_redirect(field: &str, text: Option<String>) -> Result<Option<String>>
         .get(url.scheme().len()..)
         .is_some_and(|rest| rest.starts_with("://"));
     let plain = url.username().is_empty() && url.password().is_none() && url.fragment().is_none();
+
     if safe && absolute && plain && url.has_host() {
         Ok(Some(text))
     } else {
@@ -111,6 +113,7 @@ pub(crate) async fn permitted_redirect(
     let Some(address) = checked_redirect(field, text)? else {
         return Ok(None);
     };
+
     let origin = Url::parse(&address)
         .map(|url| url.origin().ascii_serialization())
         .unwrap_or_default();
@@ -118,6 +121,7 @@ pub(crate) async fn permitted_redirect(
         let rule = "an origin that the setting allowedRedirectUrls of the organization names";
         return Err(Error::invalid_field(field, rule));
     }
+
     Ok(Some(address))
 }
 
@@ -150,6 +154,7 @@ mod tests {
         ] {
             assert_eq!(base_of(host).as_deref(), base, "{host}");
         }
+
         let base = Base("https://api.example.com/stage".into());
         assert!(base.is_own("https://api.example.com"));
         assert!(!base.is_own("https://api.example.com.evil.example") && !base.is_own("null"));
@@ -166,6 +171,7 @@ mod tests {
         ] {
             assert!(check(good), "{good}");
         }
+
         for bad in [
             "",
             "/done",

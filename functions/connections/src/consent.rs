@@ -69,10 +69,12 @@ async fn begin(
     } else {
         interstitial(base, &invitation, ticket, &proof, seen.is_some())
     };
+
     let kept = cookie::keep(base, CONSENT, &browser, CONSENT_SECONDS);
     response
         .headers_mut()
         .extend(kept.map(|kept| (SET_COOKIE, kept)));
+
     Ok(response)
 }
 
@@ -99,6 +101,7 @@ fn interstitial(
              then copied and kept up to date. Nothing in your drive is changed.</p>"
         }
     };
+
     let lost = "<p role=\"alert\">Your browser did not keep a cookie that is needed here. Allow cookies for this \
                 site, then try again.</p>";
     let body = format!(
@@ -110,6 +113,7 @@ fn interstitial(
         tag = escaped(connection.tag.as_str()),
         next = escaped(&next),
     );
+
     sheet(base, StatusCode::OK, "Connect your cloud drive", &body)
 }
 
@@ -154,6 +158,7 @@ pub(crate) async fn callback(
         .await?;
         go_on(&state, &base, &headers, consented).await
     };
+
     match ended.await {
         Ok(response) => response,
         Err(error) => refusal(&base, &headers, error),
@@ -262,6 +267,7 @@ async fn connected(
         let details = shown(&state.app.ctx, tenant, connection).await?;
         return Ok(guarded(Json(details).into_response()));
     }
+
     let email = connection
         .account
         .as_ref()
@@ -274,6 +280,7 @@ async fn connected(
         escaped(connection.tag.as_str()),
         escaped(connection.id.as_str()),
     );
+
     Ok(sheet(
         base,
         StatusCode::OK,

@@ -79,6 +79,7 @@ pub(crate) async fn create(
         )
         .into());
     }
+
     let new = NewConnection {
         provider,
         tag: tags.pop(),
@@ -87,6 +88,7 @@ pub(crate) async fn create(
         document_limit: sent.document_limit,
         metadata: Metadata::parse(sent.metadata.unwrap_or_default())?,
     };
+
     let created = usecase::create_connection(&state.app.ctx, connector, &tenant, new).await?;
     Ok(Json(CreateResponse::new(&base, created)))
 }
@@ -104,6 +106,7 @@ pub(crate) async fn reconnect(
     let connector = state.connector(connection.provider)?;
     let created =
         usecase::reconnect(&state.app.ctx, connector, &tenant, &connection, redirect).await?;
+
     Ok(Json(CreateResponse::new(&base, created)))
 }
 

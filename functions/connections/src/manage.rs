@@ -87,11 +87,13 @@ pub(crate) async fn delete(
             ids: None,
         }));
     }
+
     let of = provider(&id)?;
     let scope = named_scope(&tenant, sent.container_tags.as_deref())?;
     let ended = delete_connections(&app.ctx, &tenant, of, &scope, with_documents).await?;
     let ids: Vec<ConnectionId> = ended.into_iter().map(|connection| connection.id).collect();
     let newest = ids.last().cloned().ok_or(Error::NotFound("Connection"))?;
+
     Ok(Json(DeleteResponse {
         id: newest,
         provider: of.as_str(),
@@ -129,6 +131,7 @@ pub(crate) async fn import(
         )?;
         find_connections(ctx, &tenant, Some(provider(&id)?), &scope).await?
     };
+
     // What did nothing must not look as if it had.
     let of = connections
         .first()
@@ -151,6 +154,7 @@ pub(crate) async fn import(
         )
             .into_response()
     };
+
     Ok(answer)
 }
 
@@ -161,11 +165,13 @@ fn told(of: Provider, asked: &[Import]) -> String {
         1 => "1 connection".to_owned(),
         count => format!("{count} connections"),
     };
+
     let name = of.as_str();
     let mut message = match count(Import::Requested) {
         0 => format!("Nothing to import from {name} now."),
         count => format!("Importing {name}: {} asked to sync.", connections(count)),
     };
+
     for (import, why) in [
         (Import::NoSelection, "nothing is selected yet"),
         (
@@ -181,6 +187,7 @@ fn told(of: Provider, asked: &[Import]) -> String {
             message.push_str(&format!(" Skipped {}: {why}.", connections(count(import))));
         }
     }
+
     message
 }
 

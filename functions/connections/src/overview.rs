@@ -43,6 +43,7 @@ pub(crate) async fn list_connections(
         let state = ctx.sync.state(tenant, &connection.id).await?;
         Ok::<_, Error>(WireConnection::new(connection, &state, None))
     };
+
     Ok(Json(
         stream::iter(found.into_iter().map(show))
             .buffered(PARALLEL)
@@ -133,6 +134,7 @@ pub(crate) async fn list_runs(
         runs.insert(0, present);
         runs.truncate(limit);
     }
+
     Ok(Json(
         runs.into_iter()
             .map(|run| WireRun::new(&connection.id, run))
@@ -182,6 +184,7 @@ pub(crate) async fn list_items(
     {
         return Err(Error::invalid_field("state", format!("one of {}", STATES.join(", "))).into());
     }
+
     let connection = find_connection(&app.ctx, &tenant, &id).await?;
     let (nodes, next) = usecase::list_items(
         &app.ctx,
@@ -192,6 +195,7 @@ pub(crate) async fn list_items(
         limit,
     )
     .await?;
+
     Ok(Json(ItemsResponse {
         items: nodes.into_iter().map(WireItem::from).collect(),
         next,

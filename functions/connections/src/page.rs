@@ -127,10 +127,12 @@ pub(crate) fn refusal(base: &Base, headers: &HeaderMap, error: ApiError) -> Resp
         Error::Internal(_) => ("Something went wrong", "The fault is ours. Please try again later.".to_owned()),
         error => ("This did not work", sentence(&error.to_string())),
     };
+
     let response = error.into_response();
     if wants_json(headers) {
         return guarded(response);
     }
+
     sheet(
         base,
         response.status(),

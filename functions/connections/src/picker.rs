@@ -117,6 +117,7 @@ impl FromRequestParts<Connecting> for Picking {
             )
             .into());
         }
+
         Ok(Self {
             session,
             cookie,
@@ -162,6 +163,7 @@ pub(crate) async fn items(
     let PickerSession {
         tenant, connection, ..
     } = &picking.session;
+
     let view = view(query.view.as_deref())?;
     let words = query
         .q
@@ -171,6 +173,7 @@ pub(crate) async fn items(
     if words.is_some_and(|words| words.chars().count() > MAX_QUERY) {
         return Err(Error::invalid_field("q", format!("at most {MAX_QUERY} characters")).into());
     }
+
     let filled = |text: &'_ Option<String>| text.clone().filter(|text| !text.is_empty());
     let (parent, page) = (filled(&query.parent), filled(&query.page_token));
     let place = Place {
@@ -179,6 +182,7 @@ pub(crate) async fn items(
         query: words,
         page: page.as_deref(),
     };
+
     let connector = state.connector(connection.provider)?;
     let listing = browse(&state.app.ctx, connector, tenant, connection, place).await?;
     let items = listing.items.into_iter().map(WireChoice::from).collect();
@@ -187,6 +191,7 @@ pub(crate) async fn items(
         next_page_token: listing.next,
         incomplete: listing.incomplete,
     };
+
     Ok(guarded(Json(answer).into_response()))
 }
 
@@ -256,9 +261,11 @@ pub(crate) async fn complete(
         return_url,
         ..
     } = &picking.session;
+
     if !sent.cancelled && connection.selection == 0 {
         return Err(Error::Conflict("nothing is selected yet".into()).into());
     }
+
     end_picker(&state.app.ctx, picking.cookie.expose()).await?;
     let error = sent.cancelled.then_some("selection_cancelled");
     let address = ended(return_url.as_deref(), connection, error);
@@ -268,5 +275,6 @@ pub(crate) async fn complete(
     response
         .headers_mut()
         .extend(forgotten.map(|forgotten| (SET_COOKIE, forgotten)));
+
     Ok(response)
 }

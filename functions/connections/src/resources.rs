@@ -81,9 +81,11 @@ pub(crate) async fn list(
     if page == 0 {
         return Err(Error::invalid_field("page", "1 or more").into());
     }
+
     if !(1..=MAX_PER_PAGE).contains(&per_page) {
         return Err(Error::invalid_field("per_page", format!("1 to {MAX_PER_PAGE}")).into());
     }
+
     let view = view(query.view.as_deref())?;
     let connection = find_connection(ctx, &tenant, &id).await?;
     let connector = state.connector(connection.provider)?;
@@ -102,6 +104,7 @@ pub(crate) async fn list(
         selected: selected.contains(item.id.as_str()),
         item,
     };
+
     Ok(Json(ResourcesResponse {
         resources: shown.map(resource).collect(),
         total_count: ended.then_some(total),
@@ -135,6 +138,7 @@ async fn read(
             return Ok((items, next.is_none()));
         }
     }
+
     Err(Error::invalid_field(
         "page",
         "too far back; look into a folder with `parent_id`, or search with `q`",
@@ -172,6 +176,7 @@ pub(crate) async fn configure(
         let rule = "at least one; to take nothing any more, delete the connection";
         return Err(Error::invalid_field("resources", rule).into());
     }
+
     let connection = find_connection(ctx, &tenant, &id).await?;
     let connector = state.connector(connection.provider)?;
     let choices = sent
@@ -187,6 +192,7 @@ pub(crate) async fn configure(
     } else {
         format!("{count} items are")
     };
+
     let message = format!("{things} selected; a sync has been asked for.");
     Ok(Json(ConfigureResponse {
         success: true,
@@ -226,8 +232,10 @@ pub(crate) async fn hosted_picker(
         ))
         .into());
     }
+
     let (ticket, expires_at) = open_picker(ctx, &tenant, &connection, return_url).await?;
     let url = base.path(&format!("/picker/s/{}", ticket.expose()));
+
     Ok(Json(PickerResponse {
         url,
         expires_in: PICKER_LIFE,

@@ -66,6 +66,7 @@ impl WireConnection {
             .clone()
             .filter(|run| run.state == RunState::Running);
         let problem = connection.problem;
+
         Self {
             id: connection.id,
             provider: connection.provider.as_str(),
@@ -183,6 +184,7 @@ impl From<Node> for WireItem {
             NodeState::Failed { reason } => Some(reason.clone()),
             NodeState::Folder | NodeState::Pending | NodeState::Filed => None,
         };
+
         Self {
             state: state_name(&node.state),
             reason,

@@ -49,6 +49,7 @@ pub(crate) async fn delete_container_tag(
     } else {
         COUNTED_AT_ONCE
     };
+
     let documents = count_documents(ctx, &tenant, &container, exactly).await;
     let memories = count_memories(ctx, &tenant, &tags.ledgers, &container, exactly as u64).await;
     let (documents, memories, deletion_id) = match dry_run {
@@ -63,6 +64,7 @@ pub(crate) async fn delete_container_tag(
             )
         }
     };
+
     Ok(Json(DeleteResponse {
         success: true,
         container_tag: container.tag.to_string(),
@@ -117,6 +119,7 @@ pub(crate) async fn get_deletion(
     else {
         return Err(missing.into());
     };
+
     let status = match state {
         TaskState::Running if purge.verifying || purge.phase == PurgePhase::Waiting => {
             DeletionStatus::Verifying
@@ -125,6 +128,7 @@ pub(crate) async fn get_deletion(
         TaskState::Completed => DeletionStatus::Completed,
         TaskState::Failed => DeletionStatus::Failed,
     };
+
     Ok(Json(DeletionResponse {
         id,
         container_tag: purge.tag.to_string(),

@@ -60,6 +60,7 @@ pub(crate) async fn list_container_tags(
             .into_iter()
             .map(|container| show(&tags, &tenant, container)),
     );
+
     Ok(Json(listed.buffered(PARALLEL).try_collect().await?))
 }
 
@@ -76,6 +77,7 @@ async fn show(tags: &Tags, tenant: &Tenant, container: Container) -> Result<List
     .await?;
     let merge = container.merge.as_ref();
     let into = merge.and_then(|merge| merge.into.as_ref());
+
     Ok(ListedTag {
         id: container.primary().to_string(),
         name: container

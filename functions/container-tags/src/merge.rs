@@ -90,10 +90,12 @@ pub(crate) async fn merge_container_tags(
         };
         return Ok(Json(preview).into_response());
     }
+
     let Task { id, work, .. } = merge_containers(&app.ctx, &tenant, &tags, &target).await?;
     let Work::Merge(merge) = work else {
         return Err(Error::internal("a merge is a merge").into());
     };
+
     let answer = MergeResponse {
         success: true,
         status: merge.phase,
@@ -101,6 +103,7 @@ pub(crate) async fn merge_container_tags(
         target_tag: merge.target.to_string(),
         source_tags: source_tags(&merge),
     };
+
     Ok((StatusCode::ACCEPTED, Json(answer)).into_response())
 }
 
@@ -113,12 +116,14 @@ impl MergeRequest {
                 "name the tag that takes the others",
             ));
         }
+
         let target = ContainerTag::parse(&self.target_container_tag)
             .map_err(|error| Error::invalid_field("targetContainerTag", error.to_string()))?;
         let tags = self
             .container_tags
             .iter()
             .map(|tag| ContainerTag::parse(tag));
+
         Ok((tags.collect::<Result<_>>()?, target))
     }
 }
@@ -166,8 +171,10 @@ impl Progress {
             MergePhase::CopyingVectors => merge.source,
             _ => merge.sources.len(),
         };
+
         let mut tags = source_tags(merge);
         let current = tags.split_off(done.min(tags.len())).into_iter().next();
+
         Self {
             phase: merge.phase,
             current_source_tag: current.filter(|_| looks),
@@ -198,6 +205,7 @@ pub(crate) async fn get_merge(
     else {
         return Err(Error::NotFound("Merge").into());
     };
+
     let progress = (state == TaskState::Running).then(|| Progress::new(&merge, attempts));
     Ok(Json(MergeStatus {
         id,

@@ -66,12 +66,14 @@ pub(crate) async fn update_container_tag(
         Patch::Set(context) if context.trim().is_empty() => Patch::Clear,
         context => context,
     };
+
     let change = ContainerChange {
         name: request.name,
         entity_context,
         profile_buckets: request.profile_buckets,
         memory_paths: request.memory_filesystem_paths,
     };
+
     let container =
         change_container(&app.ctx, &tenant, &ContainerTag::parse(&tag)?, &change).await?;
     Ok(Json(TagResponse {

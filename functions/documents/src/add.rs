@@ -77,11 +77,13 @@ pub(crate) fn text_body(text: String) -> Result<(bytes::Bytes, BodyForm)> {
         );
         return Err(Error::TooLarge(message));
     }
+
     let form = if parse_page_url(&text).is_some() {
         BodyForm::Url
     } else {
         BodyForm::Text
     };
+
     Ok((text.into(), form))
 }
 
@@ -111,8 +113,10 @@ impl Common {
         if let Some(context) = &self.entity_context {
             within("entityContext", context, MAX_ENTITY_CONTEXT)?;
         }
+
         let date = self.document_date.as_deref();
         let object = |field: &'static str| move |object| Metadata::parse_field(field, object);
+
         Ok(NewDocument {
             tag: tag_of(
                 self.container_tag.as_deref(),
@@ -145,6 +149,7 @@ impl Common {
     pub(crate) fn or(self, defaults: &Self) -> Self {
         let names_tag = self.container_tag.is_some() || self.container_tags.is_some();
         let tags = if names_tag { &self } else { defaults };
+
         Self {
             container_tag: tags.container_tag.clone(),
             container_tags: tags.container_tags.clone(),

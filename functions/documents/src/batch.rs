@@ -62,6 +62,7 @@ pub(crate) async fn add_batch(
         )
         .into());
     }
+
     let key = idempotency_key(&headers)?;
     let urls: Vec<Option<String>> = request.documents.iter().map(url_of).collect();
     let (mut documents, mut places) = (Vec::new(), Vec::new());
@@ -77,6 +78,7 @@ pub(crate) async fn add_batch(
             Err(error) => refused.push((place, error)),
         }
     }
+
     let mut results = Vec::new();
     for (place, result) in places
         .into_iter()
@@ -87,6 +89,7 @@ pub(crate) async fn add_batch(
             Err(error) => refused.push((place, error)),
         }
     }
+
     refused.sort_by_key(|(place, _)| *place);
     let (success, failed) = (results.len(), refused.len());
     results.extend(
@@ -94,6 +97,7 @@ pub(crate) async fn add_batch(
             .iter()
             .map(|(place, error)| BatchResult::refused(*place, error, urls[*place].clone())),
     );
+
     Ok(Json(BatchResponse {
         results,
         success,
@@ -117,9 +121,11 @@ fn read_item(item: Value, defaults: &Common, key: Option<String>) -> Result<NewD
             ));
         }
     };
+
     let content =
         content.ok_or_else(|| Error::invalid_field("content", "there is nothing in it"))?;
     let (bytes, form) = text_body(content)?;
+
     common
         .or(defaults)
         .into_document(Content::Whole { bytes, form }, key)

@@ -71,12 +71,14 @@ pub(crate) async fn delete_bulk(
             Vec::new(),
         ),
     };
+
     let is_meant = |document: &Document| {
         request
             .filepath
             .as_ref()
             .is_none_or(|path| path_matches(path, document.filepath.as_deref()))
     };
+
     let deleted_count = remove_documents(&app.ctx, &tenant, documents, is_meant).await?;
     Ok(Json(BulkResponse {
         success: errors.is_empty(),
@@ -95,6 +97,7 @@ async fn by_ids(
     if !(1..=MAX_IDS).contains(&ids.len()) {
         return Err(Error::invalid_field("ids", format!("1 to {MAX_IDS} ids")));
     }
+
     let (mut documents, mut errors) = (Vec::new(), Vec::new());
     for (id, found) in ids
         .iter()
@@ -111,6 +114,7 @@ async fn by_ids(
             Err(error) => return Err(error),
         }
     }
+
     Ok((
         with_same_custom_ids(&app.ctx, tenant, documents).await?,
         errors,
@@ -130,11 +134,13 @@ async fn by_tags(
         filepath: filepath.clone(),
         ..ListQuery::all(scope)
     };
+
     let mut listed = list_documents(&app.ctx, tenant, &query).await?.documents;
     listed.extend(superseded);
     if filepath.is_none() {
         return Ok(listed);
     }
+
     let ids: Vec<_> = listed.into_iter().map(|document| document.id).collect();
     Ok(app
         .ctx

@@ -115,6 +115,7 @@ pub(crate) async fn add_conversation(
     new.content = Content::Turns(turns(request.messages, at)?);
     new.custom_id = Some(custom_id);
     let accepted = submit(&app.ctx, &tenant, new).await?;
+
     Ok(Json(ConversationResponse {
         id: accepted.id.to_string(),
         conversation_id: request.conversation_id,
@@ -127,10 +128,12 @@ fn turns(messages: Vec<Message>, at: Timestamp) -> Result<Vec<Turn>> {
     if messages.is_empty() {
         return Err(Error::invalid_field("messages", "at least one message"));
     }
+
     bounded("messages", &messages, MAX_MESSAGES)?;
     for message in &messages {
         message.check_parts()?;
     }
+
     if messages
         .iter()
         .filter_map(|message| message.name.as_ref())
@@ -141,6 +144,7 @@ fn turns(messages: Vec<Message>, at: Timestamp) -> Result<Vec<Turn>> {
             format!("a name has at most {MAX_NAME} characters"),
         ));
     }
+
     let turn = |message: Message| {
         let text = message.text();
         let (role, provenance) = (message.role.as_str().to_owned(), message.provenance);
@@ -152,6 +156,7 @@ fn turns(messages: Vec<Message>, at: Timestamp) -> Result<Vec<Turn>> {
             at: Some(at),
         }
     };
+
     let turns: Vec<Turn> = messages
         .into_iter()
         .map(turn)
@@ -160,11 +165,13 @@ fn turns(messages: Vec<Message>, at: Timestamp) -> Result<Vec<Turn>> {
     if turns.is_empty() {
         return Err(Error::invalid_field("messages", "no message has any text"));
     }
+
     if conversation::to_bytes(&turns).len() > MAX_TEXT_BYTES {
         return Err(Error::TooLarge(format!(
             "messages have at most {MAX_TEXT_BYTES} bytes at a time"
         )));
     }
+
     Ok(turns)
 }
 

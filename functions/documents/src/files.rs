@@ -59,6 +59,7 @@ pub(crate) async fn begin(
         bytes: Bytes::new(),
         form: BodyForm::File { name, declared },
     };
+
     let new = common.into_document(content, idempotency_key(&headers)?)?;
     let upload = begin_upload(&app.ctx, &tenant, new, MAX_FILE_BYTES as u64).await?;
     let fields = upload
@@ -67,6 +68,7 @@ pub(crate) async fn begin(
         .into_iter()
         .map(|(name, value)| (name, value.into()))
         .collect();
+
     Ok(Json(UploadResponse {
         id: upload.accepted.id.to_string(),
         status: upload.accepted.status,

@@ -49,9 +49,11 @@ pub fn router(app: App, direct_file_bytes: usize) -> Router {
             .patch(update::update)
             .delete(one::delete_document)
     };
+
     let file =
         || post(upload::add_file).layer(DefaultBodyLimit::max(direct_file_bytes + FORM_BYTES));
     let batch = || post(batch::add_batch).layer(DefaultBodyLimit::max(batch::MAX_BODY_BYTES));
+
     Router::new()
         .route("/health", get(|| async { "ok" }))
         .route("/v3/documents", post(add::add_document))

@@ -51,6 +51,7 @@ fn statuses<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Status>, D
             serde::de::Error::custom(format!("expected {names}, or an array of these"))
         })
     };
+
     match Value::deserialize(deserializer)? {
         Value::Null => Ok(Vec::new()),
         Value::Array(many) if many.len() > MAX_ENTRIES => Err(serde::de::Error::custom(format!(
@@ -87,12 +88,14 @@ pub(crate) async fn list_documents(
     } else {
         vec![None; page.documents.len()]
     };
+
     let memories = page
         .documents
         .iter()
         .zip(texts)
         .map(|(document, text)| ListedDocument::new(document, text));
     let pagination = Pagination::new(query.page, query.limit, page.total);
+
     Ok(Json(ListResponse {
         memories: memories.collect(),
         pagination,

@@ -50,6 +50,7 @@ async fn memories(
     if !shows_memories(document) {
         return Ok(Vec::new());
     }
+
     let ctx = &service.app.ctx;
     let memories = service
         .ledgers
@@ -57,6 +58,7 @@ async fn memories(
         .await?;
     let now = ctx.clock.now();
     let stated = memories.ledger().of_document(&document.id);
+
     Ok(stated
         .into_iter()
         .map(|memory| MemoryVersion::new(memory, now))
@@ -115,6 +117,7 @@ pub(crate) async fn list_chunks(
     let chunks = pack.map_or_else(Vec::new, |pack| {
         wire_chunks(&pack, document.id.as_str(), document.updated_at)
     });
+
     Ok(Json(ChunksResponse {
         document_id: document.id.to_string(),
         total: chunks.len(),
@@ -132,6 +135,7 @@ fn wire_chunks(pack: &Pack, document: &str, created_at: Timestamp) -> Vec<WireCh
         metadata: json!({"start": chunk.start, "end": chunk.end, "headings": chunk.headings}),
         created_at,
     };
+
     pack.chunks
         .iter()
         .zip(texts)

@@ -76,10 +76,12 @@ pub(crate) async fn list_processing(
     if query.view == View::All {
         statuses.push(Status::Failed);
     }
+
     let list = ListQuery {
         statuses,
         ..ListQuery::all(scope(None, tags.as_deref())?)
     };
+
     let mut found = usecase::list_documents(&app.ctx, &tenant, &list)
         .await?
         .documents;
@@ -87,6 +89,7 @@ pub(crate) async fn list_processing(
     if query.view == View::Active {
         found.retain(|document| !is_stuck(document, stuck_before));
     }
+
     let total = found.len();
     let documents = found
         .iter()
@@ -99,6 +102,7 @@ pub(crate) async fn list_processing(
                 stuck,
             }
         });
+
     let pagination = (query.view == View::All).then(|| Pagination::new(page, limit, total));
     Ok(Json(ProcessingResponse {
         documents: documents.collect(),

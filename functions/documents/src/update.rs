@@ -36,6 +36,7 @@ pub(crate) async fn update(
     let update = request.into_update()?;
     // The tag in the body says where the document is to be; only the one in the query tells equal customIds apart.
     let document = find_document(&app.ctx, &tenant, &id, &which.scope()?).await?;
+
     Ok(Json(
         update_document(&app.ctx, &tenant, document, update)
             .await?
@@ -62,6 +63,7 @@ impl UpdateRequest {
             Patch::Set(path) if path.is_empty() => Patch::Clear,
             path => path.try_map(filepath)?,
         };
+
         let description = Description {
             metadata: self.metadata.try_map(object("metadata"))?,
             filepath: path,
@@ -69,6 +71,7 @@ impl UpdateRequest {
                 .filter_by_metadata
                 .try_map(object("filterByMetadata"))?,
         };
+
         let date = self.document_date.as_deref();
         Ok(Update {
             content: self.content.map(text_body).transpose()?,

@@ -48,6 +48,7 @@ pub(crate) async fn add_file(
             "send the file as multipart/form-data with a part named `file`".to_owned(),
         )
     })?;
+
     let form = read_form(multipart, most).await?;
     note_body(&form.outline());
     let file = form
@@ -56,9 +57,11 @@ pub(crate) async fn add_file(
     if file.is_empty() {
         return Err(Error::invalid_field("file", "the file is empty").into());
     }
+
     if file.len() > most.0 {
         return Err(most.exceeded().into());
     }
+
     // compat: the TypeScript client declares every file as a stream of octets, which says nothing.
     let part_type = form
         .part_type
@@ -69,6 +72,7 @@ pub(crate) async fn add_file(
         bytes: file,
         form: BodyForm::File { name, declared },
     };
+
     let new = form
         .common
         .into_document(content, idempotency_key(&headers)?)?;
@@ -143,6 +147,7 @@ async fn read_form(mut multipart: Multipart, most: DirectFileBytes) -> Result<Fo
         }
         read_field(&mut form, &name, field, most).await?;
     }
+
     Ok(form)
 }
 
@@ -157,6 +162,7 @@ async fn read_field(
     if text.is_empty() {
         return Ok(());
     }
+
     let owned = Some(text.to_owned());
     let common = &mut form.common;
     match name {
@@ -175,6 +181,7 @@ async fn read_field(
         "mimeType" => form.mime_type = owned,
         _ => check_name(name, &["containerTag", "containerTags"])?,
     }
+
     Ok(())
 }
 

@@ -109,6 +109,7 @@ impl ListedDocument {
                 error_code: code.as_str(),
                 error_message: message.clone(),
             });
+
         Self {
             id: document.id.to_string(),
             custom_id: document.custom_id.as_ref().map(ToString::to_string),
@@ -147,6 +148,7 @@ impl FullDocument {
             .indexed
             .as_ref()
             .and_then(|indexed| indexed.learned.as_ref());
+
         Self {
             listed: ListedDocument::new(document, None),
             text,

@@ -114,6 +114,7 @@ async fn with_memories(
             opened.insert(document.container.clone(), memories);
         }
     }
+
     let now = ctx.clock.now();
     let show = |document: &Document| {
         let memories = opened
@@ -129,6 +130,7 @@ async fn with_memories(
             memory_entries: entries.collect(),
         }
     };
+
     Ok(documents.iter().map(show).collect())
 }
 
@@ -158,8 +160,10 @@ pub(crate) async fn list(
         limit,
         ..ListQuery::all(scope)
     };
+
     let found = list_documents(&service.app.ctx, &tenant, &query).await?;
     let documents = with_memories(&service, &tenant, &found.documents).await?;
+
     Ok(Json(DocumentsResponse {
         documents,
         pagination: Pagination::new(page, limit, found.total),
@@ -174,11 +178,13 @@ pub(crate) async fn by_ids(
     if !(1..=MAX_IDS).contains(&request.ids.len()) {
         return Err(Error::invalid_field("ids", format!("1 to {MAX_IDS} ids")).into());
     }
+
     let scope = scope(None, request.container_tags.as_deref())?;
     let naming = match request.by {
         By::Id => Naming::Id,
         By::CustomId => Naming::CustomId,
     };
+
     let mut documents: Vec<Document> = Vec::new();
     for found in find_documents(&service.app.ctx, &tenant, &request.ids, naming, &scope).await? {
         match found {
@@ -189,8 +195,10 @@ pub(crate) async fn by_ids(
             Err(error) => return Err(error.into()),
         }
     }
+
     let count = documents.len();
     let documents = with_memories(&service, &tenant, &documents).await?;
+
     Ok(Json(DocumentsResponse {
         documents,
         pagination: Pagination::new(1, count.max(1), count),

@@ -32,20 +32,24 @@ impl Importer {
             );
             return Outcome::Retry;
         };
+
         let tenant = envelope.tenant();
         let Job::SyncV1 { connection } = &envelope.job else {
             warn!("a message came to the wrong queue");
             return Outcome::Retry;
         };
+
         let Err(error) = self.step(&tenant, &envelope, connection).await else {
             return Outcome::Done;
         };
+
         let id = connection.as_str();
         warn!(
             connection.id = id,
             error = &error as &dyn std::error::Error,
             "could not move {id} on; it is tried again"
         );
+
         Outcome::Retry
     }
 
@@ -64,6 +68,7 @@ impl Importer {
             }
             Next::Later(_) | Next::Idle => Ok(()),
         };
+
         // A lost message is sent by the sweep, which finds every connection that is due.
         sent.map_err(Error::from)
     }

@@ -13,6 +13,7 @@ fn main() -> anyhow::Result<()> {
         lambda::variable,
     ))));
     let notifications = lambda::variable("RECOLLECT_PUBLIC_URL").filter(|url| !url.is_empty());
+
     lambda::queue(|ctx| {
         Importer::new(Engine {
             ctx,

@@ -44,9 +44,11 @@ impl Keeper {
             );
             return Outcome::Retry;
         };
+
         let Err(error) = done else {
             return Outcome::Done;
         };
+
         warn!(
             error = &error as &dyn std::error::Error,
             "could not do a keeper's job; it is tried again"
@@ -92,6 +94,7 @@ impl Keeper {
                 return Err(Error::internal("a message came to the wrong queue"));
             }
         }
+
         Ok(())
     }
 

@@ -41,19 +41,23 @@ impl OrphanWalk {
         if state.ended && !is_over {
             return Ok(0);
         }
+
         if state.ended || state.began.is_none() {
             state = State {
                 began: Some(now),
                 ..State::default()
             };
         }
+
         let (found, next) =
             collect_orphans(ctx, Shelf::Objects, state.after.as_deref(), PAGE).await?;
         if found > 0 {
             info!(found, "deleted {found} objects that nothing names");
         }
+
         (state.ended, state.after) = (next.is_none(), next);
         *self.lock() = state;
+
         Ok(found)
     }
 

@@ -52,6 +52,7 @@ pub async fn sweep(ctx: &Ctx, before: Timestamp) -> PortResult<Swept> {
             ),
         }
     }
+
     // What is planned for later is not unfinished: it waits for its time, whatever `before` is.
     let now = before.min(ctx.clock.now());
     match send_due(ctx, now).await {
@@ -61,6 +62,7 @@ pub async fn sweep(ctx: &Ctx, before: Timestamp) -> PortResult<Swept> {
             "could not look for due connections"
         ),
     }
+
     // An hour that is not over yet would only be opened again.
     match crate::rollup::roll_up(ctx, now).await {
         Ok(hours) => swept.hours = hours,
@@ -71,6 +73,7 @@ pub async fn sweep(ctx: &Ctx, before: Timestamp) -> PortResult<Swept> {
             )
         }
     }
+
     match send_erasures(ctx, now).await {
         Ok(erasures) => swept.erasures = erasures,
         Err(error) => warn!(
@@ -78,6 +81,7 @@ pub async fn sweep(ctx: &Ctx, before: Timestamp) -> PortResult<Swept> {
             "could not look for due erasures"
         ),
     }
+
     if swept != Swept::default() {
         let Swept {
             documents,
@@ -97,6 +101,7 @@ pub async fn sweep(ctx: &Ctx, before: Timestamp) -> PortResult<Swept> {
             "picked up {documents} documents, {purges} purges, {tasks} tasks and {connections} connections"
         );
     }
+
     Ok(swept)
 }
 
@@ -132,6 +137,7 @@ async fn send_erasures(ctx: &Ctx, now: Timestamp) -> PortResult<usize> {
             .await?;
         ctx.jobs.send(&[message]).await?;
     }
+
     Ok(due.len())
 }
 

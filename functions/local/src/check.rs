@@ -75,6 +75,7 @@ pub async fn check(ctx: &Ctx, repair: bool, bar: &ProgressBar) -> Result<Checked
         }
         check_orphans(ctx, &tenant, &stored, repair, &mut checked).await?;
     }
+
     Ok(checked)
 }
 
@@ -94,6 +95,7 @@ async fn inventory(ctx: &Ctx, checked: &mut Checked) -> Result<BTreeMap<OrgId, V
             }
         }
     }
+
     Ok(found)
 }
 
@@ -135,6 +137,7 @@ async fn containers(
         });
         known.insert(id);
     }
+
     Ok(known)
 }
 
@@ -165,6 +168,7 @@ async fn check_container(
             });
         }
     }
+
     check_index(ctx, tenant, container, repair, checked).await
 }
 
@@ -191,6 +195,7 @@ fn meaning_of(damage: Damage) -> String {
         Damage { body: true, .. } => "send its content again",
         Damage { body: false, .. } => "it can be processed again from its content",
     };
+
     format!("the stored {parts} cannot be read: {then}")
 }
 
@@ -220,32 +225,38 @@ async fn check_index(
         // A commit between its two reads looks like a fault.
         verdict = index::verify(ctx, tenant, container).await?;
     }
+
     let mut meanings = Vec::new();
     if verdict.chunks_unreadable {
         meanings.push(
             "segments of the index cannot be read; searches read every document instead".to_owned(),
         );
     }
+
     if verdict.memories_unreadable {
         meanings.push(
             "files of memories cannot be read; readers read every document instead".to_owned(),
         );
     }
+
     if !verdict.missing.is_empty() {
         meanings.push(format!(
             "the index lacks documents, which nobody finds: {}",
             names(&verdict.missing)
         ));
     }
+
     if !verdict.foreign.is_empty() {
         meanings.push(format!(
             "the index has documents that are gone: {}",
             names(&verdict.foreign)
         ));
     }
+
     if repair && !meanings.is_empty() {
         index::rebuild(ctx, tenant, container).await?;
     }
+
     let done = repair.then(|| "written anew from the documents".to_owned());
     for meaning in meanings {
         let place = place(tenant, container, None);
@@ -255,6 +266,7 @@ async fn check_index(
             repair: done.clone(),
         });
     }
+
     Ok(())
 }
 
@@ -286,6 +298,7 @@ async fn check_orphans(
             });
         }
     }
+
     Ok(())
 }
 

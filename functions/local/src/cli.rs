@@ -174,6 +174,7 @@ impl ModelOptions {
             transcription_model: filled(&self.transcription_model),
             memory_model: filled(&self.memory_model),
         };
+
         Ok(Readers {
             sandbox: Sandbox::child(std::env::current_exe()?),
             fetcher: Fetcher::new(Network::public()),

@@ -47,6 +47,7 @@ pub fn run(cli: Cli, program: &str) -> ExitCode {
         runtime.shutdown_timeout(std::time::Duration::from_secs(2));
         result
     });
+
     match result {
         Ok(code) => code,
         Err(error) => {

@@ -95,11 +95,13 @@ impl HttpBody for Leased {
             Some(Ok(frame)) if !self.is_counted => frame.data_ref().map_or(0, Bytes::len),
             _ => 0,
         };
+
         if bytes > 0 && !self.lease.grow(bytes as u64) {
             return Poll::Ready(Some(Err(axum::Error::new(
                 "too many bytes are on their way",
             ))));
         }
+
         Poll::Ready(frame)
     }
 
@@ -138,10 +140,12 @@ pub(crate) async fn bound(State(room): State<InFlight>, request: Request, next: 
     if size < LARGE_ANSWER {
         return response;
     }
+
     let lease = Lease::new(room);
     if !lease.grow(size) {
         return overloaded(&response);
     }
+
     response.map(|body| {
         Body::new(Leased {
             body,

@@ -51,6 +51,7 @@ pub fn service(system: &System, outside: &Outside, serving: Serving) -> Result<R
     } else {
         authenticator
     };
+
     let app = App::new(ctx, authenticator);
     let routes = routes(
         &app,
@@ -60,6 +61,7 @@ pub fn service(system: &System, outside: &Outside, serving: Serving) -> Result<R
     );
     let routes = routes.merge(bucket_routes(system.services.clone()));
     let in_flight = InFlight::new(serving.body_bytes);
+
     Ok(routes
         .layer(from_fn_with_state(in_flight, bound))
         .layer(from_fn(mark)))
@@ -83,6 +85,7 @@ pub async fn listen(
             }
         }
     };
+
     server::serve(listener, limits, answer, shutdown).await;
 }
 

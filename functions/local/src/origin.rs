@@ -61,6 +61,7 @@ pub(crate) async fn mark(mut request: Request, next: Next) -> Response {
             extensions.insert(LoopbackPeer);
         }
     }
+
     next.run(request).await
 }
 
@@ -142,6 +143,7 @@ mod tests {
         ] {
             assert!(names_loopback(good), "{good}");
         }
+
         for bad in [
             "evil.example",
             "evil.example:8787",
@@ -164,6 +166,7 @@ mod tests {
         ] {
             assert!(is_own_address(good), "{good}");
         }
+
         for bad in [
             "https://memory.example.com",
             "http://10.0.0.1",
@@ -184,6 +187,7 @@ mod tests {
             });
             is_direct(&request.body(Body::empty()).unwrap())
         };
+
         let host = ("host", "127.0.0.1:8787");
         assert!(direct(&[host], Version::HTTP_11, "/v3/session"));
         assert!(direct(

@@ -32,6 +32,7 @@ pub fn routes(
         .merge(settings)
         .merge(tags)
         .merge(analytics);
+
     edge::finish(routes.merge(connections), app)
 }
 

@@ -37,6 +37,7 @@ impl System {
         if let Some(time) = embedded::last_write(folder) {
             SystemClock::go_on_from(time);
         }
+
         // One time for all: a message of the queues is not held back because the machine's clock was set back.
         let clock = Arc::new(|| u64::try_from(SystemClock.now().as_millis()).unwrap_or_default());
         let services = Services::open_with(folder, durability.into(), clock)
@@ -47,6 +48,7 @@ impl System {
             SECRET_KEY,
             REGION,
         );
+
         Self::over(
             services,
             &Clients::new(&config),
@@ -73,9 +75,11 @@ impl System {
                 .with_public_endpoint(public, SIGNING_KEY, secret),
             None => clients.clone(),
         };
+
         let clients = &clients;
         let names = aws::create_missing(clients, Names::embedded()).await?;
         let ctx = aws::ctx(clients, &names, clock);
+
         Ok(Self {
             services,
             clients: clients.clone(),

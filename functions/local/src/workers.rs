@@ -83,6 +83,7 @@ impl Workers {
                 }
             });
         }
+
         tasks.spawn(sweep_often(system.clone(), stopped, swept));
         Ok(Self {
             tasks,
@@ -123,6 +124,7 @@ async fn sources(system: &System, outside: &Outside) -> Result<Vec<Source>> {
         layout,
         dead,
     };
+
     let mut sources = vec![
         source(&names.process_queue, &processor, layout::PROCESS, false),
         source(&names.commit_queue, &processor, layout::COMMIT, false),
@@ -135,6 +137,7 @@ async fn sources(system: &System, outside: &Outside) -> Result<Vec<Source>> {
     // The keeper's own dead letters are for a person, as on AWS, and connections that are due are sent again anyway.
     let with_layout = dead.iter().zip([layout::PROCESS, layout::COMMIT]);
     sources.extend(with_layout.map(|(queue, layout)| source(queue, &keeper, layout, true)));
+
     Ok(sources)
 }
 
@@ -161,12 +164,15 @@ async fn handle(source: &Source, messages: &[Message]) {
     if messages.is_empty() {
         return;
     }
+
     let delivery = |message: &Message| Delivery {
         body: message.body.clone(),
         dead: source.dead,
     };
+
     let batch: Vec<Delivery> = messages.iter().map(delivery).collect();
     let outcomes = source.worker.handle(&batch).await;
+
     for (message, outcome) in messages.iter().zip(outcomes) {
         let answer = match outcome {
             Outcome::Done => source.receiver.delete(message).await,
@@ -193,6 +199,7 @@ async fn sweep_often(
 ) {
     let mut before = Timestamp::from_millis(i64::MAX);
     let walk = OrphanWalk::default();
+
     for turn in 1u32.. {
         if let Err(error) = keeper::sweep(&system.ctx, before).await {
             warn!(
@@ -272,6 +279,7 @@ pub(crate) async fn work_until_idle(system: &System, outside: &Outside) -> Resul
     const PAUSE: Duration = Duration::from_millis(200);
     let queues = Queues::open(system, outside).await?;
     keeper::sweep(&system.ctx, Timestamp::from_millis(i64::MAX)).await?;
+
     loop {
         if queues.turn().await? > 0 {
             continue;

@@ -41,6 +41,7 @@ impl TemporalContext {
             .map(|date| moment("temporalContext.eventDate", date));
         let dates = dates.collect::<Result<Vec<Timestamp>>>()?;
         let ends = dates.iter().min().zip(dates.iter().max());
+
         Ok(ends.map(|(from, to)| Period {
             from: *from,
             to: *to,
@@ -80,6 +81,7 @@ pub(crate) fn reason(field: &str, text: Option<String>) -> Result<Option<String>
             format!("at most {MAX_REASON_CHARS} characters"),
         ));
     }
+
     Ok(text)
 }
 
@@ -140,6 +142,7 @@ mod tests {
             document_date: None,
             event_date: Some(dates.iter().map(|date| (*date).to_owned()).collect()),
         };
+
         let event = context(&["2025-05-03", "2025-05-01", "2025-05-02"])
             .event()
             .unwrap()
@@ -147,6 +150,7 @@ mod tests {
         assert_eq!(event.from.to_string(), "2025-05-01T00:00:00.000Z");
         assert_eq!(event.to.to_string(), "2025-05-03T00:00:00.000Z");
         assert!(context(&[]).event().unwrap().is_none());
+
         for bad in ["soon", "-000044-03-15T12:00:00Z", ""] {
             assert!(context(&[bad]).event().is_err(), "{bad}");
         }

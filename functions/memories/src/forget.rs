@@ -82,12 +82,14 @@ pub(crate) async fn forget_memory(
         }
         target => (Kind::Memory, of_target(&room, target)?),
     };
+
     forget(&service, &tenant, &doomed, reason.as_deref()).await?;
     let forgotten_memories: Vec<MemoryId> =
         doomed.into_iter().map(|doomed| doomed.memory).collect();
     let id = request
         .id
         .unwrap_or_else(|| forgotten_memories[0].to_string());
+
     Ok(Json(ForgetResponse {
         id,
         forgotten: true,
@@ -118,9 +120,11 @@ pub(crate) async fn forget(
         };
         by_container.entry(container).or_default().push(action);
     }
+
     for (container, actions) in by_container {
         act_on_memories(&service.app.ctx, tenant, container, &actions).await?;
     }
+
     Ok(())
 }
 
@@ -150,11 +154,13 @@ async fn of_source(
         ),
         None => (id, None),
     };
+
     let document = document(service, tenant, tag, name).await?;
     let span = match position {
         Some(position) => Some(span_of_chunk(service, tenant, &document, position).await?),
         None => None,
     };
+
     let mut stated = room.stated_by(&document);
     stated.retain(|held| lies_in(held.memory, &document.id, span));
     let live = stated.iter().filter(|held| held.memory.is_live(room.now));
@@ -163,14 +169,17 @@ async fn of_source(
         None => (Kind::Document, "A memory of this document", "document"),
         Some(_) => (Kind::Chunk, "A memory of this chunk", "chunk"),
     };
+
     if stated.is_empty() {
         return Err(Error::NotFound(nothing));
     }
+
     if doomed.is_empty() {
         return Err(Error::Conflict(format!(
             "every memory of this {done} is already forgotten or replaced"
         )));
     }
+
     Ok((kind, doomed))
 }
 
@@ -184,6 +193,7 @@ async fn document(
     let scope = Scope {
         tags: vec![tag.clone()],
     };
+
     let mut found = find_documents(
         &service.app.ctx,
         tenant,

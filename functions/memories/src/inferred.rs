@@ -92,10 +92,12 @@ pub(crate) async fn review_inferred(
         review: request.action,
         at: room.now,
     };
+
     act_on_memories(&service.app.ctx, &tenant, held.container, &[review]).await?;
     let room = Room::open(&service, &tenant, &tag).await?;
     // What it follows from was deleted in this moment.
     let memory = room.get(&id).ok_or(PortError::Conflict)?.memory;
+
     Ok(Json(ReviewResponse {
         id: memory.id.clone(),
         is_inference: memory.is_inference,

@@ -42,6 +42,7 @@ pub fn router(app: App, cache_bytes: usize) -> Router {
             .patch(update::update_memory)
             .delete(forget::forget_memory)
     };
+
     Router::new()
         .route("/v4/memories", memories())
         .route(

@@ -129,6 +129,7 @@ impl ListRequest {
             };
             (time, memory.said_at, memory.id.clone())
         };
+
         if self.order == Some(Order::Asc) {
             found.sort_by_cached_key(|held| key(held.memory));
         } else {

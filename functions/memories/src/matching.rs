@@ -86,6 +86,7 @@ pub(crate) async fn forget_matching(
         true => existing_container(ctx, &tenant, &tag).await?,
         false => writable_container(ctx, &tenant, &tag).await?,
     };
+
     let found: Vec<(Candidate, Doomed)> = match wanted {
         Wanted::Ids(ids) => {
             let room = Room::of(&service.app, &service.ledgers, &tenant, container).await?;
@@ -100,10 +101,12 @@ pub(crate) async fn forget_matching(
             similar(&room, text, threshold, most)?
         }
     };
+
     let (candidates, doomed): (Vec<Candidate>, Vec<Doomed>) = found.into_iter().unzip();
     if !request.dry_run {
         forget(&service, &tenant, &doomed, reason.as_deref()).await?;
     }
+
     Ok(Json(MatchingResponse::new(request.dry_run, candidates)))
 }
 
@@ -128,10 +131,12 @@ impl MatchingRequest {
                 format!("1 to {MAX_QUERY_CHARS} characters"),
             ));
         }
+
         let threshold = self.threshold.unwrap_or(DEFAULT_THRESHOLD);
         if !(0.0..=1.0).contains(&threshold) {
             return Err(Error::invalid_field("threshold", "a number from 0 to 1"));
         }
+
         let most = self.max_forget.unwrap_or(DEFAULT_MEMORIES);
         if !(1..=MAX_MEMORIES).contains(&most) {
             return Err(Error::invalid_field(
@@ -139,6 +144,7 @@ impl MatchingRequest {
                 format!("1 to {MAX_MEMORIES}"),
             ));
         }
+
         Ok(Wanted::Query {
             text,
             threshold,
@@ -157,6 +163,7 @@ fn named(room: &Room, ids: &[String]) -> Result<Vec<(Candidate, Doomed)>> {
     if known.is_empty() {
         return Err(Error::NotFound("Memory"));
     }
+
     let live = known
         .into_values()
         .filter(|held| !held.memory.is_forgotten(room.now));
@@ -166,6 +173,7 @@ fn named(room: &Room, ids: &[String]) -> Result<Vec<(Candidate, Doomed)>> {
             "all of these memories are already forgotten".into(),
         ));
     }
+
     Ok(live)
 }
 
@@ -185,17 +193,20 @@ fn similar(
         room.get(view.id)
             .is_some_and(|held| held.memory.is_live(room.now))
     };
+
     let query = Query {
         limit: most,
         admit: Some(&admit),
         ..Query::new(text, StaticEmbedder.embed(text))
     };
+
     let response = retrieval::search(&indexes, &query)
         .map_err(|error| PortError::Corrupt(error.to_string()))?;
     let good = response
         .hits
         .iter()
         .filter(|hit| hit.similarity >= threshold);
+
     Ok(good
         .filter_map(|hit| {
             Some(candidate(
@@ -228,12 +239,14 @@ impl MatchingResponse {
             (_, true) => format!("{count} {memories} would be forgotten."),
             (_, false) => format!("{count} {memories} forgotten."),
         };
+
         let forget_batch_id = (!dry_run && count > 0).then(Revision::random);
         let (candidates, forgotten) = if dry_run {
             (Some(found), None)
         } else {
             (None, Some(found))
         };
+
         Self {
             dry_run,
             count,

@@ -68,6 +68,7 @@ impl<I: MemoryIndex> Room<I> {
             let memories = cache.open(&app.ctx, tenant, &id).await?;
             parts.push((id, memories));
         }
+
         Ok(Self {
             parts,
             now: app.ctx.clock.now(),
@@ -114,6 +115,7 @@ impl<I: MemoryIndex> Room<I> {
                 memory,
             })
         });
+
         stated.collect()
     }
 
@@ -132,6 +134,7 @@ impl<I: MemoryIndex> Room<I> {
                 saying.first().copied()
             }
         };
+
         let held = held.ok_or(Error::NotFound("Memory"))?;
         if held.memory.is_forgotten(self.now) {
             return Err(Error::Conflict(format!(
@@ -139,6 +142,7 @@ impl<I: MemoryIndex> Room<I> {
                 held.memory.id
             )));
         }
+
         Ok(held)
     }
 }

@@ -67,6 +67,7 @@ pub(crate) async fn update_memory(
         let again = again.ok_or_else(|| replaced(old.memory))?;
         return Ok(Json(UpdateResponse::new(again)));
     }
+
     let version = correction.version(old);
     let wanted = (version.text.clone(), version.said_at);
     act_on_memories(
@@ -85,6 +86,7 @@ pub(crate) async fn update_memory(
     let made = made.filter(|memory| {
         memory.sources.is_empty() && (&memory.text, memory.said_at) == (&wanted.0, wanted.1)
     });
+
     let made = made
         .max_by_key(|memory| memory.version)
         .ok_or(PortError::Conflict)?;
@@ -122,6 +124,7 @@ impl UpdateRequest {
             context: self.temporal_context.clone().unwrap_or_default(),
             now,
         };
+
         // A wrong date is refused before anything is looked up.
         correction
             .context
@@ -144,6 +147,7 @@ impl Correction {
         self.forget_reason.apply(&mut forget.1);
         let mut metadata = Some(Metadata::from_stored(memory.metadata.clone()));
         self.metadata.apply(&mut metadata);
+
         Statement {
             kind: if answers.is_some() {
                 new.kind

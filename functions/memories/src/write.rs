@@ -78,6 +78,7 @@ pub(crate) async fn create_memories(
         Some(told) => told.statements.clone(),
         None => sent.statements.clone(),
     };
+
     let document = write_memories(ctx, &tenant, &container, statements).await?;
     let after = service
         .ledgers
@@ -90,6 +91,7 @@ pub(crate) async fn create_memories(
             .map(CreatedMemory::new)
             .ok_or_else(|| PortError::Conflict.into())
     });
+
     let memories = memories.collect::<Result<Vec<CreatedMemory>>>()?;
     Ok((
         StatusCode::CREATED,
@@ -119,12 +121,14 @@ impl Sent {
                 format!("1 to {MAX_MEMORIES} memories"),
             ));
         }
+
         let mut sent = Self {
             statements: Vec::new(),
             dated: Vec::new(),
             places: Vec::new(),
             now,
         };
+
         // They lie in the text of their document one after the other, a line break between them.
         let mut start = 0;
         for (place, new) in memories.iter().enumerate() {
@@ -144,6 +148,7 @@ impl Sent {
                 sent.dated.push(new.said_at()?.is_some());
             }
         }
+
         Ok(sent)
     }
 
@@ -195,6 +200,7 @@ impl NewMemory {
             .as_deref()
             .map(|after| forget_after(after, now))
             .transpose()?;
+
         Ok(Statement {
             is_static: self.is_static,
             event: context.event()?,
@@ -215,11 +221,13 @@ fn in_memory(place: usize, error: Error) -> Error {
     else {
         return error;
     };
+
     for issue in &mut issues {
         issue
             .path
             .splice(0..0, ["memories".to_owned(), place.to_string()]);
     }
+
     Error::Invalid {
         message: format!("memories[{place}].{message}"),
         issues,

@@ -36,6 +36,7 @@ pub(crate) async fn commit(
             return Ok(());
         }
     }
+
     Err(PortError::Conflict.into())
 }
 
@@ -59,6 +60,7 @@ async fn changes(
             .is_some_and(|new| document.is_current(&new.revision));
         asked && ready && document.status == Status::Indexing && document.container == *container
     });
+
     Ok(wanted
         .map(|document| Change::Publish(Box::new(document)))
         .collect())

@@ -53,6 +53,7 @@ pub(crate) async fn learn(
     if document.task_type == TaskType::Superrag {
         return Ok(None);
     }
+
     let container = ctx.containers.get(tenant, &document.tag).await?;
     if container
         .as_ref()
@@ -60,9 +61,11 @@ pub(crate) async fn learn(
     {
         return Ok(None);
     }
+
     if let Some(lesson) = written(document, known) {
         return Ok(Some(lesson));
     }
+
     let source = source(document, text, authorship);
     let found = if models.reads_memories() {
         let about = container.and_then(|container| container.entity_context);
@@ -71,10 +74,12 @@ pub(crate) async fn learn(
     } else {
         Outcome::built_in(&source)
     };
+
     if let Some(reason) = found.fallback {
         let id = &document.id;
         warn!(document.id = %id, "the built-in rules read document {id}, because {reason}");
     }
+
     let mut statements = found.statements;
     let cut = statements.len() > MAX_STATEMENTS;
     statements.truncate(MAX_STATEMENTS);
@@ -89,6 +94,7 @@ pub(crate) async fn learn(
                 .unwrap_or(statement.said_at);
         }
     }
+
     let too_many = || format!("only the first {MAX_STATEMENTS} statements are kept");
     let learned = Learned {
         statements: None,
@@ -99,6 +105,7 @@ pub(crate) async fn learn(
             .map(|reason| reason.to_string())
             .or(cut.then(too_many)),
     };
+
     Ok(Some(Lesson {
         statements,
         learned,
@@ -120,6 +127,7 @@ fn written(document: &Document, known: Option<&Statements>) -> Option<Lesson> {
     for statement in &mut statements {
         statement.said_at = document.document_date.unwrap_or(statement.said_at);
     }
+
     Some(Lesson {
         statements,
         learned: Learned {
@@ -159,6 +167,7 @@ async fn ask(models: &Models, source: &Source<'_>, guidance: Option<&str>) -> Ou
             .unwrap_or(Err(AnswerError::TimedOut));
         (request, answer.map_err(|error| fallback(&error)))
     });
+
     let answers = stream::iter(asked.collect::<Vec<_>>())
         .buffered(PARALLEL)
         .collect()
@@ -213,6 +222,7 @@ fn source<'a>(document: &Document, text: &'a Text, authorship: &Authorship) -> S
             source.divided()
         };
     }
+
     let mut passages = Vec::with_capacity(text.turns.len());
     let mut characters = text
         .text
@@ -227,6 +237,7 @@ fn source<'a>(document: &Document, text: &'a Text, authorship: &Authorship) -> S
         {}
         characters.peek().map_or(text.text.len(), |(_, at)| *at)
     };
+
     for (turn, place) in &text.turns {
         let begin = byte_of(place.start);
         let paragraph = text.text.get(begin..byte_of(place.end)).unwrap_or_default();
@@ -264,6 +275,7 @@ fn source<'a>(document: &Document, text: &'a Text, authorship: &Authorship) -> S
             spoken.divided().passages
         });
     }
+
     Source { passages, trust }
 }
 

@@ -69,6 +69,7 @@ pub(crate) fn embed(text: &Text, chunks: Vec<Chunk>, known: Option<&Pack>) -> Pr
             vector,
         }
     };
+
     let chunks = chunks.into_iter().map(&mut pack_chunk).collect();
     Prepared {
         pack: Pack {

@@ -50,6 +50,7 @@ pub(crate) async fn process(
     let Claim::Mine(mut document) = claim else {
         return Ok(());
     };
+
     // While it only waits for its file, every restart of a server looks for that.
     let waits = document.body.awaited_until.is_some_and(|until| until > now);
     if document.attempts > MAX_ATTEMPTS && !waits {
@@ -63,10 +64,12 @@ pub(crate) async fn process(
         )
         .await;
     }
+
     let Some(tag) = present_tag(ctx, tenant, &document).await? else {
         // Its container was deleted, and the purge takes the document.
         return Ok(());
     };
+
     document.tag = tag;
     let result = run(ctx, readers, tenant, &mut document).await;
     if result.is_err() {
@@ -77,6 +80,7 @@ pub(crate) async fn process(
             .await
             .ok();
     }
+
     result
 }
 
@@ -103,6 +107,7 @@ async fn run(ctx: &Ctx, readers: &Readers, tenant: &Tenant, document: &mut Docum
         )
         .await;
     }
+
     let stored = ctx
         .blobs
         .read(tenant, std::slice::from_ref(&document.body.blob))
@@ -113,9 +118,11 @@ async fn run(ctx: &Ctx, readers: &Readers, tenant: &Tenant, document: &mut Docum
         Stored::Missing => return without_body(ctx, tenant, document).await,
         Stored::Damaged => return fail_damaged(ctx, tenant, document).await,
     };
+
     let Some(body) = keep_file(ctx, tenant, document, body).await? else {
         return Ok(());
     };
+
     let text = match readers.read(document, &body).await {
         Ok(text) => text,
         Err(ReadError::Failed(Failure { code, message })) => {
@@ -123,20 +130,24 @@ async fn run(ctx: &Ctx, readers: &Readers, tenant: &Tenant, document: &mut Docum
         }
         Err(ReadError::Unavailable(error)) => return Err(error.into()),
     };
+
     let settings = ctx.settings.get(tenant).await?;
     let visible = text.text.chars().count() > VISIBLE_STAGE_CHARS;
     if visible && !advance(ctx, tenant, document, Status::Chunking).await? {
         return Ok(());
     }
+
     let chunks = prepare::cut(&text, &settings);
     if chunks.len() > MAX_CHUNKS {
         let message =
             format!("The document has more than {MAX_CHUNKS} chunks; set a larger chunkSize.");
         return fail(ctx, tenant, document, FailureCode::ContentLimit, message).await;
     }
+
     if visible && !advance(ctx, tenant, document, Status::Embedding).await? {
         return Ok(());
     }
+
     let (pack, statements) = served(ctx, tenant, document).await?;
     let prepared = prepare::embed(&text, chunks, pack.as_ref());
     let authorship = authorship(document, &text, &settings);
@@ -153,12 +164,14 @@ async fn run(ctx: &Ctx, readers: &Readers, tenant: &Tenant, document: &mut Docum
     if !store(ctx, tenant, document, text, authorship, prepared, lesson).await? {
         return Ok(());
     }
+
     let (id, revision) = (document.id.clone(), document.revision.clone());
     let job = Job::CommitV1 {
         document: id,
         revision,
         container: document.container.clone(),
     };
+
     Ok(ctx
         .jobs
         .send(&[Envelope {
@@ -206,6 +219,7 @@ async fn wait_for_file(
             .send(&[Envelope::to_process(tenant.org(), document)])
             .await?;
     }
+
     Ok(())
 }
 
@@ -219,6 +233,7 @@ async fn served(
     let Some(indexed) = &document.indexed else {
         return Ok((None, None));
     };
+
     let blobs: Vec<BlobRef> = [&indexed.pack]
         .into_iter()
         .chain(indexed.statements())
@@ -238,6 +253,7 @@ async fn served(
         .next()
         .flatten()
         .and_then(|bytes| Statements::decode(&bytes).ok());
+
     Ok((pack, statements))
 }
 
@@ -275,6 +291,7 @@ async fn store(
         Some(lesson) => Some(store_lesson(ctx, tenant, document, lesson).await?),
         None => None,
     };
+
     let pack = ctx
         .blobs
         .put(tenant, &document.pack_path(), prepared.pack.encode().into())
@@ -288,6 +305,7 @@ async fn store(
         learned,
         authorship,
     };
+
     document.extracted = Some(extracted.clone());
     let wanted = ctx
         .documents
@@ -296,6 +314,7 @@ async fn store(
     if !wanted {
         discard(ctx, tenant, document, &extracted).await?;
     }
+
     Ok(wanted)
 }
 
@@ -309,6 +328,7 @@ async fn store_lesson(
         statements,
         mut learned,
     } = lesson;
+
     if !statements.is_empty() {
         let bytes = Statements::new(statements).encode();
         learned.statements = Some(
@@ -317,6 +337,7 @@ async fn store_lesson(
                 .await?,
         );
     }
+
     Ok(learned)
 }
 
@@ -334,10 +355,12 @@ async fn discard(ctx: &Ctx, tenant: &Tenant, document: &Document, made: &Extract
         now.is_current(&document.revision)
             || now.indexed.is_some_and(|indexed| indexed.pack == made.pack)
     });
+
     if !used {
         let blobs: Vec<BlobRef> = made.blobs().cloned().collect();
         ctx.blobs.delete(tenant, &blobs).await?;
     }
+
     Ok(())
 }
 
@@ -360,5 +383,6 @@ async fn fail(
             ctx.clock.now(),
         )
         .await?;
+
     Ok(())
 }

@@ -15,9 +15,11 @@ pub(crate) fn authorship(document: &Document, text: &Text, settings: &Settings) 
         BodyForm::Conversation => Trust::User,
         BodyForm::Text | BodyForm::File { .. } | BodyForm::Url => Trust::Document,
     };
+
     if document.provenance == Some(Provenance::User) {
         return Authorship::own(plain);
     }
+
     let found = read_in(document, text);
     if document.provenance == Some(Provenance::External) {
         let medium = if plain == Trust::User {
@@ -28,6 +30,7 @@ pub(crate) fn authorship(document: &Document, text: &Text, settings: &Settings) 
         let title = document.shown_title();
         return Authorship::external(found.unwrap_or_else(|| Attribution::new(medium, title)));
     }
+
     let trusted = settings.trusted_sources.as_ref();
     match found {
         Some(found) if !trusted.is_some_and(|trusted| is_trusted(trusted, document, text)) => {
@@ -44,6 +47,7 @@ fn read_in(document: &Document, text: &Text) -> Option<Attribution> {
     if let Some(from) = sender(document, text) {
         return Some(Attribution::new(Medium::Mail, from.or(title)));
     }
+
     let crawled = document
         .origin
         .as_ref()
@@ -86,6 +90,7 @@ fn is_trusted(trusted: &TrustedSources, document: &Document, text: &Text) -> boo
             document.origin.as_ref().and(document.url.as_deref())
         }
     };
+
     let host = address
         .and_then(parse_page_url)
         .and_then(|url| url.host_str().map(str::to_owned));

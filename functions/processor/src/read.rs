@@ -113,9 +113,11 @@ impl Readers {
         if text.format.is_plain() || matches!(text.format, Format::Html | Format::Csv) {
             text.kind = DocumentType::Webpage;
         }
+
         if text.title.as_deref() == name {
             text.title = None;
         }
+
         text.address = Some(page.url);
         Ok(text)
     }
@@ -132,9 +134,11 @@ impl Readers {
             name,
             declared,
         };
+
         let Some((format, media_type)) = content::media(&source) else {
             return self.extract(bytes, name, declared).await;
         };
+
         let said = match format {
             Format::Image => self.models.describe_image(bytes, media_type).await,
             _ => {
@@ -143,9 +147,11 @@ impl Readers {
                     .await
             }
         };
+
         // What a model says is content from outside as well.
         let said = marked(said.map_err(of_model)?.as_bytes());
         let text = self.extract(&said, Some("description.md"), None).await?;
+
         Ok(Text {
             kind: kind_of(format),
             title: name.map(str::to_owned),
@@ -168,6 +174,7 @@ impl Readers {
                     SandboxError::Content(failure) => of_content(failure),
                     SandboxError::Unavailable(error) => ReadError::unavailable(error),
                 })?;
+
         Ok(Text {
             title: found.title.or_else(|| name.map(str::to_owned)),
             text: found.text,
@@ -210,15 +217,18 @@ fn read_turns(body: &[u8]) -> Result<Text, ReadError> {
             "the stored turns of the conversation cannot be read",
         )
     })?;
+
     let turn = |turn: &Turn| content::Turn {
         role: turn.role.clone(),
         speaker: turn.name.clone(),
         text: turn.text.clone(),
         date: None,
     };
+
     let (text, places) = content::render_conversation(&stored.iter().map(turn).collect::<Vec<_>>());
     let turns = stored.into_iter().zip(places).collect();
     let (kind, properties) = (DocumentType::Text, BTreeMap::new());
+
     Ok(Text {
         text,
         format: Format::Text,

@@ -116,15 +116,18 @@ pub(crate) fn find_memories(
         open.iter()
             .find_map(|memories| Some((memories, memories.ledger().get(&id)?)))
     };
+
     let admit = |view: &DocumentView<'_>| {
         of(view.id).is_some_and(|(memories, memory)| admits_memory(question, memories, memory))
     };
+
     let parts: Vec<&ContainerIndex> = open.iter().map(Memories::index).collect();
     let hits = search(&parts, question, Some(&admit))?;
     let found = hits.into_iter().filter_map(|hit| {
         let memory = of(&hit.document)?.1.clone();
         Some(FoundMemory { hit, memory })
     });
+
     Ok(found.collect())
 }
 
@@ -139,6 +142,7 @@ fn search(
         only_document: question.only_document,
         ..Query::new(question.text, StaticEmbedder.embed(question.text))
     };
+
     let response =
         retrieval::search(parts, &query).map_err(|error| PortError::Corrupt(error.to_string()))?;
     Ok(response.hits)
@@ -167,6 +171,7 @@ fn admits_memory(question: &Question<'_>, memories: &Memories, memory: &Memory) 
             .iter()
             .any(|document| path_matches(wanted, document.filepath.as_deref()))
     };
+
     memory.is_latest
         && (question.forgotten || !memory.is_forgotten(question.now))
         && question.filepath.as_ref().is_none_or(path)

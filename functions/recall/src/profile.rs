@@ -94,6 +94,7 @@ pub(crate) async fn get_profile(
         ),
         false => None,
     };
+
     let shown = shown(sorter.as_deref(), request.buckets.as_deref())?;
     let built = build(
         &recall,
@@ -108,13 +109,16 @@ pub(crate) async fn get_profile(
         Some(q) => Some(search_results(&recall, &tenant, q, &scope, threshold, filters).await?),
         None => None,
     };
+
     let answer = ProfileResponse {
         profile: request.parts(built, sorter.as_deref(), &shown),
         search_results,
     };
+
     if markdown::is_preferred(&headers) {
         return Ok(markdown::response(&answer));
     }
+
     Ok(Json(answer).into_response())
 }
 
@@ -132,6 +136,7 @@ pub(crate) async fn of_tag(
         dynamic: Some(built.dynamic),
         buckets: None,
     };
+
     Ok(Json(ProfileResponse {
         profile,
         search_results: None,
@@ -161,6 +166,7 @@ pub(crate) async fn list_buckets(
         request.container_tags.as_deref(),
     )?;
     let container = container(&recall, &tenant, &scope).await?;
+
     Ok(Json(BucketsResponse {
         buckets: effective(&recall, &tenant, container.as_ref()).await?,
     }))
@@ -204,9 +210,11 @@ fn shown(sorter: Option<&Sorter>, named: Option<&[String]>) -> Result<Vec<String
             .flat_map(Sorter::buckets)
             .map(|bucket| bucket.key.clone())
     };
+
     let Some(named) = named.filter(|named| !named.is_empty()) else {
         return Ok(known().collect());
     };
+
     match named.iter().find(|key| known().all(|other| other != **key)) {
         None => Ok(named.to_vec()),
         Some(_) => {
@@ -232,6 +240,7 @@ async fn build(
     let open = open_memories(recall, tenant, ids).await?;
     let ledgers: Vec<&Ledger> = open.iter().map(|memories| memories.ledger()).collect();
     let now = recall.app.ctx.clock.now();
+
     Ok(profile(
         &ledgers,
         &Outline {
@@ -300,8 +309,10 @@ impl Sorters {
             Some(place) => sorters.remove(place),
             None => Arc::new(Sorter::new(buckets)),
         };
+
         sorters.insert(0, sorter.clone());
         sorters.truncate(MAX_SORTERS);
+
         sorter
     }
 }

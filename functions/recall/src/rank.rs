@@ -75,6 +75,7 @@ pub(crate) fn mix(chunks: Vec<FoundChunk>, memories: Vec<FoundMemory>, limit: us
     } else {
         0
     };
+
     let reserved = share.max(limit.saturating_sub(chunks.len()));
     let memories = memories
         .into_iter()
@@ -89,6 +90,7 @@ pub(crate) fn mix(chunks: Vec<FoundChunk>, memories: Vec<FoundMemory>, limit: us
         .filter(|found| !said.iter().any(|text| text.trim() == found.hit.text.trim()));
     rows.extend(new.take(room).map(|found| Row::Chunk(Box::new(found))));
     sort(&mut rows);
+
     rows
 }
 
@@ -115,9 +117,11 @@ pub(crate) fn union(answers: Vec<Vec<Row>>, limit: usize) -> Vec<Row> {
             }
         }
     }
+
     let mut rows: Vec<Row> = best.into_values().collect();
     sort(&mut rows);
     rows.truncate(limit);
+
     rows
 }
 
@@ -139,6 +143,7 @@ pub(crate) fn wordings(question: &str) -> Vec<String> {
             all.push(wording);
         }
     }
+
     all
 }
 
@@ -162,6 +167,7 @@ pub(crate) fn rerank(question: &str, rows: &mut Vec<Row>) {
             .fold(0f32, f32::max);
         0.5 * row.similarity() + 0.25 * coverage + 0.25 * nearest
     };
+
     let similarities: Vec<f32> = rows.iter().map(Row::similarity).collect();
     let mut scored: Vec<(f32, Row)> = std::mem::take(rows)
         .into_iter()
@@ -169,6 +175,7 @@ pub(crate) fn rerank(question: &str, rows: &mut Vec<Row>) {
         .collect();
     scored.sort_by(|(a, _), (b, _)| b.total_cmp(a));
     rows.extend(scored.into_iter().map(|(_, row)| row));
+
     for (row, similarity) in rows.iter_mut().zip(similarities) {
         *row.similarity_mut() = similarity;
     }

@@ -110,6 +110,7 @@ pub(crate) fn chunk_result(found: FoundChunk, include: &Include, explain: bool) 
             "scores": scores(&hit.scores),
         })
     });
+
     SearchResult {
         id: format!("{}-{}", document.id, hit.position),
         memory: None,
@@ -183,6 +184,7 @@ pub(crate) fn memory_result(
             .map(|document| result_document(document, include))
             .collect()
     };
+
     Ok(SearchResult {
         id: memory.id.to_string(),
         memory: Some(memory.text.clone()),
@@ -225,6 +227,7 @@ fn context(ledger: &Ledger, memory: &Memory) -> Context {
         trust: other.trust,
         origin: other.attribution.clone(),
     };
+
     let mut context = Context::default();
     for other in ledger
         .history(memory)
@@ -240,6 +243,7 @@ fn context(ledger: &Ledger, memory: &Memory) -> Context {
         };
         side.push(related(other, Relation::Updates.as_str(), Some(distance)));
     }
+
     let others = |relations: &std::collections::BTreeMap<_, Relation>| -> Vec<Related> {
         let apart = relations
             .iter()
@@ -248,12 +252,14 @@ fn context(ledger: &Ledger, memory: &Memory) -> Context {
             .filter_map(|(id, relation)| Some(related(ledger.get(id)?, relation.as_str(), None)))
             .collect()
     };
+
     context.parents.extend(others(&memory.relations));
     context.children.extend(others(&memory.related_by));
     let otherwise = memory.contradicts.iter().filter_map(|id| ledger.get(id));
     context.related = otherwise
         .map(|other| related(other, "contradicts", None))
         .collect();
+
     context
 }
 
@@ -279,6 +285,7 @@ fn source_chunks(memory: &Memory, chunks: &[Chunks]) -> Result<Vec<SourceChunk>>
             }));
         }
     }
+
     found.dedup_by(|a, b| (&a.document_id, a.position) == (&b.document_id, b.position));
     Ok(found)
 }
@@ -340,5 +347,6 @@ pub(crate) fn aggregate(results: Vec<SearchResult>) -> Vec<SearchResult> {
             None => rows.push(result),
         }
     }
+
     rows
 }

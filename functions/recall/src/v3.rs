@@ -109,9 +109,11 @@ pub(crate) async fn search(
         Some(id) => Some(find_document(&recall.app.ctx, &tenant, id, &scope).await?),
         None => None,
     };
+
     if let Some(document) = &only {
         scope.tags = vec![document.tag.clone()];
     }
+
     let threshold = threshold(request.chunk_threshold.unwrap_or(0.0), "chunkThreshold")?;
     let limit = limit(request.limit, DEFAULT_LIMIT)?;
     let question = Question {
@@ -128,6 +130,7 @@ pub(crate) async fn search(
         now: recall.app.ctx.clock.now(),
         forgotten: false,
     };
+
     let ids = physical(&recall.app.ctx, &tenant, &scope).await?;
     let open = open_chunks(&recall, &tenant, &ids).await?;
     let found = find(&open, &question, &request)?;
@@ -142,9 +145,11 @@ pub(crate) async fn search(
         }
         results.push(result);
     }
+
     if request.include_full_docs {
         add_texts(&recall, &tenant, &mut results).await?;
     }
+
     let timing = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
     Ok(Json(SearchResponse {
         total: results.len(),
@@ -172,6 +177,7 @@ fn find(
             .map(|found| Row::Chunk(Box::new(found)))
             .collect())
     };
+
     let mut rows = if request.rewrite_query {
         let asked = wordings(question.text)
             .iter()
@@ -181,13 +187,16 @@ fn find(
     } else {
         ask(question.text)?
     };
+
     if request.rerank {
         rerank(question.text, &mut rows);
     }
+
     let chunks = rows.into_iter().filter_map(|row| match row {
         Row::Chunk(found) => Some(*found),
         Row::Memory(_) => None,
     });
+
     Ok(chunks.collect())
 }
 
@@ -224,6 +233,7 @@ fn group(found: &[FoundChunk], threshold: f32, limit: usize) -> Vec<Group> {
         };
         groups[place].chunks.insert(position, chunk);
     }
+
     groups
 }
 
@@ -244,6 +254,7 @@ fn add_neighbours(index: &ContainerIndex, group: &mut Group) -> Result<()> {
             group.chunks.entry(chunk.position).or_insert(neighbour);
         }
     }
+
     Ok(())
 }
 
@@ -255,6 +266,7 @@ fn result(group: Group) -> DocumentResult {
     if !with_context {
         chunks.sort_by(|a, b| b.score.total_cmp(&a.score));
     }
+
     DocumentResult {
         document_id: document.id.to_string(),
         title: document.title,

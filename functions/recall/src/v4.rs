@@ -110,6 +110,7 @@ pub(crate) async fn search(
     )?;
     let results = find(&recall, &tenant, &scope, &request).await?;
     let timing = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+
     Ok(Json(SearchResponse {
         total: results.len(),
         results,
@@ -136,8 +137,10 @@ pub(crate) async fn search_for_profile(
         filters,
         ..SearchRequest::default()
     };
+
     let results = find(recall, tenant, scope, &request).await?;
     let timing = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+
     Ok(SearchResponse {
         total: results.len(),
         results,
@@ -169,21 +172,25 @@ async fn find(
         now: known_true.unwrap_or(now),
         forgotten: request.include.forgotten_memories,
     };
+
     let ids = physical(&recall.app.ctx, tenant, scope).await?;
     let mut memories = match mode {
         SearchMode::Memories | SearchMode::Hybrid => open_memories(recall, tenant, &ids).await?,
         SearchMode::Documents => Vec::new(),
     };
+
     if request.as_of.is_some() {
         let past = |memories: &Memories| {
             memories.as_of(believed.unwrap_or(now), known_true.unwrap_or(now))
         };
         memories = memories.iter().map(past).collect();
     }
+
     let chunks = match mode {
         SearchMode::Documents | SearchMode::Hybrid => open_chunks(recall, tenant, &ids).await?,
         SearchMode::Memories => Vec::new(),
     };
+
     let ask = |question: &Question<'_>| -> Result<Vec<Row>> {
         let mut found = find_chunks(&chunks, question)?;
         found.retain(|found| {
@@ -196,6 +203,7 @@ async fn find(
             question.limit,
         ))
     };
+
     let mut rows = if request.rewrite_query {
         let wordings = wordings(question.text);
         let asked = wordings.iter().map(|text| {
@@ -208,15 +216,18 @@ async fn find(
     } else {
         ask(&question)?
     };
+
     if request.rerank {
         rerank(question.text, &mut rows);
     }
+
     rows.retain(|row| row.similarity() >= threshold);
     let chunks_of_memories = if request.include.chunks && mode == SearchMode::Memories {
         open_chunks(recall, tenant, &ids).await?
     } else {
         chunks
     };
+
     let results = rows.into_iter().map(|row| match row {
         Row::Chunk(found) => Ok(chunk_result(*found, &request.include, request.explain)),
         Row::Memory(found) => memory_result(
@@ -228,6 +239,7 @@ async fn find(
             question.now,
         ),
     });
+
     let results: Vec<SearchResult> = results.collect::<Result<_>>()?;
     Ok(if request.aggregate {
         aggregate(results)

@@ -82,6 +82,7 @@ impl From<ApiKey> for WireKey {
                 None
             }
         });
+
         Self {
             start: format!("rk_{}", key.id),
             id: key.id,
@@ -123,6 +124,7 @@ pub(crate) async fn create_scoped(
             "a scoped key is for one container tag; name it",
         )
     })?;
+
     let wanted = ScopedKey {
         tag: tag.clone(),
         name: sent.name,
@@ -130,6 +132,7 @@ pub(crate) async fn create_scoped(
         rate_limit_max: sent.rate_limit_max,
         rate_limit_time_window: sent.rate_limit_time_window,
     };
+
     let key = create_scoped_key(&app.ctx, &tenant, wanted).await?;
     Ok(Json(json!({
         "key": key.text,
@@ -155,6 +158,7 @@ pub(crate) async fn create_agent(
         tags: sent.container_tags.as_deref().map(tags).transpose()?,
         expires_in_days: sent.expires_in_days,
     };
+
     let key = create_agent_key(&app.ctx, &tenant, wanted).await?;
     Ok(Json(json!({
         "id": key.record.id,
@@ -191,6 +195,7 @@ pub(crate) async fn toggle(
             .map(|()| enabled)?,
         None => toggle_key(&app.ctx, &tenant, &id).await?,
     };
+
     app.authenticator.forget(&id);
     Ok(Json(json!({"enabled": enabled})))
 }

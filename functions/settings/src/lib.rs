@@ -63,5 +63,6 @@ async fn change_settings(
     answer.insert("orgId".into(), json!(tenant.org()));
     answer.insert("orgSlug".into(), json!(tenant.org()));
     answer.insert("updated".into(), updated.into());
+
     Ok(Json(answer))
 }

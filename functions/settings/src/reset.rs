@@ -61,5 +61,6 @@ pub(crate) async fn reset(
             format!("this deletes everything; send \"{CONFIRMATION}\" or the organization's id");
         return Err(Error::invalid_field("confirmation", rule).into());
     }
+
     Ok(Json(reset_organization(&app.ctx, &tenant).await?.into()))
 }

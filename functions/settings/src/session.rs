@@ -50,13 +50,16 @@ fn scope(tenant: &Tenant, permission: &str) -> Value {
             scope["tag"] = json!(only);
         }
     }
+
     let key = tenant.key_use();
     if let Some(rate) = key.and_then(|key| key.rate) {
         scope["rateLimit"] = json!({"max": rate.max, "timeWindow": rate.window_ms});
     }
+
     if let Some(end) = key.and_then(|key| key.expires_at) {
         scope["expires"] = json!(end);
     }
+
     scope
 }
 

@@ -94,6 +94,7 @@ fn suggestions(filter: &str, settings: &Settings) -> Vec<Bucket> {
     ranked.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
     let fitting = ranked.iter().filter(|(score, _)| *score > 0).count();
     ranked.truncate(fitting.clamp(LEAST, MOST));
+
     ranked
         .into_iter()
         .map(|(_, topic)| topic.bucket.clone())
@@ -106,6 +107,7 @@ fn wanted(prompt: &str) -> HashSet<String> {
         let word = word.to_lowercase().replace('’', "'");
         TURNS.contains(&word.as_str()) || word.ends_with("n't")
     };
+
     let sentences = prompt.split(['.', '!', '?', ';', '\n']);
     sentences
         .flat_map(|sentence| {
@@ -173,6 +175,7 @@ mod tests {
         for (filter, first) in cases {
             assert_eq!(keys(filter, &none)[0], first, "{filter}");
         }
+
         let kept = keys(
             "Save trips. Ignore invoices, taxes, money and medicine.",
             &none,
@@ -185,6 +188,7 @@ mod tests {
             workspace_prompt: Some("A law firm.".into()),
             ..Settings::default()
         };
+
         assert!(keys("Keep what matters.", &workspace).contains(&"legal".to_owned()));
     }
 
@@ -199,6 +203,7 @@ mod tests {
             profile_buckets: Some(all[..count].to_vec()),
             ..Settings::default()
         };
+
         for filter in ["", "日本語だけ", "zzz", "Keep food.", &broad] {
             for settings in [Settings::default(), set(0), set(5), set(20)] {
                 let found = keys(filter, &settings);
@@ -210,6 +215,7 @@ mod tests {
                 );
             }
         }
+
         assert_eq!(keys("Keep food.", &set(all.len() - 1)).len(), 1);
     }
 }

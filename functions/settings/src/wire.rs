@@ -85,6 +85,7 @@ pub(crate) fn change(sent: &Map<String, Value>) -> Result<(Vec<String>, Settings
         names.push(ours);
         names.extend(presence);
     }
+
     Ok((names, change))
 }
 
@@ -146,6 +147,7 @@ fn read_app(change: &mut SettingsChange, name: &str, ours: &str, value: &Value) 
         }
         _ => app.enabled = patch(name, value, FLAG, Value::as_bool)?,
     }
+
     Ok(())
 }
 
@@ -155,6 +157,7 @@ fn unknown(name: &str) -> Error {
             .iter()
             .map(move |field| format!("{}{field}", provider.prefix()))
     });
+
     let all: Vec<String> = NAMES
         .iter()
         .map(|name| (*name).to_owned())
@@ -201,6 +204,7 @@ fn trusted_sources(value: &Value) -> Option<TrustedSources> {
     if object.keys().any(|key| !known.contains(&key.as_str())) {
         return None;
     }
+
     let list = |key: &str| match object.get(key) {
         None | Some(Value::Null) => Some(Vec::new()),
         Some(entries) => entries
@@ -209,6 +213,7 @@ fn trusted_sources(value: &Value) -> Option<TrustedSources> {
             .map(text)
             .collect::<Option<Vec<String>>>(),
     };
+
     let lower = |key| {
         Some(
             list(key)?
@@ -217,12 +222,14 @@ fn trusted_sources(value: &Value) -> Option<TrustedSources> {
                 .collect(),
         )
     };
+
     let providers = list("providers")?;
     let providers = providers
         .iter()
         .map(|name| connection::Provider::parse(name))
         .collect::<Option<_>>()?;
     let (connections, senders, hosts) = (list("connections")?, lower("senders")?, lower("hosts")?);
+
     Some(TrustedSources {
         providers,
         connections,
@@ -237,10 +244,12 @@ fn item_rules(value: &Value) -> Option<ItemRules> {
     if object.keys().any(|key| !known.contains(&key.as_str())) {
         return None;
     }
+
     let list = |key: &str| match object.get(key) {
         None | Some(Value::Null) => Some(Vec::new()),
         Some(entries) => entries.as_array()?.iter().map(text).collect(),
     };
+
     Some(ItemRules {
         patterns: list("patterns")?,
         folders: list("folders")?,
@@ -266,6 +275,7 @@ mod tests {
                 "{name} is missing in: {refusal}"
             );
         }
+
         for name in [
             "cloudDriveClientSecretSet",
             "version",

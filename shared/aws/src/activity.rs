@@ -60,6 +60,7 @@ impl DynamoActivity {
         if self.lock().contains(&known) {
             return Ok(());
         }
+
         let put = self.table.client.put_item().table_name(&self.table.name);
         let put = put
             .set_item(Some(mark(tenant, hour)))
@@ -70,10 +71,12 @@ impl DynamoActivity {
                 _ => return Err(port_error(error)),
             }
         }
+
         let mut marked = self.lock();
         if marked.len() >= MAX_MARKED {
             marked.clear();
         }
+
         marked.insert(known);
         Ok(())
     }
@@ -127,6 +130,7 @@ impl DynamoActivity {
         if counts.is_none_or(|counts| counts.optional_text("token") != Some(token)) {
             return Ok(false);
         }
+
         Ok(self
             .table
             .get(&hours::open_key(tenant, hour))
@@ -145,6 +149,7 @@ impl DynamoActivity {
             .expression_attribute_names("#out", "out");
         // Without the condition, a record that has just expired would come back as a key alone.
         let update = update.condition_expression("attribute_exists(pk)");
+
         match update.send().await {
             Ok(_) => Ok(()),
             Err(error) => match error.as_service_error() {
@@ -188,6 +193,7 @@ impl Activity for DynamoActivity {
             let sent = transaction.transact_items(self.put(item)?).send().await;
             return sent.map(|_| ()).map_err(transaction_error);
         }
+
         self.open(tenant, hour).await?;
         let put = self
             .table
@@ -195,6 +201,7 @@ impl Activity for DynamoActivity {
             .put_item()
             .table_name(&self.table.name)
             .set_item(Some(item));
+
         put.send().await.map(|_| ()).map_err(port_error)
     }
 
@@ -270,6 +277,7 @@ impl Activity for DynamoActivity {
             transaction.transact_items(TransactWriteItem::builder().delete(delete).build());
         let counts = self.put(shape::write_tally(tenant, hour, token, tally)?)?;
         let sent = transaction.transact_items(counts).send().await;
+
         match sent.map_err(transaction_error) {
             Ok(_) => Ok(true),
             Err(PortError::Conflict) => self.is_closed_with(tenant, hour, token).await,
@@ -309,6 +317,7 @@ impl Activity for DynamoActivity {
                 }
             }
         }
+
         Ok(found)
     }
 
@@ -322,6 +331,7 @@ impl Activity for DynamoActivity {
         if containers.is_empty() {
             return Ok((Vec::new(), None));
         }
+
         let tells: Vec<String> = (0..containers.len())
             .map(|i| format!("contains(cs, :c{i})"))
             .collect();
@@ -336,6 +346,7 @@ impl Activity for DynamoActivity {
         for (i, container) in containers.iter().enumerate() {
             query = query.expression_attribute_values(format!(":c{i}"), s(container.as_str()));
         }
+
         let query = query
             .expression_attribute_names("#in", "in")
             .expression_attribute_names("#out", "out");
@@ -348,6 +359,7 @@ impl Activity for DynamoActivity {
         let names = records
             .iter()
             .map(|record| record.text("sk").map(str::to_owned));
+
         Ok((
             names.collect::<PortResult<Vec<_>>>()?,
             next_page(page.last_evaluated_key)?,

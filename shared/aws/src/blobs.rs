@@ -81,6 +81,7 @@ impl AwsBlobs {
             Err(error) if error.code() == Some(DAMAGED) => return Ok(Stored::Damaged),
             Err(error) => return Err(port_error(error)),
         };
+
         // The SDK holds what it received to the object's checksum; what differs was lost on the way.
         let bytes = object
             .body
@@ -96,6 +97,7 @@ impl AwsBlobs {
             let delete = self.s3.delete_object().bucket(&self.bucket).key(key);
             return delete.send().await.map(|_| ()).map_err(port_error);
         }
+
         let identifiers = keys
             .iter()
             .map(|key| ObjectIdentifier::builder().key(key).build());
@@ -107,6 +109,7 @@ impl AwsBlobs {
             .map_err(build_error)?;
         let request = self.s3.delete_objects().bucket(&self.bucket).delete(delete);
         let answer = request.send().await.map_err(port_error)?;
+
         if answer.errors().is_empty() {
             Ok(())
         } else {
@@ -136,6 +139,7 @@ fn read_inline(item: Option<Item>) -> Stored {
     let Some(mut item) = item else {
         return Stored::Missing;
     };
+
     let checksum = item
         .contains_key(CHECKSUM)
         .then(|| item.number::<u32>(CHECKSUM));
@@ -145,6 +149,7 @@ fn read_inline(item: Option<Item>) -> Stored {
             _ => None,
         })
     };
+
     let plain = value("b");
     let compressed = value("z");
     let unpack = |compressed: Vec<u8>| zstd::bulk::decompress(&compressed, COMPRESSIBLE_BYTES).ok();
@@ -155,6 +160,7 @@ fn read_inline(item: Option<Item>) -> Stored {
             .as_ref()
             .is_ok_and(|known| *known == crc32fast::hash(bytes)),
     };
+
     bytes
         .filter(is_whole)
         .map_or(Stored::Damaged, |bytes| Stored::Intact(bytes.into()))
@@ -178,6 +184,7 @@ impl Blobs for AwsBlobs {
             put.send().await.map_err(port_error)?;
             return Ok(BlobRef::Inline(path.to_owned()));
         }
+
         self.put_object(tenant, path, bytes).await
     }
 
@@ -201,6 +208,7 @@ impl Blobs for AwsBlobs {
         let Err(error) = put.body(bytes.clone().into()).send().await else {
             return Ok(bytes);
         };
+
         let status = error
             .raw_response()
             .map(|response| response.status().as_u16());
@@ -226,21 +234,25 @@ impl Blobs for AwsBlobs {
                 BlobRef::Object(path) => objects.push((i, path)),
             }
         }
+
         let wanted: Vec<_> = inline.iter().map(|(_, key)| key.clone()).collect();
         let items = match wanted.as_slice() {
             [] => Vec::new(),
             [key] => vec![self.table.get(key).await?],
             keys => self.table.get_many(keys).await?,
         };
+
         for ((i, _), item) in inline.into_iter().zip(items) {
             found[i] = read_inline(item);
         }
+
         for batch in objects.chunks(PARALLEL) {
             let reads = batch.iter().map(|(_, path)| self.get_object(tenant, path));
             for ((i, _), stored) in batch.iter().zip(try_join_all(reads).await?) {
                 found[*i] = stored;
             }
         }
+
         Ok(found)
     }
 
@@ -271,6 +283,7 @@ impl Blobs for AwsBlobs {
                 ));
             }
         }
+
         found.truncate(limit);
         Ok(found)
     }
@@ -295,11 +308,13 @@ impl Blobs for AwsBlobs {
                 BlobRef::Object(path) => _ = objects.insert(keys::object(tenant, path)),
             }
         }
+
         self.table.delete_many(&inline).await?;
         let objects: Vec<String> = objects.into_iter().collect();
         for batch in objects.chunks(OBJECTS) {
             self.delete_objects(batch).await?;
         }
+
         Ok(())
     }
 
@@ -328,6 +343,7 @@ impl Blobs for AwsBlobs {
         let BlobRef::Object(path) = blob else {
             return Ok(None);
         };
+
         let key = keys::object(tenant, path);
         self.presigner
             .address(&self.bucket, &key, name, now, seconds)
@@ -380,6 +396,7 @@ mod tests {
                 (CHECKSUM.to_owned(), checksum),
             ]))
         };
+
         assert_eq!(
             read_inline(item(b"what was stored")),
             Stored::Intact("what was stored".into())

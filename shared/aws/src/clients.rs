@@ -26,6 +26,7 @@ pub async fn from_environment() -> SdkConfig {
         .connect_timeout(CONNECT_TIMEOUT)
         .operation_attempt_timeout(ATTEMPT_TIMEOUT)
         .build();
+
     aws_config::defaults(BehaviorVersion::latest())
         .http_client(https)
         .timeout_config(timeouts)
@@ -42,6 +43,7 @@ pub fn through(
 ) -> SdkConfig {
     let credentials = Credentials::new(access_key, secret_key, None, None, "fixed");
     let retries = aws_config::retry::RetryConfig::standard();
+
     SdkConfig::builder()
         .behavior_version(BehaviorVersion::latest())
         .region(Region::new(region.to_owned()))

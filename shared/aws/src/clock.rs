@@ -53,10 +53,12 @@ impl Clock for SystemClock {
             Some(last) => going_on(last.millis, at.saturating_duration_since(last.at), wall),
             None => wall,
         };
+
         // Only what is ahead is kept: small steps would add up their rounding.
         if last.is_none_or(|last| millis != last.millis) {
             *last = Some(Last { millis, at });
         }
+
         Timestamp::from_millis(millis)
     }
 }

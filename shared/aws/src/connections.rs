@@ -44,11 +44,13 @@ pub(crate) async fn put_next(
             .condition_expression("rev = :before")
             .expression_attribute_values(":before", n(before)),
     };
+
     let put =
         put.return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
     let Err(error) = put.send().await else {
         return Ok(true);
     };
+
     match error.as_service_error() {
         Some(PutItemError::ConditionalCheckFailedException(old)) => {
             Ok(old.item().and_then(|old| old.get(WRITE)) == Some(&write))
@@ -90,6 +92,7 @@ impl DynamoConnections {
         let query = query.expression_attribute_values(":qs", s(keys::due_connections(shard)));
         let query = query.expression_attribute_values(":before", s(keys::due_sort(before)));
         let limit = i32::try_from(limit).unwrap_or(i32::MAX).max(1);
+
         Ok(query
             .limit(limit)
             .send()
@@ -156,6 +159,7 @@ impl Connections for DynamoConnections {
                 None => error!("the index of due connections has a key that is none of ours"),
             }
         }
+
         Ok(found)
     }
 

@@ -153,6 +153,7 @@ impl Containers for DynamoContainers {
                     .await,
             )?;
         }
+
         Ok(())
     }
 
@@ -176,6 +177,7 @@ impl Containers for DynamoContainers {
         let update = update
             .update_expression("SET ectx = :context")
             .condition_expression("attribute_exists(pk)");
+
         held(
             update
                 .expression_attribute_values(":context", s(context))
@@ -227,6 +229,7 @@ impl DynamoContainers {
             .update_expression("ADD tags :by")
             .condition_expression(condition);
         let update = update.expression_attribute_values(":by", n(by));
+
         held(
             update
                 .expression_attribute_values(":bound", n(bound))
@@ -292,11 +295,13 @@ impl Expression {
                 }
             }
         }
+
         let remove = if removed.is_empty() {
             String::new()
         } else {
             format!(" REMOVE {}", removed.join(", "))
         };
+
         Self {
             text: sets + &remove,
             values,

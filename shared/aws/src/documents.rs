@@ -55,6 +55,7 @@ impl DynamoDocuments {
         let update = update
             .set_key(Some(key_item(&keys::document(tenant, id))))
             .update_expression(set);
+
         update
             .condition_expression(UNFINISHED)
             .expression_attribute_values(":rev", s(revision.as_str()))
@@ -73,6 +74,7 @@ fn replacement_condition(
     let Some(expected) = expected else {
         return ("attribute_not_exists(pk)".to_owned(), None);
     };
+
     let mut values = HashMap::from([
         (":expected".to_owned(), s(expected.as_str())),
         (":ed".to_owned(), n(document.edits)),
@@ -84,6 +86,7 @@ fn replacement_condition(
             "idx = :idx"
         }
     };
+
     (
         format!("rev = :expected AND {indexed} AND {EDITED_AS_OFTEN} AND {NOT_SUPERSEDED}"),
         Some(values),
@@ -196,6 +199,7 @@ impl Documents for DynamoDocuments {
                 },
             }
         };
+
         // The SDK sends again when an answer is lost, so the record that is in the way may be our own.
         let ours =
             old.is_some_and(|old| old.optional_text("rev") == Some(document.revision.as_str()));
@@ -236,11 +240,13 @@ impl Documents for DynamoDocuments {
         let Err(error) = update.send().await else {
             return Ok(true);
         };
+
         let Some(UpdateItemError::ConditionalCheckFailedException(failed)) =
             error.as_service_error()
         else {
             return Err(port_error(error));
         };
+
         // Our own edit whose answer was lost has written just this. An edit may change nothing and yet has to be counted.
         let written = [("sent", write_sent(document)), ("ed", n(document.edits))];
         let is_there = |item: &HashMap<_, _>| {
@@ -248,6 +254,7 @@ impl Documents for DynamoDocuments {
                 .iter()
                 .all(|(name, value)| item.get(*name) == Some(value))
         };
+
         Ok(failed.item().is_some_and(is_there))
     }
 
@@ -279,17 +286,21 @@ impl Documents for DynamoDocuments {
             }
             Err(error) => error,
         };
+
         let Some(UpdateItemError::ConditionalCheckFailedException(failed)) =
             error.as_service_error()
         else {
             return Err(port_error(error));
         };
+
         let Some(document) = failed.item().map(read_document).transpose()? else {
             return Ok(Claim::Gone);
         };
+
         if !document.is_current(revision) || document.status.is_final() {
             return Ok(Claim::Gone);
         }
+
         // Our own claim whose answer was lost has our lease. Two workers that claim within one millisecond would both
         // go on, which costs work but nothing else: the commit is conditional.
         if document.lease_until == lease_until {
@@ -314,6 +325,7 @@ impl Documents for DynamoDocuments {
             .expression_attribute_values(":zero", n(0))
             .expression_attribute_values(":due", s(keys::due_sort(overdue_at)))
             .expression_attribute_values(":att", n(claimed.attempts.saturating_sub(1)));
+
         applied(update).await
     }
 
@@ -352,6 +364,7 @@ impl Documents for DynamoDocuments {
                 "a document without what was found out about it".into(),
             ));
         };
+
         let mut set =
             "SET st = :st, up = :now, ext = :ext, kind = :kind, props = :props".to_owned();
         set += if document.title.is_some() {
@@ -359,6 +372,7 @@ impl Documents for DynamoDocuments {
         } else {
             " REMOVE title"
         };
+
         let update = self.update(tenant, &document.id, &document.revision, &set);
         let mut update = update
             .expression_attribute_values(":st", s(Status::Indexing.as_str()))
@@ -369,6 +383,7 @@ impl Documents for DynamoDocuments {
         if let Some(title) = &document.title {
             update = update.expression_attribute_values(":title", s(title));
         }
+
         applied(update).await
     }
 

@@ -39,6 +39,7 @@ where
         }
         _ => false,
     };
+
     let source = Box::new(error);
     if passing {
         PortError::Unavailable(source)

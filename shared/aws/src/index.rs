@@ -41,6 +41,7 @@ impl DynamoIndex {
             set += ", docs = :docs";
             update = update.expression_attribute_values(":docs", n(documents));
         }
+
         if changes.iter().any(Change::takes_away) {
             // The first of several says when all of them are due.
             set += ", rms = :next, qs = if_not_exists(qs, :qs), qd = if_not_exists(qd, :qd)";
@@ -48,6 +49,7 @@ impl DynamoIndex {
             let due_at = now.plus_seconds(ERASE_AFTER_SECONDS);
             update = update.expression_attribute_values(":qd", s(keys::due_sort(due_at)));
         }
+
         let update = update
             .set_key(Some(key_item(&keys::head(tenant, container))))
             .update_expression(set);
@@ -60,6 +62,7 @@ impl DynamoIndex {
                 .condition_expression("seq = :seq")
                 .expression_attribute_values(":seq", n(head.seq))
         };
+
         update.build().map_err(build_error)
     }
 
@@ -76,6 +79,7 @@ impl DynamoIndex {
         item.insert("token".into(), s(token));
         item.insert("entries".into(), json(&entries));
         let put = Put::builder().table_name(&self.0.name).set_item(Some(item));
+
         put.condition_expression("attribute_not_exists(pk)")
             .build()
             .map_err(build_error)
@@ -103,11 +107,13 @@ impl Index for DynamoIndex {
         let Some(item) = self.0.get(&keys::head(tenant, container)).await? else {
             return Ok(IndexHead::default());
         };
+
         let number = |name: &str| {
             item.contains_key(name)
                 .then(|| item.number(name))
                 .transpose()
         };
+
         Ok(IndexHead {
             seq: number("seq")?.unwrap_or(0),
             segments: item.optional_parsed("segs")?.unwrap_or_default(),
@@ -140,6 +146,7 @@ impl Index for DynamoIndex {
                 entries: item.parsed("entries")?,
             })
         };
+
         items.iter().map(read).collect()
     }
 
@@ -170,6 +177,7 @@ impl Index for DynamoIndex {
             owners.extend(records.iter().map(|_| place));
             items.extend(records);
         }
+
         let mut purges = Vec::new();
         for (change, document) in changes
             .iter()
@@ -184,6 +192,7 @@ impl Index for DynamoIndex {
                 purges.push(purge);
             }
         }
+
         let transaction = self
             .0
             .client
@@ -192,11 +201,13 @@ impl Index for DynamoIndex {
         let Err(error) = transaction.send().await else {
             return Ok(Committed::Done(purges));
         };
+
         let Some(TransactWriteItemsError::TransactionCanceledException(reasons)) =
             error.as_service_error()
         else {
             return Err(port_error(error));
         };
+
         let outcome = cancelled(reasons.cancellation_reasons(), changes, &owners);
         match outcome {
             Some(Committed::Moved)
@@ -230,6 +241,7 @@ impl Index for DynamoIndex {
                 .condition_expression("gen = :gen")
                 .expression_attribute_values(":gen", n(expected))
         };
+
         match update.send().await {
             Ok(_) => Ok(true),
             Err(error) => match error.as_service_error() {
@@ -248,6 +260,7 @@ impl Index for DynamoIndex {
             // The first fold of a container: DynamoDB refuses a range whose end stands before its start.
             return Ok(());
         }
+
         let pk = keys::container(tenant, container);
         let items = self
             .0
@@ -263,6 +276,7 @@ impl Index for DynamoIndex {
                 .set_key(Some(key_item(&key)));
             delete.send().await.map_err(port_error)?;
         }
+
         Ok(())
     }
 
@@ -326,6 +340,7 @@ impl Index for DynamoIndex {
             .table_name(&self.0.name)
             .set_item(Some(item));
         put.send().await.map_err(port_error)?;
+
         Ok(purge)
     }
 
@@ -360,6 +375,7 @@ impl Index for DynamoIndex {
                 break;
             }
         }
+
         Ok(found)
     }
 
@@ -390,6 +406,7 @@ impl Index for DynamoIndex {
             .delete_item()
             .table_name(&self.0.name)
             .set_key(Some(key_item(&key)));
+
         delete.send().await.map(|_| ()).map_err(port_error)
     }
 }

@@ -128,6 +128,7 @@ impl Table {
                 );
             }
         }
+
         Ok(keys.iter().map(|key| found.get(key).cloned()).collect())
     }
 
@@ -161,6 +162,7 @@ impl Table {
                 .and_then(|mut keys| keys.remove(&self.name))
                 .map(|left| left.keys);
         }
+
         if open.is_none_or(|keys| keys.is_empty()) {
             Ok(items)
         } else {
@@ -185,6 +187,7 @@ impl Table {
             self.write_batch(batch.iter().map(delete).collect::<PortResult<_>>()?)
                 .await?;
         }
+
         Ok(())
     }
 
@@ -206,6 +209,7 @@ impl Table {
                 return Ok(());
             }
         }
+
         Err(throttled())
     }
 

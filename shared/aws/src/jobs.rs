@@ -55,6 +55,7 @@ impl SqsJobs {
             .queue_url(queue)
             .set_entries(Some(entries));
         let answer = send.send().await.map_err(port_error)?;
+
         if answer.failed().is_empty() {
             Ok(())
         } else {
@@ -89,6 +90,7 @@ fn entry(
         | Job::MendV1 { .. }
         | Job::SyncV1 { .. } => entry.message_group_id(message.org.as_str()),
     };
+
     entry.build().map_err(build_error)
 }
 
@@ -115,6 +117,7 @@ impl Jobs for SqsJobs {
                     .await?;
             }
         }
+
         Ok(())
     }
 }

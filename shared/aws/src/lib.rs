@@ -51,14 +51,17 @@ pub fn ctx(clients: &Clients, names: &Names, clock: Arc<dyn Clock>) -> Ctx {
         client: clients.dynamodb.clone(),
         name: names.records.clone(),
     };
+
     let secrets = item::Table {
         client: clients.dynamodb.clone(),
         name: names.secrets.clone(),
     };
+
     let activity = item::Table {
         client: clients.dynamodb.clone(),
         name: names.activity.clone(),
     };
+
     let blobs = blobs::AwsBlobs::new(
         records.clone(),
         clients,

@@ -64,6 +64,7 @@ impl Names {
     pub fn from_environment(lookup: impl Fn(&str) -> Option<String>) -> anyhow::Result<Self> {
         let get = |i: usize| lookup(VARIABLES[i]).unwrap_or_default();
         let records = lookup(VARIABLES[0]).with_context(|| format!("set {}", VARIABLES[0]))?;
+
         Ok(Self {
             records,
             secrets: get(1),

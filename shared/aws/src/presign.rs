@@ -69,6 +69,7 @@ impl Presigner {
             .endpoint_url(endpoint)
             .force_path_style(true);
         let s3 = config.credentials_provider(credentials.clone()).build();
+
         Self {
             s3: aws_sdk_s3::Client::from_conf(s3),
             credentials: Some(credentials),
@@ -95,6 +96,7 @@ impl Presigner {
             .presigned(config.map_err(internal)?)
             .await
             .map_err(port_error)?;
+
         Ok(signed.uri().to_owned())
     }
 
@@ -146,6 +148,7 @@ impl Presigner {
         ));
         fields.push(("policy", policy));
         let url = self.bucket_address(bucket, now).await?;
+
         Ok(UploadForm {
             url,
             fields: fields
@@ -166,6 +169,7 @@ impl Presigner {
         let has_path = address
             .split_once("://")
             .is_some_and(|(_, rest)| rest.contains('/'));
+
         Ok(if has_path {
             address.to_owned()
         } else {

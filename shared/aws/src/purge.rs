@@ -22,6 +22,7 @@ pub(crate) fn purge_put(
     item.insert("blobs".into(), json(&blobs));
     item.insert("qs".into(), s(keys::due_shard(purge)));
     item.insert("qd".into(), s(keys::due_sort(overdue_at)));
+
     Put::builder()
         .table_name(&table.name)
         .set_item(Some(item))

@@ -65,6 +65,7 @@ impl Rates for DynamoRates {
             stored = winner;
             tokio::time::sleep(Duration::from_millis(u64::from(attempt / 4).min(20))).await;
         }
+
         Err(PortError::Unavailable(
             "other requests under the same limit won every attempt".into(),
         ))
@@ -86,11 +87,13 @@ impl DynamoRates {
                 .condition_expression("ver = :old")
                 .expression_attribute_values(":old", s(old)),
         };
+
         let put = put
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
         let Err(error) = put.send().await else {
             return Ok(None);
         };
+
         match error.as_service_error() {
             Some(PutItemError::ConditionalCheckFailedException(other)) => {
                 read(other.item()).map(Some)

@@ -71,6 +71,7 @@ impl Receiver {
                 receipt: message.receipt_handle.unwrap_or_default(),
             }
         };
+
         Ok(answer
             .messages
             .unwrap_or_default()

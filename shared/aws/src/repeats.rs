@@ -31,6 +31,7 @@ pub(crate) fn made_by(
             "attribute_exists(pk) AND (attribute_not_exists({MADE}) OR {MADE} <> :id)"
         ))
         .expression_attribute_values(":id", s(document.as_str()));
+
     update.build().map_err(build_error)
 }
 
@@ -64,6 +65,7 @@ impl Repeats for DynamoRepeats {
                 .condition_expression(format!("{free} OR doc = :stale"))
                 .expression_attribute_values(":stale", s(stale.as_str())),
         };
+
         let put = put.expression_attribute_names("#until", "until");
         let put = put.expression_attribute_values(":now", n(now.as_millis()));
         let put = put
@@ -71,6 +73,7 @@ impl Repeats for DynamoRepeats {
         let Err(error) = put.send().await else {
             return Ok(repeat);
         };
+
         match error.as_service_error() {
             Some(PutItemError::ConditionalCheckFailedException(old)) => {
                 old.item().ok_or(PortError::Conflict).and_then(read)

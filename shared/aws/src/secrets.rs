@@ -41,6 +41,7 @@ impl Keys for DynamoKeys {
                 .map_err(build_error)?;
             transaction = transaction.transact_items(TransactWriteItem::builder().put(put).build());
         }
+
         transaction
             .send()
             .await
@@ -85,6 +86,7 @@ impl Keys for DynamoKeys {
                 .cmp(&b.created_at)
                 .then_with(|| a.id.cmp(&b.id))
         });
+
         Ok(found)
     }
 
@@ -94,6 +96,7 @@ impl Keys for DynamoKeys {
         if record.is_none_or(|record| record.optional_text("org") != Some(tenant.org().as_str())) {
             return Ok(false);
         }
+
         // A key never changes its organization, and its id is never used again: deleting what is already gone, after a
         // lost answer, is harmless.
         let mut transaction = self.0.client.transact_write_items();
@@ -105,6 +108,7 @@ impl Keys for DynamoKeys {
             transaction =
                 transaction.transact_items(TransactWriteItem::builder().delete(delete).build());
         }
+
         transaction
             .send()
             .await

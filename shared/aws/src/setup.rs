@@ -39,6 +39,7 @@ pub async fn create_missing(clients: &Clients, mut names: Names) -> Result<Names
             .await
             .context("create the bucket")?;
     }
+
     let mut urls = Vec::new();
     for layout in &QUEUES {
         urls.push(
@@ -47,6 +48,7 @@ pub async fn create_missing(clients: &Clients, mut names: Names) -> Result<Names
                 .with_context(|| format!("create the queue {}", layout.name))?,
         );
     }
+
     if let [process, commit, keeper, sync] = urls.as_slice() {
         names.process_queue.clone_from(process);
         names.commit_queue.clone_from(commit);
@@ -56,6 +58,7 @@ pub async fn create_missing(clients: &Clients, mut names: Names) -> Result<Names
             .await
             .context("have the bucket tell of uploads")?;
     }
+
     Ok(names)
 }
 
@@ -109,6 +112,7 @@ async fn tell_of_uploads(clients: &Clients, bucket: &str, queue: &str) -> Result
         .put_bucket_notification_configuration()
         .bucket(bucket);
     put.notification_configuration(wanted).send().await?;
+
     Ok(())
 }
 
@@ -121,6 +125,7 @@ async fn create_queue(client: &aws_sdk_sqs::Client, layout: &QueueLayout) -> Res
             request
         }
     };
+
     let dead =
         create(layout.dead).attributes(QueueAttributeName::MessageRetentionPeriod, "1209600");
     let dead = dead.attributes(
@@ -141,6 +146,7 @@ async fn create_queue(client: &aws_sdk_sqs::Client, layout: &QueueLayout) -> Res
             QueueAttributeName::VisibilityTimeout,
             layout.visibility_seconds().to_string(),
         );
+
     queue
         .send()
         .await?

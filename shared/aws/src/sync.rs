@@ -60,6 +60,7 @@ impl DynamoSync {
                 return Ok((items, false));
             }
         }
+
         Ok((items, true))
     }
 
@@ -76,6 +77,7 @@ impl DynamoSync {
             hint.text("sk")
                 .map(|sk| sk.strip_prefix(prefix).unwrap_or(sk).to_owned())
         };
+
         let parts = hints.iter().map(part).collect::<PortResult<Vec<_>>>()?;
         let wanted: Vec<_> = parts
             .iter()
@@ -87,6 +89,7 @@ impl DynamoSync {
             .flatten()
             .map(shape::read_node)
             .collect::<PortResult<_>>()?;
+
         Ok((nodes, parts.last().filter(|_| more).cloned()))
     }
 }
@@ -161,6 +164,7 @@ impl SyncStore for DynamoSync {
                 limit,
             )
             .await?;
+
         items.iter().map(shape::read_node).collect()
     }
 
@@ -187,6 +191,7 @@ impl SyncStore for DynamoSync {
     ) -> PortResult<Vec<Node>> {
         let (pk, prefix) = (keys::known(tenant, of), place::shortcuts(target));
         let (mut found, mut after) = (Vec::new(), None);
+
         loop {
             let (nodes, next) = self.hinted(&pk, &prefix, after.as_deref(), limit).await?;
             found.extend(
@@ -229,6 +234,7 @@ impl SyncStore for DynamoSync {
             .map(|key| (pk.clone(), place::queued(queue, key)))
             .collect();
         let found = self.0.get_many(&wanted).await?;
+
         found
             .iter()
             .map(|item| item.as_ref().map(shape::read_entry).transpose())
@@ -248,6 +254,7 @@ impl SyncStore for DynamoSync {
             pk: &pk,
             before: (before > 0).then_some(before),
         };
+
         let mut parts = plan::parts(&pk, writes);
         let last = parts.pop().unwrap_or_default();
         for part in parts {
@@ -255,6 +262,7 @@ impl SyncStore for DynamoSync {
                 return Ok(false);
             }
         }
+
         transact::last(&self.0, &fence, last, shape::state(&pk, next)?).await
     }
 
@@ -288,6 +296,7 @@ impl SyncStore for DynamoSync {
         if more || known.len() > going.len() {
             return Ok(true);
         }
+
         self.0.delete_many(&[(pk, place::STATE.to_owned())]).await?;
         Ok(false)
     }

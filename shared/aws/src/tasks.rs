@@ -36,11 +36,13 @@ impl Tasks for DynamoTasks {
                 .condition_expression("step = :before")
                 .expression_attribute_values(":before", n(before)),
         };
+
         let put = put
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
         let Err(error) = put.send().await else {
             return Ok(true);
         };
+
         match error.as_service_error() {
             // Our own first try, if its answer was lost.
             Some(PutItemError::ConditionalCheckFailedException(old)) => {

@@ -58,6 +58,7 @@ impl Vault for KmsVault {
             .put_item()
             .table_name(&self.table.name)
             .set_item(Some(item));
+
         put.send().await.map(|_| ()).map_err(port_error)
     }
 
@@ -65,6 +66,7 @@ impl Vault for KmsVault {
         let Some(item) = self.table.get(&place(tenant, name)).await? else {
             return Ok(None);
         };
+
         let sealed = item
             .get("sealed")
             .and_then(|value| value.as_b().ok())
@@ -84,6 +86,7 @@ impl Vault for KmsVault {
                 Some(DecryptError::InvalidCiphertextException(_)) => corrupt(),
                 _ => port_error(error),
             })?;
+
         let text = opened
             .plaintext
             .and_then(|bytes| String::from_utf8(bytes.into_inner()).ok());

@@ -17,6 +17,7 @@ pub(crate) fn name(name: String) -> String {
     if name.chars().nth(NAME).is_none() {
         return name;
     }
+
     let ending = name
         .rsplit_once('.')
         .map(|(_, ending)| ending)
@@ -24,6 +25,7 @@ pub(crate) fn name(name: String) -> String {
             (1..=ENDING).contains(&ending.len())
                 && ending.bytes().all(|byte| byte.is_ascii_alphanumeric())
         });
+
     match ending {
         Some(ending) => {
             let ending = format!(".{ending}");
@@ -78,6 +80,7 @@ mod tests {
         ] {
             assert_eq!(name(given.clone()), wanted, "{given}");
         }
+
         assert_eq!(owner("é".repeat(400)), "é".repeat(320));
         assert_eq!(media_type("x/".repeat(400)).len(), 255);
         assert_eq!(

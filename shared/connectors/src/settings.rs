@@ -96,11 +96,13 @@ impl Settings {
             };
             address(named, given.as_deref().or(base.as_deref()).unwrap_or(usual))
         };
+
         let api = one("CLOUD_DRIVE_API_URL", &self.api_url, "", API)?;
         let api = api
             .as_str()
             .trim_end_matches('/')
             .trim_end_matches("/drive/v3");
+
         Ok(Addresses {
             api: api.to_owned(),
             authorize: one(
@@ -181,6 +183,7 @@ mod tests {
             }
             .addresses()
         };
+
         for good in [
             "https://drive.example",
             "http://localhost:80",
@@ -189,6 +192,7 @@ mod tests {
         ] {
             assert!(with(good).is_ok(), "{good}");
         }
+
         for bad in [
             "http://drive.example",
             "drive",
@@ -204,6 +208,7 @@ mod tests {
                 "{bad}"
             );
         }
+
         assert_eq!(
             with("http://127.0.0.1:5/drive/v3/").unwrap().api,
             "http://127.0.0.1:5"

@@ -129,9 +129,11 @@ impl Connector for Crawler {
             Visit::Gone | Visit::NoPage(SkipReason::NotDownloadable) => return Err(moved()),
             Visit::NoPage(reason) => return Err(ConnectorError::Item(reason)),
         };
+
         if page.bytes.len() > limit {
             return Err(ConnectorError::Item(SkipReason::TooLarge));
         }
+
         if Url::parse(&page.url)
             .ok()
             .and_then(|there| named(&there, &page.url))
@@ -139,6 +141,7 @@ impl Connector for Crawler {
         {
             return Err(moved());
         }
+
         let essence = essence(&page);
         let name = match essence.as_str() {
             _ if is_html(&page) => "page.html",
@@ -147,10 +150,12 @@ impl Connector for Crawler {
             _ if is_read(&essence) => "file.md",
             _ => return Err(ConnectorError::Item(SkipReason::UnsupportedType)),
         };
+
         let form = BodyForm::File {
             name: Some(name.into()),
             declared: Some(bounds::media_type(page.media_type.unwrap_or(essence))),
         };
+
         Ok(Fetched {
             bytes: page.bytes,
             form,

@@ -21,9 +21,11 @@ pub(crate) fn canonical(text: &str) -> String {
         }
         previous = letter;
     }
+
     if is_nfc_quick(clean.chars()) != IsNormalized::Yes {
         clean = clean.nfc().collect();
     }
+
     trimmed(clean)
 }
 

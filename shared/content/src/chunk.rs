@@ -133,5 +133,6 @@ pub(crate) fn to_chunks(text: &str, spans: Vec<Span>) -> Vec<Chunk> {
             turns: span.turns,
         });
     }
+
     chunks
 }

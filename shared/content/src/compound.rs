@@ -24,10 +24,12 @@ pub(crate) fn format(bytes: &[u8], hints: [Option<Format>; 2]) -> Result<Format,
             .chunks_exact(ENTRY_BYTES)
             .any(|entry| entry.starts_with(&name))
     };
+
     if has("EncryptedPackage") {
         let message = "The file is encrypted: it opens only with a password.";
         return Err(Failure::new(FailureCode::Encrypted, message));
     }
+
     let streams = [
         ("WordDocument", Format::Doc),
         ("Workbook", Format::Xls),
@@ -45,6 +47,7 @@ pub(crate) fn format(bytes: &[u8], hints: [Option<Format>; 2]) -> Result<Format,
         .flatten()
         .find(is_old)
         .filter(|_| !has("Root Entry"));
+
     found
         .or(hinted)
         .ok_or_else(|| unsupported("an office document (application/x-ole-storage)"))

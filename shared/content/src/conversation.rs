@@ -50,6 +50,7 @@ pub fn render_conversation(turns: &[Turn]) -> (String, Vec<Range<usize>>) {
         places.push(chars..chars + length);
         chars += length;
     }
+
     (text, places)
 }
 
@@ -65,6 +66,7 @@ fn speaker(turn: &Turn) -> String {
         .collect::<Vec<_>>()
         .join(" ");
     let mut letters = name.chars();
+
     match (turn.speaker.is_some(), letters.next()) {
         (false, Some(first)) => first.to_uppercase().chain(letters).collect(),
         _ => name,
@@ -111,6 +113,7 @@ pub fn chunk_conversation(
         });
         first = next_window(&turns, first, end, options);
     }
+
     to_chunks(text, spans)
 }
 
@@ -122,6 +125,7 @@ fn spoken(text: &str, places: &[Range<usize>]) -> Vec<(usize, Unit)> {
         while indices.next_if(|(index, _)| *index < character).is_some() {}
         indices.peek().map_or(text.len(), |(_, at)| *at)
     };
+
     for (index, place) in places.iter().enumerate() {
         let start = byte_of(place.start);
         let bytes = start..byte_of(place.end).max(start);
@@ -129,6 +133,7 @@ fn spoken(text: &str, places: &[Range<usize>]) -> Vec<(usize, Unit)> {
             turns.push((index, Unit::of(text, bytes, End::Block)));
         }
     }
+
     turns
 }
 
@@ -145,6 +150,7 @@ fn window_end(text: &str, turns: &[Unit], first: usize, options: &ChunkOptions) 
         }
         end += 1;
     }
+
     end
 }
 
@@ -154,6 +160,7 @@ fn next_window(turns: &[Unit], first: usize, end: usize, options: &ChunkOptions)
     if end == turns.len() || turns[end].chars > target {
         return end;
     }
+
     let mut start = end.saturating_sub(options.overlap_turns).max(first + 1);
     // Shared turns must leave room for the next one.
     while start < end
@@ -165,6 +172,7 @@ fn next_window(turns: &[Unit], first: usize, end: usize, options: &ChunkOptions)
     {
         start += 1;
     }
+
     start
 }
 

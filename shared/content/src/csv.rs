@@ -22,6 +22,7 @@ pub(crate) fn read(text: String, name: Option<&str>) -> Result<Extracted, Failur
     let Some(delimiter) = delimiter(&text) else {
         return Ok(Extracted::new(Format::Text, text));
     };
+
     let mut tables = Tables::default();
     let file = name
         .and_then(|name| name.rsplit(['/', '\\']).next())
@@ -36,6 +37,7 @@ pub(crate) fn read(text: String, name: Option<&str>) -> Result<Extracted, Failur
             tables.row(&row, width)?;
         }
     }
+
     Ok(Extracted::new(Format::Csv, tables.finish()))
 }
 
@@ -88,12 +90,14 @@ fn measure(text: &str, delimiter: u8) -> Size {
         at_start = opens && !in_quotes;
         is_blank = false;
     }
+
     if !is_blank {
         size = Size {
             columns: size.columns.max(columns),
             cells: size.cells + columns,
         };
     }
+
     size
 }
 
@@ -130,6 +134,7 @@ fn delimiter(text: &str) -> Option<u8> {
             .filter(|run| run[0] > 1);
         runs.map(<[usize]>::len).max().unwrap_or(0)
     };
+
     let best = DELIMITERS
         .into_iter()
         .rev()

@@ -15,21 +15,25 @@ pub(crate) fn decode(bytes: &[u8], charset: Option<&str>) -> String {
             .0
             .into_owned();
     }
+
     if let Some(encoding) = utf16_without_mark(bytes) {
         return encoding.decode_without_bom_handling(bytes).0.into_owned();
     }
+
     if let Ok(text) = std::str::from_utf8(bytes) {
         // ISO-2022-JP is pure ASCII with escape sequences.
         if !bytes.contains(&0x1B) {
             return text.to_owned();
         }
     }
+
     let declared = charset.and_then(|label| Encoding::for_label(label.as_bytes()));
     // A document that says UTF-8 and is not has at most a few broken bytes, or it lies.
     let encoding = match declared {
         Some(encoding) if encoding != UTF_8 || mostly_utf8(bytes) => encoding,
         _ => guess(bytes),
     };
+
     encoding.decode_without_bom_handling(bytes).0.into_owned()
 }
 
@@ -49,21 +53,25 @@ pub(crate) fn utf16_without_mark(bytes: &[u8]) -> Option<&'static Encoding> {
     if !bytes.len().is_multiple_of(2) {
         return None;
     }
+
     let sample = &bytes[..bytes.len().min(DETECT_BYTES)];
     let (mut even, mut odd) = (0usize, 0usize);
     for pair in sample.chunks_exact(2) {
         even += usize::from(pair[0] == 0 && pair[1] != 0);
         odd += usize::from(pair[1] == 0 && pair[0] != 0);
     }
+
     let encoding = match (even, odd) {
         (0, odd) if odd > 0 => UTF_16LE,
         (even, 0) if even > 0 => UTF_16BE,
         _ => return None,
     };
+
     let text = encoding.decode_without_bom_handling(sample).0;
     let is_strange = |letter: char| letter == '\u{FFFD}' || is_strange(letter);
     // The sample may end between two surrogates.
     let is_cut = sample.len() < bytes.len();
+
     (!text.chars().rev().skip(usize::from(is_cut)).any(is_strange)).then_some(encoding)
 }
 

@@ -83,11 +83,13 @@ pub fn extract_as(format: Format, bytes: &[u8]) -> Result<Extracted, Failure> {
         text: decode(bytes, None),
         format,
     };
+
     let sniffed = if is_text {
         text()
     } else {
         Sniffed::Binary(format)
     };
+
     guarded(|| {
         read(
             sniffed,
@@ -107,10 +109,12 @@ fn guarded(read: impl FnOnce() -> Result<Extracted, Failure>) -> Result<Extracte
             "The file could not be read: its structure broke the reader.",
         ))
     });
+
     let mut extracted = read?;
     if extracted.text.len() > MAX_TEXT_BYTES {
         return Err(too_much_text());
     }
+
     extracted.text = canonical(&extracted.text);
     if extracted.text.trim().is_empty() {
         return Err(Failure::new(
@@ -118,6 +122,7 @@ fn guarded(read: impl FnOnce() -> Result<Extracted, Failure>) -> Result<Extracte
             "The document contains no text.",
         ));
     }
+
     Ok(extracted)
 }
 
@@ -202,5 +207,6 @@ pub(crate) fn is_meant(value: &str) -> bool {
     let is_file = [
         ".doc", ".docx", ".dvi", ".tex", ".indd", ".qxd", ".ppt", ".pptx", ".xls",
     ];
+
     !PLACEHOLDERS.contains(&&*value) && !is_file.iter().any(|extension| value.ends_with(extension))
 }

@@ -40,6 +40,7 @@ pub(crate) fn read(html: &str) -> Result<Extracted, Failure> {
         let title = first_heading(&extracted.text).map(str::to_owned);
         extracted.set_title(title.as_deref());
     }
+
     if extracted.text.len() > MAX_TEXT_BYTES {
         Err(too_much_text())
     } else {
@@ -95,9 +96,11 @@ fn readable(page: Document) -> String {
             return text;
         }
     }
+
     if !is_quickly_written(&page.root()) {
         return whole;
     }
+
     let article =
         Readability::with_document(page, None, Some(config())).and_then(|mut page| page.parse());
     match article {
@@ -130,6 +133,7 @@ fn main_element(page: &Document) -> Option<NodeRef<'_>> {
             articles.push(node);
         }
     }
+
     if articles.len() == 1 {
         articles.pop()
     } else {

@@ -45,6 +45,7 @@ pub(crate) fn is_message(bytes: &[u8], is_expected: bool) -> bool {
         common += usize::from(COMMON_HEADERS.contains(&&*name));
         transport += usize::from(TRANSPORT_HEADERS.contains(&&*name));
     }
+
     if is_expected {
         common + transport > 0
     } else {

@@ -39,6 +39,7 @@ pub(crate) fn split_front_matter(text: &str) -> (&str, &str) {
     if lines.next().map(str::trim_end) != Some("---") {
         return ("", text);
     }
+
     let start = rest.find('\n').map_or(rest.len(), |newline| newline + 1);
     let mut at = start;
     for (count, line) in lines.enumerate() {
@@ -53,6 +54,7 @@ pub(crate) fn split_front_matter(text: &str) -> (&str, &str) {
         }
         at += line.len();
     }
+
     ("", text)
 }
 
@@ -77,6 +79,7 @@ pub(crate) fn atx_heading(line: &str) -> Option<(u8, &str)> {
     if !is_heading {
         return None;
     }
+
     let title = rest.trim();
     let open = title.trim_end_matches('#');
     // Closing marks count only after a blank: `# C#` is about C#.
@@ -85,6 +88,7 @@ pub(crate) fn atx_heading(line: &str) -> Option<(u8, &str)> {
     } else {
         title
     };
+
     Some((u8::try_from(level).unwrap_or(6), title))
 }
 
@@ -128,9 +132,11 @@ impl Signs {
             self.fences += 1;
             self.in_fence = !self.in_fence;
         }
+
         if self.in_fence {
             return;
         }
+
         let heading = previous_blank.then(|| atx_heading(line)).flatten();
         self.headings += usize::from(heading.is_some_and(|(_, title)| !title.is_empty()));
         self.lists += usize::from(
@@ -212,6 +218,7 @@ mod tests {
         ] {
             assert!(looks_like_markdown(markdown), "{markdown}");
         }
+
         for other in [
             "Only prose.",
             "- one\n- two",

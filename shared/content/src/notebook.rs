@@ -108,6 +108,7 @@ pub(crate) fn read(text: &str) -> Result<Extracted, Failure> {
                 .collect(),
         )
     };
+
     for cell in notebook
         .cells
         .or_else(on_sheets)
@@ -129,6 +130,7 @@ pub(crate) fn read(text: &str) -> Result<Extracted, Failure> {
             parts.extend(output.data.markdown.map(Lines::text).or(printed));
         }
     }
+
     parts.retain(|part| !part.trim().is_empty());
     let mut extracted = Extracted::new(Format::Notebook, parts.join("\n\n"));
     let title = notebook
@@ -136,6 +138,7 @@ pub(crate) fn read(text: &str) -> Result<Extracted, Failure> {
         .title
         .or_else(|| first_heading(&extracted.text).map(str::to_owned));
     extracted.set_title(title.as_deref());
+
     Ok(extracted)
 }
 

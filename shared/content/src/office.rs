@@ -21,14 +21,17 @@ pub(crate) fn read(format: Format, bytes: &[u8]) -> Result<Extracted, Failure> {
     } else {
         None
     };
+
     if package.is_none() && is_always_package(format) {
         return Err(package::corrupt());
     }
+
     let readable = if format == Format::Rtf {
         rtf::simplified(bytes)
     } else {
         bytes.to_vec()
     };
+
     let source = SourceDocument::from_bytes("document", input, readable);
     let converter = DocumentConverter::with_allowed_formats([input])
         .strict(true)
@@ -39,15 +42,18 @@ pub(crate) fn read(format: Format, bytes: &[u8]) -> Result<Extracted, Failure> {
     if extracted.text.len() > MAX_TEXT_BYTES {
         return Err(too_much_text());
     }
+
     describe(&metadata, &mut extracted);
     count(format, package.as_ref(), &mut extracted);
     if format == Format::Rtf {
         rtf::describe(bytes, &mut extracted);
     }
+
     if extracted.title.is_none() {
         let title = first_heading(&extracted.text).map(str::to_owned);
         extracted.set_title(title.as_deref());
     }
+
     Ok(extracted)
 }
 

@@ -48,11 +48,13 @@ pub(crate) fn format(bytes: &[u8], hints: [Option<Format>; 2]) -> Result<Format,
             .or(hinted)
             .ok_or_else(|| unsupported("an archive (application/zip)"));
     };
+
     if let Some(format) = read_part(&mut package, "mimetype")
         .and_then(|declared| Format::of_declared(&declared).filter(|format| format.is_binary()))
     {
         return Ok(format);
     }
+
     format_of_names(names(&package)).ok_or_else(|| unsupported("an archive (application/zip)"))
 }
 
@@ -76,6 +78,7 @@ pub(crate) fn check(bytes: &[u8]) -> Result<Package<'_>, Failure> {
             return Err(bomb());
         }
     }
+
     let mut total = 0;
     for index in 0..package.len() {
         total += unfold(&mut package, index)?;
@@ -83,6 +86,7 @@ pub(crate) fn check(bytes: &[u8]) -> Result<Package<'_>, Failure> {
             return Err(bomb());
         }
     }
+
     if is_encrypted(&mut package) {
         Err(encrypted())
     } else {
@@ -174,6 +178,7 @@ fn is_encrypted(package: &mut Package) -> bool {
             .iter()
             .any(|end| uri.ends_with(end))
     };
+
     let mut uris = parts
         .split("URI=\"")
         .skip(1)

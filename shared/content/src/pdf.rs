@@ -38,19 +38,24 @@ fn parse(bytes: &[u8]) -> Result<Extracted, Failure> {
     if markdown.trim().is_empty() {
         markdown = few_words(bytes);
     }
+
     if markdown.trim().is_empty() {
         markdown = second_reading(bytes);
     }
+
     if markdown.len() > MAX_TEXT_BYTES {
         return Err(too_much_text());
     }
+
     if markdown.trim().is_empty() {
         let message = "The PDF has no text layer that can be read: its pages are probably images.";
         return Err(Failure::new(FailureCode::Empty, message));
     }
+
     let mut extracted = Extracted::new(Format::Pdf, with_headings(&markdown, bytes));
     extracted.set("pageCount", Some(&pages.to_string()));
     describe(bytes, &mut extracted);
+
     Ok(extracted)
 }
 
@@ -65,11 +70,13 @@ fn text_layer(bytes: &[u8], pages: usize) -> Result<String, Failure> {
         convert_text_layer_pages_opts(bytes, "", pages, options)
             .map(|part| part.export_to_markdown())
     };
+
     let mut markdown = part((pages > PART_PAGES).then_some((1, PART_PAGES))).map_err(failure)?;
     if pages > PART_PAGES && markdown.trim().is_empty() {
         // Perhaps a scan: then each part would look at all pages again.
         return part(None).map_err(failure);
     }
+
     for first in (1..=pages).step_by(PART_PAGES).skip(1) {
         // The pages that the file counts are not always there.
         let Ok(next) = part(Some((first, pages.min(first + PART_PAGES - 1)))) else {
@@ -81,6 +88,7 @@ fn text_layer(bytes: &[u8], pages: usize) -> Result<String, Failure> {
             return Err(too_much_text());
         }
     }
+
     Ok(markdown)
 }
 
@@ -171,6 +179,7 @@ fn with_headings(markdown: &str, bytes: &[u8]) -> String {
             levels.entry(title).or_insert(item.level);
         }
     }
+
     let mut out = String::with_capacity(markdown.len());
     for line in markdown.lines() {
         let line = unescape(line);
@@ -186,6 +195,7 @@ fn with_headings(markdown: &str, bytes: &[u8]) -> String {
         out.push_str(&line);
         out.push('\n');
     }
+
     out
 }
 

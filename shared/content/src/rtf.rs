@@ -44,10 +44,12 @@ fn control_length(control: &[u8]) -> usize {
     if letters == 0 {
         return control.len().min(2);
     }
+
     let word = 1 + letters;
     if !is_binary(&control[..word]) {
         return word;
     }
+
     let digits = control[word..]
         .iter()
         .take_while(|byte| byte.is_ascii_digit())
@@ -57,6 +59,7 @@ fn control_length(control: &[u8]) -> usize {
         .and_then(|count| count.parse().ok());
     // A blank parts the number from the bytes.
     let blank = usize::from(control.get(word + digits) == Some(&b' '));
+
     (word + digits + blank)
         .saturating_add(count.unwrap_or(0_usize))
         .min(control.len())
@@ -96,12 +99,14 @@ fn unescaped(part: &str) -> String {
             WINDOWS_1252.decode_without_bom_handling(&[byte]).0
         );
     }
+
     let digits = part
         .strip_prefix('u')
         .map(|rest| &rest[..rest.bytes().take_while(u8::is_ascii_digit).count()]);
     let letter = digits
         .and_then(|digits| digits.parse().ok())
         .and_then(char::from_u32);
+
     match (letter, digits) {
         (Some(letter), Some(digits)) => {
             let rest: String = part[1 + digits.len()..].chars().skip(1).collect();

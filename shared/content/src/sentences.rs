@@ -36,6 +36,7 @@ pub(crate) fn pieces(text: &str, range: Range<usize>, limit: usize) -> Vec<Range
         pieces.push(start..end);
         start = end;
     }
+
     pieces
 }
 
@@ -49,12 +50,14 @@ fn cut(window: &str, is_torn: bool) -> usize {
     if let Some(newline) = tail.rfind('\n') {
         return after(newline + 1);
     }
+
     let blank = tail
         .char_indices()
         .rfind(|(_, letter)| letter.is_whitespace());
     if let Some((at, letter)) = blank {
         return after(at + letter.len_utf8());
     }
+
     let last = window.grapheme_indices(true).next_back().map(|(at, _)| at);
     last.filter(|_| is_torn)
         .filter(|at| *at > earliest)
@@ -91,6 +94,7 @@ mod tests {
                 .map(|r| text[r].to_owned())
                 .collect::<Vec<_>>()
         };
+
         assert_eq!(cut("line one\nline two"), ["line ", "one\n", "line two"]);
         assert_eq!(cut("abcdefghijkl"), ["abcdefgh", "ijkl"]);
         assert_eq!(cut("日本語日本語日本語日"), ["日本語日本語日本", "語日"]);

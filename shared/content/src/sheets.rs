@@ -28,10 +28,12 @@ pub(crate) fn read(format: Format, bytes: &[u8]) -> Result<Extracted, Failure> {
     } else {
         Some(package::check(bytes)?)
     };
+
     let readable = match package {
         Some(mut package) if format == Format::Ods => ods::readable(bytes, &mut package)?,
         _ => Cow::Borrowed(bytes),
     };
+
     let mut workbook = open(format, &readable)?;
     let names = workbook.sheet_names();
     let mut tables = Tables::default();
@@ -41,10 +43,12 @@ pub(crate) fn read(format: Format, bytes: &[u8]) -> Result<Extracted, Failure> {
         room -= cells.len();
         write(name, cells, &mut tables)?;
     }
+
     let mut extracted = Extracted::new(format, tables.finish());
     if format != Format::Xls {
         office::describe(&office::metadata(format, bytes), &mut extracted);
     }
+
     extracted.set("sheetCount", Some(&names.len().to_string()));
     Ok(extracted)
 }
@@ -56,6 +60,7 @@ fn open(format: Format, bytes: &[u8]) -> Result<Workbook<'_>, Failure> {
             "The workbook is encrypted: it opens only with a password.",
         )
     };
+
     let cursor = Cursor::new(bytes);
     match format {
         Format::Xls => calamine::Xls::new(cursor)
@@ -96,6 +101,7 @@ fn cells(workbook: &mut Workbook, name: &str, room: usize) -> Result<Vec<Cell>, 
         cells.sort_by_key(|(row, column, _)| (*row, *column));
         return Ok(cells);
     }
+
     let range = workbook
         .worksheet_range(name)
         .map_err(|_| package::corrupt())?;
@@ -106,6 +112,7 @@ fn cells(workbook: &mut Workbook, name: &str, room: usize) -> Result<Vec<Cell>, 
         );
         push(&mut cells, row, column, shown(value), room)?;
     }
+
     Ok(cells)
 }
 
@@ -119,10 +126,12 @@ fn push(
     if text.trim().is_empty() {
         return Ok(());
     }
+
     if cells.len() == room {
         let message = format!("The workbook has more than {MAX_CELLS} cells.");
         return Err(Failure::new(FailureCode::ContentLimit, message));
     }
+
     cells.push((row, column, text));
     Ok(())
 }
@@ -132,6 +141,7 @@ fn write(name: &str, cells: Vec<Cell>, tables: &mut Tables) -> Result<(), Failur
     if cells.is_empty() {
         return Ok(());
     }
+
     let mut columns: Vec<u32> = cells.iter().map(|(_, column, _)| *column).collect();
     columns.sort_unstable();
     columns.dedup();
@@ -146,6 +156,7 @@ fn write(name: &str, cells: Vec<Cell>, tables: &mut Tables) -> Result<(), Failur
         }
         tables.row(&texts, columns.len())?;
     }
+
     Ok(())
 }
 
@@ -189,6 +200,7 @@ fn shown_moment(moment: &ExcelDateTime) -> String {
             format!("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60)
         });
     }
+
     let has_day = moment.as_f64() >= 1.0;
     let has_time = moment.as_f64().fract() != 0.0;
     let pattern = match (has_day, has_time) {
@@ -196,6 +208,7 @@ fn shown_moment(moment: &ExcelDateTime) -> String {
         (true, true) => "%Y-%m-%d %H:%M:%S",
         (false, _) => "%H:%M:%S",
     };
+
     moment
         .as_datetime()
         .map_or_else(number, |time| time.format(pattern).to_string())

@@ -73,6 +73,7 @@ pub(crate) fn sniff_text(source: &Source) -> Result<Sniffed, Failure> {
     if let Some(format) = binary_format(bytes, hints)? {
         return Ok(Sniffed::Binary(format));
     }
+
     if !is_text(bytes) {
         if let Some((format, _)) = media_of(source) {
             return Ok(Sniffed::Binary(format));
@@ -86,12 +87,15 @@ pub(crate) fn sniff_text(source: &Source) -> Result<Sniffed, Failure> {
             )),
         };
     }
+
     if mail::is_message(bytes, hints.contains(&Some(Format::Email))) {
         return Ok(Sniffed::Binary(Format::Email));
     }
+
     let in_declared = source.declared.and_then(charset_of);
     let text = decode(bytes, in_declared.or_else(|| charset_in_head(bytes)));
     let format = text_format(&text, hints);
+
     Ok(Sniffed::Text { text, format })
 }
 
@@ -108,15 +112,19 @@ fn binary_format(bytes: &[u8], hints: [Option<Format>; 2]) -> Result<Option<Form
     if is_pdf(bytes) {
         return Ok(Some(Format::Pdf));
     }
+
     if bytes.starts_with(RTF) {
         return Ok(Some(Format::Rtf));
     }
+
     if package::is_package(bytes) {
         return package::format(bytes, hints).map(Some);
     }
+
     if compound::is_compound(bytes) {
         return compound::format(bytes, hints).map(Some);
     }
+
     Ok(None)
 }
 
@@ -124,9 +132,11 @@ fn text_format(text: &str, hints: [Option<Format>; 2]) -> Format {
     if is_html_document(text) {
         return Format::Html;
     }
+
     if notebook::is_notebook(text) {
         return Format::Notebook;
     }
+
     let [name, declared] = hints;
     match name.or(declared) {
         Some(Format::Html) if text.contains('<') => Format::Html,
@@ -160,6 +170,7 @@ fn media_of(source: &Source) -> Option<(Format, &'static str)> {
                 .iter()
                 .any(|end| name.ends_with(end))
         });
+
     match (found.matcher_type(), found.mime_type()) {
         (infer::MatcherType::Image, media_type) => Some((Format::Image, media_type)),
         (infer::MatcherType::Audio, media_type) => Some((Format::Audio, media_type)),
@@ -179,13 +190,16 @@ fn is_text(bytes: &[u8]) -> bool {
     if has_utf16_mark && binary_type(bytes).is_none() {
         return true;
     }
+
     let strange = sample.iter().filter(|byte| is_strange(**byte)).count();
     if strange == 0 {
         return true;
     }
+
     if utf16_without_mark(bytes).is_some() {
         return true;
     }
+
     // A stray control character (terminal logs, form data) does not make text a binary.
     let zeros = sample.iter().filter(|byte| **byte == 0).count();
     binary_type(bytes).is_none()

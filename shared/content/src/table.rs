@@ -32,6 +32,7 @@ impl Tables {
             push_cell(&mut self.text, cell);
             self.text.push_str(" |");
         }
+
         if self.rows == 0 {
             // A header has all columns.
             self.text
@@ -39,8 +40,10 @@ impl Tables {
             self.text.push_str("\n|");
             self.text.push_str(&" --- |".repeat(width.max(cells.len())));
         }
+
         self.text.push('\n');
         self.rows += 1;
+
         if self.text.len() > MAX_TEXT_BYTES {
             Err(too_much_text())
         } else {

@@ -26,12 +26,14 @@ fn check(text: &str, chunks: &[Chunk], target: usize) -> Result<(), TestCaseErro
         last_start = Some(chunk.start);
         covered[chunk.start..chunk.end].fill(true);
     }
+
     for (at, letter) in letters.iter().enumerate() {
         prop_assert!(
             covered[at] || letter.is_whitespace(),
             "character {at} ({letter:?}) is in no chunk"
         );
     }
+
     Ok(())
 }
 
@@ -218,6 +220,7 @@ fn neighbours_in_a_section_share_sentences_but_sections_do_not() {
             assert!(pair[1].start >= pair[0].end);
         }
     }
+
     assert!(shared >= 6, "{shared}");
 }
 
@@ -265,6 +268,7 @@ fn conversation_is_rendered_turn_by_turn() {
         text: "Yes?".into(),
         date: None,
     });
+
     let (text, spans) = render_conversation(&turns);
     assert_eq!(text, "Ann: Hi\n\nZoë: Hello, Ann.\n\nAssistant: Yes?");
     let parts: Vec<String> = spans
@@ -286,6 +290,7 @@ fn windows_hold_whole_turns_and_share_one() {
         overlap_turns: 1,
         ..ChunkOptions::default()
     };
+
     let chunks = chunk_conversation(&text, &spans, &options);
     let ends: Vec<(&str, &str)> = chunks
         .iter()

@@ -113,6 +113,7 @@ fn bytes_are_trusted_more_than_name_and_declared_type() {
         name: Some("notes.txt"),
         declared: Some("text/html"),
     };
+
     assert_eq!(sniff(&source).unwrap(), Format::Pdf);
     let page = fixture("page.html");
     let source = Source {
@@ -120,6 +121,7 @@ fn bytes_are_trusted_more_than_name_and_declared_type() {
         name: Some("paper.pdf"),
         declared: Some("application/pdf"),
     };
+
     assert_eq!(sniff(&source).unwrap(), Format::Html);
 }
 
@@ -133,6 +135,7 @@ fn name_is_trusted_more_than_declared_type() {
         })
         .unwrap()
     };
+
     assert_eq!(
         formats(b"# Title", Some("a/b.md"), Some("text/html")),
         Format::Markdown
@@ -153,6 +156,7 @@ fn name_is_trusted_more_than_declared_type() {
 fn unsupported_binaries_are_named() {
     let elf = [&b"\x7FELF\x02\x01\x01\0"[..], &[0; 64]].concat();
     let zip = [&b"PK\x03\x04\x14\0\0\0\x08\0"[..], &[7; 64]].concat();
+
     for (bytes, word) in [
         (&elf[..], "program"),
         (&zip[..], "zip"),

@@ -47,6 +47,7 @@ fn presentation_keeps_slides_and_speaker_notes() {
     let read = read(&make::pptx(), "tides.pptx");
     assert_eq!(read.format, Format::Pptx);
     assert_eq!(read.properties["slideCount"], "1");
+
     for part in [
         "# How tides work",
         "The moon pulls",
@@ -306,6 +307,7 @@ fn tables_as_text_become_tables() {
             (Format::Csv, format!("# ships\n\n{table}"))
         );
     }
+
     assert_eq!(
         read(b"1,5;2,5\n3,5;4,5", "n.csv").text,
         "# n\n\n| 1,5 | 2,5 |\n| --- | --- |\n| 3,5 | 4,5 |"
@@ -360,6 +362,7 @@ fn every_page_of_a_long_pdf_is_read_in_order() {
             content.len()
         ));
     }
+
     let read = read(&make::pdf(&objects), "long.pdf");
     assert_eq!(read.properties["pageCount"], "120");
     let places: Vec<Option<usize>> = (0..count)
@@ -454,9 +457,11 @@ fn pictures_and_recordings_are_told_apart_and_left_to_others() {
             FailureCode::UnsupportedType
         );
     }
+
     let text = Source {
         bytes: b"BMW builds cars.",
         ..Source::default()
     };
+
     assert_eq!((sniff(&text).unwrap(), media(&text)), (Format::Text, None));
 }

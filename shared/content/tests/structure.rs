@@ -51,20 +51,24 @@ fn definitions_stay_whole_under_the_signatures_around_them() {
             )
         }
     };
+
     let allman = |name: &str, lines: &str| {
         format!(
             "    // About {name}.\n    [Route]\n    public void {name}(A a)\n    {{\n{lines}    }}\n"
         )
     };
+
     let python = |name: &str, lines: &str| {
         format!(
             "    # About {name}.\n    @cached\n    def {name}(self, a):\n{}",
             lines.replace(';', "")
         )
     };
+
     let ruby = |name: &str, lines: &str| {
         format!("    # About {name}.\n    def {name}(a)\n{lines}    end\n")
     };
+
     let cases: [(&str, &str, &Function, &str, &str, &str); 9] = [
         (
             "Rust",
@@ -323,6 +327,7 @@ fn changed(before: &[Chunk], after: &[Chunk]) -> usize {
 fn a_changed_paragraph_leaves_the_other_chunks_as_they_were() {
     let mut numbers = Numbers(7);
     let options = ChunkOptions::default();
+
     for (sentences, joint) in [
         ((1, 2), "\n\n"),
         ((2, 4), "\n\n"),

@@ -254,6 +254,7 @@ mod tests {
             memory_paths: None,
             merge: None,
         };
+
         assert!(container.learns_from(Some("/a")) && container.learns_from(None));
         container.memory_paths = Some(vec![
             "/notes".into(),
@@ -270,6 +271,7 @@ mod tests {
         ] {
             assert!(container.learns_from(Some(inside)), "{inside}");
         }
+
         for outside in [
             "/notes-old/a",
             "/diary/2024/x",
@@ -281,6 +283,7 @@ mod tests {
         ] {
             assert!(!container.learns_from(Some(outside)), "{outside}");
         }
+
         assert!(container.learns_from(None), "without a path");
         container.memory_paths = Some(vec!["/".into()]);
         assert!(container.learns_from(Some("/a")) && !container.learns_from(Some("a")));

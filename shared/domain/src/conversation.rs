@@ -74,9 +74,11 @@ fn known_turns(stored: &[Turn], sent: &[Turn]) -> usize {
     if common == stored.len() {
         return common;
     }
+
     let history = if common >= HISTORY_TURNS { common } else { 0 };
     // A changed history that comes again.
     let is_repeat = history > 0 && overlap(stored, &sent[history..]) == sent.len() - history;
+
     if is_repeat {
         sent.len()
     } else {
@@ -92,6 +94,7 @@ fn overlap(stored: &[Turn], sent: &[Turn]) -> usize {
         length = extended(sent, &borders, length, &sent[i]);
         borders[i] = length;
     }
+
     let tail = &stored[stored.len().saturating_sub(sent.len())..];
     let mut matched = 0;
     for turn in tail {
@@ -100,6 +103,7 @@ fn overlap(stored: &[Turn], sent: &[Turn]) -> usize {
         }
         matched = extended(sent, &borders, matched, turn);
     }
+
     matched
 }
 

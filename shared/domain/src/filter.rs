@@ -135,9 +135,11 @@ impl Condition {
             Value::String(text) => text.trim().parse().ok(),
             _ => None,
         };
+
         let (Some(left), Ok(right)) = (left, self.value.trim().parse::<f64>()) else {
             return false;
         };
+
         match operator {
             Operator::Equal => left == right,
             Operator::Greater => left > right,
@@ -168,30 +170,36 @@ fn parse_node(value: &Value, path: &str, depth: usize, conditions: &mut usize) -
             "a condition {key, value, …} or a group {\"AND\": […]} or {\"OR\": […]}",
         ));
     };
+
     let group = object.keys().find(|key| *key == "AND" || *key == "OR");
     let Some(name) = group else {
         count(conditions)?;
         return parse_condition(object, path).map(Filter::Condition);
     };
+
     if object.len() != 1 {
         return Err(invalid(path, "a group has exactly one property, AND or OR"));
     }
+
     if depth > MAX_DEPTH {
         return Err(invalid(
             "filters",
             &format!("groups nest at most {MAX_DEPTH} levels"),
         ));
     }
+
     let Value::Array(items) = &object[name] else {
         return Err(invalid(
             &format!("{path}.{name}"),
             "an array of conditions or groups",
         ));
     };
+
     if items.is_empty() {
         // So that the conditions bound the groups as well.
         count(conditions)?;
     }
+
     let parts = items
         .iter()
         .enumerate()

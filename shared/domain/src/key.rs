@@ -129,6 +129,7 @@ impl NewKey {
             expires_at: plan.expires_at,
             rate: plan.rate,
         };
+
         Self { record, text }
     }
 }
@@ -240,6 +241,7 @@ mod tests {
             let wrong = String::from_utf8(wrong).unwrap();
             assert!(PresentedKey::parse(&wrong).is_none(), "{wrong}");
         }
+
         for garbage in [
             "",
             "local",

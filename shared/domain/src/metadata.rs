@@ -37,6 +37,7 @@ impl Metadata {
             let message = format!("{field}.{}: {}", first.path[1], first.message);
             return Err(Error::Invalid { message, issues });
         }
+
         let metadata = Self(object);
         let size = serde_json::to_string(&metadata).map_or(0, |text| text.len());
         if size > MAX_BYTES {
@@ -45,6 +46,7 @@ impl Metadata {
                 format!("{size} bytes, but at most {MAX_BYTES} are kept"),
             ));
         }
+
         Ok(metadata)
     }
 
@@ -76,17 +78,20 @@ fn fault(field: &str, key: &str, value: &Value) -> Option<Issue> {
             message: message.into(),
         })
     };
+
     let allowed = |b: u8| b.is_ascii_alphanumeric() || b"_.-".contains(&b);
     if !(1..=64).contains(&key.len()) || !key.bytes().all(allowed) {
         return issue(
             "a key has 1 to 64 characters of letters, digits, underscore, full stop and hyphen",
         );
     }
+
     let ok = match value {
         Value::String(_) | Value::Number(_) | Value::Bool(_) => true,
         Value::Array(items) => items.iter().all(Value::is_string),
         Value::Null | Value::Object(_) => false,
     };
+
     if ok {
         None
     } else {

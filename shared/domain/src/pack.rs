@@ -102,6 +102,7 @@ impl Pack {
                 .binary_search(&at)
                 .map_or(self.text.len(), |i| offsets[i])
         };
+
         self.chunks
             .iter()
             .map(|chunk| {

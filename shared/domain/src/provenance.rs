@@ -98,6 +98,7 @@ impl fmt::Display for Attribution {
             (Medium::Transcript, false) => "a transcript",
             (Medium::Assistant, _) => "the assistant",
         };
+
         f.write_str(thing)?;
         match &self.name {
             // The quotes keep a name that reads like a sentence from being taken for one.

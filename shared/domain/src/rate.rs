@@ -56,11 +56,13 @@ impl RateWindow {
         if known >= limit.max {
             return Err(Timestamp::from_millis(self.room_at(limit, known, leaves)));
         }
+
         let at = now - now.rem_euclid(step);
         match self.0.last_mut() {
             Some((last, count)) if *last == at => *count += 1,
             _ => self.0.push((at, 1)),
         }
+
         Ok(())
     }
 
@@ -169,6 +171,7 @@ mod tests {
         ) {
             let limit = RateLimit { max, window_ms };
             let (mut window, mut now, mut admitted) = (RateWindow::default(), 0, Vec::<i64>::new());
+
             for pause in pauses {
                 now += pause;
                 let step = limit.step_ms();

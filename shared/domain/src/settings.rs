@@ -160,12 +160,14 @@ impl Settings {
                 app.enabled = app.enabled.map(|_| false);
             }
         }
+
         for (provider, app) in present.apps.iter().filter(|(_, app)| app.secret.is_some()) {
             self.apps.entry(*provider).or_insert_with(|| OAuthApp {
                 enabled: None,
                 ..app.clone()
             });
         }
+
         self
     }
 }
@@ -230,10 +232,12 @@ mod tests {
             secret: secret.map(str::to_owned),
             enabled: Some(true),
         };
+
         let with = |provider, secret| Settings {
             apps: [(provider, app(Some(secret)))].into(),
             ..Settings::default()
         };
+
         let (here, there) = (
             with(Provider::Notion, "here"),
             with(Provider::Github, "there"),

@@ -145,6 +145,7 @@ impl Tenant {
             }
             (None, _) => ContainerTag::default_tag(),
         };
+
         self.check_reach(&tag)?;
         Ok(tag)
     }

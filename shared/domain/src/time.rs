@@ -45,6 +45,7 @@ impl Timestamp {
         if let Ok(time) = text.parse::<jiff::Timestamp>() {
             return Ok(Self(time.as_millisecond()));
         }
+
         let midnight = text
             .parse::<jiff::civil::Date>()
             .and_then(|date| jiff::tz::TimeZone::UTC.to_timestamp(date.at(0, 0, 0, 0)));

@@ -149,6 +149,7 @@ where
             Err(error) if credential.is_some() => return Err(slowed(&app, parts, error).into()),
             Err(error) => return Err(error.into()),
         };
+
         // A request that is refused from here on is one of the organization, and in its log.
         note_tenant(&app, &tenant).await;
         if let Some((key, rate)) = tenant.key_use().and_then(|key| Some((&key.id, key.rate?))) {
@@ -161,6 +162,7 @@ where
             )
             .await?;
         }
+
         D::check(&tenant)?;
         Ok(Self {
             tenant,
@@ -213,6 +215,7 @@ mod tests {
             headers.insert(name, value.parse().unwrap());
             credential(&headers).map(str::to_owned)
         };
+
         assert_eq!(
             headers("authorization", "Bearer abc").as_deref(),
             Some("abc")

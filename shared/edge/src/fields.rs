@@ -246,6 +246,7 @@ mod tests {
             read(json!({"one": {"a": 1}, "two": {"a": 2}})).unwrap().two,
             Some(Inner { a: 2 })
         );
+
         for bad in [
             json!({"one": [1]}),
             json!({"one": {"a": 1}, "two": [2]}),

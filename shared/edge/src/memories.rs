@@ -121,6 +121,7 @@ impl MemoryEntry {
             .relations
             .iter()
             .map(|(id, relation)| (id.clone(), relation.as_str()));
+
         Self {
             version: MemoryVersion::new(memory, now),
             space_id: space.clone(),

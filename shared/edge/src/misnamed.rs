@@ -272,6 +272,7 @@ mod tests {
         ] {
             assert!(check_name(name, &SCOPES).is_ok(), "{name}");
         }
+
         assert!(check_name(&"containerTag".repeat(1000), &SCOPES).is_ok());
     }
 }

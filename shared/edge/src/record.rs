@@ -106,6 +106,7 @@ impl Recorder {
         if let Some((mode, _)) = known.filter(|(_, until)| *until > now) {
             return mode;
         }
+
         match ctx.settings.get(tenant).await {
             Ok(settings) => {
                 let mut modes = self.lock();
@@ -149,6 +150,7 @@ impl Asked {
             .extensions()
             .get::<MatchedPath>()
             .map(|path| path.as_str().to_owned());
+
         Self {
             noted: Arc::new(Noted {
                 id: id.clone(),
@@ -180,12 +182,14 @@ impl Asked {
         let Some((tenant, chosen)) = notes.asker.take() else {
             return response;
         };
+
         let is_refusal = !response.status().is_success();
         let mut containers = tenant.touched();
         let mode = kept(chosen, containers.len(), is_refusal);
         if containers.len() > MAX_CONTAINERS {
             containers.clear();
         }
+
         let status = response.status().as_u16();
         let (response, output) = outline(response, mode).await;
         // What was noted is redacted as was chosen; more than that is taken out where less may be kept.
@@ -194,10 +198,12 @@ impl Asked {
         } else {
             notes.body.and_then(|body| redacted(&body, mode, false))
         };
+
         let (key, key_name) = match tenant.key_use() {
             Some(key) => (key.id.to_string(), key.name.clone()),
             None => (LOCAL_KEY.to_owned(), LOCAL_KEY.to_owned()),
         };
+
         let record = RequestRecord {
             id: self.id.clone(),
             at: self.at,
@@ -212,6 +218,7 @@ impl Asked {
             input: self.input(body, mode),
             output,
         };
+
         if let Err(error) = app
             .ctx
             .activity
@@ -220,6 +227,7 @@ impl Asked {
         {
             warn!(request.id = %self.id, error = %chain(&error), "the request {} is missing in the log", self.id);
         }
+
         response
     }
 
@@ -234,6 +242,7 @@ impl Asked {
                 input.insert(name.to_owned(), part);
             }
         };
+
         put("path", path_parameters(&self.route, self.uri.path()));
         put(
             "query",
@@ -243,6 +252,7 @@ impl Asked {
                 .collect(),
         );
         input.extend(body.map(|body| ("body".to_owned(), body)));
+
         (!input.is_empty()).then_some(Value::Object(input))
     }
 }
@@ -272,6 +282,7 @@ fn path_parameters(route: &str, path: &str) -> Map<String, Value> {
             };
             Some((name.to_owned(), value.into()))
         });
+
     named.collect()
 }
 
@@ -286,15 +297,18 @@ async fn outline(response: Response, mode: LogContent) -> (Response, Option<Valu
     if mode == LogContent::Off || bytes == Some(0) {
         return (response, None);
     }
+
     if !kind.starts_with("application/json") || bytes.is_none_or(|bytes| bytes > MAX_READ_BYTES) {
         return (response, Some(json!({"bytes": bytes})));
     }
+
     let refusal = !response.status().is_success();
     let (parts, body) = response.into_parts();
     let Ok(bytes) = to_bytes(body, MAX_READ_BYTES as usize).await else {
         // It is in memory and not larger than it says; there is nothing to be read of it that could fail.
         return (Response::from_parts(parts, Body::empty()), None);
     };
+
     let output = serde_json::from_slice(&bytes)
         .ok()
         .and_then(|value: Value| redacted(&value, mode, refusal));
@@ -325,6 +339,7 @@ mod tests {
     async fn an_answer_leaves_as_it_came() {
         let small = json!({"id": "a", "content": "words"});
         let large = json!({"content": "x".repeat(70_000)});
+
         for (body, mode, wanted) in [
             (
                 &small,

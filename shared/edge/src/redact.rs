@@ -152,11 +152,13 @@ pub(crate) fn redacted(value: &Value, mode: LogContent, refusal: bool) -> Option
     if mode == LogContent::Off {
         return None;
     }
+
     let max = if mode == LogContent::Full {
         MAX_BYTES
     } else {
         MAX_REDACTED_BYTES
     };
+
     for size in SIZES {
         let walk = Walk {
             mode,
@@ -170,6 +172,7 @@ pub(crate) fn redacted(value: &Value, mode: LogContent, refusal: bool) -> Option
             return Some(kept);
         }
     }
+
     Some(json!({"cut": true}))
 }
 
@@ -226,12 +229,14 @@ impl Walk {
             };
             kept.insert(shown_name(name), value);
         }
+
         if fields.len() > self.size.keys {
             kept.insert(
                 "…".into(),
                 format!("[{} more]", fields.len() - self.size.keys).into(),
             );
         }
+
         kept.into()
     }
 
@@ -290,6 +295,7 @@ fn unquoted(text: &str) -> String {
             text.replace_range(start..start + end, "…");
         }
     }
+
     text
 }
 

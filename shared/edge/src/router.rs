@@ -76,6 +76,7 @@ async fn observe(State(app): State<App>, request: Request, next: Next) -> Respon
     let Asked {
         id, method, route, ..
     } = &asked;
+
     let (status, duration_ms) = (response.status().as_u16(), micros as f64 / 1000.0);
     // What is not supported is a matter of the caller's.
     if response.status().is_server_error() && response.status() != http::StatusCode::NOT_IMPLEMENTED
@@ -84,8 +85,10 @@ async fn observe(State(app): State<App>, request: Request, next: Next) -> Respon
     } else {
         info!(request.id = %id, %method, route, status, duration_ms, "{method} {route} answered {status}");
     }
+
     if let Ok(value) = HeaderValue::from_str(id) {
         response.headers_mut().insert(REQUEST_ID.clone(), value);
     }
+
     response
 }

@@ -37,11 +37,13 @@ pub(crate) fn cleaned(text: &str, most: usize) -> String {
         Some(start) => (&window[..start], true),
         None => (window, false),
     };
+
     let mut clean = without_words(before);
     if pem {
         // What comes after the end of the key is given up with it.
         clean.push_str(SECRET);
     }
+
     let is_cut = window.len() < text.len() && !pem;
     match clean.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", &clean[..end]),
@@ -66,6 +68,7 @@ fn without_words(text: &str) -> String {
         clean.push_str(&tail[..gap]);
         rest = &tail[gap..];
     }
+
     clean
 }
 
@@ -120,6 +123,7 @@ fn shown(word: &str, before: Before) -> &str {
         }
         Before::Name | Before::Nothing => false,
     };
+
     if named || is_secret(word) {
         SECRET
     } else if is_email(word) {
@@ -138,6 +142,7 @@ fn is_secret(word: &str) -> bool {
     if word.len() < 16 && !word.contains(['=', ':']) {
         return false;
     }
+
     has_password(word)
         || word.split(['&', '?', ';', '#']).any(assigns_secret)
         || has_known_prefix(word)

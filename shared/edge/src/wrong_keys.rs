@@ -35,16 +35,20 @@ impl WrongKeys {
                 known.clear();
             }
         }
+
         let fresh = Window {
             end: now.plus_seconds(WINDOW_SECONDS),
             failures: 0,
         };
+
         let window = known.entry(client).or_insert(fresh);
         if window.end <= now {
             *window = fresh;
         }
+
         window.failures = window.failures.saturating_add(1);
         let wait = now.seconds_until(window.end).max(1);
+
         (window.failures > MAX_IN_WINDOW).then(|| wait.unsigned_abs())
     }
 }

@@ -53,6 +53,7 @@ async fn main() -> anyhow::Result<()> {
         .credentials_provider(SharedCredentialsProvider::new(keys))
         .http_client(Transport::new(services))
         .build();
+
     // On a worker thread, as the service's handlers are.
     tokio::spawn(async move {
         dynamodb(&config).await?;
@@ -90,6 +91,7 @@ async fn dynamodb(config: &SdkConfig) -> anyhow::Result<()> {
             .item("text", text())
             .send()
     };
+
     Figures::of(|index| async move { put(index).await.map(drop) })
         .await
         .print("DynamoDB PutItem 800 bytes")?;
@@ -100,6 +102,7 @@ async fn dynamodb(config: &SdkConfig) -> anyhow::Result<()> {
             .key("pk", key(index))
             .send()
     };
+
     Figures::of(|index| async move { get(index).await.map(drop) })
         .await
         .print("DynamoDB GetItem 800 bytes")?;
@@ -113,6 +116,7 @@ async fn dynamodb(config: &SdkConfig) -> anyhow::Result<()> {
             .expression_attribute_values(":n", AttributeValue::N("1".to_owned()))
             .send()
     };
+
     Figures::of(|index| async move { update(index).await.map(drop) })
         .await
         .print("DynamoDB UpdateItem")
@@ -140,6 +144,7 @@ async fn sqs(config: &SdkConfig) -> anyhow::Result<()> {
         send.message_group_id(format!("tenant-{}", index % 7))
             .send()
     };
+
     Figures::of(|index| async move { send(index).await.map(drop) })
         .await
         .print("SQS SendMessage")?;
@@ -166,9 +171,11 @@ async fn sqs(config: &SdkConfig) -> anyhow::Result<()> {
             .await?;
         deleted.push(start.elapsed());
     }
+
     taken.sort();
     deleted.sort();
     Figures(taken).print("SQS ReceiveMessage, one of many")?;
+
     Figures(deleted).print("SQS DeleteMessage")
 }
 
@@ -185,6 +192,7 @@ async fn s3(config: &SdkConfig) -> anyhow::Result<()> {
             .key(format!("object-{index}"));
         put.body(vec![7; 4096].into()).send()
     };
+
     Figures::of(|index| async move { put(index).await.map(drop) })
         .await
         .print("S3 PutObject 4 KiB")?;
@@ -195,6 +203,7 @@ async fn s3(config: &SdkConfig) -> anyhow::Result<()> {
             .key(format!("object-{index}"))
             .send()
     };
+
     let read = |index| async move { get(index).await.ok()?.body.collect().await.ok().map(drop) };
     Figures::of(read).await.print("S3 GetObject 4 KiB")?;
     let list = || {
@@ -204,6 +213,7 @@ async fn s3(config: &SdkConfig) -> anyhow::Result<()> {
             .max_keys(100)
             .send()
     };
+
     Figures::of(|_| async move { list().await.map(drop) })
         .await
         .print("S3 ListObjectsV2, 100 of 1000")

@@ -48,6 +48,7 @@ impl DynamoDb {
         // Leaving its bulk-loading mode sets NORMAL, and the log makes one sync for all.
         database.disable_bulk_loading()?;
         let log = Arc::new(Log::open(&file, durability)?);
+
         Ok(Self {
             database,
             log,
@@ -79,11 +80,13 @@ impl DynamoDb {
         } else {
             None
         };
+
         let outcome = if SHORT.contains(&operation) {
             dispatch(&self.database, operation, body)
         } else {
             blocking::run(|| dispatch(&self.database, operation, body))
         };
+
         match outcome {
             Ok(answer) => wire::json(StatusCode::OK, answer),
             Err(error) => {

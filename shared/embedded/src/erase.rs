@@ -50,6 +50,7 @@ pub fn check_databases(folder: &Path) -> anyhow::Result<Vec<(String, String)>> {
         let found = found.into_iter().filter(|fault| fault != "ok");
         faults.extend(found.map(|fault| (name.to_owned(), fault)));
     }
+
     Ok(faults)
 }
 

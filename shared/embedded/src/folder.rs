@@ -132,6 +132,7 @@ impl Locked<'_> {
                 _ => {}
             }
         }
+
         Ok(())
     }
 
@@ -158,16 +159,19 @@ impl Locked<'_> {
         if !is_missing(&file)? {
             return fs::read(file);
         }
+
         let recorded = self.recorded()?;
         if recorded.contains(name) {
             return Err(io::Error::other(self.loss(name)));
         }
+
         let key = make();
         self.replace(name, &key)?;
         // A folder that is still being made goes on record as a whole.
         if !recorded.is_empty() {
             self.record()?;
         }
+
         Ok(key)
     }
 
@@ -183,11 +187,13 @@ impl Locked<'_> {
             };
             Ok(had && is_missing(&self.folder.file(name))?)
         };
+
         for name in [DYNAMODB, SQS, S3_INDEX, KMS_KEY, SIGNING_KEY] {
             if is_lost(name)? {
                 bail!(self.loss(name));
             }
         }
+
         Ok(())
     }
 
@@ -213,12 +219,14 @@ impl Locked<'_> {
                 return Ok(true);
             }
         }
+
         for shelf in fs::read_dir(self.folder.file(BLOBS))? {
             let shelf = shelf?.path();
             if shelf.is_dir() && fs::read_dir(shelf)?.next().is_some() {
                 return Ok(true);
             }
         }
+
         Ok(false)
     }
 
@@ -321,12 +329,14 @@ fn make_private(path: &Path) -> io::Result<()> {
     if fs::metadata(path)?.permissions().mode() & 0o777 == PRIVATE.0 {
         return Ok(());
     }
+
     let is_ours = |name: &str| {
         let database = DATABASES
             .iter()
             .any(|(database, _)| name.starts_with(database));
         database || [KMS_KEY, SIGNING_KEY, MANIFEST, "s3"].contains(&name)
     };
+
     let mut all = vec![path.to_owned()];
     let mut folders = vec![path.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -338,6 +348,7 @@ fn make_private(path: &Path) -> io::Result<()> {
             }
         }
     }
+
     for path in all.iter().rev() {
         let mode = if path.is_dir() { PRIVATE.0 } else { PRIVATE.1 };
         match fs::set_permissions(path, fs::Permissions::from_mode(mode)) {
@@ -349,6 +360,7 @@ fn make_private(path: &Path) -> io::Result<()> {
             _ => {}
         }
     }
+
     Ok(())
 }
 

@@ -18,6 +18,7 @@ pub(crate) fn remove(file: &Path) -> anyhow::Result<()> {
     if !exists(&connection, "_tables")? {
         return Ok(());
     }
+
     for table in half_made(&connection)? {
         tracing::warn!(
             table,
@@ -37,6 +38,7 @@ pub(crate) fn remove(file: &Path) -> anyhow::Result<()> {
         change.execute("DELETE FROM _tables WHERE table_name = ?1", [&table])?;
         change.commit()?;
     }
+
     Ok(())
 }
 
@@ -59,6 +61,7 @@ fn half_made(connection: &Connection) -> anyhow::Result<Vec<String>> {
             half_made.push(table);
         }
     }
+
     Ok(half_made)
 }
 

@@ -80,6 +80,7 @@ impl Kms {
                 format!("The embedded KMS has no {operation}"),
             )),
         };
+
         let (status, answer) = match outcome {
             Ok(answer) => (StatusCode::OK, answer),
             Err((code, message)) => {
@@ -92,8 +93,10 @@ impl Kms {
                 (status, json!({"__type": code, "message": message}))
             }
         };
+
         let mut response = wire::json(status, answer.to_string());
         response.headers_mut().insert(CONTENT_TYPE, JSON);
+
         response
     }
 
@@ -106,15 +109,18 @@ impl Kms {
                 "Plaintext must have 1 to {MAX_PLAINTEXT} bytes"
             )));
         }
+
         let nonce: [u8; NONCE_LEN] = rand::random();
         let context = associated(&request.encryption_context);
         let payload = Payload {
             msg: &plaintext,
             aad: &context,
         };
+
         let sealed = self.cipher()?.encrypt(&nonce.into(), payload);
         let sealed = sealed.map_err(|_| internal("cannot encrypt"))?;
         let blob = [&[LAYOUT], nonce.as_slice(), &sealed].concat();
+
         Ok(
             json!({"CiphertextBlob": BASE64.encode(blob), "KeyId": KEY_ARN, "EncryptionAlgorithm": ALGORITHM}),
         )
@@ -132,6 +138,7 @@ impl Kms {
             msg: sealed,
             aad: &context,
         };
+
         let plaintext = self
             .cipher()?
             .decrypt(&(*nonce).into(), payload)

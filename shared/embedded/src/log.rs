@@ -46,11 +46,13 @@ impl Log {
                 relaxed,
             });
         }
+
         let syncer = Arc::new(Syncer::open(database)?);
         let working = Arc::clone(&syncer);
         let thread = std::thread::Builder::new()
             .name("sync".to_owned())
             .spawn(move || working.run())?;
+
         Ok(Self {
             syncer: Some(syncer),
             thread: Some(thread),
@@ -64,17 +66,21 @@ impl Log {
         let Some(syncer) = &self.syncer else {
             return Ok(());
         };
+
         if self.relaxed {
             return syncer.remember();
         }
+
         let Some(sync) = syncer.order()? else {
             return Ok(());
         };
+
         let mut finished = syncer.finished.subscribe();
         finished
             .wait_for(|finished| *finished >= sync)
             .await
             .context("the sync thread has ended")?;
+
         syncer.outcome()
     }
 
@@ -83,9 +89,11 @@ impl Log {
         let Some(syncer) = &self.syncer else {
             return Ok(());
         };
+
         let Some(sync) = syncer.order()? else {
             return Ok(());
         };
+
         let mut state = syncer.state();
         while state.finished < sync {
             state = syncer
@@ -93,6 +101,7 @@ impl Log {
                 .wait(state)
                 .unwrap_or_else(PoisonError::into_inner);
         }
+
         drop(state);
         syncer.outcome()
     }
@@ -160,6 +169,7 @@ impl Syncer {
         let mut name = database.as_os_str().to_owned();
         name.push("-wal");
         let log = OpenOptions::new().read(true).write(true).open(&name);
+
         Ok(Self {
             database: database.to_owned(),
             log: log.with_context(|| format!("cannot open {}", name.display()))?,

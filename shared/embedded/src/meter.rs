@@ -96,6 +96,7 @@ impl Meter {
                 .sum(),
             one => one["CapacityUnits"].as_f64().unwrap_or_default(),
         };
+
         let mut count = self.lock();
         if ["GetItem", "Query", "BatchGetItem"].contains(&operation) {
             count.reads += units;
@@ -120,6 +121,7 @@ impl HttpConnector for Meter {
         if !self.on.load(std::sync::atomic::Ordering::SeqCst) {
             return self.inner.call(request);
         }
+
         let this = self.clone();
         HttpConnectorFuture::new(async move {
             let user =

@@ -36,5 +36,6 @@ async fn answer(services: Services, request: Request<RequestBody>) -> Response<F
             refused
         }
     };
+
     response.map(Full::new)
 }

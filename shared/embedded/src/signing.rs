@@ -142,6 +142,7 @@ fn split(query: &str) -> S3Result<(BTreeMap<&str, String>, String)> {
             _ => rest.push(pair),
         }
     }
+
     Ok((signature, rest.join("&")))
 }
 

@@ -14,6 +14,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         now: Some(Arc::new(now)),
         ..Config::default()
     };
+
     let mut demo = false;
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
@@ -23,15 +24,18 @@ async fn main() -> Result<(), Box<dyn Error>> {
             other => return Err(format!("unknown argument {other}").into()),
         }
     }
+
     let drive = FakeDrive::start_with(config).await?;
     if demo {
         drive.demo()?;
     }
+
     let (id, secret) = drive.client();
     let mut out = std::io::stdout();
     writeln!(out, "{}\n{id}\n{secret}", drive.url())?;
     out.flush()?;
     drive.run().await;
+
     Ok(())
 }
 

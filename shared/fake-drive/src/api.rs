@@ -114,16 +114,19 @@ pub(crate) fn answer(state: &mut State, call: &Call, twist: Option<&Effect>) -> 
     let Some((method, id)) = on_path.find(|(method, _)| method.verb == call.method) else {
         return (Failure::no_method(&call.path).reply(), Note::default());
     };
+
     let units = if call.param("alt") == Some("media") {
         200
     } else {
         method.units
     };
+
     let done = checked(state, call, method, id, units, twist);
     let note = Note {
         call: Some(method.name.to_owned()),
         units: if done.is_ok() { units } else { 0 },
     };
+
     (done.unwrap_or_else(|failure| failure.reply()), note)
 }
 
@@ -152,14 +155,17 @@ fn checked(
     if !(reads || files_only && method.name == "about.get") {
         return Err(Failure::scopes());
     }
+
     let mask = validate::check(method, call)?;
     if !state.spend(&access.email, units) {
         return Err(Failure::user_rate_limit());
     }
+
     let viewer = Viewer {
         email: access.email,
         keys: resource_keys(call),
     };
+
     let mut cx = Cx {
         state,
         call,
@@ -169,6 +175,7 @@ fn checked(
         id: id.to_owned(),
         twist,
     };
+
     run(&mut cx, method)
 }
 
@@ -189,6 +196,7 @@ fn run(cx: &mut Cx<'_>, method: &Method) -> Result<Reply, Failure> {
         "drives.get" => files::drive(cx)?,
         _ => return Err(Failure::no_method(&cx.call.path)),
     };
+
     Ok(Reply::json(200, &cx.mask.apply(value)))
 }
 

@@ -94,6 +94,7 @@ impl State {
         if news.is_empty() || self.channels.is_empty() {
             return;
         }
+
         let now = self.world.clock.now();
         self.channels.retain(|channel| channel.expires > now);
         for channel in self
@@ -143,6 +144,7 @@ async fn post(notification: &Notification) -> Option<u16> {
     } else {
         host.parse().ok()?
     };
+
     let mut stream = TcpStream::connect((ip, url.port_or_known_default()?))
         .await
         .ok()?;
@@ -158,10 +160,12 @@ async fn post(notification: &Notification) -> Option<u16> {
         // A line break in a token would end the header.
         request.push_str(&format!("{name}: {}\r\n", value.replace(['\r', '\n'], " ")));
     }
+
     request.push_str("\r\n");
     stream.write_all(request.as_bytes()).await.ok()?;
     let mut answer = [0; 12];
     stream.read_exact(&mut answer).await.ok()?;
+
     std::str::from_utf8(answer.get(9..12)?).ok()?.parse().ok()
 }
 

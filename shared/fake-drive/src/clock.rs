@@ -74,6 +74,7 @@ mod tests {
         ] {
             assert_eq!(parse_stamp(text), millis, "{text}");
         }
+
         assert_eq!(stamp(1_767_225_600_007), "2026-01-01T00:00:00.007Z");
         assert_eq!(
             http_date(1_767_225_600_007),

@@ -307,6 +307,7 @@ impl Admin {
             C::Named { name } => return json!(self.named(&name)),
             _ => {}
         }
+
         json!({})
     }
 }

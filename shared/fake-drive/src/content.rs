@@ -56,6 +56,7 @@ fn without_marks(markdown: &str) -> String {
         text.push_str(&line.replace("**", "").replace('`', ""));
         text.push('\n');
     }
+
     text
 }
 
@@ -101,6 +102,7 @@ mod tests {
                 .map(|cell| (*cell).to_owned())
                 .collect::<Vec<_>>()
         };
+
         Body::Sheet(vec![
             Table {
                 name: "Plants & pots".to_owned(),
@@ -124,6 +126,7 @@ mod tests {
                 .map(|row| row.iter().map(ToString::to_string).collect::<Vec<_>>())
                 .collect::<Vec<_>>()
         };
+
         assert_eq!(
             cells(book.worksheet_range("Plants & pots").unwrap()),
             [["Plant", "Count"], ["Fern, tall", "7"]]
@@ -138,8 +141,10 @@ mod tests {
             lines: vec!["One".to_owned()],
             notes: "Say it".to_owned(),
         };
+
         let bytes = export(&Body::Slides(vec![slide]), PPTX).unwrap();
         let mut archive = zip::ZipArchive::new(Cursor::new(bytes)).unwrap();
+
         for (part, text) in [
             ("ppt/slides/slide1.xml", "Why &amp; how"),
             ("ppt/notesSlides/notesSlide1.xml", "Say it"),
@@ -156,6 +161,7 @@ mod tests {
         let text = |body: &Body, form: &str| {
             export(body, form).map(|bytes| String::from_utf8(bytes.to_vec()).unwrap())
         };
+
         assert_eq!(
             text(&doc, PLAIN).as_deref(),
             Some("\u{feff}Trip\n\nboots\n")
@@ -166,6 +172,7 @@ mod tests {
         );
         assert_eq!(text(&doc, CSV), None);
         assert_eq!(text(&Body::Folder, PLAIN), None);
+
         for body in [doc, tables()] {
             for form in forms(&body) {
                 assert!(export(&body, form).is_some(), "{form}");

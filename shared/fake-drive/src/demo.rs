@@ -156,6 +156,7 @@ fn suppliers(admin: &Admin, shop: &str) -> Result<(), Refused> {
         "text/markdown",
         "# Ordering\n\nOrders above 3,000 euros need a second signature. Tern ships on Tuesdays.\n",
     )?;
+
     Ok(())
 }
 
@@ -186,6 +187,7 @@ fn private(admin: &Admin, root: &str, shop: &str) -> Result<(), Refused> {
         "text/html",
         "<h1>Ideas</h1><p>A tour of the lighthouses, in two days.</p>",
     )?;
+
     Ok(())
 }
 
@@ -241,6 +243,7 @@ fn workshop(admin: &Admin) -> Result<String, Refused> {
             ],
         )],
     )?;
+
     Ok(drive)
 }
 
@@ -262,6 +265,7 @@ mod tests {
         ] {
             assert_eq!(drive.named(name).len(), 1, "{name}");
         }
+
         assert_eq!(drive.named("Harbour Bikes"), [demo.folder]);
     }
 }

@@ -195,6 +195,7 @@ impl Fault {
             Some(whole) => call.path == whole,
             None => call.path.starts_with(&self.path),
         };
+
         let query = self.query.as_deref().and_then(|pair| pair.split_once('='));
         path && self.times > 0
             && self

@@ -108,6 +108,7 @@ impl FakeDrive {
         let admin = Admin::new(state, url, (config.client_id, config.client_secret));
         let serve = tokio::spawn(server::serve(listener, admin.clone()));
         let post = tokio::spawn(server::post(letters, admin.clone()));
+
         Ok(Self {
             admin,
             tasks: vec![serve, post],

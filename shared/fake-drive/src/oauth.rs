@@ -148,6 +148,7 @@ impl OAuth {
                 .map(|(token, _)| token.clone());
             oldest.map(|token| self.refresh.remove(&token));
         }
+
         self.numbers += 1;
         let token = format!("1//0{}", random.name(50));
         let (email, client, scopes) = (
@@ -165,6 +166,7 @@ impl OAuth {
                 number: self.numbers,
             },
         );
+
         token
     }
 

@@ -52,6 +52,7 @@ async fn handle(admin: &Admin, request: Request) -> Response<Body> {
     let Ok(body) = axum::body::to_bytes(body, LIMIT).await else {
         return Reply::empty(413).into_response(Body::empty());
     };
+
     let query = parts.uri.query().unwrap_or_default();
     let call = Call {
         method: parts.method.to_string(),
@@ -63,11 +64,13 @@ async fn handle(admin: &Admin, request: Request) -> Response<Body> {
         body,
         base: admin.url().to_owned(),
     };
+
     if call.path.starts_with("/admin") {
         let reply = steer(admin, &call);
         let body = Body::from(reply.body.clone());
         return reply.into_response(body);
     }
+
     let (reply, fault) = admin.with(|state| answer(state, &call));
     send(reply, fault).await
 }
@@ -84,6 +87,7 @@ fn answer(state: &mut State, call: &Call) -> (Reply, Option<Fault>) {
         Some(reply) => (reply, Note::default()),
         None => route(state, call, fault.as_ref().map(|fault| &fault.effect)),
     };
+
     if state.seen.len() < REMEMBERED {
         state.seen.push(Seen {
             method: call.method.clone(),
@@ -95,6 +99,7 @@ fn answer(state: &mut State, call: &Call) -> (Reply, Option<Fault>) {
             units: note.units,
         });
     }
+
     state.spread_news();
     // Callers reckon by the time of the drive, which may have been turned.
     (reply.with("date", http_date(now)), fault)
@@ -132,6 +137,7 @@ fn public(query: &[(String, String)]) -> BTreeMap<String, String> {
         };
         (name.clone(), shown.to_owned())
     };
+
     query.iter().map(pair).collect()
 }
 

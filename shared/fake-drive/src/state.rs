@@ -86,6 +86,7 @@ impl State {
             }
             *spent += units;
         }
+
         *self.units.entry(email.to_owned()).or_default() += units;
         true
     }

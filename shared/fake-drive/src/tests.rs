@@ -49,6 +49,7 @@ impl Rig {
         .unwrap();
         let ada = drive.account(ADA);
         let (root, token) = (ada.root().to_owned(), ada.access_token());
+
         Self {
             drive,
             http: client(),
@@ -245,6 +246,7 @@ async fn commands_do_the_same_over_http() {
             response.json::<Value>().await.unwrap(),
         )
     };
+
     let (_, made) =
         run(json!({ "do": "addDoc", "parent": rig.root, "name": "A", "markdown": "# A" })).await;
     let id = made["id"].as_str().unwrap();

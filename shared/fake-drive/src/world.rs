@@ -80,6 +80,7 @@ impl World {
         if let Some(account) = self.accounts.get(email) {
             return account.clone();
         }
+
         let root = format!("0A{}", self.random.name(17));
         let account = Account {
             email: email.to_owned(),
@@ -88,9 +89,11 @@ impl World {
             permission_id: self.random.digits(20),
             root: root.clone(),
         };
+
         let item = self.blank(root, "My Drive", Body::Folder, Some(email.to_owned()), None);
         self.items.insert(item.id.clone(), item);
         self.accounts.insert(email.to_owned(), account.clone());
+
         account
     }
 
@@ -105,6 +108,7 @@ impl World {
     ) -> Item {
         let now = self.clock.now();
         self.next_seq += 1;
+
         Item {
             id,
             seq: self.next_seq,
@@ -211,6 +215,7 @@ impl World {
                     id,
                 )
         });
+
         viewers
             .cloned()
             .map(Feed::User)

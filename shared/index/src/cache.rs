@@ -70,6 +70,7 @@ impl<V: View> Cache<V> {
             self.lock().by_container.remove(&key);
             return Ok(V::empty(id));
         }
+
         let slot = self.slot(tenant, &key);
         // One reader follows the log, the others of this container wait for it and find the work done.
         let mut warm = slot.lock().await;
@@ -79,6 +80,7 @@ impl<V: View> Cache<V> {
         {
             return Ok(loaded.view.clone());
         }
+
         let known = warm.take();
         let known =
             known.filter(|known| known.seq >= head.through() && fits(known, head.generation));
@@ -89,6 +91,7 @@ impl<V: View> Cache<V> {
                 .then_some(known),
             None => None,
         };
+
         let mut next = match next {
             Some(next) => next,
             None => {
@@ -99,14 +102,17 @@ impl<V: View> Cache<V> {
                 read
             }
         };
+
         let unreadable = next.view.take_unreadable();
         if !unreadable.is_empty() {
             report_damage(ctx, tenant, id, &unreadable).await;
         }
+
         let view = next.view.clone();
         *warm = Some(next);
         drop(warm);
         self.account(&key, view.bytes());
+
         Ok(view)
     }
 
@@ -131,6 +137,7 @@ impl<V: View> Cache<V> {
         if now < due && due <= next {
             return None;
         }
+
         slots.look_at = Some(next);
         slots.clock += 1;
         let clock = slots.clock;
@@ -139,6 +146,7 @@ impl<V: View> Cache<V> {
             .iter_mut()
             .min_by_key(|(_, entry)| entry.seen)?;
         entry.seen = clock;
+
         Some((key.clone(), entry.tenant.clone()))
     }
 
@@ -154,6 +162,7 @@ impl<V: View> Cache<V> {
             seen: 0,
             bytes: 0,
         });
+
         (entry.used, entry.seen) = (now, now);
         entry.slot.clone()
     }
@@ -163,6 +172,7 @@ impl<V: View> Cache<V> {
         if let Some(entry) = slots.by_container.get_mut(key) {
             entry.bytes = bytes;
         }
+
         let mut total: usize = slots.by_container.values().map(|entry| entry.bytes).sum();
         while total > self.max_bytes && slots.by_container.len() > 1 {
             let oldest = slots

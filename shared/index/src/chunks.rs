@@ -65,6 +65,7 @@ impl View for Chunks {
             self.index.push_segment(opened.clone());
             self.segments.push((segment.clone(), opened));
         }
+
         Ok(whole)
     }
 
@@ -98,6 +99,7 @@ impl View for Chunks {
 
         let missing = shown.iter().filter(|(_, document)| !self.holds(document));
         let missing: Vec<_> = missing.map(|(pack, document)| (*pack, document)).collect();
+
         self.put_all(ctx, tenant, &missing).await
     }
 
@@ -198,6 +200,7 @@ fn to_index(document: &SearchDocument, pack: &Pack) -> Document {
             end: u32::try_from(chunk.end).unwrap_or(u32::MAX),
         }
     };
+
     Document {
         id: document.id.as_str().to_owned(),
         attributes: serde_json::to_vec(document)

@@ -30,15 +30,19 @@ pub async fn compact(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult
     if head.seq == covered {
         return Ok(());
     }
+
     let Some((loaded, memories)) = read_both(ctx, tenant, id, head).await? else {
         return Ok(());
     };
+
     if loaded.recovered || memories.recovered {
         return rewrite(ctx, tenant, id).await;
     }
+
     if loaded.generation != generation || loaded.seq <= covered {
         return Ok(());
     }
+
     let mut levels = loaded.view.segments.clone();
     let sealed = loaded
         .view
@@ -72,6 +76,7 @@ pub async fn compact(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult
         );
         levels.push(merged);
     }
+
     let segments: Vec<SegmentRef> = levels.iter().map(|(segment, _)| segment.clone()).collect();
     let present = live_memories(memories.view.ledger(), ctx.clock.now());
     let published = ctx
@@ -93,6 +98,7 @@ pub async fn compact(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult
         );
         info!(container.id = %id, segments = count, chunks, "folded the log of {id} into {count} segments");
     }
+
     Ok(())
 }
 
@@ -144,6 +150,7 @@ async fn replace_all(
     if chunks.generation != old.generation {
         return Ok(());
     }
+
     let (generation, old) = (old.generation, old.segments.clone());
     let file = chunks
         .view
@@ -168,6 +175,7 @@ async fn replace_all(
         ctx.index.erased(tenant, id, chunks.seq).await?;
         info!(container.id = %id, chunks = segments[0].chunks, "wrote the index of {id} anew");
     }
+
     Ok(())
 }
 
@@ -199,12 +207,14 @@ async fn discard(
             .chain(replaced);
         new.filter(|blob| !known.contains(blob)).collect()
     };
+
     if !unused.is_empty() {
         // No message: the sweeper finds the record in a minute, when no reader can still be about to open these.
         ctx.index
             .record_purge(tenant, id, &unused, ctx.clock.now())
             .await?;
     }
+
     Ok(())
 }
 
@@ -244,6 +254,7 @@ async fn meet(
             return Ok(false);
         }
     }
+
     Ok(false)
 }
 
@@ -276,6 +287,7 @@ async fn store(
     let actions = store_memories(ctx, tenant, &format!("{path}-actions"), actions).await?;
     let blob = ctx.blobs.put(tenant, &path, bytes).await?;
     let chunks = segment.len_chunks() as u64;
+
     Ok((
         SegmentRef {
             blob,
@@ -322,5 +334,6 @@ async fn merge_memories(
         let file = MemoryFile::decode(&bytes)?;
         merged = Some(MemoryFile::merge(merged.unwrap_or_default(), file, oldest));
     }
+
     Ok(merged)
 }

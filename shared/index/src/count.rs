@@ -30,6 +30,7 @@ pub async fn count_memories(
             _ => live_memories(cache.open(ctx, tenant, id).await?.ledger(), ctx.clock.now()),
         };
     }
+
     Ok(memories)
 }
 

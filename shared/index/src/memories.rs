@@ -143,6 +143,7 @@ impl<I: MemoryIndex> Memories<I> {
             actions: inner.tail.actions.clone(),
             ..Default::default()
         };
+
         for (id, states) in &inner.tail.documents {
             match inner.ledger.told(id).filter(|_| *states) {
                 Some(told) => {
@@ -155,6 +156,7 @@ impl<I: MemoryIndex> Memories<I> {
                 None => file.gone.push(id.clone()),
             }
         }
+
         (!file.is_empty()).then_some(file)
     }
 
@@ -165,6 +167,7 @@ impl<I: MemoryIndex> Memories<I> {
             document: told.document.clone(),
             statements: told.statements.clone(),
         };
+
         let mut told: Vec<FiledDocument> = ledger.all_told().map(filed).collect();
         told.sort_by(|a, b| a.document.id.cmp(&b.document.id));
         let file = MemoryFile {
@@ -173,6 +176,7 @@ impl<I: MemoryIndex> Memories<I> {
             gone: Vec::new(),
             actions: ledger.actions(),
         };
+
         (!file.is_empty()).then_some(file)
     }
 }
@@ -186,6 +190,7 @@ async fn read_actions(
     let Some(copy) = &segment.actions else {
         return Ok(None);
     };
+
     let stored = ctx
         .blobs
         .read(tenant, std::slice::from_ref(copy))
@@ -233,11 +238,13 @@ impl<I: MemoryIndex> View for Memories<I> {
                 file.apply(&mut inner.ledger);
             }
         }
+
         // The documents supply what a lost file held, before anything is computed.
         if whole {
             inner.ledger.settle();
             inner.index_all();
         }
+
         Ok(whole)
     }
 
@@ -269,6 +276,7 @@ impl<I: MemoryIndex> View for Memories<I> {
                 .told(&document.id)
                 .is_some_and(|told| told.document == *document)
         };
+
         let missing: Vec<_> = shown
             .iter()
             .filter(|(_, document)| !is_held(document))
@@ -280,6 +288,7 @@ impl<I: MemoryIndex> View for Memories<I> {
         inner.tell_all(ctx, tenant, &missing).await?;
         inner.ledger.settle();
         inner.index_all();
+
         Ok(())
     }
 
@@ -298,6 +307,7 @@ impl<I: MemoryIndex> View for Memories<I> {
                 LogEntry::Act { .. } => {}
             }
         }
+
         inner.tell_all(ctx, tenant, &puts).await?;
         for entry in records.iter().flat_map(|record| &record.entries) {
             if let LogEntry::Act { action } = entry {
@@ -305,6 +315,7 @@ impl<I: MemoryIndex> View for Memories<I> {
                 inner.tail.actions.push(action.clone());
             }
         }
+
         inner.settle();
         Ok(())
     }
@@ -338,6 +349,7 @@ impl<I: MemoryIndex> Inner<I> {
                 self.tell(document, stored);
             }
         }
+
         Ok(())
     }
 
@@ -352,10 +364,12 @@ impl<I: MemoryIndex> Inner<I> {
             self.unreadable.push(document.id.clone());
             return;
         };
+
         self.ledger.tell(Told {
             document: document.clone(),
             statements: statements.statements,
         });
+
         self.tail.documents.insert(document.id.clone(), true);
     }
 
@@ -406,6 +420,7 @@ fn to_index(memory: &Memory) -> Document {
         start: 0,
         end: u32::try_from(memory.text.chars().count()).unwrap_or(u32::MAX),
     };
+
     Document {
         id: memory.id.to_string(),
         attributes: Bytes::new(),

@@ -32,12 +32,14 @@ pub async fn mend(
     for document in &suspects {
         heal_document(ctx, tenant, document).await?;
     }
+
     let is_broken = chunks.recovered || memories.recovered;
     // Views hold much of a large container, and writing it anew reads them again.
     drop((chunks, memories));
     if is_broken || holds_removed {
         rewrite(ctx, tenant, id).await?;
     }
+
     Ok(())
 }
 
@@ -105,6 +107,7 @@ pub async fn verify(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> PortResult<
     let missing = expected
         .into_iter()
         .filter(|document| !held.contains(document));
+
     Ok(Verdict {
         chunks_unreadable: chunks.recovered,
         memories_unreadable: memories.recovered,

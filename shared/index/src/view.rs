@@ -105,6 +105,7 @@ impl<V: View> Loaded<V> {
             }
             head = now;
         }
+
         Err(PortError::Unavailable(
             "the index kept changing while it was read".into(),
         ))
@@ -128,6 +129,7 @@ impl<V: View> Loaded<V> {
             recovered: true,
             view: V::empty(id),
         };
+
         loaded
             .view
             .read_segments(ctx, tenant, &head.segments)
@@ -136,6 +138,7 @@ impl<V: View> Loaded<V> {
         if loaded.follow(ctx, tenant, id, head.seq).await? {
             return Ok(loaded);
         }
+
         Err(PortError::Unavailable(
             "the index kept changing while it was read".into(),
         ))
@@ -184,6 +187,7 @@ impl<V: View> Loaded<V> {
                 self.seq = last.seq;
             }
         }
+
         Ok(self.seq >= seq)
     }
 }
@@ -206,5 +210,6 @@ pub(crate) async fn served_documents(
             .flatten();
         served.extend(found.filter(|document| document.container == *id && document.is_served()));
     }
+
     Ok(served)
 }

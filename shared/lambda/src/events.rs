@@ -22,6 +22,7 @@ pub fn deliveries(event: Value) -> Result<(Vec<String>, Vec<Delivery>), serde_js
             },
         )
     };
+
     Ok(event.records.into_iter().map(read).unzip())
 }
 

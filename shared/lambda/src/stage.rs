@@ -28,12 +28,14 @@ fn without_stage(request: &Request) -> Option<Uri> {
         RequestContext::ApiGatewayV2(context) => context.stage.as_deref(),
         _ => None,
     };
+
     let stage = stage.filter(|stage| *stage != "$default")?;
     // The events of REST APIs have no stage in the path, and `lambda_http` adds it unless the path looks as if it had.
     let is_rest = matches!(context, RequestContext::ApiGatewayV1(_));
     if is_rest && request.raw_http_path().starts_with(&format!("/{stage}/")) {
         return None;
     }
+
     let rest = request
         .uri()
         .path_and_query()?

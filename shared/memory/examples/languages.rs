@@ -34,6 +34,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         tally.print(name);
         speed(name, &read(file)?);
     }
+
     Ok(())
 }
 
@@ -50,6 +51,7 @@ fn speed(name: &str, rows: &[Value]) {
             .map(|note| statements(note).len())
             .sum::<usize>();
     }
+
     let rate = (bytes * rounds) as f64 / 1e6 / start.elapsed().as_secs_f64();
     println!(
         "{name:<8} {rate:.1} MB/s ({} statements a round)",
@@ -111,6 +113,7 @@ impl Tally {
             );
             wanted.insert(best);
         }
+
         for (from, to, text) in &found {
             let precise = wanted
                 .iter()
@@ -121,6 +124,7 @@ impl Tally {
                 println!("  wrong  {text}");
             }
         }
+
         let chars = translated.chars().collect::<Vec<_>>();
         for (from, to) in wanted.iter().map(|index| sentences[*index]) {
             if show
@@ -159,10 +163,12 @@ fn statements(text: &str) -> Vec<(usize, usize, String)> {
         quoted: None,
         said_at,
     };
+
     let source = Source {
         passages: vec![passage],
         trust: Trust::Document,
     };
+
     extract(&source)
         .into_iter()
         .map(|one| (one.start, one.end, format!("{:?} {}", one.kind, one.text)))
@@ -186,9 +192,11 @@ fn spans(text: &str) -> Vec<(usize, usize)> {
             start = at + 1;
         }
     }
+
     if start < chars.len() {
         spans.push((start, chars.len()));
     }
+
     spans
 }
 

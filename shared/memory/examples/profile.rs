@@ -34,6 +34,7 @@ fn statement(number: usize) -> Statement {
         1..=5 => MemoryKind::Preference,
         _ => MemoryKind::Fact,
     };
+
     Statement {
         end: text.chars().count(),
         text,
@@ -79,6 +80,7 @@ fn ledger(size: usize) -> Ledger {
             statements,
         });
     }
+
     ledger.settle();
     ledger
 }
@@ -88,6 +90,7 @@ fn sorter() -> Sorter {
         key: key.into(),
         description: description.into(),
     };
+
     Sorter::new(
         [
             ("health", "Illnesses, allergies, medication and doctors."),
@@ -111,6 +114,7 @@ fn main() {
     } else {
         sizes
     };
+
     println!("memories | p50 | p99 | with 5 buckets, first | p50");
     for size in sizes {
         let ledger = ledger(size);

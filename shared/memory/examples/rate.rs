@@ -80,6 +80,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 .collect()],
         );
     }
+
     for folder in std::env::args().skip(1) {
         for path in files(Path::new(&folder))? {
             let talks = talks(&path)?;
@@ -89,6 +90,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             );
         }
     }
+
     Ok(())
 }
 
@@ -114,6 +116,7 @@ fn is_language(name: &str) -> bool {
 fn talks(path: &Path) -> Result<Vec<Talk>, Box<dyn Error>> {
     let text = std::fs::read_to_string(path)?;
     let alone = |text: &str| vec![("Ana".to_owned(), text.to_owned())];
+
     Ok(match path.extension().and_then(|ending| ending.to_str()) {
         Some("json") => {
             let samples: Vec<Value> = serde_json::from_str(&text)?;
@@ -160,6 +163,7 @@ fn measure(name: &str, talks: &[Talk]) {
             .map(|talk| extract(&source(talk)).len())
             .sum::<usize>();
     }
+
     let read = (bytes * rounds) as f64;
     let rate = read / 1e6 / begun.elapsed().as_secs_f64();
     println!(
@@ -184,6 +188,7 @@ fn source(talk: &Talk) -> Source<'_> {
         start += text.chars().count() + 1;
         passage
     });
+
     Source {
         passages: passages.collect(),
         trust: Trust::User,

@@ -20,9 +20,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     for path in std::env::args().skip(1) {
         text.push_str(&std::fs::read_to_string(path)?);
     }
+
     if text.is_empty() {
         std::io::stdin().read_to_string(&mut text)?;
     }
+
     for (number, line) in text
         .lines()
         .enumerate()
@@ -34,6 +36,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             talk(DAY, &[line])?;
         }
     }
+
     Ok(())
 }
 
@@ -53,6 +56,7 @@ fn case(number: usize, case: &Value) -> Result<(), Box<dyn Error>> {
         let (day, turns) = parts.split_first().ok_or("a day")?;
         talk(day, turns)?;
     }
+
     Ok(())
 }
 
@@ -79,6 +83,7 @@ fn talk(day: &str, turns: &[&str]) -> Result<(), Box<dyn Error>> {
         });
         start += text.chars().count() + 1;
     }
+
     for statement in extract(
         &Source {
             passages,
@@ -88,6 +93,7 @@ fn talk(day: &str, turns: &[&str]) -> Result<(), Box<dyn Error>> {
     ) {
         println!("{}", shown(&statement));
     }
+
     Ok(())
 }
 
@@ -99,9 +105,11 @@ fn shown(statement: &Statement) -> String {
             topic.subject, topic.attribute, topic.value
         )
     });
+
     let event = statement.event.map_or(String::new(), |event| {
         format!(" @ {} .. {}", event.from, event.to)
     });
+
     format!(
         "    {}\n        {:?} [{topic}]{event}",
         statement.text, statement.kind

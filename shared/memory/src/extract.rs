@@ -75,6 +75,7 @@ impl<'a> Source<'a> {
         if !self.trust.is_own() {
             return self;
         }
+
         let is_own = |passage: &Passage<'_>| matches!(passage.role, Role::User | Role::Author);
         let divide = |passage: Passage<'a>| {
             if is_own(&passage) {
@@ -83,6 +84,7 @@ impl<'a> Source<'a> {
                 vec![passage]
             }
         };
+
         Self {
             passages: self.passages.into_iter().flat_map(divide).collect(),
             ..self
@@ -137,8 +139,10 @@ pub fn extract(source: &Source<'_>) -> Vec<Statement> {
             .for_each(|statement| statement.attribution.clone_from(&attribution));
         statements.extend(found);
     }
+
     let mut repeated = repeated(&statements).into_iter();
     statements.retain(|_| !repeated.next().unwrap_or(false));
+
     statements
 }
 
@@ -193,6 +197,7 @@ fn repeated(statements: &[Statement]) -> Vec<bool> {
             Entry::Occupied(_) => drop[at] = true,
         }
     }
+
     drop
 }
 
@@ -206,6 +211,7 @@ fn read(passage: &Passage<'_>, scene: Scene<'_>, out: &mut Vec<Statement>) {
         }
         return;
     }
+
     let mut reader = Reader::new(passage, scene);
     for sentence in &sentences {
         if !matches!(
@@ -215,6 +221,7 @@ fn read(passage: &Passage<'_>, scene: Scene<'_>, out: &mut Vec<Statement>) {
             reader.sentence(sentence);
         }
     }
+
     out.extend(reader.finish());
 }
 
@@ -242,6 +249,7 @@ impl<'a> Talk<'a> {
         } else {
             None
         };
+
         Self {
             user,
             people: names.len() > 1 && !assistant,

@@ -141,6 +141,7 @@ impl Ledger {
             }
             self.dirty.insert(topic);
         }
+
         self.told.insert(id, Arc::new(told));
     }
 
@@ -205,6 +206,7 @@ impl Ledger {
         if self.dirty.is_empty() {
             return Changed::default();
         }
+
         let mut before: BTreeMap<MemoryId, Memory> = BTreeMap::new();
         let dirty = std::mem::take(&mut self.dirty);
         let mut groups = BTreeSet::new();
@@ -226,9 +228,11 @@ impl Ledger {
                 self.drop_topic(topic, &claims);
             }
         }
+
         for group in groups {
             self.extend_group(&group, &mut before);
         }
+
         self.derive(&mut before);
         self.changed(&dirty, before)
     }
@@ -242,6 +246,7 @@ impl Ledger {
         {
             group.remove(topic);
         }
+
         if let Some(subject) = claims
             .topic
             .as_ref()
@@ -249,6 +254,7 @@ impl Ledger {
         {
             subject.remove(topic);
         }
+
         self.kin.remove(topic);
     }
 
@@ -262,6 +268,7 @@ impl Ledger {
                 Some(_) => false,
             };
         }
+
         let fresh = dirty
             .iter()
             .filter_map(|topic| self.topics.get(topic))
@@ -275,6 +282,7 @@ impl Ledger {
                 .filter(|id| !before.contains_key(id))
                 .cloned(),
         );
+
         changed
     }
 
@@ -292,6 +300,7 @@ impl Ledger {
                 (time_of(&update), topic.as_str(), update)
             }));
         }
+
         for (memory, acts) in &self.acts {
             let forgotten = acts
                 .forgotten
@@ -315,6 +324,7 @@ impl Ledger {
                     .map(|action| (time_of(&action), memory.as_str(), action)),
             );
         }
+
         // Stable: what happened to one memory at one time keeps its order.
         actions.sort_by(|(at, name, _), (other_at, other, _)| (at, name).cmp(&(other_at, other)));
         actions.into_iter().map(|(_, _, action)| action).collect()
@@ -372,6 +382,7 @@ impl Ledger {
             });
             found.extend(supported.filter(|memory| seen.insert(&memory.id)));
         }
+
         found
     }
 
@@ -388,6 +399,7 @@ impl Ledger {
                 .retain(|statement| statement.said_at <= said);
             past.tell(told);
         }
+
         for (topic, claims) in &self.topics {
             for (memory, version) in claims
                 .edits
@@ -402,12 +414,14 @@ impl Ledger {
                 });
             }
         }
+
         for (memory, acts) in &self.acts {
             let mut acts = acts.clone();
             acts.forgotten = acts.forgotten.filter(|(at, _)| *at <= recorded);
             acts.reviews.retain(|(at, _)| *at <= recorded);
             past.acts.insert(memory.clone(), acts);
         }
+
         past.settle();
         past
     }

@@ -71,15 +71,18 @@ pub fn profile(ledgers: &[&Ledger], outline: &Outline<'_>) -> Profile {
             .then(b.confidence.total_cmp(&a.confidence))
             .then(newest(a, b))
     });
+
     // What nobody has said comes after what somebody has.
     let order = |a: &&Memory, b: &&Memory| a.is_inference.cmp(&b.is_inference).then(newest(a, b));
     keep_first(&mut passing, |a, b| {
         is_standing(b).cmp(&is_standing(a)).then(order(a, b))
     });
+
     passing.sort_by(order);
     let buckets = outline
         .sorter
         .map(|sorter| sort(live, sorter, outline.dynamic_tokens));
+
     Profile {
         statics: budget::fit(
             &lasting,
@@ -114,9 +117,11 @@ fn live<'a>(ledgers: &[&'a Ledger], outline: &Outline<'_>) -> Vec<&'a Memory> {
         });
         found.extend(shown.map(|memory| (place, memory)));
     }
+
     if ledgers.len() > 1 {
         across::keep_current(ledgers, &mut found);
     }
+
     found.into_iter().map(|(_, memory)| memory).collect()
 }
 
@@ -157,6 +162,7 @@ fn sort(mut live: Vec<&Memory>, sorter: &Sorter, tokens: usize) -> Vec<Vec<Strin
     keep_first(&mut live, |a, b| {
         is_standing(b).cmp(&is_standing(a)).then(newest(a, b))
     });
+
     live.sort_by(|a, b| a.is_inference.cmp(&b.is_inference).then(newest(a, b)));
     let mut buckets: Vec<Vec<&Memory>> = vec![Vec::new(); sorter.buckets().len()];
     for memory in live {
@@ -167,6 +173,7 @@ fn sort(mut live: Vec<&Memory>, sorter: &Sorter, tokens: usize) -> Vec<Vec<Strin
             bucket.push(memory);
         }
     }
+
     buckets
         .iter()
         .map(|memories| budget::fit(memories, dated, tokens))

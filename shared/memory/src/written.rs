@@ -36,10 +36,12 @@ fn read(text: &str, said_at: Timestamp) -> (MemoryKind, Option<Topic>) {
         quoted: None,
         said_at,
     };
+
     let found = extract(&Source {
         passages: vec![passage],
         trust: Trust::Client,
     });
+
     // A sentence among others must not decide what takes the place of them all.
     match found.as_slice() {
         [only] if only.start == 0 && only.end + 1 >= text.chars().count() => {

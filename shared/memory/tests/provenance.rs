@@ -24,6 +24,7 @@ fn stated(text: &str, role: Role, trust: Trust, said: i64) -> Vec<Statement> {
         quoted: None,
         said_at: day(said),
     };
+
     extract(
         &Source {
             passages: vec![passage],
@@ -48,6 +49,7 @@ fn told(number: u8, statements: Vec<Statement>) -> Told {
         created_at: 0,
         updated_at: 0,
     };
+
     Told {
         document,
         statements,
@@ -117,6 +119,7 @@ fn no_attempt_by_itself_instructs_lasts_or_replaces() {
             }
         }
     }
+
     assert!(
         faults.is_empty(),
         "{} faults:\n{}",

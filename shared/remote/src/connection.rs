@@ -62,6 +62,7 @@ where
         // A fault of the connection also ends the request or its body, and is reported there.
         let _ = connection.await;
     });
+
     Ok(Answer {
         response: sender.send_request(request).await?,
         _driver: driver,

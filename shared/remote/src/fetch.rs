@@ -157,6 +157,7 @@ impl Fetcher {
                 Visit::Redirect(next) => url = next,
             }
         }
+
         Err(failed(format!(
             "The page redirects more than {} times.",
             self.limits.redirects
@@ -184,6 +185,7 @@ impl Fetcher {
         if let Some(next) = redirect(url, status, answer.response.headers())? {
             return Ok(Visit::Redirect(next));
         }
+
         if !status.is_success() {
             let passes = status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS;
             let error = failed(format!("The page answered {}.", status.as_u16()));
@@ -195,6 +197,7 @@ impl Fetcher {
                 },
             });
         }
+
         self.page(url, answer).await.map(Visit::Page)
     }
 
@@ -205,9 +208,11 @@ impl Fetcher {
             Host::Ipv6(address) => vec![(*address).into()],
             Host::Domain(name) => self.network.resolve(name).await.unwrap_or_default(),
         };
+
         if addresses.is_empty() {
             return Err(passing("The name of the page's server was not found."));
         }
+
         let vetted = vet(&addresses, target.port).map_err(blocked)?;
         let unreachable = |_| passing("The page's server cannot be reached.");
         let tcp = self.network.dial(&vetted).await.map_err(unreachable)?;
@@ -216,6 +221,7 @@ impl Fetcher {
             .map_err(|_| passing("There is no secure connection to the page's server."))?;
         let request =
             request(url, target).map_err(|_| failed("The address cannot be requested."))?;
+
         send(stream, request)
             .await
             .map_err(|_| passing("The page's server gave no valid answer."))
@@ -242,6 +248,7 @@ impl Fetcher {
                 .into(),
                 BodyError::BrokeOff => passing("The page broke off."),
             })?;
+
         let limit = self.limits.decoded_from(received.len());
         let decoded = tokio::task::spawn_blocking(move || decode(&encoding, received, limit)).await;
         let bytes = decoded
@@ -255,6 +262,7 @@ impl Fetcher {
                     failed("The page is compressed in a way that was not offered.")
                 }
             })?;
+
         Ok(Page {
             bytes,
             media_type,

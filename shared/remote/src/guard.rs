@@ -48,9 +48,11 @@ pub(crate) fn check(url: &Url) -> Result<Target, Refusal> {
         "https" => true,
         _ => return Err(Refusal::Scheme),
     };
+
     if !url.username().is_empty() || url.password().is_some() {
         return Err(Refusal::Credentials);
     }
+
     let port = url
         .port_or_known_default()
         .filter(|port| [80, 443].contains(port))
@@ -58,11 +60,13 @@ pub(crate) fn check(url: &Url) -> Result<Target, Refusal> {
     if !has_usable_host(url) {
         return Err(Refusal::NotAnAddress);
     }
+
     let host = match url.host().ok_or(Refusal::NotAnAddress)? {
         Host::Domain(name) => Host::Domain(public_name(name)?.to_owned()),
         Host::Ipv4(address) => Host::Ipv4(address),
         Host::Ipv6(address) => Host::Ipv6(address),
     };
+
     Ok(Target { host, port, secure })
 }
 

@@ -154,6 +154,7 @@ impl Models {
         let answer = self
             .ask("audio/transcriptions", &form.media_type(), form.into_body())
             .await?;
+
         answer
             .get("text")
             .and_then(Value::as_str)
@@ -170,9 +171,11 @@ impl Models {
         if self.settings.url.is_none() {
             setting.push(settings::URL);
         }
+
         if model.is_none() {
             setting.push(name);
         }
+
         model
             .as_deref()
             .filter(|_| setting.is_empty())
@@ -201,6 +204,7 @@ impl Models {
             Host::Ipv4(address) => TcpStream::connect((*address, port)).await,
             Host::Ipv6(address) => TcpStream::connect((*address, port)).await,
         };
+
         let tcp = tcp.map_err(|_| ModelError::Unavailable)?;
         let stream = open(tcp, url.scheme() == "https", &host, &self.tls).await;
         let stream = stream.map_err(|_| ModelError::Unavailable)?;
@@ -208,6 +212,7 @@ impl Models {
             .await
             .map_err(|_| ModelError::Unavailable)?;
         verdict(answer.response.status())?;
+
         answer
             .read(MAX_ANSWER_BYTES)
             .await
@@ -225,12 +230,14 @@ impl Models {
         if has_credentials || !matches!(url.scheme(), "http" | "https") {
             return Err(unusable());
         }
+
         url.path_segments_mut()
             .map_err(|()| unusable())?
             .pop_if_empty()
             .extend(path.split('/'));
         let host = url.host().ok_or_else(unusable)?.to_owned();
         let port = url.port_or_known_default().ok_or_else(unusable)?;
+
         Ok(Endpoint { url, host, port })
     }
 
@@ -252,6 +259,7 @@ impl Models {
             bearer.set_sensitive(true);
             request = request.header(AUTHORIZATION, bearer);
         }
+
         request
             .body(Full::new(body))
             .map_err(|_| not_configured(settings::URL))

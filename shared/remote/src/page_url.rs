@@ -14,12 +14,14 @@ pub fn parse_page_url(text: &str) -> Option<Url> {
     if !scheme.eq_ignore_ascii_case("http") && !scheme.eq_ignore_ascii_case("https") {
         return None;
     }
+
     // A URL parser would drop tabs and line breaks and join what stands around them.
     if text.chars().nth(MAX_CHARACTERS).is_some()
         || text.contains(|c: char| c.is_whitespace() || c.is_control())
     {
         return None;
     }
+
     Url::parse(text).ok().filter(has_usable_host)
 }
 

@@ -36,11 +36,13 @@ impl Tls {
             Host::Ipv4(address) => ServerName::from(IpAddr::from(*address)),
             Host::Ipv6(address) => ServerName::from(IpAddr::from(*address)),
         };
+
         let connector = self.0.get_or_try_init(|| async {
             tokio::task::spawn_blocking(|| connector(system_roots()?))
                 .await
                 .map_err(Error::other)?
         });
+
         connector.await?.connect(name, stream).await
     }
 }

@@ -60,6 +60,7 @@ fn chunk(numbers: &mut Numbers, words: &[&str], topic: &[usize]) -> String {
         text.push_str(&word);
         text.push(' ');
     }
+
     text
 }
 
@@ -76,10 +77,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     } else {
         sizes
     };
+
     tail();
     for size in sizes {
         one(size)?;
     }
+
     Ok(())
 }
 
@@ -107,6 +110,7 @@ fn tail() {
         times.push(started.elapsed());
         drop(snapshot);
     }
+
     times[900..].sort();
     println!(
         "upsert beside a snapshot, tail of 900 to 1000 chunks: p50 {:?} p99 {:?}",
@@ -148,6 +152,7 @@ fn documents(size: usize) -> (SegmentBuilder, Vec<String>, Duration) {
         }
         builder.add(document);
     }
+
     (builder, questions, embedding)
 }
 
@@ -174,6 +179,7 @@ fn one(size: usize) -> Result<(), Box<dyn std::error::Error>> {
         prefilter_from: usize::MAX,
         ..Config::default()
     };
+
     if size >= Config::default().prefilter_from {
         report("search, every vector scanned", &index, &questions, exact);
         println!(
@@ -181,6 +187,7 @@ fn one(size: usize) -> Result<(), Box<dyn std::error::Error>> {
             shared(&index, &questions, exact)
         );
     }
+
     report(
         "words only",
         &index,
@@ -218,6 +225,7 @@ fn report(name: &str, index: &ContainerIndex, questions: &[String], config: Conf
             }
         }
     }
+
     times.sort();
     let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize];
     println!(
@@ -247,5 +255,6 @@ fn shared(index: &ContainerIndex, questions: &[String], exact: Config) -> f64 {
         sum +=
             slow.iter().filter(|key| fast.contains(key)).count() as f64 / slow.len().max(1) as f64;
     }
+
     sum / questions.len() as f64
 }

@@ -31,6 +31,7 @@ pub(crate) fn sign_distances(query: &Vector, rows: &[u8], out: &mut [u8]) {
         let (words, _) = bytes.as_chunks::<8>();
         [0, 1, 2, 3].map(|i| u64::from_le_bytes(words[i]))
     };
+
     let query = words(&query.signs());
     let (rows, _) = rows.as_chunks::<SIGN_BYTES>();
     pulp::Arch::new().dispatch(|| {

@@ -45,10 +45,12 @@ impl Vector {
                 folded[(hash >> 32) as usize % DIMENSIONS] += sign * value;
             }
         }
+
         let largest = folded.iter().fold(0f32, |max, v| max.max(v.abs()));
         if largest <= f32::MIN_POSITIVE {
             return Self::ZERO;
         }
+
         Self(folded.map(|v| (v / largest * 127.0).round() as i8))
     }
 

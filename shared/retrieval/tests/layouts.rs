@@ -65,6 +65,7 @@ fn document(id: u8, texts: &[String]) -> Document {
         start: position as u32 * 10,
         end: position as u32 * 10 + 9,
     };
+
     Document {
         id: format!("d{id}"),
         attributes: Bytes::from(format!("{{\"v\":{}}}", texts.len())),
@@ -145,6 +146,7 @@ fn answers(index: &ContainerIndex) -> Vec<Vec<Hit>> {
             .expect("what the test wrote is valid")
             .hits
     };
+
     queries.iter().map(ask).collect()
 }
 
@@ -167,6 +169,7 @@ proptest! {
             write(&mut plain, step);
             layered.apply(step);
         }
+
         prop_assert_eq!(listing(&plain), listing(&layered.index));
         prop_assert_eq!(plain.len_chunks(), layered.index.len_chunks());
         let expected = answers(&plain);

@@ -27,11 +27,13 @@ fn word(number: usize) -> (String, String) {
         state ^= state << 17;
         from[(state >> 33) as usize % from.len()]
     };
+
     let syllables = 2 + number % 2;
     let stem: String = (0..syllables)
         .map(|_| format!("{}{}", pick(&ONSETS), pick(&VOWELS)))
         .collect();
     let whole = format!("{stem}{}", pick(&ENDS));
+
     (stem, whole)
 }
 
@@ -71,6 +73,7 @@ fn a_rare_word_finds_its_document_at_the_default_threshold() {
             ..Document::default()
         });
     }
+
     let mut missed = Vec::new();
     for (number, word) in words.iter().enumerate() {
         let found = search(&[&index], &Query::new(word, StaticEmbedder.embed(word)))
@@ -84,6 +87,7 @@ fn a_rare_word_finds_its_document_at_the_default_threshold() {
             missed.push(format!("{word} ({similarity:.2}, {:?})", found.features));
         }
     }
+
     assert!(
         missed.is_empty(),
         "{} of {}:\n{}",

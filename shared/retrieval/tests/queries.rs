@@ -22,6 +22,7 @@ fn index(texts: &[&str]) -> ContainerIndex {
             ..Document::default()
         });
     }
+
     index
 }
 
@@ -213,6 +214,7 @@ fn a_small_container_answers_what_it_knows_and_nothing_else() {
         ("Which instrument does Anna play?", 3),
         ("How do I rotate an API key?", 4),
     ];
+
     for size in 1..=notes.len() {
         let index = index(&notes[..size]);
         for (question, expected) in questions.iter().filter(|(_, n)| *n < size) {
@@ -250,10 +252,12 @@ fn the_filter_is_asked_at_most_once_per_document_and_obeyed() {
             .or_default() += 1;
         document.id != "d1"
     };
+
     let query = Query {
         admit: Some(&admit),
         ..Query::new("green paint", StaticEmbedder.embed("green paint"))
     };
+
     let hits = search(&[&index], &query)
         .expect("what the test wrote is valid")
         .hits;
@@ -272,6 +276,7 @@ fn one_document_can_be_searched_alone() {
         only_document: Some("d1"),
         ..Query::new("green tea", StaticEmbedder.embed("green tea"))
     };
+
     let hits = search(&[&index], &query)
         .expect("what the test wrote is valid")
         .hits;

@@ -78,6 +78,7 @@ fn of_documents_with_one_id_the_last_is_kept() {
             ..Document::default()
         });
     }
+
     let segment = Segment::open(Bytes::from(
         builder.build().expect("what the test wrote is valid"),
     ))
@@ -114,6 +115,7 @@ fn a_flipped_byte_is_an_error_or_changes_nothing() {
             }
         }
     }
+
     assert!(errors > 1_000, "{errors}");
 }
 

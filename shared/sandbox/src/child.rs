@@ -33,6 +33,7 @@ fn serve() -> io::Result<()> {
     if header.asks_for_walls {
         return Ok(serde_json::to_writer(io::stdout().lock(), &walls)?);
     }
+
     // Growing while it is read would take twice the memory.
     let mut bytes = Vec::with_capacity(header.size);
     input.read_to_end(&mut bytes)?;
@@ -44,6 +45,7 @@ fn serve() -> io::Result<()> {
         .map_err(|_| io::Error::other("the parser panicked"))?;
     let mut output = io::stdout().lock();
     serde_json::to_writer(&mut output, &result)?;
+
     output.flush()
 }
 

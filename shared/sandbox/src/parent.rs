@@ -76,18 +76,21 @@ impl Sandbox {
         let Some(executable) = &self.executable else {
             return Ok(None);
         };
+
         let header = Header {
             name: None,
             declared: None,
             size: 0,
             asks_for_walls: true,
         };
+
         let mut child = self.command(executable).spawn()?;
         let (input, output) = (child.stdin.take(), child.stdout.take());
         let talk =
             async { tokio::join!(send(input, &header, &[]), receive(output, MAX_RESULT_BYTES)) };
         let (written, answer) = timeout(self.wall_time, talk).await?;
         written?;
+
         Ok(Some(serde_json::from_slice(&answer?)?))
     }
 
@@ -129,6 +132,7 @@ impl Sandbox {
             size: bytes.len(),
             asks_for_walls: false,
         };
+
         let mut child = self
             .command(executable)
             .spawn()
@@ -152,6 +156,7 @@ impl Sandbox {
             }
             None => Command::new(executable),
         };
+
         command
             .arg(CHILD_ARGUMENT)
             .env_clear()
@@ -191,6 +196,7 @@ async fn extract_here(
             Ok(None)
         }
     });
+
     // Only a runtime that shuts down cancels it: the extraction itself catches panics.
     Ok(extraction
         .await
@@ -214,6 +220,7 @@ async fn talk(child: &mut Child, header: &Header, bytes: &[u8]) -> Result<Extrac
             &String::from_utf8_lossy(&last_words.unwrap_or_default()),
         ));
     }
+
     let result: Result<Extracted, Failure> =
         serde_json::from_slice(&answer).map_err(|error| SandboxError::Unavailable(error.into()))?;
     Ok(result?)

@@ -62,6 +62,7 @@ pub fn confine() -> io::Result<Walls> {
         (Resource::FSIZE, 0),
         (Resource::NOFILE, OPEN_FILES),
     ])?;
+
     Ok(Walls {
         landlock,
         seccomp: kernel::filter_calls(),
@@ -160,6 +161,7 @@ mod kernel {
         // As on a kernel without the call: the C library then takes an older one, such as `clone` for `clone3`.
         let refused = SeccompAction::Errno(libc::ENOSYS as u32);
         let machine = std::env::consts::ARCH.try_into()?;
+
         SeccompFilter::new(rules, refused, SeccompAction::Allow, machine)?.try_into()
     }
 

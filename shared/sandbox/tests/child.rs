@@ -18,6 +18,7 @@ fn main() -> ExitCode {
         .file_name()
         .and_then(|name| name.to_str())
         .unwrap_or_default();
+
     match arguments.get(1).map(String::as_str) {
         Some(CHILD_ARGUMENT) => play(name),
         // Test runners ask for the names of the tests.
@@ -65,6 +66,7 @@ fn play(fate: &str) -> ExitCode {
         }
         _ => return child_main(),
     }
+
     ExitCode::SUCCESS
 }
 
@@ -180,6 +182,7 @@ fn run() -> ExitCode {
         office_files_and_mail_are_read_in_a_child().await;
         a_bomb_ends_with_a_limit_and_the_next_document_is_read().await;
     });
+
     ExitCode::SUCCESS
 }
 

@@ -75,6 +75,7 @@ impl Body for RequestBody {
         let Some(inner) = &mut this.inner else {
             return Poll::Ready(None);
         };
+
         match Pin::new(inner).poll_frame(cx) {
             Poll::Ready(Some(Ok(frame))) => {
                 this.grow(frame.data_ref().map_or(0, Bytes::len));

@@ -35,6 +35,7 @@ impl Head {
         if !self.is_expected {
             return;
         }
+
         // The end of the head may begin in the bytes before.
         let from = self.seen.len().saturating_sub(3);
         self.seen.extend_from_slice(bytes);
@@ -42,6 +43,7 @@ impl Head {
         if end.is_none() && self.seen.len() <= MAX_HEAD {
             return;
         }
+
         let head = &self.seen[..end.unwrap_or(self.seen.len())];
         self.has_two_lengths =
             has_field(head, "content-length") && has_field(head, "transfer-encoding");

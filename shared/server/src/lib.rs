@@ -130,6 +130,7 @@ async fn accept(
     // The semaphore is never closed.
     let place = Arc::clone(places).acquire_owned().await.ok();
     let mut is_told = false;
+
     loop {
         match listener.accept().await {
             Ok((stream, peer)) => return (stream, peer, place),
@@ -156,6 +157,7 @@ where
     if shared.has_two_lengths() {
         return two_lengths();
     }
+
     let waits_to_send = request.headers().contains_key(EXPECT);
     let unread = Unread::default();
     let request = request.map(|body| RequestBody::new(body, patience, unread.clone()));
@@ -169,6 +171,7 @@ where
             .insert(CONNECTION, HeaderValue::from_static("close"));
         shared.linger();
     }
+
     shared.expect_head();
     response.map(Either::Left)
 }

@@ -76,10 +76,12 @@ impl Socket {
             self.deadline = None;
             return written;
         }
+
         let patience = self.patience;
         let deadline = self
             .deadline
             .get_or_insert_with(|| Box::pin(sleep(patience)));
+
         deadline
             .as_mut()
             .poll(cx)

@@ -51,6 +51,7 @@ impl Server {
             |_, request| answer(request),
             shutdown,
         ));
+
         Self {
             address,
             stop: Some(stop),
@@ -307,6 +308,7 @@ async fn a_refusal_of_a_small_body_keeps_the_connection() {
             "{head}"
         );
     }
+
     client
         .send(
             "POST /refuse HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: 4\r\n\r\n",
@@ -328,6 +330,7 @@ async fn a_body_with_two_lengths_is_refused() {
     })
     .await;
     let fields = ["content-length: 4\r\n", "transfer-encoding: chunked\r\n"];
+
     for (one, other) in [(fields[0], fields[1]), (fields[1], fields[0])] {
         let mut client = server.connect().await;
         client.send(&(post("/read", 4) + "body")).await;

@@ -68,6 +68,7 @@ impl Batch {
             key: key.to_owned(),
             value: value.to_owned(),
         };
+
         for ((queue, key), value) in &self.waits {
             writes.extend(
                 value
@@ -75,6 +76,7 @@ impl Batch {
                     .map(|value| SyncWrite::Enqueue(*queue, entry(key, value))),
             );
         }
+
         for (stored, now) in self.nodes.values() {
             if let Some(now) = now.as_ref().filter(|_| now != stored) {
                 writes.push(SyncWrite::Node(
@@ -83,6 +85,7 @@ impl Batch {
                 ));
             }
         }
+
         for (stored, _) in self.nodes.values().filter(|(_, now)| now.is_none()) {
             writes.extend(
                 stored
@@ -90,9 +93,11 @@ impl Batch {
                     .map(|stored| SyncWrite::Forget(Box::new(stored))),
             );
         }
+
         for ((queue, key), _) in self.waits.iter().filter(|(_, value)| value.is_none()) {
             writes.push(SyncWrite::Dequeue(*queue, key.clone()));
         }
+
         for (place, value) in self
             .done
             .iter()
@@ -103,6 +108,7 @@ impl Batch {
                 None => SyncWrite::Dequeue(place.0, place.1.clone()),
             });
         }
+
         writes.extend(self.run.clone().map(|run| SyncWrite::Run(Box::new(run))));
         writes
     }

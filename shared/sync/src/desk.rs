@@ -161,6 +161,7 @@ impl Desk for Ports<'_> {
         {
             return Ok(true);
         }
+
         let found = self
             .0
             .documents
@@ -171,6 +172,7 @@ impl Desk for Ports<'_> {
             .flatten()
             .next()
             .and_then(|document| document.origin);
+
         Ok(origin.is_some_and(|origin| origin.connection == claim.connection))
     }
 

@@ -119,6 +119,7 @@ mod tests {
             name: String::new(),
             path: String::new(),
         });
+
         let (modified_at, state) = (Timestamp::from_millis(ms), NodeState::Pending);
         Node {
             id: id.into(),
@@ -153,6 +154,7 @@ mod tests {
             state: NodeState::Filed,
             ..node("a", 1, true, 0)
         };
+
         assert_eq!(fetch_key(&filed), None);
     }
 

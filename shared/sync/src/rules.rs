@@ -38,6 +38,7 @@ impl Filter {
                 ..Self::default()
             };
         }
+
         let (include, exclude) = (
             settings.include_items.as_ref(),
             settings.exclude_items.as_ref(),
@@ -54,6 +55,7 @@ impl Filter {
             include.map(matcher),
             exclude.map(matcher).unwrap_or_default(),
         );
+
         Self {
             names_ids: !exclude.ids.is_empty()
                 || include.as_ref().is_some_and(|rules| !rules.ids.is_empty()),
@@ -71,10 +73,12 @@ impl Filter {
         if node.folder {
             return None;
         }
+
         let names = Names::of(node);
         if self.exclude.matches(&names, above) {
             return Some(SkipReason::Excluded);
         }
+
         if self
             .include
             .as_ref()
@@ -82,6 +86,7 @@ impl Filter {
         {
             return Some(SkipReason::NotIncluded);
         }
+
         let too_large = node.size.is_some_and(|size| size > FILE_BYTES as u64);
         too_large.then_some(SkipReason::TooLarge)
     }
@@ -135,6 +140,7 @@ impl Names {
             Some(DocumentType::CloudSlide) => Some("gslides"),
             _ => None,
         };
+
         let (path, name) = (node.path.to_lowercase(), segment(&node.name).to_lowercase());
         let above = path
             .strip_suffix(name.as_str())
@@ -152,6 +158,7 @@ impl Names {
                 .trim_start_matches('/')
                 .to_owned()
         };
+
         let paths = base
             .iter()
             .flat_map(|name| [join(&above, name), join(&in_drive, name)])
@@ -190,6 +197,7 @@ impl Matcher {
             paths: globs(paths)?,
             ..Self::default()
         };
+
         for folder in rules.folders.iter().map(|folder| folder.trim()) {
             if let Some(id) = folder.strip_prefix("id:") {
                 matcher.ids.push(id.to_owned());
@@ -201,6 +209,7 @@ impl Matcher {
                 matcher.folders.push(folder.to_lowercase());
             }
         }
+
         Ok(matcher)
     }
 

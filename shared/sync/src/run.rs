@@ -26,9 +26,11 @@ pub(crate) async fn begin(work: &mut Work<'_>) -> Result<(), Halt> {
         let trigger = work.connection.requested.unwrap_or(Trigger::Cron);
         start(&mut work.state, trigger, now);
     }
+
     if let Some(run) = work.state.run.clone() {
         work.batch.record(run);
     }
+
     work.commit().await?;
     let run = work.state.run.clone();
     let id = work.connection.id.clone();
@@ -43,6 +45,7 @@ pub(crate) async fn begin(work: &mut Work<'_>) -> Result<(), Halt> {
         step::watch_over(connection, now, 0);
         true
     });
+
     match taken.await? {
         Some(connection) if is_live(&connection) => work.connection = connection,
         // It is being deleted: another step does that.
@@ -51,6 +54,7 @@ pub(crate) async fn begin(work: &mut Work<'_>) -> Result<(), Halt> {
             return Err(Halt::Fenced);
         }
     }
+
     Ok(())
 }
 
@@ -91,6 +95,7 @@ pub(crate) async fn end(work: &mut Work<'_>) -> Result<Next, Halt> {
         connection.next_run_at = Some(at);
         true
     });
+
     let again = saved
         .await?
         .is_some_and(|connection| connection.requested.is_some());
@@ -118,9 +123,11 @@ pub(crate) fn close(
     if work.state.held_by_run == Some(run.number) && error.is_none() {
         run.error = Some((ErrorKind::RemovalHeld, HELD.into()));
     }
+
     run.error = error.or(run.error);
     work.batch.record(run.clone());
     work.state.phase = None;
+
     Some(run)
 }
 
@@ -152,13 +159,16 @@ async fn pause(work: &mut Work<'_>) -> Result<i64, Halt> {
             GRACE_SECONDS + 5
         });
     }
+
     if let Some(seconds) = retry(work).await? {
         pause = pause.min(seconds);
     }
+
     let unjudged = work.state.judged >= crate::limits::JUDGEMENTS && !work.is_full();
     if unjudged && waits_anew(work).await? {
         pause = pause.min(RETRY_SECONDS);
     }
+
     Ok(pause)
 }
 

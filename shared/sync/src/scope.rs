@@ -32,6 +32,7 @@ impl Work<'_> {
         if self.looks.len() + ids.len() > MAX_LOOKS {
             self.looks.clear();
         }
+
         let (connector, access, until) = (self.connector, self.access.clone(), self.asks_until());
         let look = |id: String| {
             let access = &access;
@@ -45,6 +46,7 @@ impl Work<'_> {
                 )
             }
         };
+
         let mut looks = stream::iter(ids.into_iter().map(look)).buffer_unordered(AT_ONCE);
         let mut alone = 0;
         while let Some((id, item)) = looks.next().await {
@@ -62,6 +64,7 @@ impl Work<'_> {
                 }
             }
         }
+
         Ok(())
     }
 
@@ -93,9 +96,11 @@ impl Work<'_> {
         let Some(item) = item.filter(|item| !item.trashed) else {
             return Ok(false);
         };
+
         if !self.is_selective() || self.selected.contains(&item.id) {
             return Ok(true);
         }
+
         let mut above = item.parent.clone();
         for _ in 0..DEEPEST {
             let Some(id) = above else {
@@ -109,6 +114,7 @@ impl Work<'_> {
             }
             above = folder.parent;
         }
+
         Ok(false)
     }
 
@@ -122,12 +128,15 @@ impl Work<'_> {
         {
             return Ok(below(&root.above, &item.name));
         }
+
         let Some(parent) = &item.parent else {
             return Ok(below("", &item.name));
         };
+
         if let Some(folder) = self.node(parent).await? {
             return Ok(below(&folder.path, &item.name));
         }
+
         let (_, names) = self.above(item).await?;
         Ok(below(&names, &item.name))
     }
@@ -142,6 +151,7 @@ impl Work<'_> {
             names.extend(folder.as_ref().map(|folder| folder.name.clone()));
             next = folder.and_then(|folder| folder.parent);
         }
+
         let path = names
             .iter()
             .rev()
@@ -163,6 +173,7 @@ impl Work<'_> {
             next = folder.parent.clone();
             unknown.push(folder);
         }
+
         unknown.reverse();
         Ok(unknown)
     }

@@ -43,15 +43,18 @@ pub(crate) async fn step(tools: &Tools<'_>, tenant: &Tenant, id: &ConnectionId) 
     let Some(connection) = tools.desk.connections().get(tenant, id).await? else {
         return Ok(Next::Idle);
     };
+
     let Some(connector) = tools.connectors.of(connection.provider) else {
         warn!(connection.id = %id, "the provider of a connection is not reached from here");
         return Ok(Next::Idle);
     };
+
     let state = tools.desk.sync().state(tenant, id).await?;
     let now = tools.desk.now();
     if state.leased_until.is_some_and(|until| until > now) {
         return Ok(Next::Idle);
     }
+
     let is_due = connection.next_run_at.is_some_and(|at| at <= now);
     let goes_on = match connection.status {
         ConnectionStatus::Deleting => true,
@@ -61,9 +64,11 @@ pub(crate) async fn step(tools: &Tools<'_>, tenant: &Tenant, id: &ConnectionId) 
         }
         _ => false,
     };
+
     if !goes_on {
         return Ok(Next::Idle);
     }
+
     let mut work = Work::new(tools, tenant, connection, connector, state);
     match lead(&mut work).await {
         Ok(next) => Ok(next),
@@ -83,6 +88,7 @@ async fn lead(work: &mut Work<'_>) -> Result<Next, Halt> {
         run::begin(work).await?;
         within(lasts_until, enter(work)).await?;
     }
+
     let until = work.now().plus_seconds(work.tools.limits.seconds);
     loop {
         let flow = match within(lasts_until, tick(work)).await {
@@ -138,6 +144,7 @@ async fn enter(work: &mut Work<'_>) -> Result<(), Halt> {
     if work.is_selective() && work.selection.rev != work.state.selection {
         work.state.phase = Some(Phase::Feeds);
     }
+
     Ok(())
 }
 
@@ -158,6 +165,7 @@ async fn tick(work: &mut Work<'_>) -> Result<Flow, Halt> {
     if phase != Phase::Forget && work.dropping && phases::walk::forget_below(work).await? {
         return Ok(Flow::On);
     }
+
     match phase {
         Phase::Feeds => phases::feeds::tick(work).await?,
         Phase::Roots { next } => phases::roots::tick(work, next).await?,
@@ -171,6 +179,7 @@ async fn tick(work: &mut Work<'_>) -> Result<Flow, Halt> {
         Phase::Watch => return phases::watch::tick(work).await,
         Phase::Forget => return phases::forget::tick(work).await,
     }
+
     Ok(Flow::On)
 }
 
@@ -195,6 +204,7 @@ pub(crate) async fn change(
             return Ok(Some(connection));
         }
     }
+
     Err(Error::internal("a connection changed with every attempt"))
 }
 

@@ -39,6 +39,7 @@ pub(crate) async fn meet(work: &mut Work<'_>, halt: Halt) -> Result<Next> {
         Halt::Withheld => unavailable(work, WITHHELD).await,
         Halt::Provider(error) => provider(work, error).await,
     };
+
     match met {
         Ok(next) => Ok(next),
         Err(Halt::Fenced) => Ok(Next::Idle),
@@ -55,8 +56,10 @@ async fn ours(work: &mut Work<'_>, error: Error) -> Result<Next> {
         work.release(None).await.ok();
         return Err(error);
     }
+
     work.state.attempts = 0;
     error!(connection.id = %work.connection.id, error = &error as &dyn std::error::Error, "a run was given up");
+
     match fail(work, ErrorKind::Internal, OURS, Some(30 * MINUTE), None).await {
         Ok(next) => Ok(next),
         Err(Halt::Fenced) => Ok(Next::Idle),
@@ -67,6 +70,7 @@ async fn ours(work: &mut Work<'_>, error: Error) -> Result<Next> {
 async fn provider(work: &mut Work<'_>, error: ConnectorError) -> Result<Next, Halt> {
     use ConnectorError as E;
     let message = error.to_string();
+
     match error {
         E::Throttled { retry_after } => {
             let said = retry_after.and_then(|seconds| i64::try_from(seconds).ok());
@@ -132,6 +136,7 @@ async fn slow_down(work: &Work<'_>, seconds: i64) -> Result<(), Halt> {
     let Some(id) = &work.connection.grant else {
         return Ok(());
     };
+
     // Whoever is first may write: the others asked a moment ago as well, or only waited for this. If each put off the
     // end by what is left of it, rounded up, many connections would keep each other waiting.
     if let Some(mut grant) = connections.grant(work.tenant, id).await? {
@@ -143,6 +148,7 @@ async fn slow_down(work: &Work<'_>, seconds: i64) -> Result<(), Halt> {
             connections.save_grant(work.tenant, &grant).await?;
         }
     }
+
     Ok(())
 }
 
@@ -208,9 +214,11 @@ async fn unavailable(work: &mut Work<'_>, message: &str) -> Result<Next, Halt> {
         )
         .await;
     }
+
     if work.state.attempts >= SHOWN_FROM {
         show(work, ErrorKind::ProviderUnavailable, message).await?;
     }
+
     let seconds = 1_i64 << work.state.attempts;
     pause(work, seconds).await
 }
@@ -229,6 +237,7 @@ async fn pause(work: &mut Work<'_>, seconds: i64) -> Result<Next, Halt> {
         },
     )
     .await?;
+
     Ok(if seconds <= LONGEST_SECONDS {
         Next::Later(seconds)
     } else {
@@ -271,6 +280,7 @@ async fn fail(
     )
     .await?;
     let asked = failed.is_some_and(|connection| connection.requested == Some(Trigger::Manual));
+
     Ok(if asked { Next::Again } else { Next::Idle })
 }
 

@@ -107,6 +107,7 @@ impl<'a> Work<'a> {
             token: None,
             metadata: connection.metadata.clone(),
         };
+
         Self {
             tools,
             tenant,
@@ -244,11 +245,13 @@ impl<'a> Work<'a> {
         if missing.is_empty() {
             return Ok(());
         }
+
         let sync = self.tools.desk.sync();
         let found = sync
             .nodes(self.tenant, &self.connection.id, &missing)
             .await?;
         self.nodes.extend(missing.into_iter().zip(found));
+
         Ok(())
     }
 
@@ -261,6 +264,7 @@ impl<'a> Work<'a> {
         if missing.is_empty() {
             return Ok(());
         }
+
         let sync = self.tools.desk.sync();
         let found = sync
             .waits(self.tenant, &self.connection.id, queue, &missing)
@@ -270,6 +274,7 @@ impl<'a> Work<'a> {
             .map(|entry| entry.map(|entry| entry.value));
         self.waiting
             .extend(missing.into_iter().map(|key| (queue, key)).zip(found));
+
         Ok(())
     }
 
@@ -349,12 +354,14 @@ impl<'a> Work<'a> {
         {
             return Ok(());
         }
+
         let stamp = known.map_or(stamp, |known| known.stamp.max(stamp));
         let entry = WalkEntry {
             drive: drive.map(str::to_owned),
             stamp,
             ..WalkEntry::default()
         };
+
         self.batch.enqueue(Queue::Walk, key, keys::text(&entry));
         Ok(())
     }

@@ -61,6 +61,7 @@ impl World {
         // The folder does not outlive the test, so nothing waits for the disk.
         let services =
             Services::open_with(folder.path(), Durability::Process, clock.for_services())?;
+
         Ok(Self {
             services,
             clock,
@@ -132,6 +133,7 @@ impl TestApp {
         if let Some(max) = world.max_unfinished {
             system.ctx.backlog = Backlog::new(max);
         }
+
         system.ctx.caps = world.caps;
         let outside = world.outside()?;
         let queues = Queues::open(&system, &outside).await?;
@@ -140,6 +142,7 @@ impl TestApp {
         let routes = local::routes(&app, CACHE_BYTES, outside.connectors, outside.public_url);
         let router = openapi::checked(routes);
         let router = router.merge(local::bucket_routes(world.services.clone()));
+
         Ok(Self {
             world: world.clone(),
             faults,
@@ -172,6 +175,7 @@ impl TestApp {
                 .map(|tag| ContainerTag::parse(tag).expect("a tag"))
                 .collect()
         });
+
         let (kind, name) = (
             if tags.is_some() {
                 KeyKind::Agent
@@ -188,6 +192,7 @@ impl TestApp {
             expires_at: None,
             rate: None,
         };
+
         self.key_of(org, plan).await.text
     }
 
@@ -288,6 +293,7 @@ impl TestApp {
                 .await
                 .ok();
         }
+
         let left = self
             .system
             .ctx
@@ -372,6 +378,7 @@ pub fn multipart(name: &str, bytes: &[u8], fields: &[(&str, &str)]) -> (String, 
         );
         body.extend_from_slice(part.as_bytes());
     }
+
     let head = format!("content-disposition: form-data; name=\"file\"; filename=\"{name}\"");
     body.extend_from_slice(
         format!("--{BOUNDARY}\r\n{head}\r\ncontent-type: application/octet-stream\r\n\r\n")
@@ -379,6 +386,7 @@ pub fn multipart(name: &str, bytes: &[u8], fields: &[(&str, &str)]) -> (String, 
     );
     body.extend_from_slice(bytes);
     body.extend_from_slice(format!("\r\n--{BOUNDARY}--\r\n").as_bytes());
+
     (
         format!("multipart/form-data; boundary={BOUNDARY}"),
         body.into(),

@@ -82,6 +82,7 @@ impl TestApp {
                 .await;
             return;
         }
+
         let name = if item["z"].is_object() { "z" } else { "b" };
         let coded = item[name]["B"].as_str().expect("bytes").to_owned();
         // Four letters are three bytes.
@@ -95,6 +96,7 @@ impl TestApp {
                 json!(format!("{}{middle}{}", &coded[..half], &coded[half + 4..]))
             }
         };
+
         self.dynamodb("PutItem", &json!({"TableName": table, "Item": item}))
             .await;
     }
@@ -149,5 +151,6 @@ fn harm_file(file: &Path, harm: Harm) {
                 .for_each(|byte| *byte ^= 0xff);
         }
     }
+
     fs::write(file, bytes).expect("a file that can be written");
 }

@@ -36,13 +36,16 @@ impl World {
             )],
             ..Config::default()
         };
+
         let drive = FakeDrive::start_with(config).await?;
         drive.account(DRIVE_ACCOUNT);
         drive.always_consent(Some(Consent::Allow {
             email: DRIVE_ACCOUNT.to_owned(),
         }));
+
         let (id, secret) = drive.client();
         world.drive = Settings::stand_in(drive.url(), id, secret);
+
         Ok((world, drive))
     }
 }
@@ -90,6 +93,7 @@ impl Browser {
         let Some(path) = url.strip_prefix(PUBLIC_URL) else {
             return get_outside(url).await;
         };
+
         let mut request = Request::builder()
             .method(method)
             .uri(path)
@@ -102,15 +106,18 @@ impl Browser {
                 .collect();
             request = request.header(COOKIE, pairs.join("; "));
         }
+
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
+
         let (parts, bytes) = app.raw(request.body(Body::from(body))?).await;
         for cookie in parts.headers.get_all(SET_COOKIE) {
             let pair = cookie.to_str()?.split(';').next().unwrap_or_default();
             let (name, value) = pair.split_once('=').context("a cookie without a value")?;
             self.cookies.insert(name.to_owned(), value.to_owned());
         }
+
         let text = String::from_utf8_lossy(&bytes).into_owned();
         Ok(Shown {
             url: url.to_owned(),
@@ -253,6 +260,7 @@ impl TestApp {
                 .await
                 .ok();
         }
+
         panic!("a run that never ends: {}", self.get(&path, key).await.body)
     }
 

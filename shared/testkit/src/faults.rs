@@ -91,6 +91,7 @@ impl Faults {
             pause_at: None,
             refused: None,
         };
+
         Self {
             services,
             state: Arc::new(Mutex::new(state)),
@@ -141,17 +142,20 @@ impl Faults {
         if state.crash_at.is_some_and(|at| call >= at) {
             return Fate::LoseRequest;
         }
+
         if state
             .refused
             .is_some_and(|refused| target.split('.').next_back() == Some(refused))
         {
             return Fate::Throttle;
         }
+
         let rates = state.rates;
         let roll = |state: &mut State, rate: f64| rate > 0.0 && state.random.random_bool(rate);
         if target.starts_with("AmazonSQS.DeleteMessage") && roll(&mut state, rates.duplicate) {
             return Fate::LoseRequest;
         }
+
         if roll(&mut state, rates.throttle) {
             Fate::Throttle
         } else if roll(&mut state, rates.lost_request) {

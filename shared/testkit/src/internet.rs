@@ -36,6 +36,7 @@ impl Internet {
                 .into_iter()
                 .collect()
         };
+
         let dial = move |ip: IpAddr, _port: u16| {
             servers
                 .lock()
@@ -43,6 +44,7 @@ impl Internet {
                 .find(|host| host.claimed == ip)
                 .map(|host| host.server)
         };
+
         Network::simulated(resolve, dial)
     }
 

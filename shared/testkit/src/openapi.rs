@@ -62,9 +62,11 @@ async fn check(request: Request, next: Next) -> Response {
     else {
         return next.run(request).await;
     };
+
     if is_for_browsers(&path) {
         return next.run(request).await;
     }
+
     let (parts, body) = request.into_parts();
     let (method, headers) = (parts.method.clone(), parts.headers.clone());
     let sent = whole(body).await;
@@ -83,6 +85,7 @@ async fn check(request: Request, next: Next) -> Response {
         answer_headers,
         answer: answer.clone(),
     };
+
     if let Err(fault) = CONTRACT.check(&exchange).await {
         let Exchange {
             method,
@@ -95,6 +98,7 @@ async fn check(request: Request, next: Next) -> Response {
             "openapi.yaml and the service differ at {method} {path}, answered {status}: {fault}\n{answer}"
         );
     }
+
     Response::from_parts(parts, Body::from(answer))
 }
 
@@ -136,6 +140,7 @@ impl Contract {
                 }
             }
         }
+
         Self { document, schemas }
     }
 
@@ -151,6 +156,7 @@ impl Contract {
                 Err("the document has no such operation".into())
             };
         }
+
         let response = &operation["responses"][exchange.status.as_str()];
         let response = response["$ref"]
             .as_str()
@@ -160,11 +166,13 @@ impl Contract {
         let Some(body) = operation["requestBody"]["$ref"].as_str() else {
             return Ok(());
         };
+
         // A batch is taken with documents that are refused one by one.
         let is_partial = answer["failed"].as_u64().is_some_and(|failed| failed > 0);
         if !exchange.status.is_success() || is_partial {
             return Ok(());
         }
+
         let declared = media(self.component(body));
         let sent = match declared {
             Some("multipart/form-data") => fields(exchange).await?,
@@ -172,6 +180,7 @@ impl Contract {
             _ => serde_json::from_slice(&exchange.sent)
                 .map_err(|error| format!("the request: {error}"))?,
         };
+
         self.satisfies(body, declared, &sent)
             .map_err(|fault| format!("the request was taken, but {fault}"))
     }
@@ -183,6 +192,7 @@ impl Contract {
         if let Some((name, _)) = missing {
             return Err(format!("the answer lacks the header {name}"));
         }
+
         let declared = headers
             .get(CONTENT_TYPE)
             .and_then(|kind| kind.to_str().ok())
@@ -193,6 +203,7 @@ impl Contract {
             None => return Err("the answer should be empty".into()),
             Some(_) => {}
         }
+
         let form = forms.find(|media| declared.starts_with(media));
         let form =
             form.ok_or_else(|| format!("the document has no answer that is {declared:?}"))?;
@@ -201,6 +212,7 @@ impl Contract {
                 .map_err(|error| format!("the answer: {error}"))?,
             _ => String::from_utf8_lossy(&exchange.answer).into(),
         };
+
         Ok((value, Some(form)))
     }
 
@@ -219,6 +231,7 @@ impl Contract {
         else {
             return Ok(());
         };
+
         let faults = schema.iter_errors(value).take(3);
         let faults: Vec<String> = faults
             .map(|fault| {
@@ -229,6 +242,7 @@ impl Contract {
                 ))
             })
             .collect();
+
         Err(format!("{reference} does not hold: {}", faults.join("; ")))
     }
 }
@@ -266,6 +280,7 @@ async fn fields(exchange: &Exchange) -> Result<Value, String> {
         };
         fields.insert(name, text.into());
     }
+
     Ok(fields.into())
 }
 
@@ -290,6 +305,7 @@ mod tests {
             answer_headers,
             answer: answer.to_string().into(),
         };
+
         CONTRACT.check(&exchange).await.err().unwrap_or_default()
     }
 
@@ -371,6 +387,7 @@ mod tests {
                 }
             }
         }
+
         assert!(seen > 15, "only {seen} examples");
     }
 }

@@ -41,11 +41,13 @@ pub(crate) async fn run() -> Result<()> {
         let (accepted, done) = (accepted.as_secs_f64() * 1000.0, done.as_secs_f64() * 1000.0);
         println!("{number:>5} {accepted:>12.0} {done:>9.0} {rate:>12.0}");
     }
+
     rates.sort_by(f64::total_cmp);
     println!(
         "a batch of {DOCUMENTS} x 2 KB to done: {:.0} documents/s (median of {TIMES})",
         rates[TIMES / 2]
     );
     rig.rest().await;
+
     Ok(())
 }

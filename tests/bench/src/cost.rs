@@ -48,6 +48,7 @@ pub(crate) async fn run() -> Result<()> {
         rig.post(path, &body).await?;
         measure(&rig, name, "POST", path, &body).await?;
     }
+
     measure(
         &rig,
         "list, page of 20",
@@ -63,6 +64,7 @@ async fn ingest(rig: &mut Rig, tag: &str, texts: &[String], names: [&str; 2]) ->
     for text in texts {
         rig.add(tag, text).await?;
     }
+
     show(names[0], rig.meter.take(), texts.len());
     rig.meter.start();
     rig.work().await?;
@@ -72,6 +74,7 @@ async fn ingest(rig: &mut Rig, tag: &str, texts: &[String], names: [&str; 2]) ->
     // The bench itself asked whether work is left, one read of eight small indexes each time; that is not the product.
     processed.requests = 0;
     show(names[1], processed, texts.len());
+
     Ok(())
 }
 

@@ -55,12 +55,15 @@ pub(crate) async fn serve(files: usize) -> Result<()> {
                 .map_err(wrong)?;
         }
     }
+
     let (id, secret) = drive.client();
     let about = json!({
         "url": drive.url(), "id": id, "secret": secret, "token": drive.access_token(EMAIL), "last": last,
     });
+
     println!("{about}");
     tokio::task::spawn_blocking(|| std::io::stdin().read_line(&mut String::new())).await??;
+
     Ok(())
 }
 
@@ -140,6 +143,7 @@ pub(crate) async fn run(files: usize) -> Result<()> {
         judge: Arc::new(ModelJudge(Models::new(ModelSettings::default()))),
         notifications: None,
     };
+
     let id = connect(&rig, &tenant, &server).await?;
     let before = resident_mb();
     server.admin(&json!({"do": "clearRequests"})).await?;
@@ -173,6 +177,7 @@ pub(crate) async fn run(files: usize) -> Result<()> {
         "one change: {:.0} ms until it is filed",
         took.as_secs_f64() * 1000.0
     );
+
     Ok(())
 }
 
@@ -184,10 +189,12 @@ async fn connect(rig: &Rig, tenant: &Tenant, server: &Server) -> Result<Connecti
     let app = AppRef::Operator {
         client_id: server.text("id").to_owned(),
     };
+
     let account = Account {
         subject: "1".to_owned(),
         email: Some(EMAIL.to_owned()),
     };
+
     let grant = Grant {
         id: GrantId::derived("cloud-drive", app.client_id(), &account.subject),
         provider: Provider::CloudDrive,
@@ -199,12 +206,14 @@ async fn connect(rig: &Rig, tenant: &Tenant, server: &Server) -> Result<Connecti
         throttled_until: None,
         rev: 0,
     };
+
     let tokens = Tokens {
         access: Secret::new(server.text("token")),
         access_until: now.plus_seconds(3600),
         refresh: Secret::new("none"),
         refresh_until: None,
     };
+
     ctx.vault
         .put(tenant, &grant.secret, &tokens.to_secret())
         .await?;
@@ -215,6 +224,7 @@ async fn connect(rig: &Rig, tenant: &Tenant, server: &Server) -> Result<Connecti
     connection.grant = Some(grant.id);
     connection.request(Trigger::Manual, now);
     ctx.connections.save(tenant, &connection).await?;
+
     Ok(connection.id)
 }
 

@@ -59,6 +59,7 @@ async fn measure(durability: Durability, clients: usize, documents: usize) -> Re
     if let Some(mut rig) = Arc::into_inner(rig) {
         rig.rest().await;
     }
+
     Ok(())
 }
 

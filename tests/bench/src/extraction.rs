@@ -159,6 +159,7 @@ fn statements(text: &str) -> Vec<Statement> {
         quoted: None,
         said_at,
     };
+
     extract(&Source {
         passages: vec![passage],
         trust: Trust::Document,
@@ -185,6 +186,7 @@ fn tally(
             recall,
         )
     };
+
     tally.labels += labels.len();
     tally.memories += memories.len();
     tally.recalled += labels
@@ -212,6 +214,7 @@ fn list(entry: &Entry, found: &[Statement], labels: &[Label]) {
             .any(|memory| common(memory, &words) >= words.len());
         println!("  {} label: {}", if hit { "+" } else { "-" }, label.content);
     }
+
     for (statement, words) in found.iter().zip(&memories) {
         let hit = labels.iter().any(|label| {
             let label = content(&label.content);
@@ -229,6 +232,7 @@ fn describe(statement: &Statement) -> String {
         topic,
         ..
     } = statement;
+
     let kept = if statement.is_static { " static" } else { "" };
     let until = statement
         .forget_after
@@ -241,6 +245,7 @@ fn describe(statement: &Statement) -> String {
             topic.subject, topic.attribute, topic.value
         )
     });
+
     format!("{kind:?} {confidence:.2}{kept}{until}: {text}{topic}")
 }
 
@@ -291,6 +296,7 @@ fn translated(
             list(entry, &found, &[]);
         }
     }
+
     tally.show(&format!("{language}, by alignment"));
     Ok(())
 }

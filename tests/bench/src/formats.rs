@@ -41,6 +41,7 @@ pub(crate) fn child_main() -> ExitCode {
         // Nobody listens where the executable was started by its own name.
         let _ = socket.send_to(report.as_bytes(), name.with_file_name(SOCKET));
     }
+
     code
 }
 
@@ -115,6 +116,7 @@ pub(crate) async fn run(folder: &Path, executable: Option<PathBuf>) -> Result<()
             link
         }
     };
+
     let sandbox = Sandbox::child(executable);
     let start = start_up(&sandbox, &reports).await?;
     let style = ProgressStyle::with_template("  [{bar:30}] {pos}/{len} {msg:.40} {eta}")?;
@@ -130,6 +132,7 @@ pub(crate) async fn run(folder: &Path, executable: Option<PathBuf>) -> Result<()
         all.push(measure(&sandbox, &reports, format, &path).await?);
         bar.inc(1);
     }
+
     bar.finish_and_clear();
     table(&all, is_own);
     println!(
@@ -137,6 +140,7 @@ pub(crate) async fn run(folder: &Path, executable: Option<PathBuf>) -> Result<()
         start.as_secs_f64() * 1000.0
     );
     worst(&all);
+
     Ok(())
 }
 
@@ -158,6 +162,7 @@ fn files(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
             }
         }
     }
+
     files.sort();
     Ok(files)
 }
@@ -201,12 +206,14 @@ async fn measure(
         Err(SandboxError::Content(failure)) => (failure.code.as_str().to_owned(), String::new()),
         Err(SandboxError::Unavailable(_)) => ("unavailable".to_owned(), String::new()),
     };
+
     let reported = report(reports);
     let here = PANICS.load(SeqCst) - panics_before;
     let reference = std::fs::read_to_string(format!("{}{REFERENCE}", path.display())).ok();
     let tokens = reference
         .map(|reference| compare(&text, &reference))
         .filter(|(_, reference, _)| *reference > 0);
+
     Ok(Measured {
         name,
         format,
@@ -261,6 +268,7 @@ fn tokens(text: &str) -> HashMap<String, u64> {
             *counts.entry(rest.to_owned()).or_default() += 1;
         }
     }
+
     counts
 }
 
@@ -280,6 +288,7 @@ fn table(all: &[Measured], is_own: bool) {
         let of_format: Vec<&Measured> = all.iter().filter(|one| one.format == format).collect();
         row(format, &of_format, is_own);
     }
+
     row("all", &all.iter().collect::<Vec<_>>(), is_own);
     println!(
         "\nMB/s: input over wall time; inside: over the time within the child, without its start. MiB: the worst child. recall, prec.: the\n\
@@ -301,6 +310,7 @@ fn row(name: &str, files: &[&Measured], is_own: bool) {
     } else {
         "-".to_owned()
     };
+
     let mut walls: Vec<f64> = files
         .iter()
         .map(|one| one.wall.as_secs_f64() * 1000.0)
@@ -372,6 +382,7 @@ fn worst(all: &[Measured]) {
             );
         }
     }
+
     println!("\nnot read, with tokens of the reference if there is one");
     for one in all.iter().filter(|one| !one.is_ok()) {
         let reference = one

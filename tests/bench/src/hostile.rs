@@ -168,6 +168,7 @@ fn pdf(n: usize) -> Vec<u8> {
         places.push(file.len());
         file.push_str(&format!("{} 0 obj\n{object}\nendobj\n", index + 1));
     }
+
     let begin = file.len();
     file.push_str(&format!(
         "xref\n0 {}\n0000000000 65535 f \n",
@@ -178,6 +179,7 @@ fn pdf(n: usize) -> Vec<u8> {
         "trailer << /Size {} /Root 1 0 R >>\nstartxref\n{begin}\n%%EOF\n",
         objects.len() + 1
     ));
+
     file.into_bytes()
 }
 
@@ -216,6 +218,7 @@ fn read(shape: &Shape, n: usize) -> (Duration, String) {
         name: Some(shape.file),
         declared: None,
     };
+
     let mut best = (Duration::MAX, String::new());
     for _ in 0..TIMES {
         let begun = Instant::now();
@@ -225,6 +228,7 @@ fn read(shape: &Shape, n: usize) -> (Duration, String) {
         };
         best = best.min((begun.elapsed(), outcome));
     }
+
     best
 }
 
@@ -240,6 +244,7 @@ async fn flood(shape: &Shape) -> Result<()> {
         expires_at: None,
         rate: None,
     };
+
     let key = create_key(&rig.system.ctx, &tenant, plan).await?.text;
     let bytes = (shape.make)(4 * shape.n);
     for number in 0..FLOOD {
@@ -263,6 +268,7 @@ async fn flood(shape: &Shape) -> Result<()> {
         }
         times.push(sent.elapsed());
     }
+
     let (middle, _, longest) = percentiles(&mut times);
     rig.wait_all().await?;
     println!(
@@ -271,5 +277,6 @@ async fn flood(shape: &Shape) -> Result<()> {
         begun.elapsed().as_secs_f64()
     );
     rig.rest().await;
+
     Ok(())
 }

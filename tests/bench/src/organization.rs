@@ -62,12 +62,14 @@ pub(crate) async fn run(documents: usize, requests: usize) -> Result<()> {
         );
         answers.push(answer);
     }
+
     let id = answers[1]["deletionId"].as_str().context("a deletion")?;
     let path = format!("/v3/container-tags/deletions/{id}");
     // It begins a minute later.
     while rig.call("GET", &path, &Value::Null).await?["report"]["documents"] == 0 {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
+
     let purged = until(&rig, &path, "verifying").await?.as_secs_f64();
     println!(
         "purge of {documents} documents:  {purged:.1} s, {:.0} documents/s",
@@ -102,6 +104,7 @@ pub(crate) async fn run(documents: usize, requests: usize) -> Result<()> {
             ms(begun.elapsed())
         );
     }
+
     Ok(())
 }
 
@@ -130,6 +133,7 @@ async fn log_overhead(rig: &Rig) -> Result<()> {
         rig.post("/v4/search", &search).await?;
         times.push(begun.elapsed());
     }
+
     let (middle, late, _) = percentiles(&mut times);
     println!("search of next to nothing, logged:  p50 {middle:.2} ms, p99 {late:.2} ms");
     let tenant = Tenant::of_operator(OrgId::parse("local")?);
@@ -144,8 +148,10 @@ async fn log_overhead(rig: &Rig) -> Result<()> {
             .await?;
         times.push(begun.elapsed());
     }
+
     let (middle, late, _) = percentiles(&mut times);
     println!("of it, writing the record:  p50 {middle:.2} ms, p99 {late:.2} ms");
+
     Ok(())
 }
 
@@ -187,6 +193,7 @@ async fn fill(rig: &Rig, tenant: &Tenant, tag: &str, documents: usize) -> Result
         left -= batch;
         bar.inc(batch as u64);
     }
+
     bar.finish_and_clear();
     Ok(())
 }
@@ -209,6 +216,7 @@ async fn document(
         text: text.clone(),
         chunks: Vec::new(),
     };
+
     let place = format!("{container}/{id}/{revision}");
     let blobs = &rig.system.ctx.blobs;
     let size = text.len() as u64;
@@ -226,6 +234,7 @@ async fn document(
         awaited_until: None,
         sent_at: Some(now),
     };
+
     let indexed = Indexed {
         revision: revision.clone(),
         pack,
@@ -236,6 +245,7 @@ async fn document(
         learned: None,
         authorship: None,
     };
+
     Ok(Change::Create(Box::new(Document {
         id,
         container: container.clone(),
@@ -325,6 +335,7 @@ async fn log_requests(rig: &Rig, tenant: &Tenant, requests: usize) -> Result<()>
             ctx.activity.record(tenant, &record, at).await
         }
     });
+
     writes
         .buffer_unordered(PARALLEL)
         .try_collect::<()>()
@@ -339,7 +350,9 @@ async fn log_requests(rig: &Rig, tenant: &Tenant, requests: usize) -> Result<()>
             break;
         }
     }
+
     let seconds = begun.elapsed().as_secs_f64();
     println!("{requests} requests in {hours} hours counted:  {seconds:.1} s");
+
     Ok(())
 }

@@ -87,6 +87,7 @@ pub(crate) async fn run(folder: &Path, limit: usize) -> Result<()> {
             }
         }
     }
+
     bar.finish_and_clear();
     rig.rest().await;
     println!(
@@ -108,6 +109,7 @@ pub(crate) async fn run(folder: &Path, limit: usize) -> Result<()> {
         let name = ["", "multi-hop", "temporal", "open-domain", "single-hop"][category];
         show(name, sums);
     }
+
     show("all", &all);
     let (p50, p99, _) = percentiles(&mut all.times);
     println!("search: p50 {p50:.2} ms, p99 {p99:.2} ms");
@@ -118,6 +120,7 @@ pub(crate) async fn run(folder: &Path, limit: usize) -> Result<()> {
         .map(|byte| format!("{byte:02x}"))
         .collect();
     println!("configuration {digest}: {configuration}");
+
     Ok(())
 }
 
@@ -263,6 +266,7 @@ async fn ask(
             "threshold": threshold, "include": {"documents": true}, "explain": true,
         })
     };
+
     let begun = Instant::now();
     let answer = rig.post("/v4/search", &ask(limit, 0.6)).await?;
     sums.times.push(begun.elapsed());
@@ -289,6 +293,7 @@ async fn ask(
             touched += 1.0;
         }
     }
+
     // The first ten sessions need more chunks than ten.
     let deep = rig.post("/v4/search", &ask(100, 0.0)).await?;
     let mut first_ten: Vec<&str> = Vec::new();
@@ -298,6 +303,7 @@ async fn ask(
             first_ten.push(document);
         }
     }
+
     let sessions_found = documents
         .iter()
         .filter(|document| first_ten.contains(document))
@@ -316,6 +322,7 @@ async fn ask(
     } else {
         0.0
     };
+
     Ok(())
 }
 
@@ -336,6 +343,7 @@ fn spans<'a>(answer: &'a Value, sessions: &[Session]) -> Vec<(&'a str, String)> 
         let span = session.text.get(place("start")?..place("end")?)?;
         Some((document, squeeze(&span.iter().collect::<String>())))
     };
+
     sources.filter_map(text).collect()
 }
 

@@ -66,12 +66,14 @@ pub(crate) async fn run() -> Result<()> {
             "{name}: {chunks} chunks, {all} embedded; one paragraph changed: {after} chunks, {new} embedded"
         );
     }
+
     let (first, _, _) = percentiles(&mut firsts);
     let (second, _, _) = percentiles(&mut seconds);
     println!(
         "to done, median of {TIMES}: {first:.1} ms first, {second:.1} ms again with one changed paragraph of {PARAGRAPHS}"
     );
     rig.rest().await;
+
     Ok(())
 }
 

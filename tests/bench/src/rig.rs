@@ -72,6 +72,7 @@ impl Rig {
             Connectors::default(),
             None,
         );
+
         Ok(Self {
             system,
             meter,
@@ -106,6 +107,7 @@ impl Rig {
         } else {
             body.to_string()
         };
+
         self.send(key, method, path, "application/json", body.into())
             .await
     }
@@ -144,6 +146,7 @@ impl Rig {
                 String::from_utf8_lossy(&bytes)
             );
         }
+
         Ok(serde_json::from_slice(&bytes).unwrap_or_default())
     }
 

@@ -45,10 +45,12 @@ async fn accept() -> Result<()> {
         rig.add("accept", &text).await?;
         times.push(begun.elapsed());
     }
+
     let (p50, p99, max) = percentiles(&mut times);
     println!(
         "accept 2 KB ({ACCEPTS} times): p50 {p50:.2} ms, p99 {p99:.2} ms, max {max:.1} ms   (goal 5 / 25)"
     );
+
     Ok(())
 }
 
@@ -73,11 +75,13 @@ async fn time_to_searchable() -> Result<()> {
         );
         times.push(begun.elapsed());
     }
+
     let (p50, p99, max) = percentiles(&mut times);
     println!(
         "accept to found by search ({SINGLES} times): p50 {p50:.1} ms, p99 {p99:.1} ms, max {max:.1} ms   (goal p50 250)"
     );
     rig.rest().await;
+
     Ok(())
 }
 
@@ -93,6 +97,7 @@ async fn rate(write: fn(&mut Writer, usize) -> String, what: &str) -> Result<()>
     for batch in texts.chunks(SENDERS) {
         try_join_all(batch.iter().map(|text| rig.add("rate", text))).await?;
     }
+
     let accepted = begun.elapsed();
     rig.wait_all().await?;
     let rate = RATE_DOCUMENTS as f64 / begun.elapsed().as_secs_f64();
@@ -101,6 +106,7 @@ async fn rate(write: fn(&mut Writer, usize) -> String, what: &str) -> Result<()>
         "ingest to done, {RATE_DOCUMENTS} x {what} in one container: {rate:.0} documents/s   (goal 150; accepted at {accepts:.0}/s meanwhile)"
     );
     rig.rest().await;
+
     Ok(())
 }
 
@@ -138,6 +144,7 @@ async fn memories() -> Result<()> {
             );
         }
     }
+
     rig.rest().await;
     Ok(())
 }
@@ -169,6 +176,7 @@ async fn search(chunks: usize) -> Result<()> {
         }
         bar.inc(SENDERS as u64);
     }
+
     bar.finish_and_clear();
     rig.wait_all().await?;
     tokio::time::sleep(Duration::from_secs(1)).await;
@@ -185,6 +193,7 @@ async fn search(chunks: usize) -> Result<()> {
         rig.post("/v4/search", &body).await?;
         times.push(begun.elapsed());
     }
+
     let (p50, p99, max) = percentiles(&mut times);
     println!(
         "search {have} chunks: p50 {p50:.2} ms, p99 {p99:.2} ms, max {max:.1} ms; first {:.0} ms; filled in {:.0} s; resident {} MB",
@@ -193,5 +202,6 @@ async fn search(chunks: usize) -> Result<()> {
         resident_mb()
     );
     rig.rest().await;
+
     Ok(())
 }

@@ -51,6 +51,7 @@ impl Writer {
             }
             text.push_str(". ");
         }
+
         text.truncate(chars);
         text
     }
@@ -78,6 +79,7 @@ impl Writer {
                 _ => format!("Did anybody see the {thing} of {name}? "),
             });
         }
+
         text.truncate(chars);
         text
     }

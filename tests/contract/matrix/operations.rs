@@ -92,6 +92,7 @@ fn targets_of(method: &str, path: &str, operation: &Value) -> Vec<Target> {
         names,
         example: example.clone(),
     };
+
     let mut found = Vec::new();
     for parameter in operation["parameters"].as_array().into_iter().flatten() {
         let parameter = component(parameter);
@@ -107,6 +108,7 @@ fn targets_of(method: &str, path: &str, operation: &Value) -> Vec<Target> {
             None => assert_ne!(at, At::Path, "what does {{{name}}} of {path} name?"),
         }
     }
+
     let properties = form
         .map(|(_, form)| properties(&form["schema"]))
         .unwrap_or_default();
@@ -120,6 +122,7 @@ fn targets_of(method: &str, path: &str, operation: &Value) -> Vec<Target> {
             found.push(target(&name, at, names));
         }
     }
+
     found
 }
 

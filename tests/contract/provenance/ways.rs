@@ -281,6 +281,7 @@ pub(super) async fn client() -> (Client, Outside) {
     for host in ["news.example", "other.example"] {
         client.app.world.internet.put(host, PUBLIC, server.address);
     }
+
     let folder = drive
         .add_folder(drive.account(DRIVE_ACCOUNT).root(), "News")
         .expect("room");
@@ -292,6 +293,7 @@ pub(super) async fn client() -> (Client, Outside) {
             ATTEMPTS.replace('\n', "\n\n"),
         )
         .expect("room");
+
     (
         client,
         Outside {

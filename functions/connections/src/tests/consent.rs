@@ -143,6 +143,7 @@ async fn an_answer_counts_once_in_the_browser_that_was_asked_and_for_ten_minutes
         let answer = other.come_back(&world, &state, "code=code").await;
         assert_eq!(answer.status, 403, "{}", answer.text);
     }
+
     assert_eq!(
         browser
             .clone()
@@ -199,6 +200,7 @@ async fn two_questions_may_be_open_in_one_browser() {
             .status,
         303
     );
+
     for id in [first, second] {
         assert_eq!(
             world.stored(&id).await.status,

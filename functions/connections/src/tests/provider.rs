@@ -156,6 +156,7 @@ impl Connector for Drive {
         if *view != View::My {
             return Ok(Listing::default());
         }
+
         let first: usize = page
             .map_or(Ok(0), str::parse)
             .map_err(|_| ConnectorError::PageLost)?;
@@ -163,8 +164,10 @@ impl Connector for Drive {
             Some(words) => entry.2.contains(words),
             None => entry.1 == parent,
         };
+
         let all: Vec<Item> = TREE.into_iter().filter(meant).map(item).collect();
         let next = (all.len() > first + 2).then(|| (first + 2).to_string());
+
         Ok(Listing {
             items: all.into_iter().skip(first).take(2).collect(),
             next,
@@ -233,6 +236,7 @@ impl OAuth for Drive {
         } else {
             script.answers.remove(0)?
         };
+
         script.given += 1;
         Ok(Permission {
             account: Account {
@@ -259,12 +263,14 @@ impl OAuth for Drive {
             script.refreshed_by.push(client.secret.expose().to_owned());
             (script.joined.take(), script.refreshed_by.len())
         };
+
         if let Some((ctx, tenant, id, connection)) = joined {
             let mut grant = ctx.connections.grant(&tenant, &id).await.unwrap().unwrap();
             grant.connections.insert(connection);
             grant.rev += 1;
             assert!(ctx.connections.save_grant(&tenant, &grant).await.unwrap());
         }
+
         let access = Secret::new(format!("access-renewed-{number}"));
         Ok(Tokens {
             access,

@@ -198,6 +198,7 @@ async fn a_providers_notification_begins_a_run() {
             .status
             .as_u16()
     };
+
     let now = world.ctx.clock.now();
     world
         .change(&id, |connection| {
@@ -215,6 +216,7 @@ async fn a_providers_notification_begins_a_run() {
     for _ in 0..3 {
         assert_eq!(notify(token.expose()).await, 200);
     }
+
     assert_eq!(world.stored(&id).await.rev, stored.rev);
     assert_eq!(notify("nonsense").await, 404);
     let path = "/v3/connections/cloud-drive/notifications";

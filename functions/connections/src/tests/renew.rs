@@ -103,6 +103,7 @@ async fn new_tokens_are_kept_whoever_joins_the_permission_meanwhile() {
             .await
             .unwrap()
     };
+
     assert_eq!(token(&ask().await), "access-renewed-1");
     let grant = grant_of(&world, &id).await;
     assert!(grant.connections.contains(&other) && grant.refreshing_until.is_none());
@@ -130,6 +131,7 @@ async fn a_token_that_the_provider_refuses_is_made_anew() {
     let World {
         ctx, drive, tenant, ..
     } = &world;
+
     assert_eq!(
         token(&access(ctx, drive, tenant, &connection).await.unwrap()),
         "access-1"

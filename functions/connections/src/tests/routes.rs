@@ -48,6 +48,7 @@ async fn a_request_that_is_wrong_says_where() {
             "{body}: {status} {message}"
         );
     }
+
     let listed = world
         .call("POST", "/v3/connections/list", Value::Null)
         .await;

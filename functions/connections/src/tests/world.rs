@@ -104,6 +104,7 @@ impl World {
             router: edge::finish(routes, &app),
             _folder: folder,
         };
+
         world.key = world.key_with(KeyKind::Full, Permission::Write, None).await;
         world
     }
@@ -119,6 +120,7 @@ impl World {
                 .map(|tag| ContainerTag::parse(tag).unwrap())
                 .collect()
         });
+
         let plan = KeyPlan {
             name: "test".into(),
             kind,
@@ -127,6 +129,7 @@ impl World {
             expires_at: None,
             rate: None,
         };
+
         create_key(&self.ctx, &self.tenant, plan)
             .await
             .unwrap()
@@ -144,11 +147,13 @@ impl World {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
+
         let body = if body.is_null() {
             Body::empty()
         } else {
             Body::from(body.to_string())
         };
+
         let response = self
             .router
             .clone()
@@ -158,6 +163,7 @@ impl World {
         let (parts, body) = response.into_parts();
         let bytes = body.collect().await.unwrap().to_bytes();
         let text = String::from_utf8(bytes.to_vec()).unwrap();
+
         Answer {
             status: parts.status,
             headers: parts.headers,
@@ -287,6 +293,7 @@ impl Browser {
                 self.cookies.insert(name.into(), value.into());
             }
         }
+
         answer
     }
 
@@ -317,6 +324,7 @@ impl Browser {
             location.starts_with("https://drive.test/auth?"),
             "{location}"
         );
+
         location.split("state=").nth(1).unwrap().to_owned()
     }
 

@@ -28,6 +28,7 @@ pub(super) async fn aws_endpoints(options: AwsEndpoints) -> Result<()> {
     for (name, value) in system.names.to_environment() {
         println!("export {name}={value}");
     }
+
     embedded::serve(system.services, listener, interrupted).await;
     Ok(())
 }

@@ -59,6 +59,7 @@ pub(super) async fn demo(options: Demo, program: &str) -> Result<()> {
     if options.drive {
         return drive::run(&options, &folder, cleanup).await;
     }
+
     let system = System::open(&folder, options.power_cut.durability, None).await?;
     let outside = outside(&ModelOptions::default(), &DriveOptions::default(), None)?;
     let workers = Workers::start(&system, &outside).await?;
@@ -73,6 +74,7 @@ pub(super) async fn demo(options: Demo, program: &str) -> Result<()> {
     for (name, bytes) in FILES {
         documents.push((name, upload(&routes, name, bytes).await?));
     }
+
     let mut conversation: Value = serde_json::from_str(CONVERSATION)?;
     conversation["containerTag"] = TAG.into();
     let answer = call(&routes, "POST", "/v4/conversations", &conversation).await?;
@@ -83,6 +85,7 @@ pub(super) async fn demo(options: Demo, program: &str) -> Result<()> {
     for question in QUESTIONS {
         ask(&routes, question).await?;
     }
+
     workers.stop().await;
     if let Some(folder) = &options.data {
         println!(
@@ -93,6 +96,7 @@ pub(super) async fn demo(options: Demo, program: &str) -> Result<()> {
         println!("Nothing was kept. To go on with this data:");
         println!("  {program} demo --data ./.recollect && {program} serve");
     }
+
     drop(cleanup);
     Ok(())
 }
@@ -121,6 +125,7 @@ async fn send(routes: &Router, request: Request<Body>) -> Result<Value> {
     if !status.is_success() {
         bail!("the service answered {status}: {answer}");
     }
+
     Ok(answer)
 }
 
@@ -150,6 +155,7 @@ async fn upload(routes: &Router, name: &str, bytes: &[u8]) -> Result<String> {
         "content-type",
         format!("multipart/form-data; boundary={BOUNDARY}"),
     );
+
     id(&send(routes, request.body(Body::from(body))?).await?)
 }
 
@@ -205,6 +211,7 @@ async fn watch(routes: &Router, documents: &[(&str, String)]) -> Result<()> {
         open = still;
         tokio::time::sleep(PAUSE).await;
     }
+
     bar.finish_and_clear();
     Ok(())
 }
@@ -214,11 +221,13 @@ async fn ask(routes: &Router, question: &str) -> Result<()> {
     let body = json!({
         "q": question, "containerTag": TAG, "searchMode": "hybrid", "limit": 1, "include": {"documents": true},
     });
+
     let answer = call(routes, "POST", "/v4/search", &body).await?;
     println!("? {question}");
     let Some(best) = answer["results"].get(0) else {
         bail!("nothing was found");
     };
+
     // A result is a chunk of a document or a memory.
     let text = best["chunk"]
         .as_str()
@@ -227,6 +236,7 @@ async fn ask(routes: &Router, question: &str) -> Result<()> {
     for line in text.lines().filter(|line| !line.trim().is_empty()).take(8) {
         println!("  | {line}");
     }
+
     let title = best["documents"][0]["title"]
         .as_str()
         .unwrap_or("conversation");
@@ -235,5 +245,6 @@ async fn ask(routes: &Router, question: &str) -> Result<()> {
         "  from: {title}  (similarity {similarity:.2}, {} ms)\n",
         answer["timing"]
     );
+
     Ok(())
 }

@@ -51,6 +51,7 @@ pub(super) async fn keys(action: KeyAction) -> Result<()> {
         KeyAction::Disable { store, id } => toggle(&store, &id, false).await?,
         KeyAction::Enable { store, id } => toggle(&store, &id, true).await?,
     }
+
     Ok(())
 }
 
@@ -105,6 +106,7 @@ async fn toggle(store: &KeyStore, id: &str, enabled: bool) -> Result<()> {
     let Some(id) = KeyId::parse(id) else {
         bail!("{id} is not a key id: it is the part of a key between the underscores");
     };
+
     set_key_enabled(&ctx, &tenant, &id, enabled).await?;
     println!(
         "{id} is {}",
@@ -114,6 +116,7 @@ async fn toggle(store: &KeyStore, id: &str, enabled: bool) -> Result<()> {
             "disabled; running servers follow within 30 seconds"
         }
     );
+
     Ok(())
 }
 
@@ -123,6 +126,7 @@ async fn open(store: &KeyStore) -> Result<(Ctx, Tenant)> {
         let system = System::open(&store.data.data, store.data.power_cut.durability, None).await?;
         return Ok((system.ctx, tenant));
     }
+
     #[expect(
         clippy::disallowed_methods,
         reason = "a command reads its environment where it needs it, once"
@@ -132,10 +136,12 @@ async fn open(store: &KeyStore) -> Result<(Ctx, Tenant)> {
             "set RECOLLECT_SECRETS_TABLE to the deployment's table of secrets (an output of the stack)"
         );
     };
+
     let names = Names {
         secrets,
         ..Names::embedded()
     };
+
     let clients = Clients::new(&aws::from_environment().await);
     Ok((aws::ctx(&clients, &names, Arc::new(SystemClock)), tenant))
 }

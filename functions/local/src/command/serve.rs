@@ -19,6 +19,7 @@ pub(super) async fn serve(options: Serve, program: &str) -> Result<()> {
     let listener = TcpListener::bind(address).await.with_context(|| {
         format!("listen on {address}; another server may run there: choose another with --port")
     })?;
+
     let public = options
         .public_url
         .clone()
@@ -34,12 +35,14 @@ pub(super) async fn serve(options: Serve, program: &str) -> Result<()> {
         body_bytes: options.body_mb * 1024 * 1024,
         local_key: has_local_key(&options),
     };
+
     let service = service(&system, &outside, serving)?;
     // Whoever reads the address may end the server at once.
     let interrupted = interrupted()?;
     greet(listener.local_addr()?, &options, program);
     listen(listener, service, limits, interrupted).await;
     workers.stop().await;
+
     Ok(())
 }
 
@@ -88,6 +91,7 @@ fn greet(address: SocketAddr, options: &Serve, program: &str) {
             options.data.data.display()
         );
     }
+
     println!();
     println!("Try it:");
     println!(

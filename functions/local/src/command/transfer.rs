@@ -34,6 +34,7 @@ pub(super) async fn export(options: Export) -> Result<ExitCode> {
             return Err(error);
         }
     };
+
     target.keep()?;
     eprintln!(
         "Exported {tag}: {} documents, {} memories, {} actions on memories.",
@@ -42,9 +43,11 @@ pub(super) async fn export(options: Export) -> Result<ExitCode> {
     if exported.damaged.is_empty() {
         return Ok(ExitCode::SUCCESS);
     }
+
     for id in &exported.damaged {
         eprintln!("recollect: what is stored of document {id} cannot be read; it is left out");
     }
+
     eprintln!(
         "{} documents are damaged and not in the export. A running server repairs what it can.",
         exported.damaged.len()
@@ -65,14 +68,17 @@ impl Target {
         if output == Path::new("-") {
             return Ok(Self { file: None });
         }
+
         let Some(name) = output.file_name() else {
             bail!(
                 "--output {}: name a file, or - for standard output",
                 output.display()
             );
         };
+
         let mut part = name.to_owned();
         part.push(".part");
+
         Ok(Self {
             file: Some((output.with_file_name(part), output.to_owned())),
         })
@@ -115,6 +121,7 @@ pub(super) async fn import(options: Import) -> Result<()> {
         FileFormat::Mem0 => Format::Mem0,
         FileFormat::Zep => Format::Zep,
     };
+
     let name = options.file.display().to_string();
     let mut length = None;
     let mut input: Box<dyn BufRead + Send> = if name == "-" {
@@ -124,19 +131,23 @@ pub(super) async fn import(options: Import) -> Result<()> {
         length = file.metadata().ok().map(|about| about.len());
         Box::new(BufReader::new(file))
     };
+
     let (system, tenant) = open(&options.owner).await?;
     let bar = bar("{msg} [{bar:24}] {percent}%")?.with_message(format!("Importing {name}"));
     if let Some(length) = length {
         bar.set_length(length);
     }
+
     let options = ImportOptions {
         tag,
         format,
         settings: options.settings,
     };
+
     let report = transfer::import(&system.ctx, &tenant, &mut input, &options, &bar).await;
     bar.finish_and_clear();
     tell(&report.with_context(|| format!("import {name}"))?);
+
     Ok(())
 }
 
@@ -153,15 +164,18 @@ fn tell(report: &Report) {
             documents.known
         );
     }
+
     if documents.without_content > 0 {
         println!(
             "{} had no content and were left out.",
             documents.without_content
         );
     }
+
     if report.settings {
         println!("The settings of the organization are those of the export.");
     }
+
     if documents.queued > 0 {
         println!("A running server processes what is queued; or:  recollect work --until-idle");
     }

@@ -34,6 +34,7 @@ impl Note {
         if characters > MAX_MEMORY_CHARS {
             bail!("a memory has at most {MAX_MEMORY_CHARS} characters, and this one {characters}");
         }
+
         let created_at = self.said_at.unwrap_or(now);
         let custom_id = CustomId::parse_conversation(&self.custom_id(container))?;
         let text = self.text.clone();
@@ -42,6 +43,7 @@ impl Note {
             text: Some(text.clone()),
             base64: None,
         });
+
         Ok(DocumentCopy {
             id: DocumentId::random(),
             container_id: container.clone(),

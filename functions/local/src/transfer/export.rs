@@ -47,6 +47,7 @@ pub async fn export(
         container_tag: tag.to_string(),
         exported_at: ctx.clock.now(),
     };
+
     write(out, &Line::RecollectExport(header))?;
     write(out, &Line::Container(&ContainerCopy::from(&container)))?;
     write(out, &Line::Settings(&ctx.settings.get(tenant).await?))?;
@@ -56,16 +57,19 @@ pub async fn export(
         documents.extend(ctx.documents.list(tenant, id).await?);
         rooms.push((id.clone(), cache.open(ctx, tenant, id).await?));
     }
+
     let mut end = End {
         documents: 0,
         actions: 0,
         memories: 0,
     };
+
     let (written, damaged) = write_documents(ctx, tenant, documents, &rooms, out, bar).await?;
     end.documents = written;
     for id in container.ids.iter().filter(|_| !damaged.is_empty()) {
         report_damage(ctx, tenant, id, &damaged).await;
     }
+
     for (id, room) in &rooms {
         for action in room.ledger().actions() {
             write(
@@ -78,14 +82,17 @@ pub async fn export(
             end.actions += 1;
         }
     }
+
     for (_, room) in &rooms {
         for memory in room.ledger().memories() {
             write(out, &Line::Memory(MemoryLine::new(memory)))?;
             end.memories += 1;
         }
     }
+
     write(out, &Line::End(end))?;
     out.flush().context("write the export")?;
+
     Ok(Exported {
         documents: end.documents,
         actions: end.actions,
@@ -137,6 +144,7 @@ async fn write_documents(
             .await
             .map(|copied| (id, copied))
     };
+
     let mut copies = stream::iter(documents).map(copy).buffered(PARALLEL);
     let (mut written, mut damaged) = (0, Vec::new());
     while let Some((id, copied)) = copies.try_next().await? {
@@ -156,6 +164,7 @@ async fn write_documents(
         write(out, &Line::Document(&copy))?;
         written += 1;
     }
+
     Ok((written, damaged))
 }
 

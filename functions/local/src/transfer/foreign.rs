@@ -60,15 +60,18 @@ impl Records {
                 }
             }
         }
+
         let of_zep = records.sessions.first().or(records.facts.first());
         let foreign = match format {
             Format::Mem0 => of_zep,
             Format::Zep => records.memories.first(),
             Format::Auto | Format::Recollect => None,
         };
+
         if let Some((place, _)) = foreign {
             bail!("record {place} is of another service than --format says; leave --format out");
         }
+
         Ok(records)
     }
 
@@ -83,6 +86,7 @@ impl Records {
             Value::Object(object) => object,
             other => bail!("record {place} is {}; {ACCEPTED}", name_of(&other)),
         };
+
         if object.get("memory").is_some_and(Value::is_string) {
             self.memories.push((place, object));
         } else if object.get("fact").is_some_and(Value::is_string) {
@@ -101,6 +105,7 @@ impl Records {
                 self.sessions.push((place, object));
             }
         }
+
         Ok(())
     }
 
@@ -121,6 +126,7 @@ impl Records {
                 }
             }
         }
+
         Ok(())
     }
 }
@@ -157,6 +163,7 @@ pub(super) async fn import_foreign(
         Some(known) => known,
         None => create_container(ctx, tenant, &tag, id, ctx.clock.now()).await?,
     };
+
     // Bytes were counted while the file was read.
     bar.reset();
     bar.set_length((documents.len() + conversations.len()) as u64);
@@ -164,6 +171,7 @@ pub(super) async fn import_foreign(
         report.documents += import_documents(ctx, tenant, &container, batch.to_vec()).await?;
         bar.inc(batch.len() as u64);
     }
+
     for (place, conversation) in conversations {
         let is_new = submit_anew(ctx, tenant, &container, conversation).await;
         if is_new.with_context(|| format!("record {place} of the file"))? {
@@ -173,6 +181,7 @@ pub(super) async fn import_foreign(
         }
         bar.inc(1);
     }
+
     Ok(report)
 }
 
@@ -181,6 +190,7 @@ fn tag(records: &Records, options: &ImportOptions) -> Result<ContainerTag> {
     if let Some(tag) = &options.tag {
         return Ok(tag.clone());
     }
+
     let users = mem0::users(&records.memories);
     if users.len() > 1 {
         let some: Vec<&str> = users.iter().take(3).map(String::as_str).collect();
@@ -191,6 +201,7 @@ fn tag(records: &Records, options: &ImportOptions) -> Result<ContainerTag> {
             some.join(", ")
         );
     }
+
     Ok(ContainerTag::default_tag())
 }
 
@@ -208,6 +219,7 @@ fn conversations(
             None => report.documents.without_content += 1,
         }
     }
+
     Ok(conversations)
 }
 
@@ -251,6 +263,7 @@ fn documents(
             None => report.documents.without_content += 1,
         }
     }
+
     Ok(documents)
 }
 

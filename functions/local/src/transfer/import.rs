@@ -78,11 +78,14 @@ pub async fn import(
         number: 0,
         bar,
     };
+
     let Some(first) = lines.next()? else {
         bail!("there is nothing in the file");
     };
+
     let kind = serde_json::from_str::<Kind>(&first);
     let is_ours = kind.is_ok_and(|kind| kind.r#type == HEADER);
+
     match options.format {
         Format::Auto if is_ours => restore(ctx, tenant, &first, lines, options).await,
         Format::Recollect => restore(ctx, tenant, &first, lines, options).await,

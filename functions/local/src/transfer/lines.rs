@@ -116,11 +116,13 @@ impl<'a> MemoryLine<'a> {
         let reason = forgotten.map_or(memory.forget_reason.as_ref(), |forgotten| {
             forgotten.reason.as_ref()
         });
+
         let source = |source: &'a memory::Support| Source {
             document_id: &source.document,
             start: source.start,
             end: source.end,
         };
+
         Self {
             id: &memory.id,
             memory: &memory.text,

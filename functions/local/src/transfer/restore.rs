@@ -30,6 +30,7 @@ pub(super) async fn restore(
         Some(tag) => tag.clone(),
         None => ContainerTag::parse(&header.container_tag).context("line 1")?,
     };
+
     let mut import = Restore {
         ctx,
         tenant,
@@ -41,6 +42,7 @@ pub(super) async fn restore(
         actions: Vec::new(),
         is_whole: false,
     };
+
     let read = import.read(&mut lines).await;
     // What stands before a broken line is imported.
     import.write().await?;
@@ -51,6 +53,7 @@ pub(super) async fn restore(
             import.report.documents.written + import.report.documents.queued
         );
     }
+
     Ok(import.report)
 }
 
@@ -101,6 +104,7 @@ impl Restore<'_> {
                 since = lines.number + 1;
             }
         }
+
         self.write()
             .await
             .with_context(|| format!("lines {since} to {}", lines.number))
@@ -174,15 +178,18 @@ impl Restore<'_> {
         let Some(container) = &self.container else {
             return Ok(());
         };
+
         let documents = std::mem::take(&mut self.documents);
         if !documents.is_empty() {
             let imported = import_documents(self.ctx, self.tenant, container, documents).await?;
             self.report.documents += imported;
         }
+
         let actions = std::mem::take(&mut self.actions);
         if !actions.is_empty() {
             self.report.actions += act_anew(self.ctx, self.tenant, container, actions).await?;
         }
+
         Ok(())
     }
 }
@@ -207,6 +214,7 @@ async fn act_anew(
             new.push(action);
         }
     }
+
     act_on_memories(ctx, tenant, container.primary(), &new).await?;
     Ok(new.len())
 }

@@ -38,6 +38,7 @@ fn files_are_known_by_their_shape() {
         (session.to_string(), (0, 1, 0)),
         (json!([]).to_string(), (0, 0, 0)),
     ];
+
     for (text, expected) in cases {
         let records = Records::read(&text, Format::Auto).unwrap();
         let found = (
@@ -129,6 +130,7 @@ fn times_and_metadata_are_read_as_they_come() {
             .unwrap();
         assert_eq!(time.to_string(), expected, "{text}");
     }
+
     assert!(convert::time(&object(json!({"at": "soon"})), &["at"]).is_err());
     assert_eq!(
         convert::time(&object(json!({"at": null})), &["at"]).unwrap(),

@@ -17,9 +17,11 @@ pub(super) fn note(record: &Map<String, Value>) -> Result<Option<Note>> {
     let Some(fact) = text(record, "fact") else {
         return Ok(None);
     };
+
     let mut metadata = metadata(record.get("attributes"));
     add_fields(&mut metadata, record, &["name", "rating"]);
     let forget_after = time(record, &["invalid_at", "expired_at"])?;
+
     Ok(Some(Note {
         service: "zep",
         id: text(record, "uuid"),
@@ -46,9 +48,11 @@ pub(super) fn conversation(
     for message in &messages {
         turns.extend(turn(message)?);
     }
+
     if turns.is_empty() {
         return Ok(None);
     }
+
     let first = messages.iter().find_map(|message| text(message, "uuid"));
     let id = ["session_id", "thread_id", "uuid"]
         .iter()
@@ -59,8 +63,10 @@ pub(super) fn conversation(
             "a session without an id: give it a `session_id` or `thread_id`, so that it is known when it comes again"
         );
     };
+
     let mut said = metadata(session.get("metadata"));
     add_fields(&mut said, session, &["user_id"]);
+
     Ok(Some(NewDocument {
         tag: Some(tag.clone()),
         custom_id: Some(CustomId::parse_conversation(&id)?),

@@ -62,6 +62,7 @@ fn render(answer: &ProfileResponse) -> String {
     for (key, lines) in profile.buckets.iter().flatten() {
         section(&mut out, &format!("Bucket: {key}"), lines);
     }
+
     let results = answer
         .search_results
         .as_ref()
@@ -74,8 +75,10 @@ fn render(answer: &ProfileResponse) -> String {
             |origin| format!("According to {origin}: {text}"),
         ))
     };
+
     let found: Vec<String> = results.into_iter().flatten().filter_map(text).collect();
     section(&mut out, "Search results", &found);
+
     out
 }
 
@@ -116,6 +119,7 @@ mod tests {
             headers.insert(ACCEPT, accept.parse().unwrap());
             assert_eq!(is_preferred(&headers), wanted, "{accept}");
         }
+
         assert!(!is_preferred(&HeaderMap::new()));
     }
 
@@ -131,6 +135,7 @@ mod tests {
                 json!({"results": [{"memory": "One.", "origin": {"type": "mail"}}, {"chunk": "Two."}, {}]}),
             ),
         };
+
         let wanted = "# Profile\n\n## Static\n\n- User is tall.\n  # No heading\n\n## Bucket: food\n\n\
                       - [2025-04-15] Soup.\n\n## Search results\n\n- According to a mail: One.\n- Two.\n";
         assert_eq!(render(&answer), wanted);

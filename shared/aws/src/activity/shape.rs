@@ -27,6 +27,7 @@ pub(super) fn write_record(tenant: &Tenant, record: &RequestRecord) -> Item {
         output: None,
         ..record.clone()
     };
+
     item.insert("v".into(), n(1));
     item.insert("rec".into(), json(&frame));
     item.insert("ttl".into(), n(hours::expiry(record.at)));
@@ -34,15 +35,18 @@ pub(super) fn write_record(tenant: &Tenant, record: &RequestRecord) -> Item {
     if containers.len() > MAX_CONTAINERS {
         return item;
     }
+
     if !containers.is_empty() {
         let ids = containers.into_iter().map(str::to_owned).collect();
         item.insert("cs".into(), AttributeValue::Ss(ids));
     }
+
     for (name, value) in [("in", &record.input), ("out", &record.output)] {
         if let Some(value) = value {
             item.insert(name.into(), json(value));
         }
     }
+
     item
 }
 
@@ -76,6 +80,7 @@ pub(super) fn write_tally(
     item.insert("tally".into(), b(packed));
     item.insert("token".into(), s(token));
     item.insert("ttl".into(), n(hours::expiry(hour.end())));
+
     Ok(item)
 }
 

@@ -45,9 +45,11 @@ impl AwsBlobs {
                 stored_at,
             });
         }
+
         if let Some(last) = answer.last_evaluated_key {
             page.next = Some(format!("{} {}", last.text("pk")?, last.text("sk")?));
         }
+
         Ok(page)
     }
 
@@ -83,6 +85,7 @@ impl AwsBlobs {
                 stored_at,
             });
         }
+
         Ok(page)
     }
 }

@@ -47,6 +47,7 @@ impl DynamoContainers {
         for id in &container.ids {
             writes.push(self.own(tenant, id, "gone", n(1))?);
         }
+
         Ok(writes)
     }
 
@@ -64,6 +65,7 @@ impl DynamoContainers {
             task: task.id.clone(),
             into: None,
         };
+
         let update = self.take_part(tenant, target, &part, "SET mg = :part, ids = :all");
         let mut writes = vec![written(
             update.expression_attribute_values(":all", json(&all)),
@@ -80,9 +82,11 @@ impl DynamoContainers {
                 "SET mg = :part",
             ))?);
         }
+
         for id in moved() {
             writes.push(self.own(tenant, id, "tag", s(target.tag.as_str()))?);
         }
+
         Ok(writes)
     }
 
@@ -100,6 +104,7 @@ impl DynamoContainers {
         let update = update.set_key(Some(key_item(&keys::tag(tenant, &container.tag))));
         let update = update.condition_expression("ids = :ids AND attribute_not_exists(mg)");
         let update = update.expression_attribute_values(":ids", json(&container.ids));
+
         update.expression_attribute_values(":part", json(part))
     }
 
@@ -119,6 +124,7 @@ impl DynamoContainers {
             .set_item(Some(item))
             .build()
             .map_err(build_error)?;
+
         Ok(TransactWriteItem::builder().put(put).build())
     }
 
@@ -142,11 +148,13 @@ impl DynamoContainers {
         let Err(error) = transaction.send().await else {
             return Ok(true);
         };
+
         let Some(TransactWriteItemsError::TransactionCanceledException(canceled)) =
             error.as_service_error()
         else {
             return Err(port_error(error));
         };
+
         match cancellation(canceled.cancellation_reasons()) {
             // The task's record comes with the rest: where it is, this very transaction was done, and its answer lost.
             Cancellation::Condition => {
@@ -174,6 +182,7 @@ impl DynamoContainers {
         else {
             return Ok(());
         };
+
         let (key, client) = (Some(key_item(&key)), &self.0.client);
         if part.into.is_some() {
             let delete = client.delete_item().table_name(&self.0.name).set_key(key);
@@ -198,6 +207,7 @@ impl DynamoContainers {
                     .await,
             )?;
         }
+
         Ok(())
     }
 }

@@ -43,6 +43,7 @@ impl DynamoDocuments {
         for rival in &beginning.rivals {
             writes.push(check_free(&self.0, tenant, rival)?);
         }
+
         if let Some(key) = &beginning.request {
             let made = made_by(&self.1, tenant, key, &document.id)?;
             writes.push(TransactWriteItem::builder().update(made).build());
@@ -56,11 +57,13 @@ impl DynamoDocuments {
         let Err(error) = transaction.send().await else {
             return Ok(());
         };
+
         let Some(TransactWriteItemsError::TransactionCanceledException(cancelled)) =
             error.as_service_error()
         else {
             return Err(port_error(error));
         };
+
         let reasons = cancelled.cancellation_reasons();
         match cancellation(reasons) {
             Cancellation::Condition => {

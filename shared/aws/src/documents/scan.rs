@@ -156,6 +156,7 @@ impl DynamoDocuments {
                 }
             }
         }
+
         found.sort_by(|a, b| a.0.cmp(&b.0));
         Ok(found
             .into_iter()

@@ -48,8 +48,10 @@ pub(super) fn log_entry(change: &Change, now: Timestamp) -> PortResult<LogEntry>
             (&served.pack, served.statements(), shown)
         }
     };
+
     shown.updated_at = now.as_millis();
     let (pack, statements) = (pack.clone(), statements.cloned());
+
     Ok(LogEntry::Put {
         pack,
         statements,
@@ -102,12 +104,14 @@ fn delete(table: &Table, tenant: &Tenant, document: &Document) -> PortResult<Tra
     } else {
         NOT_SUPERSEDED
     };
+
     let delete = Delete::builder().table_name(&table.name);
     let delete = delete.set_key(Some(key_item(&keys::document(tenant, &document.id))));
     let delete = delete
         .condition_expression(format!("rev = :rev AND {EDITED_AS_OFTEN} AND {superseded}"))
         .expression_attribute_values(":rev", s(document.revision.as_str()))
         .expression_attribute_values(":ed", n(document.edits));
+
     Ok(TransactWriteItem::builder()
         .delete(delete.build().map_err(build_error)?)
         .build())
@@ -130,6 +134,7 @@ fn supersede(table: &Table, tenant: &Tenant, document: &Document) -> PortResult<
         .expression_attribute_values(":rev", s(document.revision.as_str()))
         .expression_attribute_values(":st", s(document.status.as_str()))
         .expression_attribute_values(":ed", n(document.edits));
+
     update.build().map_err(build_error)
 }
 
@@ -149,6 +154,7 @@ fn describe(
         ))
         .set_expression_attribute_values(Some(edit_values(document, now)))
         .expression_attribute_values(":idx", json(&document.indexed));
+
     update.build().map_err(build_error)
 }
 
@@ -205,16 +211,19 @@ pub(super) fn cancelled(
             .and_then(CancellationReason::code)
             .unwrap_or("None")
     };
+
     let known = ["None", "ConditionalCheckFailed", "TransactionConflict"];
     if (0..reasons.len()).any(|i| !known.contains(&code(i))) {
         return None;
     }
+
     if (0..reasons.len()).any(|i| code(i) == "TransactionConflict")
         || code(0) != "None"
         || code(1) != "None"
     {
         return Some(Committed::Moved);
     }
+
     let failed = owners
         .iter()
         .enumerate()
@@ -222,5 +231,6 @@ pub(super) fn cancelled(
     let documents = failed.filter_map(|(_, owner)| changes[*owner].document());
     let mut stale: Vec<_> = documents.map(|document| document.id.clone()).collect();
     stale.dedup();
+
     Some(Committed::Stale(stale))
 }

@@ -44,6 +44,7 @@ impl DynamoIndex {
                 }
             }
         }
+
         found.truncate(limit);
         Ok(found)
     }

@@ -56,6 +56,7 @@ impl Setting {
             .unwrap();
         let blobs = crate::ctx(&clients, &names, Arc::new(Still)).blobs;
         let acme = Tenant::of_operator(OrgId::parse("acme").unwrap());
+
         Self {
             services,
             clients,
@@ -87,9 +88,11 @@ impl Setting {
             );
             body.extend([value, b"\r\n"].concat());
         }
+
         body.extend(b"--e--\r\n");
         let request =
             Request::post(&form.url).header("content-type", "multipart/form-data; boundary=e");
+
         self.services
             .call_public(request.body(Bytes::from(body)).unwrap())
             .await
@@ -147,6 +150,7 @@ async fn a_form_stores_its_object_and_the_keeper_hears_of_it() {
         org: setting.acme.org().clone(),
         path: "d/one two/upload".into(),
     };
+
     assert_eq!(setting.arrived().await, [arrival]);
     // What the service itself stores is not an arrival.
     setting
@@ -284,6 +288,7 @@ async fn on_aws_the_form_goes_to_the_host_of_the_bucket_with_the_token_of_the_ro
             .1
             .as_str()
     };
+
     assert_eq!(value("x-amz-date"), "20260101T000000Z");
     assert_eq!(
         value("x-amz-credential"),
@@ -317,6 +322,7 @@ async fn on_aws_an_address_needs_no_header() {
         url.starts_with("https://content.s3.eu-central-1.amazonaws.com/acme/d/raw?"),
         "{url}"
     );
+
     for part in [
         "X-Amz-SignedHeaders=host&",
         "X-Amz-Expires=60&",
@@ -381,5 +387,6 @@ fn any_file_name_makes_a_header() {
         );
         assert_eq!(header.matches('"').count(), 2, "{header}");
     }
+
     assert!(disposition(Some("it's.t\u{e4}t")).ends_with("filename*=UTF-8''it%27s.t%C3%A4t"));
 }

@@ -32,6 +32,7 @@ pub(super) async fn create_missing(client: &Client, names: &Names) -> Result<()>
             .await
             .with_context(|| format!("let items of {name} expire"))?;
     }
+
     Ok(())
 }
 
@@ -79,10 +80,12 @@ async fn create_table(client: &Client, layout: &TableLayout, name: &str) -> Resu
         attributes.push(string_attribute(found.range)?);
         request = request.global_secondary_indexes(index(found)?);
     }
+
     let request = request
         .set_key_schema(Some(schema("pk", "sk")?))
         .set_attribute_definitions(Some(attributes));
     request.send().await?;
+
     Ok(())
 }
 
@@ -111,6 +114,7 @@ async fn add_indexes(client: &Client, layout: &TableLayout, name: &str) -> Resul
         );
         update.send().await?;
     }
+
     Ok(())
 }
 
@@ -119,6 +123,7 @@ async fn expire(client: &Client, layout: &TableLayout, name: &str) -> Result<()>
     let Some(attribute) = layout.ttl else {
         return Ok(());
     };
+
     let known = client
         .describe_time_to_live()
         .table_name(name)
@@ -128,6 +133,7 @@ async fn expire(client: &Client, layout: &TableLayout, name: &str) -> Result<()>
     if known.is_some_and(|known| known.time_to_live_status() == Some(&TimeToLiveStatus::Enabled)) {
         return Ok(());
     }
+
     let ttl = TimeToLiveSpecification::builder()
         .attribute_name(attribute)
         .enabled(true)
@@ -138,6 +144,7 @@ async fn expire(client: &Client, layout: &TableLayout, name: &str) -> Result<()>
         .time_to_live_specification(ttl)
         .send()
         .await?;
+
     Ok(())
 }
 

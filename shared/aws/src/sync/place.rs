@@ -108,9 +108,11 @@ mod tests {
             keys.push(format!("{}{}", children(folder), part(id)));
             keys.push(format!("{}{}", shortcuts(folder), part(id)));
         }
+
         for of in [Queue::Walk, Queue::Fetch, Queue::Leave] {
             keys.extend(names.iter().map(|name| queued(of, name)));
         }
+
         keys.extend([
             STATE.to_owned(),
             SELECTION.to_owned(),

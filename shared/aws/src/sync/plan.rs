@@ -73,6 +73,7 @@ impl<'a> NodeDraft<'a> {
             Some(node) => Write::Put(shape::node(pk, node)),
             None => Write::Delete(sk),
         }];
+
         writes.extend(
             self.known
                 .difference(&wanted)
@@ -82,6 +83,7 @@ impl<'a> NodeDraft<'a> {
         let there = |sk: &&String| self.writes == 1 && self.known.contains(*sk);
         let missing = wanted.iter().filter(|sk| !there(sk));
         writes.extend(missing.map(|sk| Write::Put(shape::hint(pk, sk.clone()))));
+
         writes
     }
 }
@@ -100,6 +102,7 @@ pub(super) fn parts(pk: &str, writes: &[SyncWrite]) -> Vec<Vec<Write>> {
         bytes += size;
         part.extend(unit);
     }
+
     parts.push(part);
     parts
 }
@@ -124,11 +127,13 @@ fn units(pk: &str, writes: &[SyncWrite]) -> Vec<Vec<Write>> {
             (draft, write) => *draft = Draft::Other(other(pk, write)),
         }
     }
+
     let unit = |sk: String| match drafts.remove(&sk) {
         Some(Draft::Node(draft)) => draft.finish(pk, sk),
         Some(Draft::Other(writes)) => writes,
         None => Vec::new(),
     };
+
     order.into_iter().map(unit).collect()
 }
 

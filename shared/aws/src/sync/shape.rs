@@ -117,6 +117,7 @@ mod tests {
             let digest = |n: u32| crate::connections::hex(&Sha256::digest(n.to_be_bytes()));
             (0..count).map(digest).collect()
         };
+
         for (page, fits) in [
             (digests(10_000), true),
             (digests(14_000), false),

@@ -91,12 +91,14 @@ pub(super) async fn last(
     if writes.is_empty() {
         return put_next(table, state, fence.before).await;
     }
+
     let mark = s(Revision::random().as_str());
     state.insert(WRITE.into(), mark.clone());
     let mut items = vec![fence.put(table, state)?];
     for write in writes {
         items.push(written(table, fence.pk, write)?);
     }
+
     Ok(match sent(table, items).await? {
         Sent::Done => true,
         Sent::Late(stored) => stored.and_then(|mut stored| stored.remove(WRITE)) == Some(mark),
@@ -155,5 +157,6 @@ async fn sent(table: &Table, items: Vec<TransactWriteItem>) -> PortResult<Sent> 
         }
         tokio::time::sleep(PAUSE * 2_u32.pow(attempt)).await;
     }
+
     Ok(Sent::Done)
 }

@@ -132,9 +132,11 @@ impl Drive {
         if let Some(key) = call.key {
             request = request.header("X-Goog-Drive-Resource-Keys", key);
         }
+
         if let Some(body) = &call.body {
             request = request.json(body);
         }
+
         accept(request.send().await.map_err(unreachable)?).await
     }
 

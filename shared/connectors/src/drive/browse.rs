@@ -36,15 +36,18 @@ impl Drive {
         if *view == View::Drives && parent.is_none() && query.is_none() {
             return self.drive_items(access, page).await;
         }
+
         let drive = match (view, parent) {
             (View::Drives, Some(parent)) => self.drive_of(access, parent).await?,
             _ => None,
         };
+
         let corpus = match (&drive, view) {
             (Some(drive), _) => Corpus::Drive(drive),
             (None, View::Drives) => Corpus::Everywhere,
             (None, View::My | View::Shared) => Corpus::Own,
         };
+
         let terms = terms(view, parent, query);
         let search = Search {
             query: &terms,
@@ -53,14 +56,17 @@ impl Drive {
             size: PAGE,
             page,
         };
+
         let mut listing = match self.list(access, search).await {
             Err(Failure::Gone) => Listing::default(),
             listed => listed.map_err(ConnectorError::from)?,
         };
+
         let of_drives = *view == View::Drives;
         listing
             .items
             .retain(|item| is_offered(item) && (!of_drives || item.drive.is_some()));
+
         Ok(listing)
     }
 

@@ -92,6 +92,7 @@ impl Drive {
             DocumentType::CloudSlide => SLIDES,
             _ => DOC,
         };
+
         let mut too_large = false;
         let mut last = Failure::TooLarge;
         for way in ways {
@@ -105,6 +106,7 @@ impl Drive {
                 Err(failure) => return Err(failure),
             }
         }
+
         Err(if too_large { Failure::TooLarge } else { last })
     }
 
@@ -133,9 +135,11 @@ impl Drive {
                 (self.follow(access, link, form).await?, form)
             }
         };
+
         if media_type(&response) == "text/html" {
             return Err(unavailable("a page in place of the content").into());
         }
+
         Ok((whole(response, limit).await?, form))
     }
 
@@ -159,14 +163,18 @@ impl Drive {
             let name = operation.name.trim_start_matches("operations/").to_owned();
             operation = self.json(access, Call::get(&["operations", &name])).await?;
         }
+
         if operation.error.is_some() {
             return Err(Failure::Refused("downloadFailed".into()));
         }
+
         if !operation.done {
             return Err(unavailable("the download is still being made").into());
         }
+
         let made = operation.response.and_then(|made| made.download_uri);
         let made = made.ok_or_else(|| Failure::Refused("noDownload".into()))?;
+
         self.follow(access, &made, form).await
     }
 
@@ -199,6 +207,7 @@ impl Drive {
             }
             return Ok(response);
         }
+
         Err(unavailable("a way without end").into())
     }
 
@@ -227,6 +236,7 @@ fn handed_over(bytes: Bytes, form: &'static str) -> Fetched {
         XLSX => "xlsx",
         _ => "pptx",
     };
+
     let bytes = match form {
         MARKDOWN => without_pictures(&String::from_utf8_lossy(&bytes))
             .into_bytes()
@@ -236,6 +246,7 @@ fn handed_over(bytes: Bytes, form: &'static str) -> Fetched {
             .map_or(bytes.clone(), |rest| bytes.slice_ref(rest)),
         _ => bytes,
     };
+
     file(bytes, extension, form)
 }
 
@@ -253,6 +264,7 @@ mod tests {
             })
             .unwrap()
         };
+
         let cases = [
             (
                 "https://docs.google.com/document/d/x/export?format=md",
@@ -275,6 +287,7 @@ mod tests {
                 "{address}"
             );
         }
+
         let own = Url::parse("http://127.0.0.1:7777/x").unwrap();
         assert!(drive(Some("http://127.0.0.1:7777")).is_the_providers(&own));
         assert!(!drive(Some("http://127.0.0.1:7778")).is_the_providers(&own));

@@ -98,6 +98,7 @@ impl Drive {
                 return Ok(feeds);
             }
         }
+
         Err(ConnectorError::Fault(
             "a list of shared drives without end".into(),
         ))
@@ -115,6 +116,7 @@ impl Drive {
             .into_iter()
             .map(SharedDrive::into_item)
             .collect();
+
         Ok(Listing {
             items,
             next: listed.next_page_token,
@@ -161,6 +163,7 @@ impl Drive {
             size: FULL_PAGE,
             page,
         };
+
         match self.list(access, search).await {
             Ok(listing) => Ok(listing),
             // A drive that the account has lost shows nothing.
@@ -184,6 +187,7 @@ impl Drive {
             size: FULL_PAGE,
             page,
         };
+
         let mut listed = self
             .list(access, search(drive.map_or(Corpus::Own, Corpus::Drive)))
             .await;
@@ -191,6 +195,7 @@ impl Drive {
         if drive.is_some() && matches!(listed, Err(Failure::Gone)) {
             listed = self.list(access, search(Corpus::Own)).await;
         }
+
         match listed {
             Ok(listing) => Ok(listing),
             Err(Failure::Gone) => Ok(Listing::default()),
@@ -223,18 +228,22 @@ impl Drive {
                 Failure::Gone | Failure::Refused(_) => ConnectorError::CursorLost,
                 failure => failure.into(),
             })?;
+
         let more = log.next_page_token.is_some();
         let Some(cursor) = log.next_page_token.or(log.new_start_page_token) else {
             return Err(ConnectorError::Fault("changes that lead nowhere".into()));
         };
+
         let mut changes = Changes {
             cursor,
             more,
             ..Changes::default()
         };
+
         for entry in log.changes {
             self.note(access, entry, &mut changes).await?;
         }
+
         Ok(changes)
     }
 
@@ -247,12 +256,14 @@ impl Drive {
         if entry.change_type == "drive" {
             changes.feeds_changed = true;
         }
+
         let Some(id) = entry
             .file_id
             .or_else(|| entry.file.as_ref().map(|file| file.id.clone()))
         else {
             return Ok(());
         };
+
         let item = match entry.file {
             _ if entry.removed => None,
             Some(file) if file.is_top_of_drive() => self.look(access, &id).await?,
@@ -260,6 +271,7 @@ impl Drive {
             // Neither gone nor shown: nothing is removed on such a word.
             None => self.look(access, &id).await?,
         };
+
         changes.changes.push(Changed { id, item });
         Ok(())
     }

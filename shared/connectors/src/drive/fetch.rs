@@ -33,11 +33,13 @@ impl Drive {
                 return Err(ConnectorError::Item(SkipReason::UnsupportedType));
             }
         }
+
         let fetched = tokio::time::timeout(PATIENCE, self.with_key(access, item, limit)).await;
         let fetched = fetched.map_err(|_| unavailable("the content takes too long"))??;
         if fetched.bytes.iter().all(u8::is_ascii_whitespace) {
             return Err(ConnectorError::Item(SkipReason::Empty));
         }
+
         Ok(fetched)
     }
 
@@ -81,9 +83,11 @@ impl Drive {
         let Some(extension) = kinds::extension(&item.media_type, &item.name) else {
             return Err(ConnectorError::Item(SkipReason::UnsupportedType).into());
         };
+
         if item.size.is_some_and(|size| size > limit as u64) {
             return Err(Failure::TooLarge);
         }
+
         // What the provider takes for malware is not asked for all the same.
         let call = Call::get(&["files", &item.id])
             .all_drives()
@@ -97,6 +101,7 @@ impl Drive {
             // Edited since it was listed, or damaged on its way: the next look at it tells which.
             return Err(unavailable("the content is not the one that was listed").into());
         }
+
         Ok(file(bytes, &extension, &item.media_type))
     }
 }

@@ -97,8 +97,10 @@ impl File {
             text.as_deref()
                 .and_then(|text| Timestamp::parse("time", text).ok())
         };
+
         let modified_at = time(&self.modified_time).or_else(|| time(&self.created_time));
         let owner = self.owners.first();
+
         Item {
             kind: self.kind(),
             mark: self.mark(),
@@ -120,6 +122,7 @@ impl File {
         let unreadable = ItemKind::Unreadable;
         let encrypted = self.client_encryption_details.as_ref();
         let encrypted = encrypted.and_then(|details| details.encryption_state.as_deref());
+
         match (self.mime_type.as_str(), &self.shortcut_details) {
             (FOLDER, _) => ItemKind::Folder,
             (SHORTCUT, Some(to)) if !to.target_id.is_empty() => ItemKind::Shortcut {
@@ -149,6 +152,7 @@ impl File {
     fn mark(&self) -> String {
         let size = self.size.as_deref().unwrap_or_default();
         let edited = self.modified_time.as_deref().unwrap_or_default();
+
         match (
             &self.sha256_checksum,
             &self.md5_checksum,

@@ -38,12 +38,14 @@ fn client() -> Result<Client, ConnectorError> {
             "this system has no certificate authorities: nothing can be reached by https"
         );
     }
+
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let tls = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|error| ConnectorError::Fault(format!("TLS: {error}")))?
         .with_root_certificates(roots)
         .with_no_client_auth();
+
     Client::builder()
         .tls_backend_preconfigured(tls)
         .redirect(Policy::none())
@@ -76,6 +78,7 @@ pub(super) async fn body(
     if announced > limit as u64 {
         return Ok(None);
     }
+
     // What was announced is not believed: memory grows with what comes.
     let mut bytes = Vec::with_capacity(usize::try_from(announced).unwrap_or(0).min(1024 * 1024));
     while let Some(chunk) = response.chunk().await.map_err(unreachable)? {
@@ -84,6 +87,7 @@ pub(super) async fn body(
         }
         bytes.extend_from_slice(&chunk);
     }
+
     Ok(Some(bytes.into()))
 }
 

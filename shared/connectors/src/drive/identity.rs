@@ -41,23 +41,29 @@ pub(super) fn account_of(token: &str, expected: &Expected<'_>) -> Result<Account
     if !ISSUERS.contains(&claims.iss.as_str()) && claims.iss != origin {
         return Err("the identity token is another provider's");
     }
+
     let for_us = match &claims.aud {
         Value::String(client) => client == expected.client_id,
         Value::Array(clients) => clients.iter().any(|client| client == expected.client_id),
         _ => false,
     };
+
     if !for_us {
         return Err("the identity token is for another app");
     }
+
     if claims.exp.saturating_add(LEEWAY_SECONDS) <= expected.now.as_millis() / 1000 {
         return Err("the identity token has expired");
     }
+
     if claims.nonce.as_deref() != Some(expected.nonce) {
         return Err("the identity token answers another question");
     }
+
     if claims.sub.is_empty() {
         return Err("the identity token names nobody");
     }
+
     let unverified = claims
         .email_verified
         .is_some_and(|said| said == false || said == "false");
@@ -94,6 +100,7 @@ mod tests {
             authorize: &authorize,
             now,
         };
+
         account_of(&format!("e30.{payload}.c2ln"), &expected)
     }
 

@@ -37,6 +37,7 @@ pub(super) fn extension(media_type: &str, name: &str) -> Option<String> {
     if essence.starts_with(NATIVE) {
         return None;
     }
+
     let known = EXTENSIONS
         .iter()
         .find(|(known, _)| *known == essence)
@@ -44,19 +45,23 @@ pub(super) fn extension(media_type: &str, name: &str) -> Option<String> {
     if let Some(extension) = known {
         return Some(extension.to_owned());
     }
+
     let named = name
         .rsplit_once('.')
         .map(|(_, end)| end.to_ascii_lowercase());
     let named = named.filter(|end| {
         (1..=10).contains(&end.len()) && end.bytes().all(|b| b.is_ascii_alphanumeric())
     });
+
     if essence.starts_with("text/") {
         return Some(named.unwrap_or_else(|| "txt".to_owned()));
     }
+
     let vague = essence.is_empty()
         || essence == "application/octet-stream"
         || essence.starts_with("application/x-");
     let readable = |end: &String| READABLE.contains(&end.as_str());
+
     named.filter(|end| (vague || essence == "application/javascript") && readable(end))
 }
 
@@ -136,6 +141,7 @@ mod tests {
                 "{media_type} {name}"
             );
         }
+
         assert_eq!(
             native("application/vnd.google-apps.spreadsheet"),
             Some(DocumentType::CloudSheet)

@@ -73,11 +73,13 @@ impl Drive {
             size: "100",
             page: None,
         };
+
         let listed = match self.files(access, &search).await {
             Ok(listed) => listed,
             Err(Failure::Gone | Failure::Refused(_)) => return Ok(None),
             Err(failure) => return Err(failure.into()),
         };
+
         let keys = listed
             .files
             .into_iter()
@@ -85,6 +87,7 @@ impl Drive {
         let mut keys = keys
             .filter(|to| to.target_id == id)
             .filter_map(|to| to.target_resource_key);
+
         Ok(keys.next().map(|key| format!("{id}/{key}")))
     }
 

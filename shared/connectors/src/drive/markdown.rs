@@ -48,6 +48,7 @@ fn without_uses(text: &str, labels: &[String]) -> String {
         kept.push_str(description);
         rest = &picture[length..];
     }
+
     kept.push_str(rest);
     kept
 }
@@ -64,9 +65,11 @@ fn picture_at<'a>(text: &'a str, labels: &[String], may_close: bool) -> Option<(
             .flatten()
             .map(|end| (description, before + end + 1));
     }
+
     let (label, rest) = bracketed(after)?;
     let named = if label.is_empty() { description } else { label };
     let known = labels.iter().any(|label| *label == named.to_lowercase());
+
     known.then_some((description, text.len() - rest.len()))
 }
 

@@ -61,6 +61,7 @@ impl OAuth for Drive {
             .add_extra_param("prompt", "consent")
             .add_extra_param("include_granted_scopes", "false")
             .url();
+
         Ok(url.into())
     }
 
@@ -82,11 +83,14 @@ impl OAuth for Drive {
             Refusal::InvalidGrant(why) => ConsentError::Invalid(why.into()),
             Refusal::Other(error) => ConsentError::Provider(error),
         })?;
+
         if !lets_files_be_read(&answer) {
             return Err(ConsentError::ScopeDenied);
         }
+
         let tokens = tokens(&answer, None, now).ok_or(ConsentError::MissingRefreshToken)?;
         let account = self.account(client, consent, &answer, now).await?;
+
         Ok(Permission { account, tokens })
     }
 
@@ -107,9 +111,11 @@ impl OAuth for Drive {
             Refusal::InvalidGrant(why) => ConnectorError::Reauth(why.into()),
             Refusal::Other(error) => error,
         })?;
+
         if !lets_files_be_read(&answer) {
             return Err(ConnectorError::Reauth("scope_denied".into()));
         }
+
         tokens(&answer, Some(held), now)
             .ok_or_else(|| ConnectorError::Reauth("missing_refresh_token".into()))
     }
@@ -158,11 +164,13 @@ impl Drive {
             return account_of(token, &expected)
                 .map_err(|wrong| ConsentError::Invalid(wrong.into()));
         }
+
         let token = Some(Secret::new(answer.access_token().secret().as_str()));
         let access = Access {
             token,
             metadata: domain::metadata::Metadata::default(),
         };
+
         let call =
             Call::get(&["about"]).with("fields", "user(emailAddress,permissionId,displayName)");
         let about: About = self
@@ -172,6 +180,7 @@ impl Drive {
         let subject = about.user.permission_id.filter(|id| !id.is_empty());
         let subject =
             subject.ok_or_else(|| ConsentError::Invalid("the drive names nobody".into()))?;
+
         Ok(Account {
             subject,
             email: about.user.email_address,
@@ -213,6 +222,7 @@ fn tokens(answer: &Answer, held: Option<&Tokens>, now: Timestamp) -> Option<Toke
         (Some(new), _) => Secret::new(new.secret().as_str()),
         (None, held) => held?.refresh.clone(),
     };
+
     Some(Tokens {
         access: Secret::new(answer.access_token().secret().as_str()),
         access_until: after(lasts.unwrap_or(ACCESS_SECONDS)),

@@ -19,15 +19,18 @@ impl Drive {
         {
             found = self.file(access, id, FIELDS, Some(key)).await;
         }
+
         let file: File = match found {
             Ok(file) => file,
             // Whether there is nothing or nothing for this account or app is the same.
             Err(Failure::Gone | Failure::Other(ConnectorError::Item(_))) => return Ok(None),
             Err(failure) => return Err(failure.into()),
         };
+
         if !file.is_top_of_drive() {
             return Ok(Some(file.into_item()));
         }
+
         let call = Call::get(&["drives", id]).with("fields", "id,name");
         match self.json::<SharedDrive>(access, call).await {
             Ok(drive) => Ok(Some(Item {

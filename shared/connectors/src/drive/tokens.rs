@@ -122,9 +122,11 @@ async fn carry(client: reqwest::Client, request: HttpRequest) -> Result<HttpResp
     if !status.is_success() {
         return Err(refusal(status.as_u16(), &headers, &body));
     }
+
     if serde_json::from_slice::<serde::de::IgnoredAny>(&body).is_err() {
         return Err(unavailable("no answer of the token endpoint").into());
     }
+
     Ok(HttpResponse::new(body.into()))
 }
 

@@ -36,11 +36,13 @@ impl Drive {
         if !self.may_be_told_at(address) {
             return Ok(None);
         }
+
         let now = self.provider_time(access).await?;
         let mut body = json!({"id": id, "type": "web_hook", "address": address, "token": token});
         if let Some(now) = now {
             body["expiration"] = json!(now.plus_seconds(SECONDS).as_millis().to_string());
         }
+
         let call = Call::post(&["changes", "watch"])
             .with("pageToken", cursor)
             .maybe("driveId", shared(feed))

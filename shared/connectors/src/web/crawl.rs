@@ -48,12 +48,14 @@ impl<'a> Crawl<'a> {
             None => begin(crawler, plan).await?,
             Some(page) => Frontier::read(page).ok_or(ConnectorError::PageLost)?,
         };
+
         let site = frontier.site.clone().ok_or(ConnectorError::PageLost)?;
         let robots = crawler.robots(&site).await?;
         // The start may have led to another host, which has rules of its own.
         if page.is_none() && plan.start.is_some() && !robots.is_url_allowed(&site) {
             return Err(forbidden(&site));
         }
+
         Ok(Self {
             crawler,
             plan,
@@ -80,6 +82,7 @@ impl<'a> Crawl<'a> {
                 self.visit(next).await;
             }
         }
+
         if self.is_over() {
             let incomplete = self.frontier.incomplete || !self.frontier.is_empty();
             return Ok(Listing {
@@ -88,6 +91,7 @@ impl<'a> Crawl<'a> {
                 incomplete,
             });
         }
+
         let next = self.frontier.to_page();
         Ok(Listing {
             items: self.items,
@@ -112,15 +116,18 @@ impl<'a> Crawl<'a> {
             self.frontier.incomplete = true;
             return;
         };
+
         let Some(listed) = sitemap::read(&found.bytes) else {
             self.frontier.incomplete = true;
             return;
         };
+
         for address in listed.maps.iter().filter(|_| map.depth < MAP_DEPTH) {
             if let Some(url) = self.here(&map.url, address) {
                 self.frontier.add_map(Waiting::new(url, map.depth + 1));
             }
         }
+
         for (address, changed) in &listed.pages {
             if let Some(url) = self
                 .here(&map.url, address)
@@ -167,10 +174,12 @@ impl<'a> Crawl<'a> {
             // It leads to another site.
             return;
         };
+
         // What it redirects to may have been visited by its own address.
         if url != waiting.url && !self.frontier.see(&url) {
             return;
         }
+
         let media_type = found.media_type.as_deref().unwrap_or_default();
         let html = is_html(found).then(|| page::read(&found.bytes, media_type));
         let better = html.as_ref().and_then(|seen| self.better(&url, seen));
@@ -178,6 +187,7 @@ impl<'a> Crawl<'a> {
         if let Some(seen) = html.as_ref().filter(|seen| !no_follow && !seen.no_follow) {
             self.follow(&url, seen, waiting.depth);
         }
+
         if let Some(better) = better.filter(|_| !waiting.named) {
             self.frontier.add(
                 Waiting {
@@ -208,6 +218,7 @@ impl<'a> Crawl<'a> {
         if depth >= self.plan.max_depth || self.plan.start.is_none() {
             return;
         }
+
         let base = seen
             .base
             .as_deref()
@@ -237,11 +248,13 @@ async fn begin(crawler: &Crawler, plan: &Plan) -> ConnectorResult<Frontier> {
         frontier.site = Some(first.clone());
         frontier.add(Waiting::new(first, 0), 1);
     }
+
     if let Some(map) = &plan.sitemap {
         let first = first(crawler, map).await?;
         frontier.site.get_or_insert_with(|| first.clone());
         frontier.add_map(Waiting::new(first, 0));
     }
+
     Ok(frontier)
 }
 
@@ -275,25 +288,30 @@ fn item(url: &Url, found: &Page, html: Option<&Seen>, changed: Option<Timestamp>
     if html.is_none() && !is_read(&media_type) {
         return None;
     }
+
     let digest = |bytes: &[u8]| -> String {
         Sha256::digest(bytes)
             .iter()
             .map(|b| format!("{b:02x}"))
             .collect()
     };
+
     let mark = match html {
         Some(seen) => seen.digest.clone(),
         None => Some(digest(&found.bytes)).filter(|_| !found.bytes.is_empty()),
     };
+
     let document = html.map(|_| DocumentType::Webpage);
     let kind = match mark {
         Some(_) => ItemKind::File { document },
         None => ItemKind::Unreadable(SkipReason::Empty),
     };
+
     let name = html
         .and_then(|seen| seen.title.clone())
         .map_or_else(|| name_of(url), bounds::name);
     let mark = mark.unwrap_or_default();
+
     Some(Item {
         version: digest(format!("{mark}\n{media_type}\n{name}").as_bytes()),
         name,
@@ -343,10 +361,12 @@ pub(super) async fn stat(crawler: &Crawler, id: &str) -> ConnectorResult<Option<
     let Ok(url) = Url::parse(id) else {
         return Ok(None);
     };
+
     let robots = crawler.robots(&url).await?;
     if !robots.is_url_allowed(&url) {
         return Ok(None);
     }
+
     sleep(crawler.pause(&robots)).await;
     match crawler.get(&url).await? {
         Visit::Page(found) => Ok(as_it_is(&url, &found)),

@@ -225,6 +225,7 @@ mod tests {
             site: Some(url("/")),
             ..Frontier::default()
         };
+
         for number in 0..20_000 {
             frontier.add(
                 Waiting::new(
@@ -238,12 +239,14 @@ mod tests {
                 frontier.again(next);
             }
         }
+
         for number in 0..500 {
             frontier.add_map(Waiting::new(
                 url(&format!("/{number}.xml?{}", "x".repeat(200))),
                 9,
             ));
         }
+
         let bytes = frontier.to_page().expect("a page").len();
         assert!((50_000..=200_000).contains(&bytes), "{bytes}");
         assert!(frontier.incomplete);

@@ -89,9 +89,11 @@ impl<'a> Markup<'a> {
         if is_end {
             return Event::End(name);
         }
+
         if !self.xml && RAW.contains(&name.as_str()) {
             self.skip_raw(&name);
         }
+
         Event::Start(Tag { name, attributes })
     }
 
@@ -211,6 +213,7 @@ fn resolved(text: &str) -> String {
             }
         }
     }
+
     resolved
 }
 
@@ -219,6 +222,7 @@ fn entity(name: &str) -> Option<char> {
         Some(digits) => u32::from_str_radix(digits, 16).ok(),
         None => text.parse().ok(),
     };
+
     match name {
         "amp" => Some('&'),
         "lt" => Some('<'),

@@ -84,6 +84,7 @@ impl Reader {
             let mut words = tag.get(name).unwrap_or_default().split_ascii_whitespace();
             words.any(|known| known.eq_ignore_ascii_case(word))
         };
+
         match tag.name.as_str() {
             "title" if self.title.is_empty() => self.within = Some("title"),
             "h1" if self.heading.is_empty() => self.within = Some("h1"),
@@ -123,6 +124,7 @@ impl Reader {
             let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
             Some(line.chars().take(MAX_TITLE).collect::<String>()).filter(|line| !line.is_empty())
         };
+
         let digest = self
             .hash
             .finalize()
@@ -159,6 +161,7 @@ pub(super) fn directives(list: &str) -> (bool, bool) {
         found.0 |= is("noindex") || is("none");
         found.1 |= is("nofollow") || is("none");
     }
+
     found
 }
 
@@ -215,6 +218,7 @@ mod tests {
             let seen = of(html);
             assert_eq!((seen.no_index, seen.no_follow), wanted, "{html}");
         }
+
         for (header, wanted) in [
             ("", (false, false)),
             ("noindex,nofollow", (true, true)),

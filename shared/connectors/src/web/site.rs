@@ -55,6 +55,7 @@ impl Plan {
                     .into(),
             );
         }
+
         if let (Some(start), Some(sitemap)) = (&start, &sitemap)
             && on_site(start, sitemap.clone()).is_none()
         {
@@ -63,11 +64,13 @@ impl Plan {
                     .into(),
             );
         }
+
         let prefix = match metadata.as_object().get("pathPrefix") {
             None | Some(Value::Null) => None,
             Some(Value::String(prefix)) if prefix.starts_with('/') => Some(prefix.clone()),
             Some(_) => return Err("metadata.pathPrefix: expected a path that begins with /".into()),
         };
+
         let max_pages = number(metadata, "maxPages", 1, PAGES, MAX_PAGES)?;
         Ok(Self {
             start,
@@ -115,6 +118,7 @@ fn number(
         Some(Value::String(digits)) => digits.parse().ok(),
         Some(value) => value.as_u64(),
     };
+
     let number = number.filter(|number| (least..=most).contains(number));
     number
         .ok_or_else(|| format!("metadata.{field}: expected a whole number from {least} to {most}"))
@@ -128,6 +132,7 @@ pub(super) fn named(base: &Url, href: &str) -> Option<Url> {
     if !is_web || !url.username().is_empty() || url.password().is_some() {
         return None;
     }
+
     url.set_fragment(None);
     let is_kept = |part: &&str| {
         let name = part
@@ -137,6 +142,7 @@ pub(super) fn named(base: &Url, href: &str) -> Option<Url> {
             .to_ascii_lowercase();
         !part.is_empty() && !name.starts_with("utm_") && !TRACKING.contains(&name.as_str())
     };
+
     let query = url.query().map(|query| {
         query
             .split('&')
@@ -144,6 +150,7 @@ pub(super) fn named(base: &Url, href: &str) -> Option<Url> {
             .collect::<Vec<_>>()
             .join("&")
     });
+
     url.set_query(query.as_deref().filter(|query| !query.is_empty()));
     Some(url).filter(|url| url.as_str().len() <= MAX_ADDRESS)
 }
@@ -195,6 +202,7 @@ mod tests {
         let read =
             plan(&json!({"sitemapUrl": "http://tides.example/sitemap.xml"})).expect("a plan");
         assert_eq!((read.max_depth, read.max_pages), (3, 100));
+
         for (metadata, wanted) in [
             (
                 json!({}),
@@ -285,6 +293,7 @@ mod tests {
                 "{href}"
             );
         }
+
         assert_eq!(named(&base, &"x".repeat(3_000)), None);
     }
 

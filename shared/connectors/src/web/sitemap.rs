@@ -32,6 +32,7 @@ pub(super) fn read(bytes: &[u8]) -> Option<Sitemap> {
             .ok()?;
         return Some(of_text(&String::from_utf8_lossy(&unpacked)));
     }
+
     let bytes = &bytes[..bytes
         .len()
         .min(usize::try_from(MAX_BYTES).unwrap_or(usize::MAX))];
@@ -89,6 +90,7 @@ fn of_xml(text: &str) -> Sitemap {
             }
         }
     }
+
     found
 }
 

@@ -24,6 +24,7 @@ fn access(metadata: &Value) -> Access {
 async fn crawl(crawler: &Crawler, metadata: &Value) -> Result<(Vec<Item>, bool), ConnectorError> {
     let access = access(metadata);
     let (mut items, mut page, mut incomplete) = (Vec::new(), None, false);
+
     loop {
         let listing = crawler.everything(&access, "site", page.as_deref()).await?;
         items.extend(listing.items);
@@ -139,6 +140,7 @@ async fn a_large_site_is_crawled_in_several_calls() {
             &format!("page {page} {links}"),
         );
     }
+
     let metadata = json!({"startUrl": "http://tides.example/0", "maxDepth": 10});
     let mut found = ids(&web, &metadata).await;
     found.sort();
@@ -350,6 +352,7 @@ async fn pages_that_give_trouble_do_not_end_the_crawl() {
     ] {
         web.put(&format!("tides.example/{path}"), status, &[], "");
     }
+
     let huge = vec![b'x'; 52 * 1024 * 1024];
     web.put(
         "tides.example/huge",
@@ -377,6 +380,7 @@ async fn pages_that_give_trouble_do_not_end_the_crawl() {
             "{path}"
         );
     }
+
     for (path, reason) in [
         ("http://tides.example/denied", SkipReason::NotDownloadable),
         ("http://tides.example/paid", SkipReason::NotDownloadable),

@@ -80,6 +80,7 @@ pub(super) fn essence(page: &Page) -> String {
     if !essence.is_empty() {
         return bounds::media_type(essence);
     }
+
     let begins = page.bytes.trim_ascii_start();
     let guessed = if begins.starts_with(b"%PDF-") {
         "application/pdf"
@@ -88,6 +89,7 @@ pub(super) fn essence(page: &Page) -> String {
     } else {
         "application/octet-stream"
     };
+
     guessed.to_owned()
 }
 

@@ -56,12 +56,14 @@ async fn what_exists_on_the_drive_only_is_exported() {
         lines: vec!["Grow".into()],
         notes: "Slowly".into(),
     };
+
     let slides = stage.fake.add_slides(&root, "Talk", vec![slide]).unwrap();
     let cases = [
         (&doc, DocumentType::CloudDoc, "file.md"),
         (&table, DocumentType::CloudSheet, "file.xlsx"),
         (&slides, DocumentType::CloudSlide, "file.pptx"),
     ];
+
     for (id, kind, wanted) in cases {
         assert_eq!(
             stage.item(id).await.kind,
@@ -130,6 +132,7 @@ async fn a_file_comes_as_it_was_uploaded() {
         kind: ItemKind::File { document: None },
         ..stage.item(&id).await
     };
+
     stage
         .fake
         .restrict(
@@ -184,6 +187,7 @@ async fn what_is_too_large_to_be_exported_comes_another_way() {
         seen.filter_map(|seen| Some((call(&seen.path)?, seen.status)))
             .collect::<Vec<_>>()
     };
+
     let taken = ways(&stage);
     assert_eq!(taken[..2], [("export", 403), ("export", 200)], "{taken:?}");
 

@@ -91,6 +91,7 @@ async fn content_that_breaks_off_is_no_content() {
         .fake
         .add_doc(&stage.root(), "Plan", "Many words of text")
         .unwrap();
+
     for id in [id, doc] {
         let item: Item = stage.item(&id).await;
         stage.fake.plan(Fault::on(

@@ -195,11 +195,13 @@ async fn items_say_what_they_are_and_why_they_cannot_be_read() {
             .add_file(&root, name, "application/pdf", "%PDF-1.7")
             .unwrap()
     };
+
     let restricted = |name: &str, restrictions: Restrictions| {
         let id = pdf(name);
         stage.fake.restrict(&id, restrictions).unwrap();
         id
     };
+
     let target = pdf("real.pdf");
     let unreadable = ItemKind::Unreadable;
     let no = Restrictions::default;
@@ -254,6 +256,7 @@ async fn items_say_what_they_are_and_why_they_cannot_be_read() {
         assert_eq!(item.kind, wanted, "{}", item.name);
         assert_eq!(item.parent.as_ref(), Some(&root));
     }
+
     let item = stage.item(&target).await;
     assert_eq!((item.size, item.owner.as_deref()), (Some(8), Some(IDA)));
     assert!(item.mark.starts_with("sha256:") && item.url.is_some() && !item.trashed);

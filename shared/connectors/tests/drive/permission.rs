@@ -46,6 +46,7 @@ async fn answer(stage: &Stage, how: Answer) -> Vec<(String, String)> {
         .await
         .unwrap();
     let there = page.headers()["location"].to_str().unwrap().to_owned();
+
     Url::parse(&there)
         .unwrap()
         .query_pairs()
@@ -135,6 +136,7 @@ async fn a_provider_that_hands_out_new_refresh_tokens_is_followed() {
         quirks.rotation = true;
         quirks.refresh_seconds = Some(604_800);
     });
+
     let first = permitted(&stage).await.tokens;
     let week = Timestamp::from_millis(stage.fake.now()).plus_seconds(604_800);
     assert!(first.refresh_until.unwrap() <= week);
@@ -198,6 +200,7 @@ async fn the_token_endpoints_faults_are_told_apart() {
         let failed = format!("{:?}", refresh(&stage, &tokens).await.unwrap_err());
         assert!(failed.starts_with(wanted), "{failed}");
     }
+
     let id = stage.fake.client().0.to_owned();
     stage.fake.remove_client(&id);
     assert!(matches!(

@@ -57,6 +57,7 @@ pub(super) fn sections(text: &str, format: Format, target: usize) -> Vec<Section
         headings: Vec::new(),
         units: Vec::new(),
     }];
+
     // Whether the last section holds headings only: then deeper headings join it.
     let mut is_bare = false;
     for block in blocks(text, format != Format::Text) {
@@ -82,10 +83,12 @@ pub(super) fn sections(text: &str, format: Format, target: usize) -> Vec<Section
             push_units(text, &block, target, &mut last.units);
         }
     }
+
     sections.retain(|section| !section.units.is_empty());
     if sections.len() > MANY_SECTIONS && text.len() / sections.len() < TINY_SECTION_BYTES {
         sections = joined(sections, target);
     }
+
     sections
 }
 
@@ -110,6 +113,7 @@ fn joined(sections: Vec<Section>, target: usize) -> Vec<Section> {
             }
         }
     }
+
     joined
 }
 
@@ -143,6 +147,7 @@ fn push_units(text: &str, block: &Block, target: usize, units: &mut Vec<Unit>) {
         }
         _ => units.extend(lines(text, bytes, target)),
     }
+
     if !matches!(block.kind, Kind::Heading(_)) {
         end_with(units, End::Block);
     }
@@ -179,6 +184,7 @@ pub(super) fn lines(text: &str, bytes: Range<usize>, target: usize) -> Vec<Unit>
             );
         }
     }
+
     units
 }
 
@@ -238,17 +244,20 @@ fn blocks(text: &str, is_markdown: bool) -> Vec<Block> {
         open: None,
         fence: None,
     };
+
     let front = if is_markdown {
         text.len() - split_front_matter(text).1.len()
     } else {
         0
     };
+
     if front > 0 {
         reader.blocks.push(Block {
             kind: Kind::Code,
             bytes: 0..front,
         });
     }
+
     let mut at = front;
     for line in text[front..].split_inclusive('\n') {
         if is_markdown {
@@ -258,6 +267,7 @@ fn blocks(text: &str, is_markdown: bool) -> Vec<Block> {
         }
         at += line.len();
     }
+
     reader.close(text.len());
     reader.blocks
 }

@@ -91,6 +91,7 @@ fn read_lines(text: &str, style: Style) -> Vec<Line> {
         });
         after_blank = false;
     }
+
     lines
 }
 
@@ -105,6 +106,7 @@ fn indent(line: &str, style: Style) -> usize {
     if style == Style::Code {
         return columns;
     }
+
     let is_table = words.starts_with('[') && words.trim_end().ends_with(']');
     if is_table {
         0
@@ -128,13 +130,16 @@ fn role(words: &str, style: Style) -> Role {
     {
         return Role::Tail;
     }
+
     if style == Style::Code && word.is_some_and(|word| CLOSING_WORDS.contains(&word)) {
         return Role::Tail;
     }
+
     let is_attribute = style == Style::Code && words.starts_with('[') && words.ends_with(']');
     let leads = ["//", "#", "/*", "--", "@", ";;", "<!--"]
         .iter()
         .any(|mark| words.starts_with(mark));
+
     if leads || is_attribute {
         Role::Lead
     } else {
@@ -187,6 +192,7 @@ impl Outline<'_> {
         } else {
             End::Item
         };
+
         let unit = Unit::of(self.text, self.bytes(item), end);
         let is_whole = unit.chars <= 2 * self.target;
         let units = if is_whole {
@@ -194,6 +200,7 @@ impl Outline<'_> {
         } else {
             line_units(self.text, unit.bytes, self.target)
         };
+
         if let Some(section) = self.sections.last_mut() {
             section.units.extend(units);
         }
@@ -235,6 +242,7 @@ impl Outline<'_> {
                 base = base.min(line.indent);
             }
         }
+
         items
     }
 
@@ -254,6 +262,7 @@ impl Outline<'_> {
                 break;
             }
         }
+
         let is_open_line = |at: &usize| self.text[self.lines[*at].bytes.clone()].trim() == "{";
         let limit = item.end.min(end + MAX_SIGNATURE_LINES / 3);
         let own_line = (end..limit).find(|at| self.lines[*at].indent == base && is_open_line(at));
@@ -263,6 +272,7 @@ impl Outline<'_> {
             .take_while(|at| self.lines[*at].indent <= base)
             .count();
         let body = end..item.end - tail;
+
         (body.len() > 1).then_some((item.start..end, body))
     }
 
@@ -291,12 +301,14 @@ impl Outline<'_> {
                 .trim_start_matches(['-', '[', ' ', '"'])
                 .trim_end_matches([']', '"']),
         };
+
         let first = words
             .split(|letter: char| !letter.is_alphanumeric())
             .next()
             .unwrap_or_default();
         let is_flow = self.style == Style::Code && FLOW_WORDS.contains(&first);
         let signature: String = words.trim().chars().take(MAX_HEADING_CHARS).collect();
+
         (!signature.is_empty() && !is_flow).then_some(signature)
     }
 }

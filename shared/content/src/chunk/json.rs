@@ -69,6 +69,7 @@ impl Cutter<'_> {
             .rev()
             .find_map(|section| section.units.last_mut());
         let tail = Unit::of(self.text, tail, End::Block);
+
         match last {
             Some(last)
                 if last.bytes.end == tail.bytes.start
@@ -94,8 +95,10 @@ fn members(text: &str, range: Range<usize>, depth: usize) -> Vec<Range<usize>> {
             start = range.start + offset + 1;
         }
     }
+
     members.push(start..range.end);
     members.retain(|member| !text[member.clone()].trim().is_empty());
+
     members
 }
 
@@ -113,6 +116,7 @@ fn inside(text: &str, member: Range<usize>) -> Option<(usize, usize)> {
             _ => {}
         }
     }
+
     None
 }
 
@@ -149,12 +153,14 @@ impl Scanner {
             self.in_string = !is_end;
             return false;
         }
+
         match byte {
             b'"' => self.in_string = true,
             b'{' | b'[' => self.level += 1,
             b'}' | b']' => self.level = self.level.saturating_sub(1),
             _ => {}
         }
+
         !self.in_string
     }
 }

@@ -65,6 +65,7 @@ pub(crate) fn pack(
     let ruler = Ruler::new(text, units);
     // The first unit of the chunk before.
     let mut before = 0;
+
     // Shorter segments would make small chunks, longer ones let a change reach further.
     for segment in segments(text, &ruler, target * 3 / 4) {
         // The first unit that no span holds yet.
@@ -102,6 +103,7 @@ fn best_end(ruler: &Ruler, first: usize, rest: Range<usize>, target: usize) -> u
     if count <= 1 {
         return rest.end;
     }
+
     let ideal = length / count;
     let mut best: Option<(usize, usize)> = None;
     for last in rest.clone() {
@@ -121,6 +123,7 @@ fn best_end(ruler: &Ruler, first: usize, rest: Range<usize>, target: usize) -> u
             best = Some((cost, last + 1));
         }
     }
+
     best.map_or(rest.start + 1, |(_, end)| end)
 }
 
@@ -167,5 +170,6 @@ fn overlap_start(ruler: &Ruler, before: usize, fresh: usize, options: &ChunkOpti
         }
         start = candidate;
     }
+
     start
 }

@@ -36,6 +36,7 @@ fn least(text: &str, ruler: &Ruler, reach: usize) -> Vec<usize> {
             hash(&text[ruler.units[unit].bytes.clone()]),
         )
     };
+
     // Units with growing keys: each is the least since the one below it.
     let mut stack: Vec<(usize, (End, u64))> = Vec::new();
     let mut found = Vec::new();
@@ -45,6 +46,7 @@ fn least(text: &str, ruler: &Ruler, reach: usize) -> Vec<usize> {
             found.push(unit);
         }
     };
+
     for unit in (0..all).filter(|unit| ruler.units[*unit].end != End::Heading) {
         let own = key(unit);
         while let Some(top) = stack.pop_if(|(_, top)| *top > own) {
@@ -52,9 +54,11 @@ fn least(text: &str, ruler: &Ruler, reach: usize) -> Vec<usize> {
         }
         stack.push((unit, own));
     }
+
     while let Some(top) = stack.pop() {
         close(&mut stack, top, total);
     }
+
     found.sort_unstable();
     found
 }

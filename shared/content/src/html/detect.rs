@@ -80,9 +80,11 @@ pub(crate) fn charset_in_head(bytes: &[u8]) -> Option<&str> {
             .find(key)
             .map(|found| declaration + found + key.len())
     })?;
+
     let value = head[at..].trim_start_matches(['"', '\'', ' ']);
     let end =
         value.find(|letter: char| !letter.is_ascii_alphanumeric() && !"-_:.".contains(letter))?;
+
     Some(&value[..end]).filter(|label| !label.is_empty())
 }
 
@@ -157,6 +159,7 @@ mod tests {
         ] {
             assert!(is_html_document(page), "{page}");
         }
+
         for other in [
             "<htmlx>",
             "<!doctype book>",
@@ -178,6 +181,7 @@ mod tests {
         ] {
             assert!(is_html_fragment(fragment), "{fragment}");
         }
+
         for other in [
             "a < b and c > d",
             "if x <p> y",

@@ -105,13 +105,16 @@ impl Renderer {
             self.writer.text(&node.text());
             return;
         }
+
         let Some(name) = node.node_name() else {
             // The document itself; comments have no children.
             return self.children(node);
         };
+
         if is_unseen(node, &name) || self.mode == Mode::Content && is_around(node, &name) {
             return;
         }
+
         if BLOCKS.contains(&&*name) {
             self.block(node, &name);
         } else {
@@ -173,6 +176,7 @@ impl Renderer {
         } else {
             Writer::block
         };
+
         between(&mut self.writer);
         let mut number: usize = node
             .attr("start")
@@ -191,6 +195,7 @@ impl Renderer {
                 number = number.saturating_add(1);
             }
         }
+
         between(&mut self.writer);
     }
 
@@ -220,6 +225,7 @@ impl Renderer {
                 _ => self.node(&first),
             }
         }
+
         for child in rest {
             self.node(&child);
         }
@@ -281,16 +287,19 @@ impl Renderer {
         }) {
             return self.children(node);
         }
+
         let whole = node.text();
         let inner = render_line(node, self.mode);
         if inner.is_empty() {
             return self.writer.text(if whole.is_empty() { "" } else { " " });
         }
+
         self.writer.text(if whole.starts_with(char::is_whitespace) {
             " "
         } else {
             ""
         });
+
         self.writer.span(&format!("{open}{inner}{close}"));
         self.writer.text(if whole.ends_with(char::is_whitespace) {
             " "
@@ -313,6 +322,7 @@ impl Renderer {
         let Some(text) = node.attr("alt").filter(|text| !text.trim().is_empty()) else {
             return;
         };
+
         let text = text
             .split_whitespace()
             .collect::<Vec<_>>()
@@ -358,6 +368,7 @@ fn language_of(node: &NodeRef) -> Option<String> {
                 .iter()
                 .find_map(|p| class.strip_prefix(p).map(str::to_owned))
         });
+
     found.filter(|name| {
         name.bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || b"+-#_".contains(&byte))

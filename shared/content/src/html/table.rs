@@ -66,5 +66,6 @@ fn cells(row: &NodeRef, mode: Mode) -> Vec<String> {
             break;
         }
     }
+
     cells
 }

@@ -69,15 +69,19 @@ pub(super) fn markup(html: &str, start: usize) -> Markup {
     {
         return Markup::Tag(tag(html, start + name));
     }
+
     if rest.starts_with("<![CDATA[") {
         return Markup::Section;
     }
+
     if let Some(comment) = rest.strip_prefix("<!--") {
         return Markup::Other(start + 4 + comment_length(comment));
     }
+
     if rest.starts_with("<!") || rest.starts_with("<?") || rest.starts_with("</") {
         return Markup::Other(end_of(html, start, ">"));
     }
+
     Markup::Other(start + 1)
 }
 
@@ -123,6 +127,7 @@ fn tag(html: &str, start: usize) -> Tag {
     let mut at = skip(bytes, start, |byte| {
         !is_blank(byte) && byte != b'/' && byte != b'>'
     });
+
     let name = start..at;
     let (mut count, mut kept) = (0, at);
     loop {
@@ -155,6 +160,7 @@ fn tag(html: &str, start: usize) -> Tag {
             kept = at;
         }
     }
+
     // A tag without an end is dropped by the tokenizer.
     Tag {
         name,
@@ -170,10 +176,12 @@ fn attribute(bytes: &[u8], start: usize) -> usize {
     let name_end = skip(bytes, start + 1, |byte| {
         !is_blank(byte) && !b"/>=".contains(&byte)
     });
+
     let equals = skip(bytes, name_end, is_blank);
     if bytes.get(equals) != Some(&b'=') {
         return name_end;
     }
+
     let value = skip(bytes, equals + 1, is_blank);
     match bytes.get(value) {
         Some(quote @ (b'"' | b'\'')) => {

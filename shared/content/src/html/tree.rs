@@ -80,6 +80,7 @@ fn feed(html: &str, tokenizer: &Tokenizer<Guard>) {
         // A script or an encoding declaration only pauses the tokenizer.
         while !matches!(tokenizer.feed(&input), TokenizerResult::Done) {}
     };
+
     let guard = &tokenizer.sink;
     let (mut passed, mut at) = (0, 0);
     while let Some(start) = guard.next_markup(html, at) {
@@ -102,6 +103,7 @@ fn feed(html: &str, tokenizer: &Tokenizer<Guard>) {
             }
         };
     }
+
     pass(&html[passed..]);
 }
 
@@ -156,9 +158,11 @@ impl Guard {
         } else {
             RAW.contains(&name)
         };
+
         if VOID.contains(&name) || is_leaf {
             return true;
         }
+
         match tag.kind {
             TagKind::StartTag => {
                 close_implied(&mut open, name);
@@ -242,14 +246,17 @@ impl TokenSink for Guard {
         let Token::TagToken(tag) = &mut token else {
             return self.builder.process_token(token, line);
         };
+
         self.raw.replace(None);
         if tag.kind == TagKind::StartTag {
             self.count();
             self.bound_attributes(tag);
         }
+
         if !self.admits(tag) {
             return TokenSinkResult::Continue;
         }
+
         let name = tag.name.clone();
         let result = self.builder.process_token(token, line);
         if matches!(
@@ -258,6 +265,7 @@ impl TokenSink for Guard {
         ) {
             self.raw.replace(Some(name));
         }
+
         result
     }
 
@@ -333,6 +341,7 @@ mod tests {
                 .map(|n| format!(" a{n}=\"> < {n}\" b{n} c{n}=x/"))
                 .collect()
         };
+
         for tag in ["p", "x-y", "textarea", "svg"] {
             let page = parse(&format!(
                 "<{tag} id=it{} />one</{tag}{}>two",
@@ -374,6 +383,7 @@ mod tests {
             assert_eq!(text.matches("word ").count(), 400, "{before}");
             assert!(page.select_single("#next").exists(), "{before}");
         }
+
         for comment in ["<!-- <b ", "<!doctype <b ", "<?x <b ", "</ <b "] {
             let close = if comment.starts_with("<!--") {
                 "-->"

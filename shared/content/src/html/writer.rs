@@ -41,6 +41,7 @@ impl Writer {
             self.out.push_str(word);
             self.blank = true;
         }
+
         if !text.is_empty() && !text.ends_with(char::is_whitespace) {
             self.blank = false;
         }
@@ -108,6 +109,7 @@ impl Writer {
         } else if self.blank {
             self.out.push(' ');
         }
+
         self.newlines = 0;
         self.blank = false;
         self.at_block_start = false;

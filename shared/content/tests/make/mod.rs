@@ -29,6 +29,7 @@ pub(crate) fn zip(parts: &[(&str, &[u8])]) -> Vec<u8> {
             .expect("memory takes it");
         writer.write_all(bytes).expect("memory takes it");
     }
+
     writer.finish().expect("memory takes it").into_inner()
 }
 
@@ -43,6 +44,7 @@ fn package(main: &str, parts: &[(&str, &str)]) -> Vec<u8> {
         ("docProps/core.xml", CORE),
     ];
     all.extend(parts);
+
     zip(&all
         .into_iter()
         .map(|(name, part)| (name, part.as_bytes()))
@@ -277,6 +279,7 @@ pub(crate) fn pdf(objects: &[String]) -> Vec<u8> {
         places.push(bytes.len());
         bytes.extend(format!("{} 0 obj\n{object}\nendobj\n", index + 1).bytes());
     }
+
     let table = bytes.len();
     let entries: String = places
         .iter()
@@ -284,6 +287,7 @@ pub(crate) fn pdf(objects: &[String]) -> Vec<u8> {
         .collect();
     let count = objects.len() + 1;
     bytes.extend(format!("xref\n0 {count}\n0000000000 65535 f \n{entries}trailer\n<< /Size {count} /Root 1 0 R >>\nstartxref\n{table}\n%%EOF\n").bytes());
+
     bytes
 }
 

@@ -68,6 +68,7 @@ impl Tally {
             error: record.error.clone().unwrap_or_default(),
             key: record.key.clone(),
         };
+
         self.put(
             dimension,
             &Cell {
@@ -183,6 +184,7 @@ mod tests {
         for part in records.chunks(7) {
             sum.add(&part.iter().collect());
         }
+
         assert_eq!(sum, whole);
         let errors = whole.total(|dimension| dimension.status >= 400).unwrap();
         assert_eq!((errors.count, errors.mean_ms()), (10, 1.5));

@@ -92,6 +92,7 @@ impl Change {
                 .cloned()
                 .collect()
         };
+
         let mut blobs: Vec<BlobRef> = match self {
             Self::Publish(document) => old(document)
                 .into_iter()
@@ -103,8 +104,10 @@ impl Change {
                 .chain(document.unserved())
                 .collect(),
         };
+
         blobs.sort();
         blobs.dedup();
+
         blobs
     }
 }

@@ -52,6 +52,7 @@ impl IndexHead {
         } else {
             AFTER_RECORDS
         };
+
         let behind = self.seq + 1 - self.through();
         behind >= after && behind.is_multiple_of(after / 4)
     }

@@ -69,6 +69,7 @@ impl DocumentType {
             BodyForm::Text | BodyForm::Conversation => return Self::Text,
             BodyForm::File { name, declared } => (name.as_deref(), declared.as_deref()),
         };
+
         let declared = declared.unwrap_or_default().to_ascii_lowercase();
         let extension = name
             .and_then(|name| name.rsplit_once('.'))
@@ -76,12 +77,14 @@ impl DocumentType {
         if let Some(kind) = Self::declared_of_drive(&declared) {
             return kind;
         }
+
         match declared.split('/').next().unwrap_or_default() {
             "image" => return Self::Image,
             "audio" => return Self::Audio,
             "video" => return Self::Video,
             _ => {}
         }
+
         match (declared.as_str(), extension.as_deref().unwrap_or_default()) {
             ("pdf" | "application/pdf", _) | (_, "pdf") => Self::Pdf,
             ("webpage" | "text/html", _) | (_, "html" | "htm" | "xhtml") => Self::Webpage,
@@ -127,6 +130,7 @@ mod tests {
                 "{declared}"
             );
         }
+
         for kind in DocumentType::OF_DRIVES {
             assert_eq!(serde_json::json!(kind), kind.as_str());
         }

@@ -112,6 +112,7 @@ impl AppChange {
                 format!("1 to {MAX_ID} characters"),
             ));
         }
+
         if let Patch::Set(new) = &self.client_secret
             && !fits(new.secret.expose(), MAX_SECRET)
         {
@@ -120,6 +121,7 @@ impl AppChange {
                 format!("1 to {MAX_SECRET} characters"),
             ));
         }
+
         self.client_id.apply(&mut app.client_id);
         self.enabled.apply(&mut app.enabled);
         self.client_secret
@@ -134,6 +136,7 @@ impl AppChange {
             );
             return Err(Error::invalid_field(&name("CustomKeyEnabled"), rule));
         }
+
         Ok(())
     }
 }

@@ -81,6 +81,7 @@ impl Bucket {
             );
             return Err(Error::invalid_field(field, rule));
         }
+
         if ["static", "dynamic"].contains(&self.key.as_str()) {
             let rule = format!(
                 "{} is a part of every profile and cannot be a bucket",
@@ -88,6 +89,7 @@ impl Bucket {
             );
             return Err(Error::invalid_field(field, rule));
         }
+
         let described = !self.description.trim().is_empty();
         if !described || self.description.chars().count() > MAX_DESCRIPTION {
             let rule = format!(
@@ -96,6 +98,7 @@ impl Bucket {
             );
             return Err(Error::invalid_field(field, rule));
         }
+
         Ok(())
     }
 }
@@ -117,6 +120,7 @@ mod tests {
         for good in ["a", "0", "work-2_x", &"k".repeat(64)] {
             check(&[bucket(good, "x")]).unwrap();
         }
+
         for bad in [
             "",
             "A",
@@ -131,10 +135,12 @@ mod tests {
         ] {
             assert!(check(&[bucket(bad, "x")]).is_err(), "{bad}");
         }
+
         check(&[bucket("a", &"ü".repeat(2000))]).unwrap();
         for bad in ["", "  ", &"x".repeat(2001)] {
             assert!(check(&[bucket("a", bad)]).is_err());
         }
+
         assert!(check(&[bucket("a", "x"), bucket("a", "y")]).is_err());
         let many: Vec<Bucket> = (0..51)
             .map(|i| bucket(&format!("k{i}"), &"x".repeat(2000)))

@@ -52,9 +52,11 @@ impl SettingsChange {
             Patch::Clear => settings.chunk_size = None,
             Patch::Set(size) => settings.set_chunk_size(size)?,
         }
+
         if let Patch::Set(buckets) = &self.profile_buckets {
             Bucket::check_all("profileBuckets", buckets)?;
         }
+
         self.profile_buckets.apply(&mut settings.profile_buckets);
         let workspace = prompt(
             "workspacePrompt",
@@ -65,21 +67,25 @@ impl SettingsChange {
         if let Patch::Set(sources) = &self.trusted_sources {
             sources.check()?;
         }
+
         self.trusted_sources.apply(&mut settings.trusted_sources);
         match self.log_content {
             Patch::Keep => {}
             Patch::Clear => settings.log_content = LogContent::default(),
             Patch::Set(content) => settings.log_content = content,
         }
+
         let redirects = match &self.allowed_redirect_urls {
             Patch::Set(origins) => Patch::Set(redirects::checked(origins)?),
             same => same.clone(),
         };
+
         redirects.apply(&mut settings.allowed_redirect_urls);
         self.apply_filter(settings)?;
         for (provider, change) in &self.apps {
             change.apply(*provider, settings.apps.entry(*provider).or_default())?;
         }
+
         settings
             .apps
             .retain(|_, app| *app != super::OAuthApp::default());
@@ -107,14 +113,17 @@ impl SettingsChange {
                 "needs shouldLLMFilter to be true, in this request or before",
             ));
         }
+
         for (name, rules) in items {
             if let Patch::Set(rules) = rules {
                 rules.check(name)?;
             }
         }
+
         filter.apply(&mut settings.filter_prompt);
         self.include_items.apply(&mut settings.include_items);
         self.exclude_items.apply(&mut settings.exclude_items);
+
         Ok(())
     }
 
@@ -220,6 +229,7 @@ mod tests {
                 ..SettingsChange::default()
             }
         };
+
         let none = Settings::default();
         for (id, secret) in [
             (Patch::Keep, Patch::Keep),
@@ -229,6 +239,7 @@ mod tests {
             let refused = change(sent(id, secret, Patch::Set(true)), &none).unwrap_err();
             assert!(refused.starts_with("githubCustomKeyEnabled"), "{refused}");
         }
+
         let on = change(sent(text("i"), Patch::Set("s"), Patch::Set(true)), &none).unwrap();
         for broken in [
             sent(Patch::Clear, Patch::Keep, Patch::Keep),
@@ -236,6 +247,7 @@ mod tests {
         ] {
             assert!(change(broken, &on).is_err());
         }
+
         let gone = change(sent(Patch::Clear, Patch::Clear, Patch::Clear), &on).unwrap();
         assert_eq!(gone, none);
     }

@@ -84,6 +84,7 @@ pub fn globs<'a>(
             format!("the pattern {pattern:?} cannot be read: {}", error.kind())
         })?);
     }
+
     set.build()
         .map_err(|error| format!("the patterns are too large: {}", error.kind()))
 }
@@ -116,6 +117,7 @@ mod tests {
                 Some("64 KB"),
             ),
         ];
+
         for (rules, wrong) in cases {
             let found = rules
                 .check("includeItems")

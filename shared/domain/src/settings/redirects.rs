@@ -31,17 +31,20 @@ fn normal(origin: &str) -> Option<String> {
     if origin.len() > MAX_ENTRY {
         return None;
     }
+
     let (scheme, rest) = origin.split_once("://")?;
     let usual_port = match scheme {
         "https" => ":443",
         "http" => ":80",
         _ => return None,
     };
+
     let rest = rest.strip_suffix(usual_port).unwrap_or(rest);
     let (host, port) = match rest.rsplit_once(':') {
         Some((host, port)) if !port.ends_with(']') => (host, Some(port)),
         _ => (rest, None),
     };
+
     let is_port = port.is_none_or(|port| port.parse::<u16>().is_ok_and(|port| port > 0));
     let is_loopback = ["localhost", "127.0.0.1", "[::1]"].contains(&host);
     let name = host.strip_prefix("*.").unwrap_or(host);
@@ -51,6 +54,7 @@ fn normal(origin: &str) -> Option<String> {
         && name.split('.').all(|part| !part.is_empty())
         && (name.contains('.') || name == host);
     let is_good = is_port && (is_loopback || is_named && scheme == "https");
+
     is_good.then(|| format!("{scheme}://{rest}"))
 }
 
@@ -99,6 +103,7 @@ mod tests {
         ] {
             assert_eq!(normal(sent).as_deref(), stored, "{sent}");
         }
+
         assert!(checked(&vec!["https://a.example".to_owned(); 50]).is_ok());
         assert!(checked(&vec!["https://a.example".to_owned(); 51]).is_err());
     }
@@ -116,6 +121,7 @@ mod tests {
         ] {
             assert!(allows(&list, good), "{good}");
         }
+
         for bad in [
             "https://example.org:8443",
             "https://.example.org:8443",
@@ -128,6 +134,7 @@ mod tests {
         ] {
             assert!(!allows(&list, bad), "{bad}");
         }
+
         assert!(allows(&[], "https://anywhere.example"));
     }
 }

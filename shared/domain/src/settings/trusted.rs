@@ -38,15 +38,18 @@ impl TrustedSources {
                 && !entry.starts_with('.')
                 && !entry.ends_with('.')
         };
+
         let is_sender = |entry: &String| match entry.split_once('@') {
             Some((name, host)) => {
                 !name.is_empty() && !name.contains(char::is_whitespace) && is_host(&host.to_owned())
             }
             None => is_host(entry),
         };
+
         if self.providers.len() > MAX_ENTRIES {
             return refuse(format!("at most {MAX_ENTRIES} providers"));
         }
+
         for (name, entries) in [
             ("connections", &self.connections),
             ("senders", &self.senders),
@@ -59,16 +62,19 @@ impl TrustedSources {
                 ));
             }
         }
+
         if !self.senders.iter().all(is_sender) {
             return refuse(
                 "a sender is an address or its domain, as in ann@example.com or example.com".into(),
             );
         }
+
         if !self.hosts.iter().all(is_host) {
             return refuse(
                 "a host is a name without scheme, port and path, as in docs.example.com".into(),
             );
         }
+
         Ok(())
     }
 
@@ -100,6 +106,7 @@ impl TrustedSources {
                 known.eq_ignore_ascii_case(address) || known.eq_ignore_ascii_case(domain)
             })
         };
+
         addresses.peek().is_some() && addresses.all(is_trusted)
     }
 }
@@ -126,6 +133,7 @@ mod tests {
         ] {
             assert!(trusted.trusts_sender(from), "{from}");
         }
+
         for from in [
             "",
             "Ann",
@@ -143,6 +151,7 @@ mod tests {
         for good in ["ann@a.example", "a.example", "localhost"] {
             assert!(senders(&[good]).check().is_ok(), "{good}");
         }
+
         for bad in [
             "",
             "@a.example",
@@ -154,10 +163,12 @@ mod tests {
         ] {
             assert!(senders(&[bad]).check().is_err(), "{bad}");
         }
+
         let hosts = TrustedSources {
             hosts: vec!["a.example/path".into()],
             ..TrustedSources::default()
         };
+
         assert!(hosts.check().is_err());
         assert!(senders(&["a.example"; MAX_ENTRIES + 1]).check().is_err());
     }

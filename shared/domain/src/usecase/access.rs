@@ -72,9 +72,11 @@ impl Authenticator {
                 _ => Err(Error::Unauthenticated(NO_LOCAL_KEY)),
             };
         }
+
         let presented =
             PresentedKey::parse(text).ok_or(Error::Unauthenticated("the API key is not valid"))?;
         let record = self.record(presented.id()).await?;
+
         presented.verify(record.as_ref(), self.clock.now())
     }
 
@@ -88,16 +90,19 @@ impl Authenticator {
         if let Some(cached) = self.lock().get(id).filter(|cached| cached.until > now) {
             return Ok(cached.record.clone());
         }
+
         let record = self.keys.get(id).await?;
         let seconds = if record.is_some() {
             FRESH_SECONDS
         } else {
             ABSENT_SECONDS
         };
+
         let mut cache = self.lock();
         if cache.len() >= MAX_CACHED {
             cache.clear();
         }
+
         cache.insert(
             id.clone(),
             Cached {

@@ -45,6 +45,7 @@ pub async fn change_container(
         Some(known) => known.check_writable()?,
         None => admit_tag(ctx, tenant).await?,
     }
+
     Ok(ctx
         .containers
         .describe(tenant, tag, change, ContainerId::random(), ctx.clock.now())
@@ -78,6 +79,7 @@ pub async fn delete_container(ctx: &Ctx, tenant: &Tenant, container: &Container)
         report: PurgeReport::default(),
         verifying: false,
     };
+
     let mut task = Task::new(Work::Purge(purge), now);
     task.due_at = task.due_at.plus_seconds(REQUEST_SECONDS);
     // First, so that a connection that finds no container knows whether it was deleted or never there.
@@ -87,6 +89,7 @@ pub async fn delete_container(ctx: &Ctx, tenant: &Tenant, container: &Container)
         writable_container(ctx, tenant, &container.tag).await?;
         return Err(PortError::Conflict.into());
     }
+
     send_later(ctx, tenant, &task, REQUEST_SECONDS).await;
     Ok(task)
 }
@@ -120,23 +123,27 @@ pub async fn plan_merge(
             "name a tag other than the target",
         ));
     }
+
     if sources.len() >= MAX_CONTAINERS {
         return Err(Error::invalid_field(
             "containerTags",
             format!("less than {MAX_CONTAINERS} tags"),
         ));
     }
+
     let target = writable_container(ctx, tenant, target).await?;
     let mut found = Vec::with_capacity(sources.len());
     for source in sources {
         found.push(writable_container(ctx, tenant, source).await?);
     }
+
     let containers = target.ids.len() + found.iter().map(|source| source.ids.len()).sum::<usize>();
     if containers > MAX_CONTAINERS {
         return Err(Error::Conflict(format!(
             "at most {MAX_CONTAINERS} containers can lie behind one tag; together these have {containers}"
         )));
     }
+
     Ok(MergePlan {
         target,
         sources: found,
@@ -183,6 +190,7 @@ pub async fn merge_containers(
             return Ok(task);
         }
     }
+
     Err(PortError::Conflict.into())
 }
 
@@ -195,6 +203,7 @@ fn check(change: &ContainerChange) -> Result<()> {
             format!("1 to {MAX_NAME} characters"),
         ));
     }
+
     if let Patch::Set(context) = &change.entity_context
         && context.chars().count() > MAX_CONTEXT
     {
@@ -203,9 +212,11 @@ fn check(change: &ContainerChange) -> Result<()> {
             format!("at most {MAX_CONTEXT} characters"),
         ));
     }
+
     if let Patch::Set(buckets) = &change.profile_buckets {
         Bucket::check_all("profileBuckets", buckets)?;
     }
+
     if let Patch::Set(paths) = &change.memory_paths {
         let bytes: usize = paths.iter().map(String::len).sum();
         let fits = paths.len() <= MAX_PATHS && bytes <= MAX_PATH_BYTES;
@@ -217,5 +228,6 @@ fn check(change: &ContainerChange) -> Result<()> {
             return Err(Error::invalid_field("memoryFilesystemPaths", rule));
         }
     }
+
     Ok(())
 }

@@ -37,6 +37,7 @@ pub async fn count_documents(
             },
         };
     }
+
     Ok(documents)
 }
 
@@ -59,6 +60,7 @@ pub async fn measure_container(ctx: &Ctx, tenant: &Tenant, container: &Container
         documents: 0,
         last_activity: container.updated_at,
     };
+
     for id in &container.ids {
         let (listed, next) = ctx
             .documents
@@ -78,6 +80,7 @@ pub async fn measure_container(ctx: &Ctx, tenant: &Tenant, container: &Container
         size.last_activity =
             newest.map_or(size.last_activity, |newest| newest.max(size.last_activity));
     }
+
     Ok(size)
 }
 
@@ -99,5 +102,6 @@ async fn last_commit(ctx: &Ctx, tenant: &Tenant, id: &ContainerId) -> Result<Opt
         } => Some(version.said_at),
         LogEntry::Remove { .. } => None,
     });
+
     Ok(times.max())
 }

@@ -69,6 +69,7 @@ pub async fn inspect(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<
         statements: statements
             .is_some_and(|told| !is_readable(told, |bytes| Statements::decode(bytes).is_ok())),
     };
+
     if damage == Damage::default() {
         return Ok(None);
     }
@@ -76,6 +77,7 @@ pub async fn inspect(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<
     let now = read_document(ctx, tenant, &document.id).await?;
     let is_same =
         now.is_some_and(|now| now.revision == document.revision && now.indexed == document.indexed);
+
     Ok(is_same.then_some(damage))
 }
 
@@ -120,9 +122,11 @@ pub(crate) async fn read_turns(
         Stored::Missing if !is_lost(ctx, tenant, document, body).await? => return Ok(None),
         Stored::Missing | Stored::Damaged => None,
     };
+
     if turns.is_none() {
         warn!(document.id = %id, "the stored turns of {id} cannot be read; it begins anew with what is sent");
     }
+
     Ok(Some(turns.unwrap_or_default()))
 }
 
@@ -142,6 +146,7 @@ pub async fn report_damage(
     } else {
         batches.collect()
     };
+
     for documents in batches {
         let job = Job::MendV1 {
             container: container.clone(),
@@ -171,26 +176,32 @@ pub async fn heal_document(ctx: &Ctx, tenant: &Tenant, id: &DocumentId) -> Resul
     let Some(document) = visible_document(ctx, tenant, id).await? else {
         return Ok(Healed::Nothing);
     };
+
     if document.status != Status::Done || document.superseded_by.is_some() {
         return Ok(Healed::Nothing);
     }
+
     let Some(damage) = inspect(ctx, tenant, &document).await? else {
         return Ok(Healed::Nothing);
     };
+
     if !damage.pack && !damage.statements {
         error!(document.id = %id, "the content that was sent of document {id} cannot be read; it is still found");
         return Ok(Healed::BodyLost);
     }
+
     let is_beyond_mending = damage.body || (damage.statements && is_written(&document));
     if !is_beyond_mending {
         return reprocess(ctx, tenant, &document).await;
     }
+
     let message =
         "The stored data of this document cannot be read; send its content again.".to_owned();
     let failure = Failure {
         code: FailureCode::Damaged,
         message,
     };
+
     if !ctx
         .documents
         .fail_damaged(tenant, &document, &failure, ctx.clock.now())
@@ -198,6 +209,7 @@ pub async fn heal_document(ctx: &Ctx, tenant: &Tenant, id: &DocumentId) -> Resul
     {
         return Ok(Healed::Nothing);
     }
+
     error!(document.id = %id, "the stored data of document {id} cannot be read; it is failed");
     Ok(Healed::Failed)
 }

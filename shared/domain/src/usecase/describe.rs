@@ -71,6 +71,7 @@ pub(crate) async fn describe(
             _ => return Ok(None),
         }
     }
+
     Err(PortError::Conflict.into())
 }
 
@@ -86,6 +87,7 @@ pub(crate) async fn write_description(
             .describe(tenant, edited, edited.updated_at)
             .await?);
     }
+
     let head = ctx.index.head(tenant, &edited.container).await?;
     let change = [Change::Describe(Box::new(edited.clone()))];
     let committed = ctx
@@ -96,5 +98,6 @@ pub(crate) async fn write_description(
         after_commit(ctx, tenant, &edited.container, &head, &change, purges).await;
         return Ok(true);
     }
+
     Ok(false)
 }

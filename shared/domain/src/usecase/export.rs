@@ -56,6 +56,7 @@ pub async fn copy_document(ctx: &Ctx, tenant: &Tenant, mut document: Document) -
             None => return Ok(Copied::Gone),
         }
     }
+
     Err(Error::internal(format!(
         "the document {} kept changing while it was read",
         document.id
@@ -80,6 +81,7 @@ fn copy(document: &Document, bytes: Vec<Option<Bytes>>) -> PortResult<Option<Doc
     if body.is_none() && document.body.awaited_until.is_none() {
         return Ok(None);
     }
+
     let served = match &document.indexed {
         None => None,
         Some(served) => {
@@ -93,6 +95,7 @@ fn copy(document: &Document, bytes: Vec<Option<Bytes>>) -> PortResult<Option<Doc
             Some(copy)
         }
     };
+
     Ok(Some(DocumentCopy {
         id: document.id.clone(),
         container_id: document.container.clone(),
@@ -133,6 +136,7 @@ fn copy_served(
     if served.statements().is_some() && statements.is_none() {
         return Ok(None);
     }
+
     let shown = SearchDocument::served(document);
     let shown = shown.as_ref();
     let statements = statements
@@ -144,6 +148,7 @@ fn copy_served(
         fallback_reason: learned.fallback_reason.clone(),
         statements,
     };
+
     Ok(Some(ServedCopy {
         is_current: document.is_current(&served.revision),
         kind: shown.map_or(served.kind, |shown| shown.kind),

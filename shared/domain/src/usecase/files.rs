@@ -57,6 +57,7 @@ pub async fn begin_upload(
             return Ok(upload);
         }
     }
+
     Err(PortError::Conflict.into())
 }
 
@@ -71,16 +72,19 @@ async fn try_upload(
     let Content::Whole { form, .. } = &new.content else {
         return Err(Error::internal("a conversation is no file"));
     };
+
     let now = ctx.clock.now();
     let until = now.plus_seconds(UPLOAD_SECONDS);
     let body = NewBody::Awaited {
         form: form.clone(),
         until,
     };
+
     let Target { place, old } = target(ctx, tenant, container, new, &body).await?;
     if let Some(old) = old.as_ref().filter(|old| has_arrived(old)) {
         check_replaceable(old, new.custom_id.is_none())?;
     }
+
     let beginning = place.beginning.clone();
     let identity = Identity::new(container, place, new.custom_id.clone());
     let document = compose(ctx, tenant, identity, &new.said(), body, old.as_ref()).await?;
@@ -92,6 +96,7 @@ async fn try_upload(
     if !record(ctx, tenant, &document, old.as_ref(), &beginning).await? {
         return Ok(None);
     }
+
     Ok(Some(Upload {
         accepted: Accepted {
             id: document.id,
@@ -115,9 +120,11 @@ async fn target(
         let old = read_document(ctx, tenant, &place.id).await?;
         return Ok(Target { place, old });
     }
+
     if new.idempotency_key.is_some() {
         return repeated(ctx, tenant, container, new, body).await;
     }
+
     // Without a name for the request, two requests are two files: nobody knows yet whether they are the same.
     let (container, id) = (container.primary().clone(), DocumentId::random());
     Ok(Target {
@@ -167,6 +174,7 @@ pub async fn file_arrived(ctx: &Ctx, arrival: &Arrival) -> Result<()> {
     let Some(id) = parse_upload_path(&arrival.path) else {
         return Ok(());
     };
+
     let blob = BlobRef::Object(arrival.path.clone());
     match visible_document(ctx, &tenant, &id).await? {
         // It is kept as it was when a merge put another in its place.
@@ -210,6 +218,7 @@ pub async fn keep_file(
     let Some(kept) = twin.filter(|_| document.body.awaited_until.is_some()) else {
         return Ok(Some(arrived));
     };
+
     let bytes = ctx.blobs.put_first(tenant, kept.path(), arrived).await?;
     document.body.hash = NewBody::hash(&bytes, &document.body.form);
     document.body.size = bytes.len() as u64;
@@ -229,6 +238,7 @@ pub async fn keep_file(
     if !is_used {
         ctx.blobs.delete(tenant, &[kept]).await?;
     }
+
     Ok(None)
 }
 
@@ -242,15 +252,18 @@ pub async fn file_url(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result
     let BodyForm::File { name, .. } = &document.body.form else {
         return Err(missing);
     };
+
     if !has_arrived(document) {
         return Err(missing);
     }
+
     let (blob, now) = (&document.body.blob, ctx.clock.now());
     let name = download_name(document, name.as_deref());
     let url = ctx
         .blobs
         .download_url(tenant, blob, name.as_deref(), now, DOWNLOAD_SECONDS)
         .await?;
+
     url.ok_or(missing)
 }
 

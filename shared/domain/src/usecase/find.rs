@@ -31,15 +31,18 @@ pub async fn containers(ctx: &Ctx, tenant: &Tenant, scope: &Scope) -> Result<Vec
     for tag in &scope.tags {
         tenant.check_reach(tag)?;
     }
+
     let named = match (scope.tags.as_slice(), tenant.confined_to()) {
         ([], None) => return Ok(known_once(tenant, ctx.containers.list(tenant).await?)),
         ([], Some(tags)) => tags,
         (tags, _) => tags,
     };
+
     let mut found = Vec::new();
     for tag in named {
         found.extend(ctx.containers.get(tenant, tag).await?);
     }
+
     found.dedup_by(|a, b| a.tag == b.tag);
     Ok(known_once(tenant, found))
 }
@@ -54,11 +57,13 @@ fn known_once(tenant: &Tenant, mut found: Vec<Container>) -> Vec<Container> {
             .as_ref()
             .is_some_and(|merge| merge.into.is_some())
     });
+
     let mut seen = HashSet::new();
     for container in &mut found {
         container.ids.retain(|id| seen.insert(id.clone()));
         tenant.touch(&container.ids);
     }
+
     found.sort_by(|a, b| a.tag.cmp(&b.tag));
     found
 }
@@ -110,11 +115,13 @@ pub async fn find_documents(
     } else {
         containers(ctx, tenant, scope).await?
     };
+
     let known = known.as_slice();
     let find = |name: &String| {
         let name = name.clone();
         async move { find_named(ctx, tenant, &name, naming, scope, Some(known)).await }
     };
+
     Ok(stream::iter(names.iter().map(find))
         .buffered(PARALLEL)
         .collect()
@@ -132,6 +139,7 @@ async fn find_named(
     for tag in &scope.tags {
         tenant.check_reach(tag)?;
     }
+
     if naming != Naming::CustomId
         && let Some(id) = DocumentId::parse(name)
         && let Some(document) = visible_document(ctx, tenant, &id).await?
@@ -139,9 +147,11 @@ async fn find_named(
     {
         return Ok(Document { tag, ..document });
     }
+
     if naming == Naming::Id {
         return Err(Error::NotFound("Document"));
     }
+
     let custom_id = CustomId::parse_conversation(name).map_err(|_| Error::NotFound("Document"))?;
     match known {
         Some(known) => find_by_custom_id(ctx, tenant, &custom_id, known).await,
@@ -169,19 +179,23 @@ async fn seen_as(
     } else {
         Some(scope.tags.as_slice())
     };
+
     let Some(named) = named.filter(|named| !named.contains(&document.tag)) else {
         return Ok(Some(document.tag.clone()));
     };
+
     let container = ctx.containers.get(tenant, &document.tag).await?;
     if container.is_none_or(|container| container.merge.is_none()) {
         return Ok(None);
     }
+
     for tag in named {
         let source = ctx.containers.get(tenant, tag).await?;
         if source.is_some_and(|source| source.ids.contains(&document.container)) {
             return Ok(Some(tag.clone()));
         }
     }
+
     Ok(None)
 }
 
@@ -217,6 +231,7 @@ pub async fn with_same_custom_ids(
             .filter(|id| **id != document.container);
         ids.extend(others.map(|id| DocumentId::derived(tenant.org(), id, custom_id)));
     }
+
     for batch in ids.chunks(AT_ONCE) {
         let found = ctx
             .documents
@@ -226,6 +241,7 @@ pub async fn with_same_custom_ids(
             .flatten();
         documents.extend(found.filter(|document| document.superseded_by.is_none()));
     }
+
     Ok(documents)
 }
 
@@ -244,6 +260,7 @@ async fn find_by_custom_id(
                 .map(|id| DocumentId::derived(tenant.org(), id, custom_id)),
         );
     }
+
     let mut found = Vec::new();
     for batch in ids.chunks(AT_ONCE) {
         found.extend(
@@ -254,6 +271,7 @@ async fn find_by_custom_id(
                 .flatten(),
         );
     }
+
     found.retain(|document| document.superseded_by.is_none());
     for document in &mut found {
         let owner = containers
@@ -261,6 +279,7 @@ async fn find_by_custom_id(
             .find(|container| container.ids.contains(&document.container));
         document.tag = owner.map_or_else(|| document.tag.clone(), |owner| owner.tag.clone());
     }
+
     // Of those that a merge has yet to look at, the newest is the one that it will keep.
     found.sort_by_key(|document| (document.tag.clone(), std::cmp::Reverse(document.newness())));
     found.dedup_by(|older, newer| older.tag == newer.tag);
@@ -272,6 +291,7 @@ async fn find_by_custom_id(
         );
         return Err(Error::Conflict(message));
     }
+
     found.pop().ok_or(Error::NotFound("Document"))
 }
 
@@ -285,11 +305,14 @@ pub(crate) async fn visible_document(
     let Some(mut document) = read_document(ctx, tenant, id).await? else {
         return Ok(None);
     };
+
     let Some(tag) = present_tag(ctx, tenant, &document).await? else {
         return Ok(None);
     };
+
     document.tag = tag;
     tenant.touch([&document.container]);
+
     Ok(Some(document))
 }
 
@@ -340,11 +363,13 @@ pub async fn read_text(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Resul
     {
         return Ok(Some(pack.text));
     }
+
     match document.body.form {
         BodyForm::Text => {}
         BodyForm::Url => return Ok(document.url.clone()),
         BodyForm::File { .. } | BodyForm::Conversation => return Ok(None),
     }
+
     let body = ctx
         .blobs
         .read(tenant, std::slice::from_ref(&document.body.blob))
@@ -401,6 +426,7 @@ async fn read_pack(
         }
         Stored::Missing => None,
     };
+
     if pack.is_none() {
         report_damage(
             ctx,
@@ -410,5 +436,6 @@ async fn read_pack(
         )
         .await;
     }
+
     Ok(pack)
 }

@@ -138,6 +138,7 @@ fn missing_in(container: &Container, copy: &ContainerCopy) -> ContainerChange {
             copy.cloned().into()
         }
     }
+
     let buckets = Some(&copy.profile_buckets).filter(|buckets| !buckets.is_empty());
     ContainerChange {
         name: missing(container.name.is_some(), copy.name.as_ref()),
@@ -170,6 +171,7 @@ pub async fn import_documents(
             None => imported.without_content += 1,
         }
     }
+
     let prepare = |copy: DocumentCopy| async move { prepare(ctx, tenant, container, copy).await };
     let stored = stream::iter(wanted).map(prepare).buffered(PARALLEL);
     let stored: Vec<(Document, Timestamp)> = stored.try_collect().await?;
@@ -183,6 +185,7 @@ pub async fn import_documents(
             written.extend(create(ctx, tenant, batch).await?);
         }
     }
+
     for (document, _) in unserved {
         match ctx.documents.accept(tenant, &document, None, &[]).await {
             Ok(()) => written.push(document),
@@ -190,6 +193,7 @@ pub async fn import_documents(
             Err(error) => return Err(error.into()),
         }
     }
+
     let queued = written
         .iter()
         .filter(|document| document.status == Status::Queued);
@@ -199,8 +203,10 @@ pub async fn import_documents(
     for batch in messages.chunks(MAX_CHANGES) {
         announce(ctx, batch).await;
     }
+
     imported.queued += messages.len();
     imported.written += written.len() - messages.len();
+
     Ok(imported)
 }
 
@@ -218,6 +224,7 @@ async fn unknown(
             copy.id = DocumentId::derived(tenant.org(), container.primary(), custom_id);
         }
     }
+
     let ids: Vec<DocumentId> = copies.iter().map(|copy| copy.id.clone()).collect();
     let mut known = HashSet::new();
     for batch in ids.chunks(100) {
@@ -238,9 +245,11 @@ async fn unknown(
             known.insert(document.id);
         }
     }
+
     let all = copies.len();
     copies.retain(|copy| known.insert(copy.id.clone()));
     imported.known += all - copies.len();
+
     Ok(copies)
 }
 
@@ -263,12 +272,14 @@ async fn prepare(
         document_date: copy.document_date,
         provenance: copy.provenance,
     };
+
     let beginning = Beginning::default();
     let place = Place {
         container: container.primary().clone(),
         id: copy.id.clone(),
         beginning,
     };
+
     let identity = Identity::new(container, place, copy.custom_id.clone());
     let (metadata, filter) = copy.metadata()?;
     let mut document = compose(ctx, tenant, identity, &said, body, None).await?;
@@ -284,6 +295,7 @@ async fn prepare(
         }
         document.indexed = Some(serve(ctx, tenant, &document, served).await?);
     }
+
     Ok((document, copy.indexed_at.unwrap_or(copy.updated_at)))
 }
 
@@ -299,6 +311,7 @@ async fn serve(
         // The newest revision will have a pack of its own, at its own path.
         of.revision = Revision::random();
     }
+
     let mut learned = None;
     if let Some(copy) = &served.learned {
         let bytes = Statements::new(copy.statements.clone()).encode();
@@ -316,6 +329,7 @@ async fn serve(
             fallback_reason: copy.fallback_reason.clone(),
         });
     }
+
     Ok(Indexed {
         pack: ctx
             .blobs
@@ -370,6 +384,7 @@ async fn create(
             Committed::Moved => {}
         }
     }
+
     Err(PortError::Conflict.into())
 }
 

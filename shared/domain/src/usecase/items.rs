@@ -88,6 +88,7 @@ pub async fn file_item(
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Err(Error::invalid_field("content", "there is nothing in it"));
     }
+
     ctx.backlog.admit(ctx, tenant, 1).await?;
     for _ in 0..ATTEMPTS {
         let found = look(ctx, tenant, &item).await?;
@@ -106,6 +107,7 @@ pub async fn file_item(
             return Ok(accepted);
         }
     }
+
     Err(PortError::Conflict.into())
 }
 
@@ -140,6 +142,7 @@ pub async fn refile_item(
                 .await?;
         }
     }
+
     Err(PortError::Conflict.into())
 }
 
@@ -165,10 +168,12 @@ pub async fn unclaim_item(
         }
         claimed.push(std::mem::replace(&mut last, winner));
     }
+
     // The last one first: after a crash the others still lead there.
     for document in [&last].into_iter().chain(claimed.iter().rev()) {
         ctx.connections.unclaim(tenant, document, claim).await?;
     }
+
     Ok(last)
 }
 
@@ -200,6 +205,7 @@ pub async fn release_item(
             return Ok(true);
         }
     }
+
     Err(PortError::Conflict.into())
 }
 
@@ -221,6 +227,7 @@ async fn look(ctx: &Ctx, tenant: &Tenant, item: &ItemDocument) -> Result<Found> 
     if ctx.containers.get(tenant, &item.tag).await?.is_none() {
         check_wanted(ctx, tenant, item).await?;
     }
+
     let container = open_container(ctx, tenant, Some(item.tag.clone()), None).await?;
     check_wanted(ctx, tenant, item).await?;
     let (place, superseded) = places_of(ctx, tenant, &container, &item.custom_id).await?;
@@ -232,6 +239,7 @@ async fn look(ctx: &Ctx, tenant: &Tenant, item: &ItemDocument) -> Result<Found> 
     let old = read_document(ctx, tenant, &place.id).await?;
     let beginning = place.beginning.clone();
     let identity = Identity::new(&container, place, Some(item.custom_id.clone()));
+
     Ok(Found {
         identity,
         beginning,
@@ -294,12 +302,14 @@ async fn adopt(
         id: old.id.clone(),
         status: old.status,
     };
+
     let mut edited = old.clone();
     if item.describe(&mut edited) {
         edited.updated_at = ctx.clock.now();
     } else if claimed {
         return Ok(Some(accepted()));
     }
+
     edited.edits += 1;
     Ok(write_description(ctx, tenant, &edited)
         .await?
@@ -322,11 +332,13 @@ async fn revise(
         document_date: None,
         provenance: None,
     };
+
     let mut document = compose(ctx, tenant, found.identity.clone(), &said, body, old).await?;
     item.describe(&mut document);
     if !record(ctx, tenant, &document, old, &found.beginning).await? {
         return Ok(None);
     }
+
     announce(ctx, &[Envelope::to_process(tenant.org(), &document)]).await;
     Ok(Some(Accepted {
         id: document.id,
@@ -347,11 +359,13 @@ impl ItemDocument {
             connection,
             ..self.origin.clone()
         });
+
         let changed =
             by_same != document.origin || self.url != document.url || filepath != document.filepath;
         document.origin = Some(self.origin.clone());
         document.url.clone_from(&self.url);
         document.filepath = filepath;
+
         changed
     }
 }

@@ -81,6 +81,7 @@ pub async fn list_documents(ctx: &Ctx, tenant: &Tenant, query: &ListQuery) -> Re
             total: 0,
         });
     }
+
     for container in containers {
         for id in &container.ids {
             let mut found = ctx.documents.list(tenant, id).await?;
@@ -90,6 +91,7 @@ pub async fn list_documents(ctx: &Ctx, tenant: &Tenant, query: &ListQuery) -> Re
             documents.extend(found);
         }
     }
+
     documents.retain(|document| admits(query, document));
     documents.sort_by(|a, b| {
         let key = |d: &Document| match query.sort {
@@ -103,6 +105,7 @@ pub async fn list_documents(ctx: &Ctx, tenant: &Tenant, query: &ListQuery) -> Re
             order.reverse()
         }
     });
+
     let total = documents.len();
     let first = query.page.saturating_sub(1).saturating_mul(query.limit);
     let documents = documents
@@ -110,6 +113,7 @@ pub async fn list_documents(ctx: &Ctx, tenant: &Tenant, query: &ListQuery) -> Re
         .skip(first)
         .take(query.limit)
         .collect();
+
     Ok(Page { documents, total })
 }
 
@@ -129,6 +133,7 @@ fn admits(query: &ListQuery, document: &Document) -> bool {
             .as_ref()
             .is_some_and(|origin| wanted.contains(&origin.provider))
     });
+
     filter && status && path && source
 }
 

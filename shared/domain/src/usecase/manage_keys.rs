@@ -95,6 +95,7 @@ pub async fn create_scoped_key(ctx: &Ctx, tenant: &Tenant, wanted: ScopedKey) ->
             Err(Error::invalid_field(field, format!("1 to {most}")))
         }
     };
+
     let max = within("rateLimitMax", wanted.rate_limit_max, RATE_MAX)?;
     let window_ms = within(
         "rateLimitTimeWindow",
@@ -107,6 +108,7 @@ pub async fn create_scoped_key(ctx: &Ctx, tenant: &Tenant, wanted: ScopedKey) ->
             .take(MAX_NAME)
             .collect()
     });
+
     let plan = KeyPlan {
         name,
         kind: KeyKind::Scoped,
@@ -118,6 +120,7 @@ pub async fn create_scoped_key(ctx: &Ctx, tenant: &Tenant, wanted: ScopedKey) ->
             window_ms,
         }),
     };
+
     create_key(ctx, tenant, plan).await
 }
 
@@ -210,6 +213,7 @@ pub async fn open_session(ctx: &Ctx, tenant: &Tenant) -> Result<NewKey> {
             "a session cannot open another one; open it with an API key".into(),
         ));
     }
+
     let opener = tenant.key_use().map_or("local", |key| key.name.as_str());
     let plan = KeyPlan {
         name: format!("session of {opener}")
@@ -222,6 +226,7 @@ pub async fn open_session(ctx: &Ctx, tenant: &Tenant) -> Result<NewKey> {
         expires_at: Some(ctx.clock.now().plus_seconds(SESSION_SECONDS)),
         rate: None,
     };
+
     create_key(ctx, tenant, plan).await
 }
 

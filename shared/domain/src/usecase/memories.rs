@@ -81,15 +81,18 @@ pub async fn write_memories(
         bytes: bytes.clone().into(),
         form: BodyForm::Text,
     };
+
     let new = NewDocument {
         tag: Some(container.tag.clone()),
         ..NewDocument::new(content)
     };
+
     let body = NewBody::sent(Bytes::from(text.clone()), BodyForm::Text);
     let Target { place, old } = repeated(ctx, tenant, container, &new, &body).await?;
     if let Some(known) = old {
         return Ok(known);
     }
+
     let id = place.id.clone();
     let said = Said {
         description: Description::default(),
@@ -98,6 +101,7 @@ pub async fn write_memories(
         document_date: None,
         provenance: None,
     };
+
     let mut document = compose(
         ctx,
         tenant,
@@ -113,6 +117,7 @@ pub async fn write_memories(
         text,
         chunks: Vec::new(),
     };
+
     let learned = Learned {
         statements: Some(
             ctx.blobs
@@ -123,6 +128,7 @@ pub async fn write_memories(
         extractor: CLIENT.into(),
         fallback_reason: None,
     };
+
     document.status = Status::Done;
     document.indexed = Some(Indexed {
         revision: document.revision.clone(),
@@ -137,10 +143,12 @@ pub async fn write_memories(
         learned: Some(learned),
         authorship: Some(Authorship::own(Trust::Client)),
     });
+
     let change = Change::Create(Box::new(document.clone()));
     if commit(ctx, tenant, &document.container, &[change]).await? {
         return Ok(document);
     }
+
     // The same request came twice at once, and the other was first; what this one stored nobody needs.
     let unused: Vec<_> = document
         .indexed
@@ -149,6 +157,7 @@ pub async fn write_memories(
         .cloned()
         .collect();
     ctx.blobs.delete(tenant, &unused).await.ok();
+
     read_document(ctx, tenant, &id)
         .await?
         .ok_or_else(|| PortError::Conflict.into())
@@ -193,5 +202,6 @@ async fn commit(
             Committed::Moved => {}
         }
     }
+
     Err(PortError::Conflict.into())
 }

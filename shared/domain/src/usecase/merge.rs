@@ -69,6 +69,7 @@ pub(super) async fn step(
         }
         MergePhase::Completed | MergePhase::Failed => return Ok(Next::Ended),
     }
+
     Ok(Next::Again)
 }
 
@@ -93,6 +94,7 @@ pub(super) async fn give_up(
     {
         ctx.containers.end_merge(tenant, tag, task).await?;
     }
+
     merge.phase = MergePhase::Failed;
     Ok(())
 }
@@ -107,10 +109,12 @@ async fn look(ctx: &Ctx, tenant: &Tenant, merge: &mut Merge) -> Result<Next> {
         merge.phase = MergePhase::DbCommitting;
         return Ok(Next::Again);
     };
+
     let Some(container) = containers.get(merge.container) else {
         (merge.source, merge.container) = (merge.source + 1, 0);
         return Ok(Next::Again);
     };
+
     let (listed, next) = ctx
         .documents
         .page(tenant, container, false, merge.cursor.as_deref(), PAGE)
@@ -124,6 +128,7 @@ async fn look(ctx: &Ctx, tenant: &Tenant, merge: &mut Merge) -> Result<Next> {
         }
         losers.extend(decided(rivals));
     }
+
     let settled = supersede(ctx, tenant, losers).await?;
     merge.looked_at += listed.len() as u64;
     merge.in_flight += in_flight + settled.changed;
@@ -131,6 +136,7 @@ async fn look(ctx: &Ctx, tenant: &Tenant, merge: &mut Merge) -> Result<Next> {
     if next.is_none() {
         merge.container += 1;
     }
+
     merge.cursor = next;
     Ok(Next::Again)
 }
@@ -167,6 +173,7 @@ async fn rivals(
         ids.dedup();
         ids
     };
+
     let groups: Vec<Vec<DocumentId>> = listed.iter().map(places).collect();
     let wanted: Vec<DocumentId> = groups.iter().flatten().cloned().collect();
     let mut known: BTreeMap<DocumentId, Document> = BTreeMap::new();
@@ -180,6 +187,7 @@ async fn rivals(
         let living = records.filter(|document| document.superseded_by.is_none());
         known.extend(living.map(|document| (document.id.clone(), document)));
     }
+
     let living = groups
         .iter()
         .map(|ids| ids.iter().filter_map(|id| known.get(id).cloned()).collect());
@@ -274,6 +282,7 @@ async fn supersede_batch(
         }
         losers = again;
     }
+
     Err(PortError::Conflict.into())
 }
 
@@ -304,6 +313,7 @@ pub async fn superseded_documents(
             }
         }
     }
+
     Ok(found)
 }
 
@@ -348,6 +358,7 @@ pub async fn preview_merge(
         }
         overlaps.push(overlap);
     }
+
     Ok(overlaps)
 }
 

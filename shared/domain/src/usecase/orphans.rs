@@ -35,6 +35,7 @@ pub async fn find_orphans(
             .stored_at
             .is_none_or(|stored_at| stored_at.plus_seconds(ORPHAN_SECONDS) < now)
     };
+
     let mut by_org: BTreeMap<&OrgId, Vec<(&StoredBlob, Maker)>> = BTreeMap::new();
     for stored in blobs.iter().filter(is_old) {
         // A path that is none of ours says nothing about who made it.
@@ -42,6 +43,7 @@ pub async fn find_orphans(
             by_org.entry(&stored.org).or_default().push((stored, maker));
         }
     }
+
     let mut orphans = Vec::new();
     for (org, blobs) in by_org {
         let tenant = Tenant::of_work(org.clone());
@@ -59,6 +61,7 @@ pub async fn find_orphans(
             }
         }
     }
+
     Ok(orphans)
 }
 
@@ -134,6 +137,7 @@ async fn documents(
             .flatten();
         found.extend(records.map(|document| (document.id.clone(), document)));
     }
+
     Ok(found)
 }
 
@@ -154,6 +158,7 @@ async fn segments(
         let head = ctx.index.head(tenant, container).await?;
         found.extend(head.segments.into_iter().flat_map(SegmentRef::into_blobs));
     }
+
     Ok(found)
 }
 
@@ -179,6 +184,7 @@ mod tests {
         assert_eq!(of_document, Some(Maker::Document(document.clone())));
         let of_index = Maker::of(&format!("{container}/segments/revision-memories"));
         assert_eq!(of_index, Some(Maker::Index(container.clone())));
+
         for foreign in [
             String::new(),
             "x/y/z".into(),

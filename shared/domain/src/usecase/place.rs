@@ -64,6 +64,7 @@ pub(crate) async fn places_of(
             beginning,
         }
     };
+
     if ids.len() == 1 {
         return Ok((place(0), Vec::new()));
     }
@@ -84,9 +85,11 @@ pub(crate) async fn places_of(
     if let Some((at, _)) = living.max_by_key(|(_, document)| document.newness()) {
         return Ok((place(at), superseded));
     }
+
     // A superseded document stays as it is. If the document that superseded it is gone, its place is free.
     let free = known.iter().position(Option::is_none);
     let free = free.ok_or_else(|| Error::internal("every place of a customId is superseded"))?;
+
     Ok((place(free), superseded))
 }
 
@@ -182,6 +185,7 @@ impl Request {
         // The tag belongs to it: under one idempotency key the same content for another container is another request.
         let digest = format!("{}#{}", container.tag, new.digest());
         let key = tenant.key().map_or("local", |key| key.as_str());
+
         match &new.idempotency_key {
             Some(sent) => {
                 let name = format!("key#{key}#{}", hex(&Sha256::digest(sent)));
@@ -218,6 +222,7 @@ impl Request {
             digest: self.digest.clone(),
             made: None,
         };
+
         let until = now.plus_seconds(self.seconds);
         let first = ctx
             .repeats
@@ -228,6 +233,7 @@ impl Request {
                 "this Idempotency-Key was used for another request".into(),
             ));
         }
+
         Ok(first)
     }
 }

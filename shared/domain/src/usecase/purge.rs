@@ -30,6 +30,7 @@ pub(super) async fn step(ctx: &Ctx, tenant: &Tenant, purge: &mut Purge) -> Resul
     if let Some(seconds) = left(ctx, purge, REQUEST_SECONDS) {
         return Ok(Next::Later(seconds));
     }
+
     remove(ctx, tenant, purge).await?;
     match (purge.phase, purge.containers.get(purge.container).cloned()) {
         (PurgePhase::Waiting, _) => return finish_pass(ctx, tenant, purge).await,
@@ -47,6 +48,7 @@ pub(super) async fn step(ctx: &Ctx, tenant: &Tenant, purge: &mut Purge) -> Resul
             plan_objects(ctx, tenant, purge, &container).await?
         }
     }
+
     Ok(Next::Again)
 }
 
@@ -55,10 +57,12 @@ async fn remove(ctx: &Ctx, tenant: &Tenant, purge: &mut Purge) -> Result<()> {
     if purge.pending == Pending::default() {
         return Ok(());
     }
+
     let pending = &purge.pending;
     if !pending.documents.is_empty() {
         documents::remove(ctx, tenant, &pending.documents).await?;
     }
+
     if let PurgePhase::RequestLog { hour } = purge.phase {
         ctx.activity
             .forget_contents(tenant, hour, &pending.items)
@@ -70,6 +74,7 @@ async fn remove(ctx: &Ctx, tenant: &Tenant, purge: &mut Purge) -> Result<()> {
     {
         index::remove(ctx, tenant, container, &pending.items).await?;
     }
+
     if !pending.objects.is_empty() {
         let objects: Vec<BlobRef> = pending
             .objects
@@ -79,8 +84,10 @@ async fn remove(ctx: &Ctx, tenant: &Tenant, purge: &mut Purge) -> Result<()> {
             .collect();
         ctx.blobs.delete(tenant, &objects).await?;
     }
+
     let pending = std::mem::take(&mut purge.pending);
     purge.report.add(&pending.report);
+
     Ok(())
 }
 
@@ -98,18 +105,21 @@ async fn plan_objects(
         (purge.container, purge.phase) = (purge.container + 1, PurgePhase::Documents);
         return Ok(());
     }
+
     let bytes = found.iter().map(|(_, bytes)| bytes).sum();
     let report = PurgeReport {
         objects: found.len() as u64,
         object_bytes: bytes,
         ..PurgeReport::default()
     };
+
     let objects = found.into_iter().map(|(path, _)| path).collect();
     purge.pending = Pending {
         objects,
         report,
         ..Pending::default()
     };
+
     Ok(())
 }
 

@@ -24,11 +24,13 @@ pub async fn admit(
     else {
         return Ok(());
     };
+
     // Others may have been admitted since it was asked: the wait begins now.
     let now = ctx.clock.now();
     let RateLimit { max, window_ms } = limit;
     // A key's limit has its id in its name, which tells its user nothing.
     let what = what.split_once('#').map_or(what, |(kind, _)| kind);
+
     Err(Error::RateLimited {
         message: format!(
             "{what}: at most {max} requests in {} seconds",

@@ -83,6 +83,7 @@ async fn remove_batch(
             .flatten()
             .collect();
     }
+
     Err(PortError::Conflict.into())
 }
 
@@ -109,6 +110,7 @@ pub async fn after_commit(
             container: container(),
         });
     }
+
     let messages: Vec<Envelope> = jobs
         .into_iter()
         .map(|job| Envelope {

@@ -52,6 +52,7 @@ pub async fn reset_organization(ctx: &Ctx, tenant: &Tenant) -> Result<Reset> {
         connections,
         ..Reset::default()
     };
+
     done.into_iter()
         .try_fold(ended, |sum, one| Ok(sum.and(one?)))
 }
@@ -64,6 +65,7 @@ async fn delete(ctx: &Ctx, tenant: &Tenant, container: &Container) -> Result<Res
     let memories = count_memories(ctx, tenant, container)
         .await
         .unwrap_or_else(|error| uncounted(&error));
+
     match delete_container(ctx, tenant, container).await {
         Ok(_) => {
             let default_tag = container.tag == ContainerTag::default_tag();

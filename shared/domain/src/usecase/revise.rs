@@ -183,17 +183,20 @@ pub(crate) async fn compose(
         BodyForm::File { name, .. } => name.clone(),
         BodyForm::Text | BodyForm::Conversation | BodyForm::Url => None,
     };
+
     let origin = old.and_then(|old| old.origin.clone());
     let origin = if matches!(body, NewBody::Same(_)) {
         origin
     } else {
         origin.map(Origin::out_of_step)
     };
+
     let last = if matches!(body, NewBody::Awaited { .. }) {
         UPLOAD
     } else {
         "body"
     };
+
     let now = ctx.clock.now();
     let body = body
         .store(
@@ -234,6 +237,7 @@ pub(crate) async fn compose(
         created_at: old.map_or(now, |old| old.created_at),
         updated_at: now,
     };
+
     said.description.apply(&mut document);
     Ok(document)
 }
@@ -257,6 +261,7 @@ pub(crate) async fn record(
                 .await
         }
     };
+
     match written {
         Ok(()) => Ok(true),
         Err(PortError::Conflict) => {

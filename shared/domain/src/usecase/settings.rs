@@ -41,6 +41,7 @@ async fn replace(
             Err(error) => return Err(error.into()),
         }
     }
+
     Err(PortError::Conflict.into())
 }
 

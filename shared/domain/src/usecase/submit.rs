@@ -134,6 +134,7 @@ pub async fn submit_all(
         };
         lanes.entry(lane).or_default().push((place, new));
     }
+
     let accept_lane = |lane: Vec<(usize, NewDocument)>| async move {
         let mut accepted = Vec::with_capacity(lane.len());
         for (place, new) in lane {
@@ -142,6 +143,7 @@ pub async fn submit_all(
         }
         accepted
     };
+
     let lanes = stream::iter(lanes.into_values());
     let done: Vec<_> = lanes
         .map(accept_lane)
@@ -156,6 +158,7 @@ pub async fn submit_all(
         });
         results.push((place, result));
     }
+
     messages.sort_by_key(|(age, _)| *age);
     announce(
         ctx,
@@ -166,6 +169,7 @@ pub async fn submit_all(
     )
     .await;
     results.sort_by_key(|(place, _)| *place);
+
     Ok(results.into_iter().map(|(_, result)| result).collect())
 }
 
@@ -179,6 +183,7 @@ async fn accept(
     if new.content.is_blank() {
         return Err(Error::invalid_field("content", "there is nothing in it"));
     }
+
     for _ in 0..UPSERT_ATTEMPTS {
         let container =
             open_container(ctx, tenant, new.tag.clone(), new.entity_context.as_deref()).await?;
@@ -190,6 +195,7 @@ async fn accept(
             return Ok(accepted);
         }
     }
+
     Err(PortError::Conflict.into())
 }
 
@@ -203,6 +209,7 @@ async fn add(
     let Some(bytes) = new.content.over(ctx, tenant, None).await? else {
         return Ok(None);
     };
+
     let body = NewBody::sent(bytes, new.content.form());
     let target = repeated(ctx, tenant, container, new, &body).await?;
     // A repeated request tells the present state; what has been done to the document since stays.
@@ -215,6 +222,7 @@ async fn add(
             None,
         )));
     }
+
     write(
         ctx,
         tenant,
@@ -241,10 +249,12 @@ async fn upsert(
         // A merge was there since the place was looked for.
         return Ok(None);
     }
+
     let Some(bytes) = new.content.over(ctx, tenant, old.as_ref()).await? else {
         // Another content was first and has taken away the bytes; the next read shows it.
         return Ok(None);
     };
+
     let body = NewBody::sent(bytes, new.content.form());
     let said = new.said();
     if let Some(old) = old
@@ -263,6 +273,7 @@ async fn upsert(
             )
         }));
     }
+
     write(ctx, tenant, container, place, new, body, old.as_ref()).await
 }
 
@@ -282,6 +293,7 @@ async fn write(
     if !record(ctx, tenant, &document, old, &beginning).await? {
         return Ok(None);
     }
+
     let message = Envelope::to_process(tenant.org(), &document);
     Ok(Some((
         Accepted {
@@ -301,6 +313,7 @@ fn is_unchanged(old: &Document, body: &NewBody, said: &Said, now: Timestamp) -> 
         BodyForm::Conversation => None,
         BodyForm::Text | BodyForm::File { .. } | BodyForm::Url => said.document_date,
     };
+
     body.is_of(old)
         && old.status != Status::Failed
         && (may_be_retry || old.body.form != BodyForm::Url)
@@ -323,6 +336,7 @@ pub(crate) async fn open_container(
         Some(container) => container,
         None => create_container(ctx, tenant, &tag, ContainerId::random(), ctx.clock.now()).await?,
     };
+
     // A request that is refused stands in the log with its content as well, and goes with the container.
     tenant.touch(&container.ids);
     container.check_writable()?;
@@ -331,6 +345,7 @@ pub(crate) async fn open_container(
     {
         ctx.containers.set_context(tenant, &tag, context).await?;
     }
+
     Ok(container)
 }
 
@@ -384,11 +399,13 @@ impl NewDocument {
         if let Some(provenance) = self.provenance {
             hasher.update(serde_json::json!(provenance).to_string());
         }
+
         hasher.update([0]);
         match &self.content {
             Content::Whole { bytes, .. } => hasher.update(bytes),
             Content::Turns(turns) => hasher.update(conversation::to_bytes(turns)),
         }
+
         hex(&hasher.finalize())
     }
 }

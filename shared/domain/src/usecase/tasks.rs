@@ -42,9 +42,11 @@ pub async fn run_task(ctx: &Ctx, tenant: &Tenant, id: &TaskId, step: u64) -> Res
     let Some(mut task) = ctx.tasks.get(tenant, id).await? else {
         return Ok(());
     };
+
     if task.step != step || task.state != TaskState::Running {
         return Ok(());
     }
+
     for _ in 0..STEPS {
         let next = move_on(ctx, tenant, &mut task).await;
         if !ctx.tasks.save(tenant, &task).await? {
@@ -59,6 +61,7 @@ pub async fn run_task(ctx: &Ctx, tenant: &Tenant, id: &TaskId, step: u64) -> Res
             Next::Ended => return Ok(()),
         }
     }
+
     announce(ctx, &[Envelope::to_move_on(tenant.org(), &task)]).await;
     Ok(())
 }
@@ -80,6 +83,7 @@ async fn move_on(ctx: &Ctx, tenant: &Tenant, task: &mut Task) -> Next {
         Work::Purge(purge) => Box::pin(purge::step(ctx, tenant, purge)),
         Work::Merge(merge) => Box::pin(merge::step(ctx, tenant, &task.id, task.created_at, merge)),
     };
+
     let done = step.await;
     let now = ctx.clock.now();
     let next = match done {
@@ -89,16 +93,19 @@ async fn move_on(ctx: &Ctx, tenant: &Tenant, task: &mut Task) -> Next {
         }
         Err(error) => failed(ctx, tenant, task, &error).await,
     };
+
     if next == Next::Ended && task.state == TaskState::Running {
         task.state = TaskState::Completed;
         info!(task.id = %task.id, "completed the task {}", task.id);
     }
+
     task.step += 1;
     let wait = if let Next::Later(seconds) = next {
         seconds
     } else {
         0
     };
+
     task.due_at = now.plus_seconds(wait + GRACE_SECONDS);
     next
 }
@@ -113,16 +120,19 @@ async fn failed(ctx: &Ctx, tenant: &Tenant, task: &mut Task, error: &Error) -> N
     if task.attempts < MAX_ATTEMPTS {
         return pause;
     }
+
     // For an alarm: from here on a person has to look.
     let (id, code, attempts) = (&task.id, error.kind(), task.attempts);
     error!(task.id = %id, error.code = code, attempts, "the task {id} failed {attempts} times in a row: {code}");
     let Work::Merge(merge) = &mut task.work else {
         return pause;
     };
+
     if merge::give_up(ctx, tenant, &task.id, merge).await.is_err() {
         // The tags stay closed until this has worked.
         return pause;
     }
+
     task.state = TaskState::Failed;
     Next::Ended
 }

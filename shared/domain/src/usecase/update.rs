@@ -66,6 +66,7 @@ pub async fn update_document(
     {
         return Err(Error::invalid_field("content", "there is nothing in it"));
     }
+
     let mut document = document;
     check_changeable(ctx, tenant, &document).await?;
     for _ in 0..ATTEMPTS {
@@ -79,6 +80,7 @@ pub async fn update_document(
         }
         document = reread(ctx, tenant, &document.id).await?;
     }
+
     Err(PortError::Conflict.into())
 }
 
@@ -96,6 +98,7 @@ async fn change_in_place(
     {
         return revise(ctx, tenant, document, update, body).await;
     }
+
     let described = describe(ctx, tenant, document.clone(), &update.description).await?;
     Ok(described.map(|document| Accepted {
         id: document.id,
@@ -128,6 +131,7 @@ pub async fn retry_document(
         }
         document = reread(ctx, tenant, &document.id).await?;
     }
+
     Err(PortError::Conflict.into())
 }
 
@@ -152,6 +156,7 @@ pub(crate) async fn check_changeable(
             "a merge has superseded this document; change {newer}, which has its customId"
         )));
     }
+
     match ctx.containers.get(tenant, &document.tag).await? {
         Some(container) => container.check_writable(),
         None => Ok(()),
@@ -188,6 +193,7 @@ async fn revise(
     if !record(ctx, tenant, &next, Some(document), &Beginning::default()).await? {
         return Ok(None);
     }
+
     announce(ctx, &[Envelope::to_process(tenant.org(), &next)]).await;
     Ok(Some(Accepted {
         id: next.id,
@@ -211,6 +217,7 @@ async fn relocate(
             status: Status::Queued,
         }));
     }
+
     ctx.blobs.delete(tenant, &to.unserved()).await.ok();
     Ok(None)
 }
@@ -300,6 +307,7 @@ async fn take_over(
     else {
         return Ok(());
     };
+
     // It is processed like a new one when the pack is just being taken away, or cannot be read.
     let blobs: Vec<BlobRef> = [&served.pack]
         .into_iter()
@@ -315,11 +323,13 @@ async fn take_over(
     let Some(pack) = bytes.next().flatten() else {
         return Ok(());
     };
+
     let learns = to.task_type == TaskType::Memory && container.learns_from(to.filepath.as_deref());
     if learns && served.learned.is_none() {
         // It lay where nothing is learned, and no longer does.
         return Ok(());
     }
+
     let mut learned = served.learned.clone().filter(|_| learns);
     if let Some(learned) = learned
         .as_mut()
@@ -334,6 +344,7 @@ async fn take_over(
                 .await?,
         );
     }
+
     let pack = ctx.blobs.put(tenant, &to.pack_path(), pack).await?;
     (to.kind, to.title) = (served.kind, served.title.clone());
     let (revision, authorship) = (to.revision.clone(), served.authorship.clone());
@@ -344,6 +355,7 @@ async fn take_over(
         learned,
         authorship,
     });
+
     Ok(())
 }
 
@@ -360,6 +372,7 @@ async fn move_over(
         to: Box::new(to.clone()),
         rivals,
     }];
+
     for _ in 0..COMMIT_ATTEMPTS {
         let head = ctx.index.head(tenant, &from.container).await?;
         match ctx
@@ -375,6 +388,7 @@ async fn move_over(
             Committed::Moved => {}
         }
     }
+
     Err(PortError::Conflict.into())
 }
 

@@ -96,6 +96,7 @@ fn whatever_is_sent_what_is_kept_is_small() {
     for _ in 0..60 {
         deep = json!({"status": [deep]});
     }
+
     let wide: Map<String, Value> = (0..500)
         .map(|i| (format!("key{i}"), json!("v".repeat(200))))
         .collect();
@@ -122,6 +123,7 @@ fn whatever_is_sent_what_is_kept_is_small() {
             assert!(json_bytes(&kept) <= max, "{} bytes", json_bytes(&kept));
         }
     }
+
     let kept = kept(&json!({"ids": (0..12).map(|i| format!("id-{i}")).collect::<Vec<_>>()}));
     assert_eq!(kept["ids"].as_array().unwrap().len(), 11);
     assert_eq!(kept["ids"][10], "[2 more]");

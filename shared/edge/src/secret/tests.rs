@@ -8,6 +8,7 @@ use super::*;
 fn credentials_of_many_kinds_are_recognized_wherever_they_stand() {
     let all = credentials();
     assert!(all.len() >= 60, "{}", all.len());
+
     for (text, secret) in &all {
         let long = "Some words before it that mean nothing. ".repeat(5);
         for (before, after) in [
@@ -71,6 +72,7 @@ fn nothing_breaks_where_text_is_cut() {
             );
         }
     }
+
     // A key that begins before the cut goes as a whole.
     let text = format!("{} sk-{}", "words ".repeat(41), random(MIXED, 48));
     assert!(

@@ -44,6 +44,7 @@ impl S3 for Api {
                 ..Checksum::default()
             },
         };
+
         let body = check::receive(input.body.take(), claims, request.trailing_headers).await?;
         // `s3s` hands forms to this operation, too.
         let creation = if request.method == Method::POST {
@@ -51,6 +52,7 @@ impl S3 for Api {
         } else {
             Creation::Put
         };
+
         self.run(|store| objects::put(store, request.input, body, creation))
     }
 
@@ -71,6 +73,7 @@ impl S3 for Api {
                 ..Checksum::default()
             },
         };
+
         let body = check::receive(input.body.take(), claims, request.trailing_headers).await?;
         self.run(|store| multipart::upload_part(store, &request.input, body))
     }

@@ -47,6 +47,7 @@ pub(super) async fn receive(
             .map_err(|error| S3Error::with_source(S3ErrorCode::IncompleteBody, error))?,
         None => Vec::new(),
     };
+
     let bytes = match <[Bytes; 1]>::try_from(chunks) {
         Ok([whole]) => whole,
         Err(chunks) => chunks
@@ -57,6 +58,7 @@ pub(super) async fn receive(
             })
             .freeze(),
     };
+
     // Only now, at the end of the body, are its trailers there.
     verify(
         bytes,
@@ -81,6 +83,7 @@ pub(super) fn verify(bytes: Bytes, claims: Claims, trailers: HeaderMap) -> S3Res
             "The Content-MD5 you specified did not match what we received."
         ));
     }
+
     let mut claimed = to_map(&claims.checksum);
     for name in NAMES {
         if let Some(value) = trailers
@@ -90,6 +93,7 @@ pub(super) fn verify(bytes: Bytes, claims: Claims, trailers: HeaderMap) -> S3Res
             claimed.insert(name.to_owned(), value.to_owned());
         }
     }
+
     let named = claims
         .algorithm
         .as_ref()
@@ -106,6 +110,7 @@ pub(super) fn verify(bytes: Bytes, claims: Claims, trailers: HeaderMap) -> S3Res
             ));
         }
     }
+
     Ok(Verified {
         bytes,
         md5,
@@ -180,6 +185,7 @@ pub(super) fn write_allowed(
             return Err(failed());
         }
     }
+
     match (if_none_match, current) {
         (Some(condition), Some(current)) if matches(condition, current) => Err(failed()),
         _ => Ok(()),

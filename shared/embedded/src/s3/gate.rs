@@ -87,20 +87,24 @@ where
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }
+
         if this.waiting.is_empty() {
             this.waiting = match ready!(this.poll_bytes(cx)) {
                 Some(Ok(bytes)) => bytes,
                 other => return Poll::Ready(other),
             };
         }
+
         if is_open {
             return Poll::Ready(Some(Ok(std::mem::take(&mut this.waiting))));
         }
+
         let piece = this.waiting.split_to(this.waiting.len().min(PIECE));
         this.given += piece.len();
         if this.given > MAX_BEFORE {
             return Poll::Ready(Some(Err("too many bytes before the file".into())));
         }
+
         this.pauses = true;
         Poll::Ready(Some(Ok(piece)))
     }

@@ -116,6 +116,7 @@ impl<'a> Change<'a> {
         if let Some(old) = find(self.tx, bucket, key)? {
             self.discard(old.file)?;
         }
+
         self.adopt(&stored.file)?;
         let attributes =
             serde_json::to_string(&stored.attributes).map_err(S3Error::internal_error)?;
@@ -126,6 +127,7 @@ impl<'a> Change<'a> {
             modified_ms,
             ..
         } = stored;
+
         let size = i64::try_from(*size).map_err(S3Error::internal_error)?;
         let row = params![
             bucket,
@@ -136,6 +138,7 @@ impl<'a> Change<'a> {
             modified_ms,
             attributes
         ];
+
         self.run(
             "INSERT OR REPLACE INTO objects VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
             row,
@@ -252,6 +255,7 @@ pub(super) fn upload(
     let text = found
         .map_err(S3Error::internal_error)?
         .ok_or_else(|| s3_error!(NoSuchUpload))?;
+
     serde_json::from_str(&text).map_err(S3Error::internal_error)
 }
 

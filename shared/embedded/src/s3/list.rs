@@ -49,6 +49,7 @@ pub(super) fn list_v2(store: &Store, input: ListObjectsV2Input) -> S3Result<List
             limit: usize::try_from(max_keys).unwrap_or(0),
         },
     )?;
+
     Ok(ListObjectsV2Output {
         key_count: i32::try_from(page.objects.len() + page.prefixes.len()).ok(),
         is_truncated: Some(page.next.is_some()),
@@ -77,6 +78,7 @@ pub(super) fn list_v1(store: &Store, input: ListObjectsInput) -> S3Result<ListOb
             limit: usize::try_from(max_keys).unwrap_or(0),
         },
     )?;
+
     Ok(ListObjectsOutput {
         is_truncated: Some(page.next.is_some()),
         next_marker: page.next,
@@ -143,6 +145,7 @@ fn fill(
         }
         page.objects.push(object(key, row)?);
     }
+
     Ok(None)
 }
 

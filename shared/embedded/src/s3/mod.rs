@@ -78,10 +78,12 @@ impl S3 {
         let mut builder = S3ServiceBuilder::new(Api {
             store: Arc::clone(&store),
         });
+
         builder.set_auth(SimpleAuth::from_single(ACCESS_KEY, SECRET_KEY));
         let mut config = S3Config::default();
         config.presigned_url_max_skew_time_secs = MAX_SKEW;
         builder.set_config(Arc::new(StaticConfigProvider::new(Arc::new(config))));
+
         Ok(Self {
             service: builder.build(),
             trusting,

@@ -38,6 +38,7 @@ pub(super) fn create(
         metadata: input.metadata.unwrap_or_default().into_iter().collect(),
         ..Attributes::default()
     };
+
     let attributes = serde_json::to_string(&attributes).map_err(S3Error::internal_error)?;
     let id = random_id();
     store.write(|change| {
@@ -45,6 +46,7 @@ pub(super) fn create(
         let sql = "INSERT INTO uploads (id, bucket, key, attributes, started_ms) VALUES (?1, ?2, ?3, ?4, ?5)";
         change.run(sql, params![id, input.bucket, input.key.as_bytes(), attributes, store.now()])
     })?;
+
     Ok(CreateMultipartUploadOutput {
         bucket: Some(input.bucket),
         key: Some(input.key),
@@ -65,6 +67,7 @@ pub(super) fn upload_part(
         let message = "Part number must be an integer between 1 and 10000, inclusive";
         return Err(s3_error!(InvalidArgument, "{message}"));
     }
+
     upload(&store.read(), &input.bucket, &input.key, id)?;
     let file = store.create_with(&body.bytes)?;
     let etag = hex(&body.md5);
@@ -81,8 +84,10 @@ pub(super) fn upload_part(
         let sql = "INSERT OR REPLACE INTO parts VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
         change.run(sql, params![id, number, file, size, etag, store.now()])
     });
+
     replacing.inspect_err(|_| discard(store, &file))?;
     let checksum = body.checksum;
+
     Ok(UploadPartOutput {
         e_tag: Some(ETag::Strong(etag)),
         checksum_crc32: checksum.checksum_crc32,
@@ -107,6 +112,7 @@ pub(super) fn complete(
     if let Some(etag) = completed(&store.read(), bucket, key, id)? {
         return Ok(answer(input.bucket, input.key, etag));
     }
+
     let attributes = upload(&store.read(), bucket, key, id)?;
     let chosen = choose(&wanted, parts(&store.read(), id)?)?;
     let stored = join(store, &chosen, attributes)?;
@@ -123,6 +129,7 @@ pub(super) fn complete(
         let sql = "UPDATE uploads SET completed_etag = ?2 WHERE id = ?1";
         change.run(sql, params![id, stored.etag])
     });
+
     replacing.inspect_err(|_| discard(store, &stored.file))?;
     announce(
         store,
@@ -131,6 +138,7 @@ pub(super) fn complete(
         &stored,
         Creation::CompleteMultipartUpload,
     )?;
+
     Ok(answer(input.bucket, input.key, stored.etag))
 }
 
@@ -143,6 +151,7 @@ fn join(store: &Store, parts: &[StoredPart], attributes: Attributes) -> S3Result
         }
         Ok(())
     })?;
+
     let size = parts.iter().map(|part| part.size).sum();
     Ok(Stored {
         file,
@@ -173,6 +182,7 @@ pub(super) fn list_parts(store: &Store, input: ListPartsInput) -> S3Result<ListP
     all.retain(|part| part.number > marker);
     let is_truncated = all.len() > limit;
     all.truncate(limit);
+
     Ok(ListPartsOutput {
         next_part_number_marker: all.last().map(|part| part.number),
         parts: Some(all.into_iter().map(part_of_list).collect()),
@@ -205,6 +215,7 @@ pub(super) fn list_uploads(
         })?;
         rows.collect()
     };
+
     let mut uploads = read().map_err(S3Error::internal_error)?;
     uploads.retain(|upload| {
         upload
@@ -212,6 +223,7 @@ pub(super) fn list_uploads(
             .as_deref()
             .is_some_and(|key| key.starts_with(prefix))
     });
+
     Ok(ListMultipartUploadsOutput {
         bucket: Some(input.bucket),
         prefix: input.prefix,
@@ -248,6 +260,7 @@ fn choose(wanted: &[CompletedPart], stored: Vec<StoredPart>) -> S3Result<Vec<Sto
             "You must specify at least one part"
         ));
     }
+
     let numbers: Vec<i32> = wanted
         .iter()
         .map(|part| part.part_number.unwrap_or(0))
@@ -255,6 +268,7 @@ fn choose(wanted: &[CompletedPart], stored: Vec<StoredPart>) -> S3Result<Vec<Sto
     if !numbers.is_sorted_by(|a, b| a < b) {
         return Err(s3_error!(InvalidPartOrder));
     }
+
     let chosen: Vec<StoredPart> = stored
         .into_iter()
         .filter(|part| numbers.contains(&part.number))
@@ -265,12 +279,15 @@ fn choose(wanted: &[CompletedPart], stored: Vec<StoredPart>) -> S3Result<Vec<Sto
             .as_ref()
             .is_none_or(|etag| etag.value() == part.etag)
     };
+
     if chosen.len() != wanted.len() || !wanted.iter().zip(&chosen).all(agree) {
         return Err(s3_error!(InvalidPart));
     }
+
     if chosen.iter().rev().skip(1).any(|part| part.size < MIN_PART) {
         return Err(s3_error!(EntityTooSmall));
     }
+
     Ok(chosen)
 }
 

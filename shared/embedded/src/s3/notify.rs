@@ -44,6 +44,7 @@ pub(super) fn configure(
         mut notification_configuration,
         ..
     } = input;
+
     let mut queues = notification_configuration
         .queue_configurations
         .take()
@@ -54,16 +55,19 @@ pub(super) fn configure(
             "Only queues can be told about objects"
         ));
     }
+
     for queue in &mut queues {
         check(store, queue)?;
         queue.id.get_or_insert_with(random_id);
     }
+
     let text = serde_json::to_string(&queues).map_err(S3Error::internal_error)?;
     store.write(|change| {
         require_bucket(change.tx, &bucket)?;
         let sql = "INSERT OR REPLACE INTO notifications (bucket, queues) VALUES (?1, ?2)";
         change.run(sql, params![bucket, text])
     })?;
+
     Ok(PutBucketNotificationConfigurationOutput::default())
 }
 
@@ -75,6 +79,7 @@ fn check(store: &Store, queue: &QueueConfiguration) -> S3Result<()> {
     {
         return Err(s3_error!(NotImplemented, "Only {CREATED}* can be told"));
     }
+
     for rule in rules(queue) {
         let name = rule
             .name
@@ -87,6 +92,7 @@ fn check(store: &Store, queue: &QueueConfiguration) -> S3Result<()> {
             ));
         }
     }
+
     // S3 sends to standard queues only.
     let known = !queue.queue_arn.ends_with(".fifo")
         && store.queues.has_queue(&queue.queue_arn).map_err(internal)?;
@@ -175,6 +181,7 @@ pub(super) fn announce(
             );
         }
     }
+
     Ok(())
 }
 

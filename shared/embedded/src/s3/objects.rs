@@ -34,6 +34,7 @@ pub(super) fn put(
         modified_ms: store.now(),
         attributes: attributes_of_put(&mut input, &body),
     };
+
     let replacing = store.write(|change| {
         require_bucket(change.tx, &input.bucket)?;
         let current = find(change.tx, &input.bucket, &input.key)?;
@@ -44,9 +45,11 @@ pub(super) fn put(
         )?;
         change.put(&input.bucket, &input.key, &stored)
     });
+
     replacing.inspect_err(|_| discard(store, &stored.file))?;
     announce(store, &input.bucket, &input.key, &stored, creation)?;
     let checksum = body.checksum;
+
     Ok(PutObjectOutput {
         e_tag: Some(ETag::Strong(stored.etag)),
         checksum_crc32: checksum.checksum_crc32,
@@ -88,6 +91,7 @@ pub(super) fn get(store: &Store, input: &GetObjectInput) -> S3Result<GetObjectOu
         conditions.check(stored)?;
         range_of(input.range, stored)
     })?;
+
     let range = range_of(input.range, &stored)?;
     let whole = range == (0..stored.size);
     let content_range = input.range.map(|_| {
@@ -98,12 +102,14 @@ pub(super) fn get(store: &Store, input: &GetObjectInput) -> S3Result<GetObjectOu
             stored.size
         )
     });
+
     // A checksum of the whole says nothing about a part of it.
     let checksum = if whole {
         from_map(&stored.attributes.checksums)
     } else {
         from_map(&Default::default())
     };
+
     let attributes = stored.attributes;
     Ok(GetObjectOutput {
         accept_ranges: Some("bytes".to_owned()),
@@ -136,6 +142,7 @@ pub(super) fn head(store: &Store, input: &HeadObjectInput) -> S3Result<HeadObjec
     Conditions::of_head(input).check(&stored)?;
     let checksum = from_map(&stored.attributes.checksums);
     let attributes = stored.attributes;
+
     Ok(HeadObjectOutput {
         accept_ranges: Some("bytes".to_owned()),
         content_length: i64::try_from(stored.size).ok(),
@@ -200,14 +207,17 @@ impl<'a> Conditions<'a> {
             (None, Some(since)) => modified <= *since,
             (None, None) => true,
         };
+
         if !unchanged {
             return Err(check::failed());
         }
+
         let known = match (self.if_none_match, self.if_modified_since) {
             (Some(condition), _) => matches(condition, stored),
             (None, Some(since)) => modified <= *since,
             (None, None) => false,
         };
+
         if known {
             Err(s3_error!(NotModified))
         } else {
@@ -244,6 +254,7 @@ pub(super) fn delete_many(
         }
         Ok(())
     })?;
+
     let quiet = input.delete.quiet.unwrap_or(false);
     Ok(DeleteObjectsOutput {
         deleted: (!quiet).then_some(deleted),
@@ -256,6 +267,7 @@ pub(super) fn copy(store: &Store, mut input: CopyObjectInput) -> S3Result<CopyOb
     let CopySource::Bucket { bucket, key, .. } = &input.copy_source else {
         return Err(s3_error!(NotImplemented));
     };
+
     let source = store.object(bucket, key)?;
     let differs = input
         .copy_source_if_match
@@ -268,6 +280,7 @@ pub(super) fn copy(store: &Store, mut input: CopyObjectInput) -> S3Result<CopyOb
     if differs || known {
         return Err(check::failed());
     }
+
     let from = store.path(&source.file);
     let file = store.create(|file| std::io::copy(&mut fs::File::open(&from)?, file).map(drop))?;
     let mut stored = Stored {
@@ -275,14 +288,17 @@ pub(super) fn copy(store: &Store, mut input: CopyObjectInput) -> S3Result<CopyOb
         modified_ms: store.now(),
         ..source
     };
+
     let directive = input.metadata_directive.take();
     if directive.is_some_and(|directive| directive.as_str() == MetadataDirective::REPLACE) {
         stored.attributes = attributes_of_copy(&mut input, stored.attributes);
     }
+
     let replacing = store.write(|change| {
         require_bucket(change.tx, &input.bucket)?;
         change.put(&input.bucket, &input.key, &stored)
     });
+
     replacing.inspect_err(|_| discard(store, &stored.file))?;
     announce(store, &input.bucket, &input.key, &stored, Creation::Copy)?;
     let copy_object_result = Some(CopyObjectResult {
@@ -290,6 +306,7 @@ pub(super) fn copy(store: &Store, mut input: CopyObjectInput) -> S3Result<CopyOb
         last_modified: Some(timestamp(stored.modified_ms)),
         ..CopyObjectResult::default()
     });
+
     Ok(CopyObjectOutput {
         copy_object_result,
         ..CopyObjectOutput::default()

@@ -63,10 +63,12 @@ impl S3 {
                 "Objects can be read with GET and HEAD, and stored with POST"
             )),
         };
+
         let response = match answer {
             Ok(response) => self.kept(response).await,
             Err(error) => refusal(error).await,
         };
+
         // The answer to HEAD has no body, not even an error's.
         if is_head {
             response.map(|_| Bytes::new())
@@ -87,6 +89,7 @@ impl S3 {
         {
             return Err(s3_error!(AccessDenied, "Only objects can be read"));
         }
+
         let query = parts.uri.query().unwrap_or_default();
         let rest = self.key.check_address(
             (parts.method.as_str(), &host, path, query),
@@ -101,6 +104,7 @@ impl S3 {
                 headers.insert(name, value);
             }
         }
+
         parts.headers = headers;
         Ok(Self::ask(&self.trusting, Request::from_parts(parts, Bytes::new())).await)
     }
@@ -149,6 +153,7 @@ impl S3 {
                 ));
             }
         }
+
         Err(s3_error!(
             MalformedPOSTRequest,
             "The form has no field named file; it has to be the last one"
@@ -163,12 +168,14 @@ impl S3 {
         let policy = PostPolicy::from_base64(policy).map_err(|error| {
             s3_error!(error, InvalidPolicyDocument, "The policy cannot be read")
         })?;
+
         if timestamp(now) >= policy.expiration {
             return Err(s3_error!(
                 AccessDenied,
                 "Invalid according to Policy: Policy expired."
             ));
         }
+
         check_fields(&policy, form, bucket)?;
         if !(1..=MAX_KEY).contains(&key_of(form).len()) {
             return Err(s3_error!(
@@ -176,6 +183,7 @@ impl S3 {
                 "The key has to have 1 to 1024 bytes"
             ));
         }
+
         Ok(policy)
     }
 
@@ -189,12 +197,14 @@ impl S3 {
             let body = check::verify(bytes, Claims::default(), HeaderMap::new())?;
             objects::put(&self.store, input, body, Creation::Post)
         })?;
+
         let mut response = Response::new(Bytes::new());
         *response.status_mut() = StatusCode::NO_CONTENT;
         let etag = stored.e_tag.as_ref().map(ETag::value).unwrap_or_default();
         if let Ok(etag) = HeaderValue::try_from(format!("\"{etag}\"")) {
             response.headers_mut().insert(header::ETAG, etag);
         }
+
         Ok(response)
     }
 }
@@ -240,6 +250,7 @@ fn check_fields(policy: &PostPolicy, form: &Form, bucket: &str) -> S3Result<()> 
             "The form names another bucket than the address"
         ));
     }
+
     let field = |name: &str| {
         if name == "bucket" {
             Some(bucket)
@@ -247,6 +258,7 @@ fn check_fields(policy: &PostPolicy, form: &Form, bucket: &str) -> S3Result<()> 
             form.get(name).map(String::as_str)
         }
     };
+
     for condition in &policy.conditions {
         let (name, holds) = match condition {
             PostPolicyCondition::Eq { field: name, value } => (name, field(name) == Some(value)),
@@ -263,6 +275,7 @@ fn check_fields(policy: &PostPolicy, form: &Form, bucket: &str) -> S3Result<()> 
             ));
         }
     }
+
     let is_free =
         |name: &str| matches!(name, "policy" | "x-amz-signature") || name.starts_with("x-ignore-");
     let has_condition = |name: &str| {
@@ -272,6 +285,7 @@ fn check_fields(policy: &PostPolicy, form: &Form, bucket: &str) -> S3Result<()> 
             PostPolicyCondition::ContentLengthRange { .. } => false,
         })
     };
+
     match form
         .keys()
         .find(|name| !is_free(name) && !has_condition(name))

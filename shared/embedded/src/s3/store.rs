@@ -76,6 +76,7 @@ impl Store {
             reserved: Mutex::default(),
             deleted: Mutex::default(),
         };
+
         store.collect_garbage()?;
         Ok(store)
     }
@@ -108,6 +109,7 @@ impl Store {
                 .and_then(|()| self.queues.log.settle_answered())
                 .map_err(internal)?;
         }
+
         transaction.commit().map_err(S3Error::internal_error)?;
         drop(connection);
         self.log.settle().map_err(internal)?;
@@ -115,6 +117,7 @@ impl Store {
             // What was asked for is done; the next sweep tries again.
             tracing::warn!(%error, "could not delete files of replaced or deleted objects: {error}");
         }
+
         Ok(result)
     }
 
@@ -141,6 +144,7 @@ impl Store {
         if is_fresh && let Some(name) = reserved.names.pop() {
             return Ok(name);
         }
+
         let mut names: Vec<String> = (0..RESERVED_NAMES)
             .map(|_| format!("{:032x}", rand::random::<u128>()))
             .collect();
@@ -150,11 +154,13 @@ impl Store {
                 .iter()
                 .try_for_each(|name| change.run(sql, params![name, now]))
         })?;
+
         let name = names.pop().unwrap_or_default();
         *reserved = Reserved {
             names,
             since_ms: now,
         };
+
         Ok(name)
     }
 
@@ -220,6 +226,7 @@ impl Store {
         let sql = "SELECT file FROM garbage WHERE since_ms <= ?1";
         let files = strings(&self.read(), sql, [now - ABANDONED_WRITE_MS])?;
         self.files.delete(&files).context("cannot delete files")?;
+
         self.unlist(&files)
             .map_err(|error| anyhow::anyhow!("cannot forget deleted files: {error}"))
     }

@@ -31,12 +31,15 @@ pub(super) fn read_range(path: &Path, stored: &Stored, range: Range<u64>) -> io:
         }
         read => read?,
     };
+
     if !is_whole(stored, &bytes) {
         return Err(io::ErrorKind::InvalidData.into());
     }
+
     let place = |at: u64| usize::try_from(at).map_err(io::Error::other);
     bytes.truncate(place(range.end)?);
     bytes.drain(..place(range.start)?.min(bytes.len()));
+
     Ok(bytes)
 }
 

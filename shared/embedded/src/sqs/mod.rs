@@ -76,6 +76,7 @@ impl Sqs {
                 kept.and(outcome)
             }
         };
+
         match outcome {
             Ok(answer) => http_wire::json(StatusCode::OK, answer),
             Err(failure) => refusal(operation, &failure),
@@ -86,6 +87,7 @@ impl Sqs {
     fn dispatch(&self, operation: &str, request: &Request<Bytes>) -> Outcome<Vec<u8>> {
         let store = &self.store;
         let body = request.body();
+
         match operation {
             "SendMessage" => run(body, |q| send::send(store, q)),
             "SendMessageBatch" => run(body, |q| send::send_batch(store, q)),
@@ -178,6 +180,7 @@ fn base_url(request: &Request<Bytes>) -> String {
             .get(HOST)
             .and_then(|host| host.to_str().ok()),
     };
+
     format!(
         "{}://{}",
         uri.scheme_str().unwrap_or("http"),

@@ -20,6 +20,7 @@ pub(super) fn create(store: &Store, query: QueueName, base: &str) -> Outcome<Que
         queue_name,
         attributes,
     } = query;
+
     check_name(&queue_name, &attributes)?;
     store.write(|tx| {
         check_settings(tx, &queue_name, &attributes)?;
@@ -33,6 +34,7 @@ pub(super) fn create(store: &Store, query: QueueName, base: &str) -> Outcome<Que
         tx.execute(sql, params![queue_name, text, store.now()])?;
         Ok(())
     })?;
+
     Ok(QueueUrl {
         queue_url: url_of(base, &queue_name),
     })
@@ -56,6 +58,7 @@ pub(super) fn list(store: &Store, query: List, base: &str) -> Outcome<QueueUrls>
         .last()
         .filter(|_| more && query.max_results.is_some())
         .cloned();
+
     Ok(QueueUrls {
         queue_urls: names.iter().map(|name| url_of(base, name)).collect(),
         next_token,
@@ -153,12 +156,14 @@ fn check_name(name: &str, attributes: &BTreeMap<String, String>) -> Outcome<()> 
             "Can only include alphanumeric characters, hyphens, or underscores. 1 to 80 in length.";
         return Err(Failure::invalid("QueueName", name, reason));
     }
+
     let says_fifo = attributes
         .get("FifoQueue")
         .is_some_and(|value| value == "true");
     if says_fifo != name.ends_with(".fifo") {
         return Err(Failure::attribute_value("FifoQueue"));
     }
+
     Ok(())
 }
 
@@ -173,12 +178,14 @@ fn check_settings(
     if !fifo && attributes.contains_key("ContentBasedDeduplication") {
         return Err(Failure::attribute_name("ContentBasedDeduplication"));
     }
+
     if let Some(redrive) = settings.redrive {
         let target = queue_named(connection, &redrive.target)?;
         if target.is_none_or(|target| target.is_fifo() != fifo) {
             return Err(Failure::attribute_value("RedrivePolicy"));
         }
     }
+
     Ok(())
 }
 
@@ -191,6 +198,7 @@ fn described(queue: &Queue) -> BTreeMap<String, String> {
             .entry("ContentBasedDeduplication".to_owned())
             .or_insert_with(|| "false".to_owned());
     }
+
     attributes.insert("QueueArn".to_owned(), format!("{ARN_PREFIX}{}", queue.name));
     attributes.insert(
         "CreatedTimestamp".to_owned(),
@@ -200,6 +208,7 @@ fn described(queue: &Queue) -> BTreeMap<String, String> {
         "LastModifiedTimestamp".to_owned(),
         (queue.modified_ms / 1000).to_string(),
     );
+
     attributes
 }
 
@@ -218,6 +227,7 @@ fn counts(connection: &Connection, queue: &Queue, now: i64) -> Outcome<[(String,
         .query_row([queue.id, now], |row| {
             Ok((row.get(0)?, row.get(1)?, row.get(2)?))
         })?;
+
     Ok([
         (
             "ApproximateNumberOfMessages".to_owned(),

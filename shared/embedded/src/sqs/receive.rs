@@ -45,6 +45,7 @@ pub(super) async fn receive(store: &Arc<Store>, query: Receive) -> Outcome<Recei
     let waker = store.waker(queue.id);
     let deadline =
         Instant::now() + Duration::from_millis(order.wait.unwrap_or(queue.settings.wait));
+
     loop {
         // Registered before the look, so that what is sent in between wakes this receiver.
         let mut woken = std::pin::pin!(waker.notified());
@@ -82,6 +83,7 @@ impl Order {
                 return Err(Failure::invalid("MaxNumberOfMessages", count, reason));
             }
         };
+
         let wait = match query.wait_time_seconds {
             None => None,
             Some(seconds @ 0..=20) => Some(seconds.unsigned_abs() * 1000),
@@ -90,9 +92,11 @@ impl Order {
                 return Err(Failure::invalid("WaitTimeSeconds", seconds, reason));
             }
         };
+
         let visibility = query.visibility_timeout.map(visibility_ms).transpose()?;
         let mut system_attributes = query.message_system_attribute_names;
         system_attributes.extend(query.attribute_names);
+
         Ok(Self {
             count,
             visibility,
@@ -122,6 +126,7 @@ fn look(store: &Store, url: &str, order: &Order) -> Outcome<Look> {
             return Ok(Look::Nothing(next_due(&connection, &queue, now)?));
         }
     }
+
     let (taken, due) = store.write(|tx| {
         let queue = queue_of_url(tx, url)?;
         let taken = take::take(tx, &queue, order, now)?;
@@ -132,9 +137,11 @@ fn look(store: &Store, url: &str, order: &Order) -> Outcome<Look> {
         };
         Ok((taken, due))
     })?;
+
     if let Some(queue) = taken.moved_to {
         store.waker(queue).notify_one();
     }
+
     Ok(if taken.messages.is_empty() {
         Look::Nothing(due)
     } else {

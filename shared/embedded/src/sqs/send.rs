@@ -35,6 +35,7 @@ pub(super) fn send_batch(store: &Store, query: Batch<Outgoing>) -> Outcome<Batch
     if length as u64 > MAX_MESSAGE_BYTES {
         return Err(Failure::batch_too_long(length, MAX_MESSAGE_BYTES));
     }
+
     let now = store.now();
     let (queue, answer) = store.write(|tx| {
         let queue = queue_of_url(tx, &query.queue_url)?;
@@ -49,6 +50,7 @@ pub(super) fn send_batch(store: &Store, query: Batch<Outgoing>) -> Outcome<Batch
         }
         Ok((queue, answer))
     })?;
+
     store.waker(queue.id).notify_one();
     Ok(answer)
 }
@@ -60,6 +62,7 @@ pub(super) fn check_batch<'a>(ids: impl ExactSizeIterator<Item = &'a str>) -> Ou
         1..=10 => {}
         count => return Err(Failure::too_many_entries(count)),
     }
+
     let mut seen = HashSet::new();
     for id in ids {
         let fits = id
@@ -72,6 +75,7 @@ pub(super) fn check_batch<'a>(ids: impl ExactSizeIterator<Item = &'a str>) -> Ou
             return Err(Failure::ids_not_distinct(id));
         }
     }
+
     Ok(())
 }
 
@@ -86,6 +90,7 @@ fn enqueue(tx: &Transaction<'_>, queue: &Queue, message: Outgoing, now: i64) -> 
         md5_of_system_attributes: digest::of_attributes(&message.message_system_attributes),
         sequence_number: None,
     };
+
     if queue.is_fifo() {
         enqueue_once(tx, queue, &message, &body, &mut sent, (now, delay))?;
     } else {
@@ -98,6 +103,7 @@ fn enqueue(tx: &Transaction<'_>, queue: &Queue, message: Outgoing, now: i64) -> 
             (None, now, delay),
         )?;
     }
+
     Ok(sent)
 }
 
@@ -120,11 +126,13 @@ fn enqueue_once(
     } else {
         deduplication.clone()
     };
+
     if let Some((first, seq)) = seen_before(tx, queue.id, &key, now)? {
         sent.message_id = first;
         sent.sequence_number = Some(settle::sequence_number(seq));
         return Ok(());
     }
+
     let times = (Some(deduplication.as_str()), now, delay);
     let seq = insert(tx, queue, message, &sent.message_id, body, times)?;
     let sql = "INSERT OR REPLACE INTO deduplication (queue, id, expires_ms, message_id, seq) \
@@ -133,6 +141,7 @@ fn enqueue_once(
     tx.prepare_cached(sql)?.execute(row)?;
     settle_group(tx, queue.id, group, now)?;
     sent.sequence_number = Some(settle::sequence_number(seq));
+
     Ok(())
 }
 
@@ -146,9 +155,11 @@ fn check(queue: &Queue, message: &Outgoing) -> Outcome<String> {
     if !body.chars().all(is_allowed) {
         return Err(Failure::message_contents());
     }
+
     if size(message) as u64 > queue.settings.max_bytes {
         return Err(Failure::too_long(queue.settings.max_bytes));
     }
+
     if message.message_attributes.len() > 10 {
         let count = message.message_attributes.len();
         return Err(Failure::invalid(
@@ -157,6 +168,7 @@ fn check(queue: &Queue, message: &Outgoing) -> Outcome<String> {
             "A message can have at most 10 attributes.",
         ));
     }
+
     let ids = [
         ("MessageGroupId", &message.message_group_id),
         ("MessageDeduplicationId", &message.message_deduplication_id),
@@ -171,6 +183,7 @@ fn check(queue: &Queue, message: &Outgoing) -> Outcome<String> {
             return Err(Failure::invalid(name, id, &reason));
         }
     }
+
     Ok(body.to_owned())
 }
 
@@ -250,12 +263,14 @@ fn insert(
         let text = (!attributes.is_empty()).then(|| serde_json::to_string(attributes));
         text.transpose().map_err(Failure::internal)
     };
+
     let group = message.message_group_id.as_deref();
     let state = match delay {
         _ if queue.is_fifo() => BEHIND,
         0 => READY,
         _ => WAITING,
     };
+
     let sql = "INSERT INTO messages (queue, state, rank, due_ms, group_id, sent_ms, id, deduplication_id, attributes, \
                system_attributes, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
     let (attributes, system) = (
@@ -276,5 +291,6 @@ fn insert(
         system,
         body
     ];
+
     tx.prepare_cached(sql)?.insert(row).map_err(Failure::from)
 }

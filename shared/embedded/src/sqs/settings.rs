@@ -73,6 +73,7 @@ impl Settings {
         for (name, value) in attributes {
             check(name, value)?;
         }
+
         let number = |name: &str| {
             let default = NUMBERS
                 .iter()
@@ -83,6 +84,7 @@ impl Settings {
                 .and_then(|value| value.parse().ok())
                 .unwrap_or(default)
         };
+
         let is =
             |name: &str, wanted: &str| attributes.get(name).is_some_and(|value| value == wanted);
         Ok(Self {
@@ -124,6 +126,7 @@ fn check(name: &str, value: &str) -> Outcome<()> {
                 .is_ok_and(|value: u64| (*least..=*most).contains(&value))
         }
     };
+
     if fine {
         Ok(())
     } else {
@@ -143,6 +146,7 @@ fn redrive(policy: &str) -> Outcome<Redrive> {
         serde_json::Value::String(text) => text.parse().ok(),
         other => other.as_u64(),
     };
+
     let max_receive_count = count
         .filter(|count| (1..=1000).contains(count))
         .ok_or_else(bad)?;

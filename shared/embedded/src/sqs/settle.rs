@@ -32,6 +32,7 @@ impl Receipt {
         if handle.is_empty() {
             return Err(Failure::missing("ReceiptHandle"));
         }
+
         let read = || {
             let text = String::from_utf8(URL_SAFE_NO_PAD.decode(handle).ok()?).ok()?;
             let mut numbers = text.split('/').map(str::parse);
@@ -42,6 +43,7 @@ impl Receipt {
                 number: next()?,
             })
         };
+
         read().ok_or_else(|| Failure::bad_receipt(handle))
     }
 }
@@ -125,6 +127,7 @@ fn delete_one(tx: &Transaction<'_>, queue: &Queue, query: &Settle, now: i64) -> 
     let Some(held) = held(tx, queue, receipt, &query.receipt_handle)? else {
         return Ok(Nothing {});
     };
+
     if queue.is_fifo() && (!held.current || held.due_ms <= now) {
         let reason = "The receipt handle has expired.";
         return Err(Failure::invalid(
@@ -133,9 +136,11 @@ fn delete_one(tx: &Transaction<'_>, queue: &Queue, query: &Settle, now: i64) -> 
             reason,
         ));
     }
+
     if held.current {
         remove(tx, queue, receipt.seq, held.group.as_deref(), now)?;
     }
+
     Ok(Nothing {})
 }
 
@@ -151,6 +156,7 @@ fn change_one(tx: &Transaction<'_>, queue: &Queue, query: &Settle, now: i64) -> 
     if !held.current || held.state != WAITING || held.due_ms <= now {
         return Err(Failure::not_in_flight());
     }
+
     tx.prepare_cached("UPDATE messages SET due_ms = ?2 WHERE seq = ?1")?
         .execute([receipt.seq, due])?;
     Ok(Nothing {})
@@ -166,6 +172,7 @@ fn held(
     if receipt.queue != queue.id {
         return Err(Failure::bad_receipt(handle));
     }
+
     let sql = "SELECT state, due_ms, group_id, receipt FROM messages WHERE seq = ?1 AND queue = ?2";
     let held = connection
         .prepare_cached(sql)?
@@ -178,6 +185,7 @@ fn held(
                 current,
             })
         });
+
     Ok(held.optional()?)
 }
 
@@ -262,5 +270,6 @@ fn older_than(tx: &Transaction<'_>, ms: i64) -> Outcome<Vec<Old>> {
             sent_ms,
         });
     }
+
     Ok(old)
 }

@@ -175,10 +175,12 @@ pub(super) fn queue_named(connection: &Connection, name: &str) -> Outcome<Option
     let Some((id, attributes, virtual_time, created_ms, modified_ms)) = row else {
         return Ok(None);
     };
+
     let attributes: BTreeMap<_, _> =
         serde_json::from_str(&attributes).map_err(Failure::internal)?;
     let settings = Settings::parse(&attributes)?;
     let name = name.to_owned();
+
     Ok(Some(Queue {
         id,
         name,
@@ -226,6 +228,7 @@ pub(super) fn promote(tx: &Transaction<'_>, queue: &Queue, now: i64) -> Outcome<
             }
         }
     }
+
     Ok(())
 }
 
@@ -266,6 +269,7 @@ pub(super) fn settle_group(
             return Ok(true);
         }
     }
+
     Ok(false)
 }
 

@@ -81,16 +81,19 @@ pub(super) fn take(tx: &Transaction<'_>, queue: &Queue, order: &Order, now: i64)
             moved_to: None,
         },
     };
+
     if queue.is_fifo() {
         taker.take_groups()?
     } else {
         taker.take_ready()?
     }
+
     if taker.virtual_time > queue.virtual_time {
         let sql = "UPDATE queues SET virtual_time = ?2 WHERE id = ?1";
         tx.prepare_cached(sql)?
             .execute([queue.id, taker.virtual_time])?;
     }
+
     Ok(taker.taken)
 }
 
@@ -139,6 +142,7 @@ impl Taker<'_> {
             }
             settle_group(self.tx, self.queue.id, &group, self.now)?;
         }
+
         Ok(())
     }
 
@@ -165,12 +169,14 @@ impl Taker<'_> {
                 .execute([message.seq])?;
             return Ok(());
         }
+
         if let Some(redrive) = &settings.redrive
             && message.received.unsigned_abs() >= redrive.max_receive_count
             && let Some(target) = queue_named(self.tx, &redrive.target)?
         {
             return self.bury(&message, &target);
         }
+
         self.hide(message)
     }
 
@@ -199,6 +205,7 @@ impl Taker<'_> {
             seq: message.seq,
             number: rand::random(),
         };
+
         let sql = "UPDATE messages SET state = 0, due_ms = ?2, receipt = ?3, received = received + 1, \
                    first_received_ms = ifnull(first_received_ms, ?4) WHERE seq = ?1";
         self.tx.prepare_cached(sql)?.execute(params![
@@ -209,6 +216,7 @@ impl Taker<'_> {
         ])?;
         let incoming = self.answer(message, &receipt)?;
         self.taken.messages.push(incoming);
+
         Ok(())
     }
 

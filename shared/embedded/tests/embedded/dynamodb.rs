@@ -45,6 +45,7 @@ pub(crate) async fn create_table(client: &Client) {
             .build()
             .unwrap()
     };
+
     let index = GlobalSecondaryIndex::builder()
         .index_name("by-state")
         .set_key_schema(Some(keys("state", "sk")))
@@ -99,6 +100,7 @@ async fn a_failed_condition_is_the_typed_error_with_the_old_item() {
     else {
         panic!("{refused:?}")
     };
+
     assert_eq!(error.item().unwrap()["v"], number(7));
     assert_eq!(error.message().unwrap(), "The conditional request failed");
 }
@@ -168,6 +170,7 @@ async fn a_transaction_is_all_or_nothing_and_tells_each_reason() {
             .unwrap();
         TransactWriteItem::builder().put(put).build()
     };
+
     client
         .transact_write_items()
         .transact_items(put("1"))
@@ -188,6 +191,7 @@ async fn a_transaction_is_all_or_nothing_and_tells_each_reason() {
     else {
         panic!("{refused:?}")
     };
+
     let codes: Vec<_> = error
         .cancellation_reasons()
         .iter()
@@ -226,6 +230,7 @@ async fn a_repeated_transaction_with_the_same_token_counts_once() {
             .await
             .unwrap();
     }
+
     let got = client
         .get_item()
         .table_name("records")
@@ -254,6 +259,7 @@ async fn an_index_is_queried_in_pages_and_in_order() {
             .await
             .unwrap();
     }
+
     let pages = client
         .query()
         .table_name("records")
@@ -288,6 +294,7 @@ async fn batches_write_and_read() {
             .unwrap();
         WriteRequest::builder().put_request(put).build()
     });
+
     let written = client
         .batch_write_item()
         .request_items("records", writes.collect())
@@ -362,6 +369,7 @@ async fn a_sweep_deletes_only_what_is_past_its_time_to_live() {
             .set_item(Some(item("a", sk)));
         put.item("expires", number(expires)).send().await.unwrap();
     }
+
     client
         .put_item()
         .table_name("records")
@@ -409,6 +417,7 @@ async fn concurrent_conditional_updates_lose_nothing() {
     for task in tasks {
         task.await.unwrap();
     }
+
     let got = client
         .get_item()
         .table_name("records")

@@ -105,6 +105,7 @@ async fn two_openers_share_one_folder_and_take_each_message_once() {
     for sender in senders {
         sender.await.unwrap();
     }
+
     let takers: Vec<_> = [first, second]
         .into_iter()
         .map(|services| {
@@ -133,6 +134,7 @@ async fn two_openers_share_one_folder_and_take_each_message_once() {
     for taker in takers {
         all.extend(taker.await.unwrap());
     }
+
     let received = all.len();
     all.sort();
     all.dedup();
@@ -228,6 +230,7 @@ async fn all_rounds_are_there(folder: PathBuf, last: usize) {
             "half an object"
         );
     }
+
     let url = sqs
         .get_queue_url()
         .queue_name("work")
@@ -250,6 +253,7 @@ async fn all_rounds_are_there(folder: PathBuf, last: usize) {
         }
         messages += receive.messages().len();
     }
+
     assert!(
         messages > last,
         "{messages} messages of {} rounds",
@@ -263,6 +267,7 @@ async fn child_writes_until_it_is_killed() {
     let Some(folder) = std::env::var_os(CHILD_FOLDER) else {
         return;
     };
+
     let services = Services::open(&PathBuf::from(folder)).unwrap();
     let (dynamodb, sqs) = (support::dynamodb(&services), support::sqs(&services));
     let s3 = support::s3(&config(Transport::new(services)));
@@ -276,6 +281,7 @@ async fn child_writes_until_it_is_killed() {
         .unwrap()
         .queue_url
         .unwrap();
+
     for round in 0_usize.. {
         let put = dynamodb
             .put_item()

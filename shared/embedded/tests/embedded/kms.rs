@@ -69,6 +69,7 @@ async fn what_was_sealed_opens_in_its_context_alone() {
     for other in others {
         assert_eq!(open(&client, &sealed, other).await, refused(), "{other:?}");
     }
+
     let again = seal(&client, "a – sëcret", &context).await;
     assert_ne!(again, sealed, "equal secrets do not look equal");
 }
@@ -78,6 +79,7 @@ async fn a_changed_byte_is_noticed_wherever_it_is() {
     let fixture = Fixture::new();
     let client = client(&fixture.services);
     let sealed = seal(&client, "secret", &[]).await.into_inner();
+
     for at in 0..sealed.len() {
         let mut changed = sealed.clone();
         changed[at] ^= 1;

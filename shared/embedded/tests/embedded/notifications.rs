@@ -25,6 +25,7 @@ fn telling(
             .value(*value)
             .build()
     });
+
     let key = S3KeyFilter::builder()
         .set_filter_rules(Some(rules.collect()))
         .build();
@@ -34,6 +35,7 @@ fn telling(
         .filter(NotificationConfigurationFilter::builder().key(key).build())
         .build()
         .unwrap();
+
     NotificationConfiguration::builder()
         .queue_configurations(queue)
         .build()
@@ -48,6 +50,7 @@ async fn configure(
         .put_bucket_notification_configuration()
         .bucket("content");
     let put = put.notification_configuration(configuration).send().await;
+
     put.map(|_| ()).map_err(|error| {
         error
             .into_service_error()
@@ -113,6 +116,7 @@ async fn put(services: &Services, key: &str) {
 async fn told(services: &Services, url: &str) -> Vec<Value> {
     let sqs = support::sqs(services);
     let mut records = Vec::new();
+
     loop {
         let got = sqs
             .receive_message()
@@ -144,6 +148,7 @@ async fn a_queue_is_told_once_of_each_object_that_its_filter_lets_through() {
     for key in keys {
         put(&fixture.services, key).await;
     }
+
     let records = told(&fixture.services, &url).await;
     let keys: Vec<_> = records
         .iter()
@@ -227,6 +232,7 @@ async fn every_way_to_create_an_object_is_told_by_its_name() {
             .key("a/upload")
             .if_none_match("*")
     };
+
     creates().send().await.unwrap_err();
     s3.delete_object()
         .bucket("content")

@@ -143,6 +143,7 @@ async fn a_body_that_is_not_a_form_is_refused() {
             (400, "MalformedPOSTRequest".to_owned())
         );
     }
+
     let request = Request::post(format!("http://{}/content", public.port.0))
         .body(whole.into())
         .unwrap();
@@ -218,6 +219,7 @@ async fn refusal_of_beginning(public: &Public, method: &str, path: &str, form: &
     let mut answer = [0; 12];
     let read = tokio::time::timeout(Duration::from_secs(10), stream.read_exact(&mut answer)).await;
     read.expect("an answer before the file").unwrap();
+
     std::str::from_utf8(&answer[9..]).unwrap().parse().unwrap()
 }
 
@@ -252,6 +254,7 @@ async fn forms_of_unusual_clients_are_read() {
         text.replace("my file.pdf", "\u{fc}ber \\\"uns\\\".pdf"),
         text.replace("filename=\"my file.pdf\"", "filename=\"\""),
     ];
+
     for (number, body) in heads.into_iter().enumerate() {
         assert_ne!(body, text);
         let body = body.replace("\r\n\r\ntext\r\n", &format!("\r\n\r\ntext {number}\r\n"));
@@ -349,6 +352,7 @@ async fn an_address_that_is_not_as_it_was_signed_is_refused() {
         let put = public.fixture.s3().put_object().bucket("content").key(key);
         put.body(b"text".to_vec().into()).send().await.unwrap();
     }
+
     let get = |signer: &aws_sdk_s3::Client| signer.get_object().bucket("content").key("a");
     let own = get(&public.own_signer())
         .presigned(public.for_seconds(60))
@@ -394,6 +398,7 @@ async fn an_address_that_is_not_as_it_was_signed_is_refused() {
             "{address}"
         );
     }
+
     for method in [
         Method::HEAD,
         Method::PUT,
@@ -407,6 +412,7 @@ async fn an_address_that_is_not_as_it_was_signed_is_refused() {
             "{method}"
         );
     }
+
     public.fixture.advance_ms(60_000);
     assert_eq!(public.ask(Method::GET, &own).await.status(), 200);
     public.fixture.advance_ms(1000);
@@ -469,6 +475,7 @@ async fn the_secret_is_one_for_a_folder_and_another_for_the_next() {
     assert_eq!(fixture.reopen().signing_secret(), secret);
     assert_ne!(Fixture::new().services.signing_secret(), secret);
     let file = fixture.folder.path().join("signing.key");
+
     #[cfg(unix)]
     {
         let mode = std::os::unix::fs::PermissionsExt::mode(
@@ -487,6 +494,7 @@ fn processes_that_open_a_new_folder_at_a_time_share_its_secret() {
             .signing_secret()
             .to_owned()
     };
+
     let secrets: Vec<String> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..6).map(|_| scope.spawn(open)).collect();
         threads
@@ -494,6 +502,7 @@ fn processes_that_open_a_new_folder_at_a_time_share_its_secret() {
             .map(|thread| thread.join().unwrap())
             .collect()
     });
+
     assert!(
         secrets.iter().all(|secret| *secret == secrets[0]),
         "{secrets:?}"
@@ -516,6 +525,7 @@ async fn a_form_tells_the_queue_of_the_bucket() {
     let [message] = got.messages() else {
         panic!("{got:?}")
     };
+
     let event: Value = serde_json::from_str(message.body().unwrap()).unwrap();
     assert_eq!(event["Records"][0]["eventName"], "ObjectCreated:Post");
     assert_eq!(event["Records"][0]["s3"]["object"]["key"], "a+b/upload");
@@ -552,6 +562,7 @@ async fn requests_of_any_shape_are_refused_quietly() {
             .await;
         assert_eq!(answer.status(), 403, "{host}");
     }
+
     let dates = [
         "",
         "today",
@@ -565,6 +576,7 @@ async fn requests_of_any_shape_are_refused_quietly() {
     let day = "X-Amz-Date=20270115T080000Z";
     let expiries = expiries.map(|expiry| format!("{day}&X-Amz-Expires={expiry}&X-Amz-Signature=0"));
     let odd = ["&&", "=&=", "X-Amz-Date", "%", "%FF=%FF", "X-Amz-Date=%FF"].map(str::to_owned);
+
     for query in dates.into_iter().chain(expiries).chain(odd) {
         for path in [
             "/",

@@ -128,6 +128,7 @@ async fn if_none_match_creates_only_once() {
             .key("a")
             .if_none_match("*")
     };
+
     create()
         .body(ByteStream::from_static(b"first"))
         .send()
@@ -164,6 +165,7 @@ async fn of_many_creators_of_one_key_exactly_one_wins() {
     for creator in creators {
         winners += usize::from(creator.await.unwrap().is_ok());
     }
+
     assert_eq!(winners, 1);
     let files = std::fs::read_dir(fixture.folder.path().join("s3/blobs")).unwrap();
     let files: usize = files
@@ -184,6 +186,7 @@ async fn if_match_replaces_only_the_known_version() {
             .key("a")
             .if_match(etag)
     };
+
     replace(&first)
         .body(ByteStream::from_static(b"second"))
         .send()
@@ -243,6 +246,7 @@ async fn ranges_are_answered_with_their_place() {
             "{range}"
         );
     }
+
     let beyond = client
         .get_object()
         .bucket("documents")
@@ -274,6 +278,7 @@ async fn listings_are_paged_and_folded_at_the_delimiter() {
     for key in ["x/a/1", "x/a/2", "x/b", "x/c/1", "x/d", "y"] {
         put(&client, key, b"1").await;
     }
+
     let mut seen = Vec::new();
     let list = client
         .list_objects_v2()
@@ -295,6 +300,7 @@ async fn listings_are_paged_and_folded_at_the_delimiter() {
                 .filter_map(|prefix| prefix.prefix().map(str::to_owned)),
         );
     }
+
     assert_eq!(seen, ["x/a/", "x/b", "x/c/", "x/d"]);
     let all = client
         .list_objects_v2()
@@ -318,6 +324,7 @@ async fn deleting_many_removes_objects_and_their_files() {
     for key in ["a", "b", "c"] {
         put(&client, key, b"1").await;
     }
+
     let id = |key: &str| ObjectIdentifier::builder().key(key).build().unwrap();
     let delete = Delete::builder()
         .objects(id("a"))
@@ -363,6 +370,7 @@ async fn a_copy_keeps_metadata_and_may_replace_its_source() {
         .send()
         .await
         .unwrap();
+
     for target in ["b", "a"] {
         let copy = client
             .copy_object()
@@ -414,6 +422,7 @@ async fn parts_become_one_object() {
                 .build(),
         );
     }
+
     let listed = client
         .list_parts()
         .bucket("documents")
@@ -435,6 +444,7 @@ async fn parts_become_one_object() {
             .upload_id(&id);
         complete.multipart_upload(parts).send()
     };
+
     let etag = complete().await.unwrap().e_tag.unwrap();
     assert!(etag.ends_with("-2\""), "{etag}");
     assert_eq!(
@@ -537,10 +547,12 @@ async fn a_reader_beside_writers_sees_whole_versions_only() {
             }
         })
     };
+
     while !writer.is_finished() {
         // The SDK also checks the checksum that belongs to the version.
         let body = get(&client, "a").await;
         assert!(body.len() == 10_000 && body.iter().all(|byte| *byte == body[0]));
     }
+
     writer.await.unwrap();
 }

@@ -50,9 +50,11 @@ async fn groups_take_turns() {
     for index in 0..50 {
         send(&client, &url, "busy", &format!("busy-{index}")).await;
     }
+
     for index in 0..2 {
         send(&client, &url, "quiet", &format!("quiet-{index}")).await;
     }
+
     let first = take(&client, &url, 6).await;
     assert_eq!(
         bodies(&first),
@@ -68,9 +70,11 @@ async fn a_late_comer_is_served_in_the_current_turn() {
     for index in 0..50 {
         send(&client, &url, "busy", &format!("busy-{index}")).await;
     }
+
     for _ in 0..3 {
         take(&client, &url, 10).await;
     }
+
     send(&client, &url, "late", "late").await;
     client
         .send_message()
@@ -93,10 +97,12 @@ async fn a_group_whose_messages_all_fail_waits_its_turn() {
     for index in 0..10 {
         send(&client, &url, "failing", &format!("failing-{index}")).await;
     }
+
     assert_eq!(take(&client, &url, 10).await.len(), 10);
     for index in 0..3 {
         send(&client, &url, "good", &format!("good-{index}")).await;
     }
+
     fixture.advance_ms(30_000);
     let next = take(&client, &url, 6).await;
     let good = bodies(&next)
@@ -120,6 +126,7 @@ async fn messages_without_a_group_keep_the_order_of_arrival() {
             .await
             .unwrap();
     }
+
     assert_eq!(
         bodies(&take(&client, &url, 10).await),
         ["0", "1", "2", "3", "4"]

@@ -98,6 +98,7 @@ async fn order_is_kept_when_a_message_comes_back() {
     for body in ["1", "2", "3"] {
         send(&client, &url, "a", body).await;
     }
+
     assert_eq!(bodies(&receive(&client, &url, 2).await), ["1", "2"]);
     fixture.advance_ms(30_000);
     assert_eq!(bodies(&receive(&client, &url, 1).await), ["1"]);
@@ -133,6 +134,7 @@ async fn an_extended_message_keeps_its_group_blocked() {
     for body in ["1", "2"] {
         send(&client, &url, "a", body).await;
     }
+
     let both = receive(&client, &url, 2).await;
     let receipt = both[1].receipt_handle().unwrap();
     let change = client
@@ -207,6 +209,7 @@ async fn deduplication_can_be_per_group() {
             .message_body(group);
         send.message_deduplication_id("same").send().await.unwrap();
     }
+
     assert_eq!(bodies(&receive(&client, &url, 10).await), ["a", "b"]);
 }
 

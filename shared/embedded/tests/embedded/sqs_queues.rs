@@ -26,6 +26,7 @@ async fn creating_twice_is_the_same_queue_unless_attributes_differ() {
             .attributes(QueueAttributeName::VisibilityTimeout, timeout)
             .send()
     };
+
     let first = create("60").await.unwrap().queue_url.unwrap();
     assert_eq!(create("60").await.unwrap().queue_url.unwrap(), first);
     let plain = client
@@ -106,6 +107,7 @@ async fn attributes_can_be_read_changed_and_are_checked() {
         set.attributes(QueueAttributeName::VisibilityTimeout, value)
             .send()
     };
+
     set("7").await.unwrap();
     assert_eq!(
         attribute(&client, &url, QueueAttributeName::VisibilityTimeout)
@@ -173,6 +175,7 @@ async fn lists_are_filtered_and_paged() {
     for name in ["a-1", "a-2", "a-3", "b-1"] {
         client.create_queue().queue_name(name).send().await.unwrap();
     }
+
     let list = client.list_queues().queue_name_prefix("a-").max_results(2);
     let urls: Vec<String> = list
         .into_paginator()
@@ -251,6 +254,7 @@ async fn counts_tell_visible_hidden_and_delayed_apart() {
             .await
             .unwrap();
     }
+
     client
         .receive_message()
         .queue_url(&url)
@@ -271,6 +275,7 @@ async fn counts_tell_visible_hidden_and_delayed_apart() {
             .map(|(name, count)| (name.as_str().to_owned(), count))
             .collect::<HashMap<_, _>>()
     };
+
     let expected = |visible: &str, hidden: &str, delayed: &str| {
         HashMap::from([
             ("ApproximateNumberOfMessages".to_owned(), visible.to_owned()),
@@ -284,6 +289,7 @@ async fn counts_tell_visible_hidden_and_delayed_apart() {
             ),
         ])
     };
+
     assert_eq!(counts().await, expected("2", "1", "1"));
     fixture.advance_ms(5_000);
     assert_eq!(counts().await, expected("3", "1", "0"));

@@ -106,6 +106,7 @@ async fn only_the_latest_receipt_deletes() {
             .receipt_handle(message.receipt_handle().unwrap())
             .send()
     };
+
     delete(&first[0]).await.unwrap();
     fixture.advance_ms(30_000);
     let third = receive(&client, &url).await;
@@ -143,6 +144,7 @@ async fn visibility_can_be_extended_and_given_up() {
             .receipt_handle(message.receipt_handle().unwrap())
             .send()
     };
+
     change(100).await.unwrap();
     fixture.advance_ms(99_999);
     assert!(receive(&client, &url).await.is_empty());
@@ -376,6 +378,7 @@ async fn a_batch_tells_success_and_failure_of_each_entry() {
             .build()
             .unwrap()
     };
+
     let batch = client
         .send_message_batch()
         .queue_url(&url)
@@ -397,6 +400,7 @@ async fn a_batch_tells_success_and_failure_of_each_entry() {
             .receipt_handle(handle);
         entry.visibility_timeout(90).build().unwrap()
     };
+
     let batch = client.change_message_visibility_batch().queue_url(&url);
     let changed = batch
         .entries(change("1", handle))
@@ -415,6 +419,7 @@ async fn a_batch_tells_success_and_failure_of_each_entry() {
             .build()
             .unwrap()
     };
+
     let batch = client.delete_message_batch().queue_url(&url);
     let deleted = batch
         .entries(delete("1", handle))
@@ -440,6 +445,7 @@ async fn malformed_batches_are_refused_as_a_whole() {
             .build()
             .unwrap()
     };
+
     let send = async |entries: Vec<SendMessageBatchRequestEntry>| {
         let batch = client
             .send_message_batch()
@@ -449,6 +455,7 @@ async fn malformed_batches_are_refused_as_a_whole() {
             .await;
         batch.unwrap_err().into_service_error()
     };
+
     assert!(send(vec![]).await.is_empty_batch_request());
     let eleven = (0..11).map(|index| entry(index.to_string())).collect();
     assert!(send(eleven).await.is_too_many_entries_in_batch_request());
@@ -468,6 +475,7 @@ async fn malformed_batches_are_refused_as_a_whole() {
             .message_body("x".repeat(600_000));
         entry.build().unwrap()
     };
+
     assert!(
         send(vec![large("a"), large("b")])
             .await
@@ -522,11 +530,13 @@ async fn one_batch_wakes_all_waiting_receivers_that_it_can_feed() {
             .build()
             .unwrap()
     };
+
     let batch = client
         .send_message_batch()
         .queue_url(&url)
         .set_entries(Some((0..5).map(entry).collect()));
     batch.send().await.unwrap();
+
     for receiver in waiting {
         let received = tokio::time::timeout(Duration::from_secs(15), receiver)
             .await

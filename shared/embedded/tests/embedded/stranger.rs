@@ -43,6 +43,7 @@ impl Public {
             answer,
             std::future::pending(),
         ));
+
         Self { fixture, port }
     }
 
@@ -144,6 +145,7 @@ impl Form {
         let time = |after: u64| {
             jiff::Timestamp::try_from(public.fixture.now() + Duration::from_secs(after)).unwrap()
         };
+
         let date = time(0).strftime("%Y%m%dT%H%M%SZ").to_string();
         let day = &date[..8];
         let credential = format!("{key_id}/{day}/{REGION}/s3/aws4_request");
@@ -159,6 +161,7 @@ impl Form {
                 {"x-amz-date": date},
             ],
         });
+
         let policy = STANDARD.encode(policy.to_string());
         let start = hmac(format!("AWS4{secret}").as_bytes(), day);
         let key = [REGION, "s3", "aws4_request"]
@@ -180,6 +183,7 @@ impl Form {
         let fields = fields
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .to_vec();
+
         Self {
             fields,
             file: b"text".to_vec(),

@@ -84,6 +84,7 @@ async fn a_folder_of_an_older_version_opens_without_keys_but_not_without_a_datab
     for name in ["MANIFEST", "kms.key", "signing.key"] {
         fs::remove_file(folder.path().join(name)).unwrap();
     }
+
     drop(Services::open(folder.path()).unwrap());
     for name in ["dynamodb.sqlite", "s3/index.sqlite", "sqs.sqlite"] {
         fs::remove_file(folder.path().join("MANIFEST")).unwrap();
@@ -170,6 +171,7 @@ async fn a_folder_and_its_files_are_for_their_user_alone_and_files_of_others_are
         let mode = if path.is_dir() { 0o755 } else { 0o644 };
         fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
     }
+
     let services = Services::open(&folder).unwrap();
     assert_eq!(shared(&folder), [folder.join("notes.txt")]);
     drop(services);
@@ -188,6 +190,7 @@ fn all(folder: &Path) -> Vec<PathBuf> {
         }
         at += 1;
     }
+
     all
 }
 

@@ -48,6 +48,7 @@ pub(crate) fn list(cx: &mut Cx<'_>) -> Result<Value, Failure> {
             "driveId may be set only together with includeItemsFromAllDrives.",
         ));
     }
+
     let from = position(cx, &feed)?;
     let size = cx.page_size(100);
     let log = cx.state.world.log(&feed);
@@ -68,14 +69,17 @@ pub(crate) fn list(cx: &mut Cx<'_>) -> Result<Value, Failure> {
         }
         changes.push(change);
     }
+
     if cx.twist == Some(&Effect::Emptied) {
         changes.clear();
     }
+
     let mut answer = json!({ "kind": "drive#changeList", "changes": changes });
     match next {
         Some(next) => answer["nextPageToken"] = json!(next.to_string()),
         None => answer["newStartPageToken"] = json!(head.to_string()),
     }
+
     Ok(answer)
 }
 
@@ -99,6 +103,7 @@ fn item_change(cx: &Cx<'_>, feed: &Feed, id: &str) -> Value {
         Feed::Drive(drive) => item.drive.as_ref() == Some(drive) && world.sees(&cx.viewer, id),
         Feed::User(_) => (item.drive.is_none() || cx.wants_drives()) && world.sees(&cx.viewer, id),
     });
+
     let mut change = json!({ "changeType": "file", "removed": item.is_none(), "fileId": id });
     let wanted = cx
         .mask
@@ -107,6 +112,7 @@ fn item_change(cx: &Cx<'_>, feed: &Feed, id: &str) -> Value {
     if let (Some(item), Some(wanted)) = (item, wanted) {
         change["file"] = render::file(cx, wanted, item);
     }
+
     change
 }
 

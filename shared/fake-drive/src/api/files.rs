@@ -25,6 +25,7 @@ pub(crate) fn drives(cx: &Cx<'_>) -> Result<Value, Failure> {
         Some(token) => Position::read(token, print, now)?.seq as usize,
         None => 0,
     };
+
     let mine = cx
         .state
         .world
@@ -42,6 +43,7 @@ pub(crate) fn drives(cx: &Cx<'_>) -> Result<Value, Failure> {
         };
         answer["nextPageToken"] = json!(next.write(print, now));
     }
+
     Ok(answer)
 }
 

@@ -46,6 +46,7 @@ impl Ask {
             "spaces",
         ]
         .map(text);
+
         Ok(Self {
             corpus: corpus(cx)?,
             query: Query::parse(text("q"))?,
@@ -72,6 +73,7 @@ impl Ask {
                     && (self.query.folders().is_some() || !world.is_member(&viewer.email, drive))
             }
         };
+
         in_corpus
             && world.sees(viewer, &item.id)
             && matching::matches(world, viewer, item, &self.query)
@@ -116,11 +118,13 @@ pub(crate) fn list(cx: &mut Cx<'_>) -> Result<Value, Failure> {
         Some(token) => Some(Position::read(token, ask.print, now)?),
         None => None,
     };
+
     let page = if ask.order.is_some() {
         sorted_page(cx, &ask, from)?
     } else {
         page(cx, &ask, from.unwrap_or_default(), ask.size)
     };
+
     let next = page.1.map(|next| next.write(ask.print, now));
     Ok(answer(cx, &ask, page.0, next))
 }
@@ -140,6 +144,7 @@ fn answer(cx: &Cx<'_>, ask: &Ask, ids: Vec<String>, next: Option<String>) -> Val
     if let Some(next) = next.filter(|_| cx.twist != Some(&Effect::Emptied)) {
         answer["nextPageToken"] = json!(next);
     }
+
     answer
 }
 
@@ -155,14 +160,17 @@ fn shelves<'a>(world: &'a World, viewer: &Viewer, ask: &Ask, shared: &'a Shelf) 
             .map(|id| matching::folder(world, viewer, id).to_owned());
         return ids.filter_map(|id| shelves.children.get(&id)).collect();
     }
+
     if let Corpus::Drive(drive) = &ask.corpus {
         return shelves.drives.get(drive).into_iter().collect();
     }
+
     let mine = shelves.owned.get(&viewer.email).into_iter().chain([shared]);
     let drives = world
         .drives
         .values()
         .filter(|drive| ask.corpus == Corpus::All && drive.members.contains(&viewer.email));
+
     mine.chain(drives.filter_map(|drive| shelves.drives.get(&drive.id)))
         .collect()
 }
@@ -205,6 +213,7 @@ fn page(
             found.push((here, id.clone()));
         }
     }
+
     (ids(found), None)
 }
 
@@ -225,6 +234,7 @@ fn sorted_page(
             seq: 0,
         },
     };
+
     let all = cx
         .state
         .sorted
@@ -241,11 +251,13 @@ fn sorted_page(
             .get(*id)
             .is_some_and(|item| ask.is_about(world, &cx.viewer, item))
     };
+
     let page = all[begin..end].iter().filter(still).cloned().collect();
     let next = (end < all.len()).then_some(Position {
         shelf: from.shelf,
         seq: end as u64,
     });
+
     Ok((page, next))
 }
 
@@ -256,11 +268,13 @@ fn sort(cx: &mut Cx<'_>, ask: &Ask) -> u64 {
     if let Some(order) = &ask.order {
         items.sort_by(|one, other| order.compare(&cx.viewer, one, other));
     }
+
     let sorted = items.into_iter().map(|item| item.id.clone()).collect();
     let number = cx.state.world.random.next();
     if cx.state.sorted.len() >= SORTED {
         cx.state.sorted.clear();
     }
+
     cx.state.sorted.insert(number, sorted);
     number
 }

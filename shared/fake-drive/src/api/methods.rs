@@ -162,6 +162,7 @@ fn param(text: &'static str) -> Option<Param> {
         ("e", values) => Kind::OneOf(values),
         _ => Kind::Text,
     };
+
     Some(Param {
         name,
         kind,

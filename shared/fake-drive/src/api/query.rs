@@ -119,6 +119,7 @@ fn tokens(text: &str) -> Option<Vec<Token>> {
             _ => return None,
         }
     }
+
     Some(found)
 }
 
@@ -207,6 +208,7 @@ impl Parser {
             Token::Sign(sign) => sign_of(&sign)?,
             _ => return None,
         };
+
         let equality = matches!(compare, Compare::Is | Compare::IsNot);
         match field {
             "name" if equality || compare == Compare::Contains => {

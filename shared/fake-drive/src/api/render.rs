@@ -36,6 +36,7 @@ pub(crate) fn file(cx: &Cx<'_>, mask: &Mask, item: &Item) -> Value {
         mask,
         fields: Map::new(),
     };
+
     file.put("kind", || json!("drive#file"));
     file.put("id", || json!(item.id));
     file.put("name", || json!(item.name));
@@ -51,6 +52,7 @@ pub(crate) fn file(cx: &Cx<'_>, mask: &Mask, item: &Item) -> Value {
     file.put("viewedByMe", || {
         json!(item.viewed.contains_key(&viewer.email))
     });
+
     file.put("isAppAuthorized", || json!(true));
     file.put("capabilities", || capabilities(item));
     let shared =
@@ -59,6 +61,7 @@ pub(crate) fn file(cx: &Cx<'_>, mask: &Mask, item: &Item) -> Value {
     file.put_place();
     file.put_people();
     file.put_content(&cx.call.base);
+
     Value::Object(file.fields)
 }
 
@@ -97,16 +100,20 @@ impl Sketch<'_> {
         {
             self.put("parents", || json!([parent]));
         }
+
         if let Some(drive) = &item.drive {
             self.put("driveId", || json!(drive));
             self.put("teamDriveId", || json!(drive));
         }
+
         if let Some(key) = &item.link_key {
             self.put("resourceKey", || json!(key));
         }
+
         if let Some(at) = item.viewed.get(&viewer.email) {
             self.put("viewedByMeTime", || json!(stamp(*at)));
         }
+
         if let Some(at) = item
             .shared
             .get(&viewer.email)
@@ -139,6 +146,7 @@ impl Sketch<'_> {
             self.put("size", || json!(size.to_string()));
             self.put("quotaBytesUsed", || json!(size.to_string()));
         }
+
         if let Some(sums) = &item.sums {
             self.put("md5Checksum", || json!(sums.md5));
             self.put("sha256Checksum", || json!(sums.sha256));
@@ -153,15 +161,18 @@ impl Sketch<'_> {
                 self.put("fullFileExtension", || json!(extension));
             }
         }
+
         if item.restrictions.encrypted {
             self.put(
                 "clientEncryptionDetails",
                 || json!({ "encryptionState": "encrypted" }),
             );
         }
+
         if let Body::Shortcut(target) = &item.body {
             self.put("shortcutDetails", || shortcut(world, target));
         }
+
         let forms = content::forms(&item.body);
         if !forms.is_empty() {
             self.put("exportLinks", || links(item, forms, base));

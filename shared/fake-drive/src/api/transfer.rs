@@ -27,16 +27,19 @@ pub(crate) fn media(cx: &Cx<'_>) -> Result<Reply, Failure> {
             "Only files with binary content can be downloaded. Use Export with Docs Editors files.";
         return Err(refused("fileNotDownloadable", message));
     };
+
     if item.restrictions.no_download {
         return Err(refused(
             "cannotDownloadFile",
             "This file cannot be downloaded by the user.",
         ));
     }
+
     if item.restrictions.abusive && !cx.call.flag("acknowledgeAbuse") {
         let message = "This file has been identified as malware or spam and cannot be downloaded.";
         return Err(refused("cannotDownloadAbusiveFile", message));
     }
+
     Ok(ranged(cx.call, media_type, bytes))
 }
 
@@ -77,12 +80,14 @@ fn exported(item: &Item, form: &str) -> Result<Bytes, Failure> {
             "Export only supports Docs Editors files.",
         ));
     }
+
     if item.restrictions.no_download {
         return Err(refused(
             "cannotExportFile",
             "This file cannot be exported by the user.",
         ));
     }
+
     let bytes = content::export(&item.body, form);
     bytes.ok_or_else(|| Failure::bad_request("The requested conversion is not supported."))
 }
@@ -114,8 +119,10 @@ pub(crate) fn download(cx: &mut Cx<'_>) -> Result<Value, Failure> {
         polls,
         begun,
     };
+
     let shown = show(&name, &operation, &cx.call.base);
     cx.state.operations.insert(name, operation);
+
     Ok(shown)
 }
 
@@ -140,6 +147,7 @@ fn show(name: &str, operation: &Operation, base: &str) -> Value {
         "done": operation.polls == 0,
         "metadata": { "@type": "type.googleapis.com/google.apps.drive.v3.DownloadFileMetadata" },
     });
+
     if operation.polls == 0 {
         shown["response"] = json!({
             "@type": "type.googleapis.com/google.apps.drive.v3.DownloadFileResponse",
@@ -147,6 +155,7 @@ fn show(name: &str, operation: &Operation, base: &str) -> Value {
             "partialDownloadAllowed": operation.form.is_none(),
         });
     }
+
     shown
 }
 
@@ -180,10 +189,12 @@ pub(crate) fn direct(state: &State, call: &Call) -> Option<Reply> {
             "<title>Sign in</title><p>Sign in to continue.",
         ));
     };
+
     let viewer = Viewer {
         email: access.email.clone(),
         keys: super::resource_keys(call),
     };
+
     let (file, form) = if operation {
         let found = state.operations.get(name);
         let ready =
@@ -195,6 +206,7 @@ pub(crate) fn direct(state: &State, call: &Call) -> Option<Reply> {
     } else {
         (name, call.param("mimeType"))
     };
+
     let item = state
         .world
         .items
@@ -203,6 +215,7 @@ pub(crate) fn direct(state: &State, call: &Call) -> Option<Reply> {
     let taken = item
         .ok_or_else(|| Failure::no_file(file))
         .and_then(|item| take(item, form));
+
     Some(taken.map_or_else(
         |failure| failure.reply(),
         |(media_type, bytes)| ranged(call, &media_type, &bytes),
@@ -228,6 +241,7 @@ mod tests {
         ] {
             assert_eq!(bounds(range, 10), expected, "{range}");
         }
+
         assert_eq!(bounds("0-", 0), None);
     }
 }

@@ -14,15 +14,18 @@ pub(crate) fn check(method: &Method, call: &Call) -> Result<Mask, Failure> {
             value,
         )?;
     }
+
     if let Some(missing) = method
         .params()
         .find(|param| param.required && call.param(param.name).is_none())
     {
         return Err(Failure::required(missing.name));
     }
+
     if method.name == "about.get" && call.param("fields").is_none() {
         return Err(Failure::required("fields"));
     }
+
     match call.param("fields") {
         Some(fields) if !method.answer.is_empty() => Mask::parse(fields, method.answer),
         _ => Mask::parse(default_mask(method.answer), method.answer).or(Ok(Mask::All)),
@@ -38,9 +41,11 @@ fn check_value(param: Param, value: &str) -> Result<(), Failure> {
             .is_ok_and(|number| (1..=most).contains(&number)),
         Kind::OneOf(values) => values.split(',').any(|allowed| allowed == value),
     };
+
     if good {
         return Ok(());
     }
+
     let message = format!("Invalid value '{value}' for '{}'.", param.name);
     Err(Failure::invalid(param.name, message))
 }

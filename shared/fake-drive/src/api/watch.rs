@@ -32,9 +32,11 @@ pub(crate) fn open(cx: &mut Cx<'_>) -> Result<Value, Failure> {
     if id.len() > 64 {
         return Err(Failure::invalid_value("resource.id"));
     }
+
     if text(&body, "type") != Some("web_hook") {
         return Err(Failure::invalid_value("resource.type"));
     }
+
     let address = text(&body, "address").ok_or_else(|| Failure::required("resource.address"))?;
     if !is_allowed(address) {
         return Err(Failure::new(
@@ -43,6 +45,7 @@ pub(crate) fn open(cx: &mut Cx<'_>) -> Result<Value, Failure> {
             format!("WebHook callback must be HTTPS: {address}"),
         ));
     }
+
     if cx.state.channels.iter().any(|channel| channel.id == id) {
         return Err(Failure::new(
             400,
@@ -50,6 +53,7 @@ pub(crate) fn open(cx: &mut Cx<'_>) -> Result<Value, Failure> {
             format!("Channel id {id} not unique"),
         ));
     }
+
     let mut channel = Channel {
         id: id.to_owned(),
         email: cx.viewer.email.clone(),
@@ -61,9 +65,11 @@ pub(crate) fn open(cx: &mut Cx<'_>) -> Result<Value, Failure> {
         sent: 0,
         feed,
     };
+
     let _closing = cx.state.outbox.send(channel.notification("sync"));
     let shown = show(&channel);
     cx.state.channels.push(channel);
+
     Ok(shown)
 }
 
@@ -79,9 +85,11 @@ fn expiration(cx: &Cx<'_>, body: &Value) -> Result<i64, Failure> {
             .as_i64()
             .ok_or_else(|| Failure::invalid_value("resource.expiration"))?,
     };
+
     if asked <= now {
         return Err(Failure::invalid_value("resource.expiration"));
     }
+
     Ok(asked.min(now + LONGEST))
 }
 
@@ -111,6 +119,7 @@ pub(crate) fn stop(cx: &mut Cx<'_>) -> Result<Reply, Failure> {
             && channel.email == cx.viewer.email
             && channel.client == cx.client
     });
+
     let at = at.ok_or_else(|| {
         Failure::new(
             404,
@@ -118,6 +127,7 @@ pub(crate) fn stop(cx: &mut Cx<'_>) -> Result<Reply, Failure> {
             format!("Channel '{id}' not found for this app."),
         )
     })?;
+
     cx.state.channels.remove(at);
     Ok(Reply::empty(204))
 }

@@ -77,6 +77,7 @@ pub(crate) fn workbook(tables: &[Table]) -> Option<Bytes> {
         let (name, number) = (escape(&table.name), at + 1);
         format!("<sheet name=\"{name}\" sheetId=\"{number}\" r:id=\"rId{number}\"/>")
     };
+
     let sheets: String = tables.iter().enumerate().map(entry).collect();
     let mut parts = vec![
         types(&kinds),
@@ -97,6 +98,7 @@ pub(crate) fn workbook(tables: &[Table]) -> Option<Bytes> {
             .zip(tables)
             .map(|(number, table)| (path(number), worksheet(table))),
     );
+
     pack(&parts)
 }
 
@@ -153,6 +155,7 @@ pub(crate) fn presentation(slides: &[Slide]) -> Option<Bytes> {
             "presentationml.notesSlide",
         ));
     }
+
     let entry = |number: usize| format!("<p:sldId id=\"{}\" r:id=\"rId{number}\"/>", 255 + number);
     let list: String = numbers.clone().map(entry).collect();
     let show = format!(
@@ -175,6 +178,7 @@ pub(crate) fn presentation(slides: &[Slide]) -> Option<Bytes> {
     for (number, slide) in numbers.zip(slides) {
         parts.extend(slide_parts(number, slide));
     }
+
     pack(&parts)
 }
 
@@ -184,6 +188,7 @@ fn slide_parts(number: usize, slide: &Slide) -> Parts {
     let title = shape(2, "title", std::slice::from_ref(&slide.title));
     let page = format!("{title}{}", shape(3, "body", &slide.lines));
     let said: Vec<_> = slide.notes.lines().map(str::to_owned).collect();
+
     vec![
         (format!("ppt/slides/slide{number}.xml"), tree("sld", &page)),
         links(

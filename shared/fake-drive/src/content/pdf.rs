@@ -14,9 +14,11 @@ pub(crate) fn pdf(text: &str) -> Bytes {
     } else {
         lines.chunks(LINES_OF_A_PAGE).collect()
     };
+
     let kids: String = (0..pages.len()).fold(String::new(), |kids, page| {
         kids + &format!("{} 0 R ", 4 + page * 2)
     });
+
     let mut objects = vec![
         "<< /Type /Catalog /Pages 2 0 R >>".to_owned(),
         format!("<< /Type /Pages /Kids [{kids}] /Count {} >>", pages.len()),
@@ -35,6 +37,7 @@ pub(crate) fn pdf(text: &str) -> Bytes {
             stream.len()
         ));
     }
+
     file(&objects)
 }
 
@@ -55,6 +58,7 @@ fn wrap(line: &str) -> Vec<String> {
             last.push_str(word);
         }
     }
+
     lines
 }
 
@@ -84,11 +88,13 @@ fn file(objects: &[String]) -> Bytes {
         let _fits = writeln!(table, "{:010} 00000 n ", text.len());
         let _fits = write!(text, "{} 0 obj\n{object}\nendobj\n", number + 1);
     }
+
     let start = text.len();
     let size = objects.len() + 1;
     let _fits = write!(
         text,
         "{table}trailer\n<< /Size {size} /Root 1 0 R >>\nstartxref\n{start}\n%%EOF\n"
     );
+
     Bytes::from(text)
 }

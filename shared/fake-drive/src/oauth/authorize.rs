@@ -27,15 +27,18 @@ pub(super) fn ask(state: &mut State, call: &Call) -> Reply {
         Ok(request) => request,
         Err((error, message)) => return pages::error(error, &message),
     };
+
     let plan = planned(call)
         .or_else(|| state.oauth.plans.pop_front())
         .or_else(|| state.oauth.habit.clone());
     if let Some(consent) = plan {
         return settle(state, request, &consent);
     }
+
     let name = state.world.random.name(24);
     let page = pages::question(&name, &request, state.world.accounts.values());
     state.oauth.requests.insert(name, request);
+
     page
 }
 
@@ -67,10 +70,12 @@ fn read(state: &State, call: &Call) -> Result<Request, (&'static str, String)> {
             format!("The app does not list {redirect} among its addresses."),
         ));
     }
+
     let bad = |message: &str| ("invalid_request", message.to_owned());
     if call.param("response_type") != Some("code") {
         return Err(bad("response_type has to be code."));
     }
+
     let scopes: Vec<_> = call
         .param("scope")
         .unwrap_or_default()
@@ -80,10 +85,12 @@ fn read(state: &State, call: &Call) -> Result<Request, (&'static str, String)> {
     if scopes.is_empty() {
         return Err(bad("Required parameter is missing: scope"));
     }
+
     let challenge = call.param("code_challenge").map(str::to_owned);
     if challenge.is_some() && call.param("code_challenge_method") != Some("S256") {
         return Err(bad("code_challenge_method has to be S256."));
     }
+
     let text = |name| call.param(name).map(str::to_owned);
     Ok(Request {
         client: client.to_owned(),
@@ -108,15 +115,18 @@ pub(super) fn decide(state: &mut State, call: &Call) -> Reply {
             .find(|(field, _)| field == name)
             .map(|(_, value)| value.as_str())
     };
+
     let Some(request) = field("request").and_then(|name| state.oauth.requests.remove(name)) else {
         return pages::error(
             "invalid_request",
             "This question has been answered already.",
         );
     };
+
     if field("decision") != Some("allow") {
         return settle(state, request, &Consent::Deny);
     }
+
     let ticked: Vec<_> = form
         .iter()
         .filter(|(field, _)| field == "scope")
@@ -127,6 +137,7 @@ pub(super) fn decide(state: &mut State, call: &Call) -> Reply {
         .iter()
         .filter(|scope| is_identity(scope) || ticked.contains(scope));
     let scopes = scopes.cloned().collect();
+
     give(state, request, field("account").unwrap_or_default(), scopes)
 }
 

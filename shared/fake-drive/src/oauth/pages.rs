@@ -37,6 +37,7 @@ pub(super) fn question<'a>(
             "<label><input type=\"radio\" name=\"account\" value=\"{email}\"{checked}> {name} ({email})</label>"
         )
     };
+
     let people: String = accounts.iter().enumerate().map(radio).collect();
     let tick = |scope: &String| {
         let (text, scope) = (escape(describe(scope)), escape(scope));
@@ -44,6 +45,7 @@ pub(super) fn question<'a>(
             "<label><input type=\"checkbox\" name=\"scope\" value=\"{scope}\" checked> {text}</label>"
         )
     };
+
     let ticks: String = request
         .scopes
         .iter()

@@ -49,6 +49,7 @@ pub(super) fn exchange(state: &mut State, call: &Call) -> Reply {
             "Invalid grant_type.",
         )),
     });
+
     match answer {
         Ok(value) => Reply::json(200, &value).with("cache-control", "no-store"),
         Err(refusal) => refusal.reply(),
@@ -63,6 +64,7 @@ fn client(state: &State, call: &Call, form: &Form) -> Result<String, Refusal> {
             form.get("client_secret").unwrap_or_default().to_owned(),
         ))
     };
+
     let (id, secret) = call.basic().or_else(in_form).ok_or(Refusal(
         400,
         "invalid_request",
@@ -73,6 +75,7 @@ fn client(state: &State, call: &Call, form: &Form) -> Result<String, Refusal> {
         "invalid_client",
         "The OAuth client was not found.",
     ))?;
+
     if app.secret == secret {
         Ok(id)
     } else {
@@ -122,9 +125,11 @@ fn issue(state: &mut State, code: &Code, now: i64) -> Value {
             now,
         );
     }
+
     if code.scopes.iter().any(|scope| scope == "openid") {
         answer["id_token"] = json!(identity(state, code, now));
     }
+
     answer
 }
 
@@ -151,6 +156,7 @@ fn refresh(
         &access,
         expires
     ));
+
     if let Some(seconds) = seconds {
         answer["refresh_token_expires_in"] = json!(seconds);
     }
@@ -175,6 +181,7 @@ fn by_refresh(state: &mut State, client: &str, form: &Form) -> Result<Value, Ref
     } else if let Some(expires) = expires {
         answer["refresh_token_expires_in"] = json!((expires - now) / 1000);
     }
+
     Ok(answer)
 }
 
@@ -189,6 +196,7 @@ fn identity(state: &State, code: &Code, now: i64) -> String {
         "iat": now / 1000,
         "exp": now / 1000 + 3600,
     });
+
     if code
         .scopes
         .iter()
@@ -197,11 +205,14 @@ fn identity(state: &State, code: &Code, now: i64) -> String {
         claims["email"] = json!(code.email);
         claims["email_verified"] = json!(true);
     }
+
     if let Some(nonce) = &code.request.nonce {
         claims["nonce"] = json!(nonce);
     }
+
     let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
     let header = json!({ "alg": "RS256", "kid": "none-of-the-real-ones", "typ": "JWT" });
+
     format!(
         "{}.{}.{}",
         part(&header),
@@ -228,9 +239,11 @@ pub(super) fn revoke(state: &mut State, call: &Call) -> Reply {
             .get(token)
             .map(|access| (access.email.clone(), access.client.clone()))
     };
+
     let Some((email, client)) = by_refresh.or_else(by_access) else {
         return Refusal(400, "invalid_token", "Token expired or revoked").reply();
     };
+
     state.oauth.end(&email, Some(&client));
     Reply::json(200, &json!({}))
 }

@@ -36,6 +36,7 @@ impl Rig {
         ]
         .into();
         query.extend(change.iter().copied());
+
         self.http
             .get(format!("{}/o/oauth2/v2/auth", self.drive.url()))
             .query(&query)
@@ -306,6 +307,7 @@ async fn refresh_tokens_are_missing_expire_rotate_and_push_each_other_out() {
             ..Quirks::default()
         }
     });
+
     let tokens = rig.permitted().await;
     let first = text(&tokens, "refresh_token");
     let (_, turned) = rig.refresh(first).await;
@@ -317,6 +319,7 @@ async fn refresh_tokens_are_missing_expire_rotate_and_push_each_other_out() {
     for _ in 0..100 {
         rig.permitted().await;
     }
+
     assert_eq!(rig.refresh(text(&oldest, "refresh_token")).await.0, 400);
 }
 

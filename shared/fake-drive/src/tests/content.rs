@@ -139,6 +139,7 @@ async fn what_cannot_be_had_says_why() {
         let (status, reason) = rig.refusal(&path).await;
         assert_eq!((status, reason.as_str()), expected, "{path}");
     }
+
     let capabilities = rig
         .ok(&format!(
             "files/{locked}?fields=capabilities(canDownload,canAccessViaGenAi)"

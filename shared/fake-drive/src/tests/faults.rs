@@ -57,6 +57,7 @@ async fn answers_are_broken_and_slowed_as_planned() {
             other => break other.is_err(),
         }
     };
+
     assert_eq!((got, broken), (10, true));
     for effect in [
         Effect::Late { millis: 60 },
@@ -80,6 +81,7 @@ async fn listings_are_emptied_or_incomplete_as_planned() {
     for name in ["a", "b"] {
         rig.doc(&rig.root, name);
     }
+
     rig.drive
         .plan(Fault::on("/drive/v3/files", Effect::Emptied));
     assert!(rig.names("").await.is_empty());
@@ -111,6 +113,7 @@ async fn units_are_counted_and_may_run_out_for_a_minute() {
         rig.get(&path).await;
         assert_eq!(rig.drive.quota_units(ADA) - before, units, "{path}");
     }
+
     rig.drive
         .set_quirks(|quirks| quirks.units_per_minute = Some(150));
     rig.drive.advance_seconds(60);

@@ -47,6 +47,7 @@ async fn queries_choose() {
             );
         }
     }
+
     rig.drive
         .set_quirks(|quirks| quirks.no_parent_groups = true);
     let encoded: String = url::form_urlencoded::byte_serialize(groups.as_bytes()).collect();
@@ -59,6 +60,7 @@ async fn orders_hold_across_pages() {
     for name in ["b", "C", "a"] {
         rig.doc(&rig.root, name);
     }
+
     rig.folder(&rig.root, "z");
     for (order, expected) in [
         ("name", ["a", "b", "C", "z"]),
@@ -80,6 +82,7 @@ async fn a_page_token_is_for_its_query_and_some_hours() {
     for name in ["a", "b", "c"] {
         rig.doc(&rig.root, name);
     }
+
     let page = rig.ok("files?pageSize=1&fields=nextPageToken").await;
     let token = page["nextPageToken"].as_str().unwrap();
     rig.ok(&format!("files?pageSize=2&pageToken={token}")).await;
@@ -113,6 +116,7 @@ async fn shared_drives_are_found_only_by_those_who_ask_for_them() {
     ] {
         assert_eq!(rig.names(&query).await, expected, "{query}");
     }
+
     assert_eq!(rig.get(&format!("files/{doc}")).await.0, 404);
     let file = rig
         .ok(&format!(
@@ -197,6 +201,7 @@ async fn a_link_needs_its_key() {
             "{query}"
         );
     }
+
     for (header, status) in [
         ("", 404),
         ("x/k-1", 404),
@@ -224,6 +229,7 @@ async fn listings_misbehave_as_set() {
     for name in ["a", "b", "c", "d"] {
         rig.doc(&rig.root, name);
     }
+
     assert_eq!(
         rig.names("pageSize=1000").await,
         ["a", "b", "b", "c", "c", "d"]
@@ -234,6 +240,7 @@ async fn listings_misbehave_as_set() {
             ..Quirks::default()
         }
     });
+
     let all = rig
         .ok(&format!(
             "files?corpora=allDrives&{DRIVES}&fields=incompleteSearch,files(name)"

@@ -24,6 +24,7 @@ async fn a_page_costs_what_it_shows() {
             .add_file(&folder, "n.txt", "text/plain", "x")
             .unwrap();
     }
+
     let made = begin.elapsed();
     let begin = Instant::now();
     assert_eq!(rig.names("pageSize=1000").await.len(), 10_100);
@@ -41,6 +42,7 @@ async fn a_page_costs_what_it_shows() {
         };
         next = format!("&pageToken={token}");
     }
+
     let described = begin.elapsed();
     let begin = Instant::now();
     let query = format!("pageSize=1000&q='{folder}'+in+parents");

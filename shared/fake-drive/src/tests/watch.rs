@@ -75,6 +75,7 @@ async fn channels_tell_changes_until_they_are_stopped_or_over() {
             number.to_owned(),
         )
     };
+
     assert_eq!(
         *inbox.lock().unwrap(),
         [message("sync", "1"), message("change", "2")]
@@ -121,5 +122,6 @@ async fn wrong_channels_are_refused() {
             "{field}: {value}"
         );
     }
+
     assert_eq!(rig.post("changes/watch", &good).await.0, 400);
 }

@@ -52,11 +52,13 @@ impl World {
         if !self.items.contains_key(id) {
             return Err(Refused(format!("no item {id}")));
         }
+
         let touched = if deep {
             self.touched(id)
         } else {
             vec![id.to_owned()]
         };
+
         let before: Vec<_> = touched.iter().map(|id| self.feeds_of(id)).collect();
         act(self)?;
         for (id, before) in touched.iter().zip(before) {
@@ -66,6 +68,7 @@ impl World {
             let feeds = &before | &self.feeds_of(id);
             self.tell(id, &feeds);
         }
+
         Ok(())
     }
 
@@ -208,6 +211,7 @@ impl World {
         if self.items.get(id).is_some_and(|item| item.parent.is_none()) {
             return Err(Refused("a root cannot be removed".to_owned()));
         }
+
         self.change(id, true, |world| {
             for below in world.tree(id) {
                 if let Some(item) = world.items.remove(&below) {
@@ -235,11 +239,13 @@ impl World {
             created,
             members: BTreeSet::default(),
         };
+
         self.drives.insert(id.clone(), drive);
         for email in members {
             self.account(email);
             let _known = self.join(&id, email, true);
         }
+
         id
     }
 
@@ -254,11 +260,13 @@ impl World {
         } else {
             found.members.remove(email);
         }
+
         self.shelves.touch();
         self.record(
             Feed::User(email.to_owned()),
             &Subject::Drive(drive.to_owned()),
         );
+
         Ok(())
     }
 

@@ -91,6 +91,7 @@ impl World {
         {
             return shelf.clone();
         }
+
         let mut seen = HashSet::new();
         for root in self.shelves.shared_roots.get(email).into_iter().flatten() {
             let found = if self.quirks.shared_folders_only {
@@ -100,17 +101,20 @@ impl World {
             };
             seen.extend(found);
         }
+
         let others = seen.into_iter().filter_map(|id| self.items.get(&id));
         // Members find what lies in a shared drive there.
         let theirs = |drive: &String| self.is_member(email, drive);
         let foreign = others.filter(|item| {
             item.owner.as_deref() != Some(email) && !item.drive.as_ref().is_some_and(theirs)
         });
+
         let shelf: Shelf = foreign.map(|item| (item.seq, item.id.clone())).collect();
         let shelf = Arc::new(shelf);
         self.shelves
             .shared
             .insert(email.to_owned(), (revision, shelf.clone()));
+
         shelf
     }
 }

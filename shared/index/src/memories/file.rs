@@ -93,10 +93,12 @@ impl MemoryFile {
                     .map(|told| (told.document.id.clone(), Some(told.clone()))),
             );
         }
+
         let mut merged = Self {
             v: Self::VERSION,
             ..Self::default()
         };
+
         for (id, told) in states {
             match told {
                 Some(told) => merged.told.push(told),
@@ -104,6 +106,7 @@ impl MemoryFile {
                 None => merged.gone.push(id),
             }
         }
+
         merged.actions = older.actions.into_iter().chain(newer.actions).collect();
         merged
     }

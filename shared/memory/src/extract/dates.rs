@@ -81,6 +81,7 @@ pub(crate) fn dates(clause: Clause<'_>, said_at: Timestamp, lean: Lean) -> Vec<F
             None => at += 1,
         }
     }
+
     found
 }
 
@@ -174,12 +175,14 @@ fn weekday(clause: Clause<'_>, at: usize, today: Date, lean: Lean) -> Option<(us
     if habit || !clause.words[at].capital() {
         return None;
     }
+
     let ahead =
         (i64::from(wanted) - i64::from(today.weekday().to_monday_zero_offset())).rem_euclid(7);
     let shift = match lean {
         Lean::Past if ahead > 0 => ahead - 7,
         _ => ahead,
     };
+
     Some((at + 1, Days::day(shifted(today, shift)?)))
 }
 
@@ -197,6 +200,7 @@ fn bare_year(clause: Clause<'_>, at: usize) -> Option<(usize, Days)> {
         .get(at + 1)
         .is_none_or(|next| next.mark || !super::english::lexicon::content(next.low));
     (placed && alone).then_some(())?;
+
     Some((at + 1, year(number)?))
 }
 

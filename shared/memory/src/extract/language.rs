@@ -118,6 +118,7 @@ impl Scripts {
             '\u{900}'..='\u{97f}' => &mut self.devanagari,
             _ => &mut self.other,
         };
+
         *counter += 1;
     }
 
@@ -147,6 +148,7 @@ impl Scripts {
             (self.other, Tongue::Other),
         ];
         let (most, tongue) = ranked.into_iter().max_by_key(|(count, _)| *count)?;
+
         (most > self.latin).then_some(tongue)
     }
 }
@@ -172,12 +174,14 @@ fn by_words(text: &str) -> Tongue {
         // Other languages write it so at the beginning of a sentence at most.
         scores[0] += 2 * u32::from(word == "I");
     }
+
     // No letter of ASCII is a mark.
     if !text.is_ascii() {
         for (tongue, marks) in MARKS {
             scores[tongue] += text.chars().filter(|c| marks.contains(*c)).take(3).count() as u32;
         }
     }
+
     let best = (0..WORDS.len())
         .rev()
         .max_by_key(|tongue| scores[*tongue])
@@ -199,6 +203,7 @@ fn count_word(word: &str, scores: &mut [u32; WORDS.len()]) {
         }
         table
     });
+
     let Some(bits) = TABLE.get(word) else { return };
     // A word of one language says more than one of many.
     let weight = if bits.count_ones() == 1 { 2 } else { 1 };
@@ -243,6 +248,7 @@ mod tests {
             ("Jag bor i Malmö och det är bra.", Other),
             ("אני גר בחיפה", Other),
         ];
+
         for (text, tongue) in cases {
             assert_eq!(tongue_of(text), tongue, "{text}");
         }
@@ -334,6 +340,7 @@ mod tests {
                 wrong += &format!("{text}: {tongue:?} taken for {:?}\n", tongue_of(text));
             }
         }
+
         assert!(wrong.is_empty(), "\n{wrong}");
     }
 }

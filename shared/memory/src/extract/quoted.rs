@@ -76,6 +76,7 @@ pub(super) fn divide<'a>(passage: &Passage<'a>) -> Vec<Passage<'a>> {
         });
         return divided.flatten().collect();
     }
+
     within(passage, &scan(passage.text))
 }
 
@@ -98,6 +99,7 @@ fn within<'a>(passage: &Passage<'a>, parts: &[Part<'a>]) -> Vec<Passage<'a>> {
         start += text.chars().count();
         byte = to;
     };
+
     for part in parts {
         cut(
             part.range.start,
@@ -107,6 +109,7 @@ fn within<'a>(passage: &Passage<'a>, parts: &[Part<'a>]) -> Vec<Passage<'a>> {
         );
         cut(part.range.end, part.role, part.speaker, part.quoted);
     }
+
     cut(
         passage.text.len(),
         passage.role,
@@ -142,6 +145,7 @@ fn scan(text: &str) -> Vec<Part<'_>> {
             None => end,
         };
     }
+
     parts
 }
 
@@ -151,6 +155,7 @@ fn foreign_from<'a>(text: &'a str, at: usize, line: &'a str) -> Option<Part<'a>>
     if line.trim_start().starts_with('>') {
         return Some(Part::passed_over(at..end));
     }
+
     if marks::is_boundary(line) || marks::begins_headers(&text[at..]) {
         let sender = text[at..]
             .lines()
@@ -158,9 +163,11 @@ fn foreign_from<'a>(text: &'a str, at: usize, line: &'a str) -> Option<Part<'a>>
             .find_map(marks::sender);
         return Some(Part::document(at..text.len(), Medium::Mail, sender));
     }
+
     if let Some(range) = marks::html(text, at, line) {
         return Some(Part::passed_over(range));
     }
+
     if let Some((after, medium)) = marks::hands_over(line) {
         let from = at + after;
         if let Some(part) = handed_over(
@@ -171,12 +178,14 @@ fn foreign_from<'a>(text: &'a str, at: usize, line: &'a str) -> Option<Part<'a>>
             return Some(part);
         }
     }
+
     if let Some(after) = marks::reports(line) {
         let to = text[at + after..]
             .find("\n\n")
             .map_or(text.len(), |blank| at + after + blank);
         return Some(Part::passed_over(at + after..to));
     }
+
     marks::quotation(text, at, line).map(Part::passed_over)
 }
 
@@ -189,11 +198,14 @@ fn handed_over(text: &str, from: usize, medium: Option<Medium>) -> Option<Part<'
     if follows.is_empty() || follows.starts_with('>') || marks::fence(follows).is_some() {
         return None;
     }
+
     if let Some(end) = marks::closing(follows) {
         return Some(Part::passed_over(begin..begin + end));
     }
+
     let all = begin..text.len();
     let sender = follows.lines().take(HEADER_LINES).find_map(marks::sender);
+
     Some(match medium {
         Some(medium) => Part::document(all, medium, sender),
         None => Part::passed_over(all),

@@ -43,6 +43,7 @@ pub(crate) fn sentences<'a>(passage: &Passage<'a>) -> Vec<Sentence<'a>> {
         char: passage.start,
         sentences: Vec::new(),
     };
+
     blocks::blocks(passage.text, &mut |from, to, block| match block {
         Block::Prose | Block::ListItem | Block::Quote => {
             marks::split(&passage.text[from..to], &mut |start, end| {
@@ -51,6 +52,7 @@ pub(crate) fn sentences<'a>(passage: &Passage<'a>) -> Vec<Sentence<'a>> {
         }
         Block::Heading | Block::Code | Block::Table => out.add(from, to, block),
     });
+
     out.sentences
 }
 
@@ -71,6 +73,7 @@ impl Collector<'_> {
         if !text.chars().any(char::is_alphanumeric) {
             return;
         }
+
         let from = from + (raw.len() - raw.trim_start().len());
         self.char += self.text[self.byte..from].chars().count();
         let start = self.char;

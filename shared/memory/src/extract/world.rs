@@ -116,8 +116,10 @@ impl Compiled {
                 cue: Cue::new(cue),
             })
         });
+
         let rules: Vec<_> = rules.collect();
         let index = Index::new(rules.iter().map(|rule| &rule.cue));
+
         Self {
             language,
             rules,
@@ -148,6 +150,7 @@ fn compiled(tongue: Tongue) -> Option<&'static Compiled> {
             }
         };
     }
+
     tables!(
         German => german, Spanish => spanish, French => french, Portuguese => portuguese, Italian => italian,
         Russian => russian, Hindi => hindi, Chinese => chinese, Japanese => japanese, Korean => korean

@@ -104,6 +104,7 @@ impl<'a> Version<'a> {
         let shown = || {
             document.map(|document| Attribution::of_shown(document.kind, document.title.as_deref()))
         };
+
         match trust {
             Trust::Assistant => Some(Attribution::new(Medium::Assistant, None)),
             _ => claim
@@ -145,6 +146,7 @@ pub(super) fn fold(
             stated.map(|(statement, document)| (None, Claim::new(statement, Some(document)))),
         );
     }
+
     ordered.extend(
         claims
             .edits
@@ -158,12 +160,14 @@ pub(super) fn fold(
         lines: Vec::new(),
         used: HashMap::new(),
     };
+
     for (replaced, claim) in ordered {
         match replaced {
             Some(memory) => fold.edit(memory, claim),
             None => fold.state(claim),
         }
     }
+
     fold.memories()
 }
 
@@ -199,10 +203,12 @@ impl<'a> Fold<'a, '_> {
             },
             None => (claim, Vec::new()),
         };
+
         if let Some(ended) = self.ended(&claim) {
             ended.claims.push(claim);
             return;
         }
+
         let replaced = self
             .lines
             .iter()
@@ -210,6 +216,7 @@ impl<'a> Fold<'a, '_> {
         let replaced = replaced.or((self.lines.len() >= MOST_LINES).then_some(MOST_LINES - 1));
         let mut version = self.version(claim);
         version.claims.splice(0..0, earlier);
+
         match replaced {
             Some(line) => self.lines[line].push(version),
             None => self.lines.push(vec![version]),
@@ -223,6 +230,7 @@ impl<'a> Fold<'a, '_> {
         let said = |line: &Line<'_>| {
             is_own(line) && line.last().is_some_and(|last| replaces(last, &claim))
         };
+
         let confirms = claim.statement.trust.is_own() && !is_own(&self.lines[line]);
         if confirms && self.lines.iter().any(said) {
             let earlier = self
@@ -232,6 +240,7 @@ impl<'a> Fold<'a, '_> {
                 .map_or_else(Vec::new, |last| last.claims);
             return Some((claim, earlier));
         }
+
         self.lines[line].last_mut()?.claims.push(claim);
         None
     }
@@ -313,6 +322,7 @@ impl<'a> Fold<'a, '_> {
                 memories.push(memory);
             }
         }
+
         contradict(&self.lines, &mut memories);
         memories
     }
@@ -334,6 +344,7 @@ impl<'a> Fold<'a, '_> {
             .clone()
             .chain(forgotten.iter().map(|forgotten| forgotten.at))
             .max();
+
         Memory {
             id: version.id.clone(),
             topic: self.topic.clone(),
@@ -388,6 +399,7 @@ fn considers(claim: &Claim<'_>, version: &Version<'_>) -> bool {
     else {
         return true;
     };
+
     let has = |document: &SearchDocument| {
         wanted.iter().all(|(key, value)| {
             document.metadata.get(key).is_some_and(|held| match value {
@@ -396,6 +408,7 @@ fn considers(claim: &Claim<'_>, version: &Version<'_>) -> bool {
             })
         })
     };
+
     version
         .claims
         .iter()
@@ -442,6 +455,7 @@ fn confidence(version: &Version<'_>) -> f32 {
             .or_insert(0.0);
         *best = best.max(claim.statement.confidence.clamp(0.0, 1.0));
     }
+
     let wrong: f32 = by_document
         .values()
         .map(|confidence| 1.0 - confidence)
@@ -477,6 +491,7 @@ fn metadata(version: &Version<'_>) -> serde_json::Map<String, Value> {
         .iter()
         .rev()
         .filter_map(|claim| claim.document);
+
     own.or_else(|| {
         documents
             .map(|document| &document.metadata)

@@ -64,6 +64,7 @@ impl Ledger {
             }
             before.insert(id, memory);
         }
+
         for memory in self.draw() {
             for parent in memory.relations.keys() {
                 if let Some(known) = self.memories.get_mut(parent) {
@@ -98,6 +99,7 @@ impl Ledger {
                 drawn.extend(memory.map(|memory| (memory.id.clone(), memory)));
             }
         }
+
         drawn.into_values().collect()
     }
 
@@ -123,6 +125,7 @@ impl Ledger {
         {
             return None;
         }
+
         let rest = without_prefix(&fact.text, &kin.value)?;
         let owner = name
             .text
@@ -136,6 +139,7 @@ impl Ledger {
         let id = MemoryId::derived(&key, &topic.value, 0);
         let acts = self.acts.get(&id);
         let review = acts.and_then(Acts::review);
+
         Some(Memory {
             topic: key,
             answers: None,

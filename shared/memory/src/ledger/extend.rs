@@ -25,10 +25,12 @@ impl Ledger {
         let Some(topics) = self.groups.get(group) else {
             return;
         };
+
         if topics.is_empty() {
             self.groups.remove(group);
             return;
         }
+
         let ids = topics
             .iter()
             .filter_map(|topic| self.topics.get(topic))
@@ -49,9 +51,11 @@ impl Ledger {
                 }
             }
         }
+
         if members.len() > LARGEST_GROUP {
             return;
         }
+
         for (longer, shorter) in self.extensions(&members) {
             self.relate(&longer, &shorter, before);
         }
@@ -79,6 +83,7 @@ impl Ledger {
                 }
             }
         }
+
         pairs
     }
 

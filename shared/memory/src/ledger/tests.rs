@@ -28,6 +28,7 @@ fn statement(text: &str, topic: Option<(&str, &str, &str)>, said: i64) -> Statem
             negated,
         }
     });
+
     Statement {
         text: text.into(),
         start: 0,
@@ -77,6 +78,7 @@ fn told(name: u8, statements: Vec<Statement>) -> Told {
         created_at,
         updated_at: created_at,
     };
+
     Told {
         document,
         statements,
@@ -346,17 +348,20 @@ fn a_correction_survives_processing_again_and_the_end_of_its_document() {
         trust: Trust::Client,
         ..lives("Paris, Texas", 3)
     });
+
     let edit = MemoryAction::Update {
         memory: old.id.clone(),
         topic: old.topic.clone(),
         version,
     };
+
     for _ in 0..2 {
         ledger.act(&edit);
         ledger.tell(told(1, vec![lives("Paris", 1)]));
         ledger.settle();
         assert_eq!(live(&ledger), ["User lives in Paris, Texas."]);
     }
+
     assert_eq!(
         find(&ledger, "User lives in Paris, Texas.").parent,
         Some(old.id)
@@ -440,6 +445,7 @@ fn what_comes_from_outside_contradicts_what_a_person_said_and_does_not_replace_i
         trust: Trust::External,
         ..lives("Rome", 2)
     };
+
     let ledger = ledger([told(1, vec![lives("Bonn", 1)]), told(2, vec![outside])]);
     let (said, read) = (
         find(&ledger, "User lives in Bonn."),
@@ -459,6 +465,7 @@ fn what_others_add_to_the_users_words_changes_nothing_of_them() {
         forget_after: Some(day(3)),
         ..lives("Bonn", 2)
     };
+
     let alone = ledger([told(1, vec![lives("Bonn", 1)])]);
     let mut both = ledger([told(1, vec![lives("Bonn", 1)]), told(2, vec![repeated])]);
     let (said, known) = (

@@ -35,6 +35,7 @@ mod tests {
         ] {
             assert!(addresses_a_model(order), "{order}");
         }
+
         for statement in [
             "The store that sells lamps is closed on Mondays.",
             "Two hinges act as stops, and the language model answers in a second.",

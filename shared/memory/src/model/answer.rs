@@ -64,6 +64,7 @@ pub(super) fn read(answer: &str) -> Result<Vec<Proposal>, Garbage> {
         .iter()
         .filter_map(|item| Proposal::deserialize(item).ok())
         .collect();
+
     if proposals.is_empty() && !items.is_empty() {
         Err(Garbage::OtherShape)
     } else {

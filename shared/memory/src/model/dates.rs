@@ -79,12 +79,14 @@ pub(super) fn event(text: Option<&str>, said_at: Timestamp, sentences: &[&str]) 
     if spaced && !digits && !said.iter().any(|word| TIMES.contains(word.as_str())) {
         return None;
     }
+
     let days = (period.from.as_millis() - said_at.as_millis()).div_euclid(DAY_MILLIS);
     let reach = if digits || said.iter().any(|word| FAR.contains(&word.as_str())) {
         150 * 366
     } else {
         400
     };
+
     let certain: Vec<_> = CERTAIN
         .iter()
         .filter(|(word, _)| said.iter().any(|said| said == word))
@@ -98,6 +100,7 @@ pub(super) fn event(text: Option<&str>, said_at: Timestamp, sentences: &[&str]) 
         [(_, away)] if !digits && times == 1 => (days - away).abs() <= 1,
         _ => days.abs() <= reach,
     };
+
     meant.then_some(period)
 }
 
@@ -145,6 +148,7 @@ fn parse_one(text: &str) -> Option<Period> {
             });
         }
     };
+
     Days::new(from, to).period()
 }
 

@@ -57,6 +57,7 @@ impl Evidence {
                 Rejection::Name
             });
         }
+
         let missing: Vec<_> = said.iter().filter(|word| !self.has(word)).collect();
         let taken = missing
             .iter()
@@ -65,6 +66,7 @@ impl Evidence {
         if taken > 1 || taken * 3 > said.len() {
             return Err(Rejection::Borrowed);
         }
+
         let uncased = said
             .iter()
             .filter(|word| word.form == Form::Uncased)
@@ -74,6 +76,7 @@ impl Evidence {
         } else {
             SHARE
         };
+
         let supported = said.len() - missing.len();
         if supported == 0
             || (supported as f32) < share * said.len() as f32
@@ -81,6 +84,7 @@ impl Evidence {
         {
             return Err(Rejection::Invented);
         }
+
         Ok(())
     }
 

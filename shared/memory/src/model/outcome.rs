@@ -95,16 +95,19 @@ pub(super) fn combine(
             Err(_) => missing.push(request.covers()),
         }
     }
+
     if !missing.is_empty() {
         let found = built_in().into_iter();
         statements
             .extend(found.filter(|found| missing.iter().any(|part| part.contains(&found.start))));
     }
+
     let extractor = match (answered, fallback) {
         (_, None) => Extractor::Model,
         (true, Some(_)) => Extractor::Both,
         (false, Some(_)) => Extractor::BuiltIn,
     };
+
     Outcome {
         statements: in_order(statements),
         extractor,

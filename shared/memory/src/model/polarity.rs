@@ -59,11 +59,13 @@ pub(super) fn agrees(text: &str, sentences: &[&str]) -> bool {
     let refused = any(&|sentence| {
         denies(sentence) || has_root(sentence, REFUSALS) || has_root(sentence, ALTERNATIVES)
     });
+
     if denies(text) {
         let lower = text.to_lowercase();
         let no_longer = NO_LONGER.split('|').any(|phrase| lower.contains(phrase));
         return refused || (no_longer && any(&|sentence| has_root(sentence, CHANGES)));
     }
+
     let source: HashSet<String> = sentences
         .iter()
         .flat_map(|sentence| roots(sentence))
@@ -73,6 +75,7 @@ pub(super) fn agrees(text: &str, sentences: &[&str]) -> bool {
     if REFUSALS.split(' ').map(root).any(adds) {
         return refused;
     }
+
     let clauses: Vec<_> = sentences
         .iter()
         .flat_map(|sentence| clauses(sentence))
@@ -87,10 +90,12 @@ pub(super) fn agrees(text: &str, sentences: &[&str]) -> bool {
         let root = root(&word.lower);
         denied_words.contains(&root) && !stated_words.contains(&root)
     };
+
     let turned =
         |word: &Word<'_>| matches!(word.form, Form::Name | Form::Number) && only_denied(word);
     let lower = text.to_lowercase();
     let contrasts = CONTRASTS.split('|').any(|phrase| lower.contains(phrase));
+
     most(&stated) >= most(&denied) && (contrasts || !words(text).iter().any(turned))
 }
 
@@ -110,6 +115,7 @@ fn clauses(sentence: &str) -> Vec<&str> {
         }
         clauses.push(&part[from..]);
     }
+
     clauses
 }
 

@@ -78,6 +78,7 @@ pub fn prompt<'a>(
             borrowed: borrowed.clone(),
         }
     };
+
     cuts(&shown).into_iter().map(request).collect()
 }
 
@@ -104,6 +105,7 @@ fn readable<'a>(source: &Source<'a>) -> Vec<Shown<'a>> {
             passage: index,
         })
     });
+
     shown
         .filter(|shown| shown.sentence.block != Block::Code)
         .filter(|shown| shown.sentence.text.chars().any(char::is_alphabetic))
@@ -125,6 +127,7 @@ fn cuts(shown: &[Shown<'_>]) -> Vec<(usize, usize, usize)> {
         cuts.push((from, fresh - from, to));
         (from, fresh) = (to.saturating_sub(OVERLAP), to);
     }
+
     cuts
 }
 
@@ -137,6 +140,7 @@ fn context(guidance: Option<&str>, known: &[Known<'_>]) -> String {
             one_line(guidance, MAX_GUIDANCE_CHARS)
         );
     }
+
     if !known.is_empty() {
         text.push_str("<known>\n");
         for Known { number, text: said } in known {
@@ -144,6 +148,7 @@ fn context(guidance: Option<&str>, known: &[Known<'_>]) -> String {
         }
         text.push_str("</known>\n");
     }
+
     text
 }
 
@@ -162,6 +167,7 @@ fn framed_source(source: &Source<'_>, shown: &[Shown<'_>]) -> String {
             one_line(shown.sentence.text, MAX_SENTENCE_CHARS)
         );
     }
+
     text.push_str("</source>\n");
     text
 }
@@ -195,6 +201,7 @@ fn one_line(text: &str, most: usize) -> String {
                 .filter(|c| !c.is_control()),
         );
     }
+
     match line.char_indices().nth(most) {
         Some((cut, _)) => line[..cut].to_owned(),
         None => line,

@@ -76,6 +76,7 @@ pub fn validate(
     if statements.is_empty() && !proposals.is_empty() {
         return Err(Garbage::Unsupported);
     }
+
     Ok(in_order(statements))
 }
 
@@ -150,10 +151,12 @@ fn cite<'a>(
     if last.saturating_sub(*first) >= MAX_CITED as i64 {
         return Err(Rejection::Span);
     }
+
     let shown = |number: &i64| {
         let at = usize::try_from(number.checked_sub(1)?).ok()?;
         request.shown.get(at).copied()
     };
+
     let shown: Vec<Shown<'a>> = numbers
         .iter()
         .map(shown)
@@ -167,6 +170,7 @@ fn cite<'a>(
     let speaks = |passage: &&Passage<'a>| {
         speaker.is_some() && passage.speaker.map(|name| name.trim().to_lowercase()) == speaker
     };
+
     let main = passages
         .iter()
         .rev()
@@ -180,10 +184,12 @@ fn cite<'a>(
             .iter()
             .any(|passage| source.trust_of(passage) == trust)
     };
+
     let doubtful = [Trust::External, Trust::Assistant]
         .into_iter()
         .find(|trust| of(*trust));
     let trust = doubtful.unwrap_or(source.trust);
+
     Ok(Cited {
         shown,
         passages,
@@ -312,16 +318,19 @@ fn topic(
             .join(" ")
             .to_lowercase()
     };
+
     let topic = Topic {
         subject: line(&proposed.subject),
         attribute: line(&proposed.attribute),
         value: line(&proposed.value),
         negated: proposed.negated,
     };
+
     let fits = |text: &str| !text.is_empty() && text.chars().count() <= MAX_TOPIC_CHARS;
     let ends = denies_or_ends(text) || sentences.iter().any(|sentence| denies_or_ends(sentence));
     let turned = if topic.negated { !ends } else { denies(text) };
     let holds = fits(&topic.subject) && fits(&topic.attribute) && fits(&topic.value) && !turned;
+
     (holds && evidence.has_all(&topic.subject) && evidence.has_all(&topic.value)).then_some(topic)
 }
 

@@ -71,6 +71,7 @@ pub(super) fn words(text: &str) -> Vec<Word<'_>> {
         });
         end = at + word.len();
     }
+
     words
 }
 
@@ -85,6 +86,7 @@ pub(super) fn roots(text: &str) -> HashSet<String> {
 fn form(word: &str, lower: &str, begins: bool) -> Form {
     let first = word.chars().next().unwrap_or_default();
     let capital = first.is_uppercase() && !begins && word != "I";
+
     if word.chars().any(char::is_numeric) || NUMBERS.contains(lower) {
         Form::Number
     } else if capital {
@@ -119,6 +121,7 @@ pub(super) fn root(lower: &str) -> String {
     if lower.chars().any(char::is_numeric) {
         return lower.to_owned();
     }
+
     if lower
         .chars()
         .all(|c| ('\u{ac00}'..='\u{d7a3}').contains(&c))
@@ -126,6 +129,7 @@ pub(super) fn root(lower: &str) -> String {
         // Particles follow the stem without a space.
         return lower.chars().take(2).collect();
     }
+
     if !lower.chars().any(|c| c.is_lowercase()) {
         let cut = lower
             .char_indices()
@@ -136,6 +140,7 @@ pub(super) fn root(lower: &str) -> String {
             .unwrap_or(lower)
             .to_owned();
     }
+
     let stem = ENDINGS
         .iter()
         .find_map(|ending| lower.strip_suffix(ending).filter(|stem| is_long(stem)));
@@ -148,6 +153,7 @@ pub(super) fn root(lower: &str) -> String {
     {
         stem.pop();
     }
+
     stem
 }
 

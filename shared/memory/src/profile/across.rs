@@ -39,6 +39,7 @@ pub(super) fn keep_current<'a>(ledgers: &[&'a Ledger], found: &mut Vec<(usize, &
             answers.entry(question).or_default().push(answer);
         }
     }
+
     let mut seen = HashSet::new();
     found.retain(|(ledger, memory)| {
         let is_replaced = answer(ledgers, *ledger, memory).is_some_and(|own| {

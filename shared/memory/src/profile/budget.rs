@@ -48,6 +48,7 @@ pub(super) fn fit(
             break;
         }
     }
+
     chosen.misses = 0;
     for (place, memory) in memories
         .iter()
@@ -58,6 +59,7 @@ pub(super) fn fit(
             break;
         }
     }
+
     chosen.lines.sort_by_key(|(place, _)| *place);
     chosen.lines.into_iter().map(|(_, line)| line).collect()
 }

@@ -72,6 +72,7 @@ impl Sorter {
                 words: directions(topic_words(&text)),
             }
         };
+
         Self {
             topics: buckets.iter().map(topic).collect(),
             buckets,
@@ -94,14 +95,17 @@ impl Sorter {
         {
             return Some(place);
         }
+
         if let Some(known) = self.lock().get(&memory.id) {
             return *known;
         }
+
         let place = self.best(&memory.text);
         let mut placed = self.lock();
         if placed.len() >= MAX_REMEMBERED {
             placed.clear();
         }
+
         placed.insert(memory.id.clone(), place);
         place
     }

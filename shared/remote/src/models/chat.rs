@@ -191,6 +191,7 @@ impl Models {
                 }
             }
         }
+
         Err(refused)
     }
 

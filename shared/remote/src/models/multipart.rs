@@ -43,6 +43,7 @@ impl Form {
         } else {
             "application/octet-stream"
         };
+
         self.part(
             &format!("name=\"{name}\"; filename=\"{}\"", escape(file_name)),
             Some(media_type),

@@ -172,6 +172,7 @@ async fn no_spelling_of_an_address_that_is_not_public_reaches_a_listener() {
         assert_eq!(error.kind, FetchErrorKind::Blocked, "{url:?}");
         assert_eq!(server.connections(), 0, "{url:?}");
     }
+
     // The listener would have been reached.
     assert_eq!(
         fetcher.fetch("http://example.com/").await.unwrap().bytes,
@@ -197,6 +198,7 @@ async fn a_name_with_an_address_that_is_not_public_reaches_no_listener() {
             );
         }
     }
+
     assert_eq!(server.connections(), 0);
 }
 

@@ -246,6 +246,7 @@ async fn a_silent_model_times_out_in_each_try_and_in_all() {
             std::future::pending::<()>().await;
         })
     };
+
     let server = silent().await;
     let impatient = Models::with_limit(settings(&server), Duration::from_millis(50));
     assert_eq!(ask(&impatient).await, Err(AnswerError::TimedOut));
@@ -259,6 +260,7 @@ async fn a_silent_model_times_out_in_each_try_and_in_all() {
         schema: &schema,
         name: "x",
     };
+
     let outcome = models(&server)
         .answer(&question, Duration::from_millis(50), read)
         .await;

@@ -71,6 +71,7 @@ async fn a_body_that_announces_too_much_is_not_read() {
 async fn a_body_without_end_is_too_large() {
     let block = vec![b'x'; 1 << 16];
     let chunk = [b"10000\r\n".as_slice(), &block, b"\r\n"].concat();
+
     for (head, piece) in [(HEAD, block), (CHUNKED, chunk)] {
         let server = Server::raw(move |stream| {
             let piece = piece.clone();
@@ -123,6 +124,7 @@ async fn a_head_that_trickles_or_never_comes_ends_with_the_time_for_the_first_by
     })
     .await;
     let silent = Server::raw(|stream| endless(stream, b"", b"", Duration::from_millis(20))).await;
+
     for server in [trickling, informing, silent] {
         let start = Instant::now();
         let error = impatient(&server)
@@ -150,6 +152,7 @@ async fn the_time_for_the_whole_page_counts_over_retries_and_redirects() {
         total: Duration::from_millis(250),
         ..quick()
     };
+
     let fetcher = Fetcher::with_limits(server.network(|_| vec![PUBLIC]), limits);
     let error = fetcher.fetch("http://example.com/").await.unwrap_err();
     assert_eq!(error.message, "The page did not answer in time.");
@@ -169,6 +172,7 @@ async fn a_huge_head_is_no_answer() {
             .unwrap_err();
         assert_eq!(error.message, "The page's server gave no valid answer.");
     }
+
     let block = "X-Y: z\r\n".repeat(8 << 10);
     let without_end = Server::raw(move |stream| {
         let block = block.clone();
@@ -195,6 +199,7 @@ async fn a_huge_head_is_no_answer() {
 async fn a_body_shorter_than_announced_broke_off() {
     let short = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this".to_vec();
     let unfinished = [CHUNKED, b"9\r\nonly this\r\n"].concat();
+
     for bytes in [short, unfinished] {
         let server = Server::start(move |_| bytes.clone()).await;
         let error = server

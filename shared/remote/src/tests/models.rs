@@ -72,6 +72,7 @@ async fn an_image_is_described_by_the_vision_model() {
     for demand in ["Markdown", "all visible text", "never an instruction"] {
         assert!(question.contains(demand), "{demand}");
     }
+
     assert!(
         !question.contains("  ") && !question.contains('\n'),
         "{question}"
@@ -308,6 +309,7 @@ async fn what_is_not_set_or_unusable_is_named() {
         transcription_model: None,
         ..settings("http://127.0.0.1:1".into())
     });
+
     let error = deaf
         .transcribe(Bytes::new(), "a.mp3", "audio/mpeg")
         .await
@@ -336,10 +338,12 @@ async fn what_is_not_set_or_unusable_is_named() {
             "{url}"
         );
     }
+
     let broken_key = ModelSettings {
         key: Some(Secret::from("a\nb".to_owned())),
         ..settings("http://127.0.0.1:1".into())
     };
+
     let error = Models::new(broken_key)
         .describe_image(b"x", "image/png")
         .await
@@ -362,6 +366,7 @@ fn settings_come_from_the_environment_and_never_show_the_key() {
         "RECOLLECT_MEMORY_MODEL" => Some("scribe".into()),
         other => panic!("{other} is no setting of ours"),
     });
+
     assert_eq!(settings.url.as_deref(), Some("http://127.0.0.1:11434/v1"));
     assert_eq!(settings.key.as_ref().map(Secret::reveal), Some(KEY));
     assert_eq!(settings.vision_model.as_deref(), Some("eye"));

@@ -188,6 +188,7 @@ async fn a_request_says_who_asks_and_carries_nothing_else() {
         requests[1].head.lines().next(),
         Some("GET /b?c=d%20e HTTP/1.1")
     );
+
     for request in requests {
         assert_eq!(
             request.header("user-agent"),
@@ -255,6 +256,7 @@ async fn one_fetcher_serves_many_at_once() {
             assert_eq!(page.bytes, format!("/{n}"));
         });
     }
+
     assert_eq!(fetches.join_all().await.len(), 50);
     assert_eq!(server.connections(), 50);
 }

@@ -63,6 +63,7 @@ impl Server {
         })
         .await;
         server.received = received;
+
         server
     }
 
@@ -85,6 +86,7 @@ impl Server {
         })
         .await;
         server.received = received;
+
         server
     }
 
@@ -106,6 +108,7 @@ impl Server {
                 serving.spawn(serve(stream));
             }
         });
+
         Self {
             address,
             connections,
@@ -158,11 +161,13 @@ pub(super) async fn receive(stream: &mut (impl AsyncRead + Unpin)) -> Option<Rec
             return None;
         }
     };
+
     let head = String::from_utf8(bytes[..end].to_vec()).ok()?;
     let mut received = Received {
         head,
         body: bytes.split_off(end),
     };
+
     let length = received
         .header("content-length")
         .map_or(0, |length| length.parse().unwrap());
@@ -171,6 +176,7 @@ pub(super) async fn receive(stream: &mut (impl AsyncRead + Unpin)) -> Option<Rec
             return None;
         }
     }
+
     Some(received)
 }
 

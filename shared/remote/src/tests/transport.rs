@@ -24,6 +24,7 @@ async fn secure_server() -> Server {
             .with_single_cert(vec![CERTIFICATE.into()], key)
             .unwrap();
     let acceptor = TlsAcceptor::from(Arc::new(config));
+
     Server::raw(move |stream| {
         let acceptor = acceptor.clone();
         async move {

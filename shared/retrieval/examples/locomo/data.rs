@@ -70,6 +70,7 @@ fn conversation(value: &Value) -> Conversation {
             turns: turns.iter().map(turn).collect(),
         });
     }
+
     let known: Vec<&str> = sessions
         .iter()
         .flat_map(|s| &s.turns)
@@ -81,6 +82,7 @@ fn conversation(value: &Value) -> Conversation {
         .flatten()
         .map(|qa| question(qa, &known))
         .collect();
+
     Conversation {
         speakers: [string(inner, "speaker_a"), string(inner, "speaker_b")],
         questions,
@@ -109,6 +111,7 @@ fn question(value: &Value, known: &[&str]) -> Question {
     let evidence = cited
         .flat_map(|c| c.split([';', ' ', ',']))
         .filter(|id| known.contains(id));
+
     Question {
         text: string(value, "question"),
         category: value["category"].as_u64().unwrap_or(0),
@@ -145,6 +148,7 @@ pub(crate) fn index(conversation: &Conversation, cut: Cut) -> (ContainerIndex, M
             ..Document::default()
         });
     }
+
     (index, members)
 }
 
@@ -173,6 +177,7 @@ fn chunk(turns: &[Turn], position: u32, headings: &str, cut: Cut) -> ChunkInput 
     } else {
         text.clone()
     };
+
     let vector = StaticEmbedder.embed(&embedded);
     ChunkInput {
         vector,

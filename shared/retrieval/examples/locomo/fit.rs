@@ -184,6 +184,7 @@ fn notes(samples: &mut Vec<Sample>) {
             samples.push(ask(&without, text, 8));
         }
     }
+
     let mut all = ContainerIndex::new();
     (0..5).for_each(|number| all.upsert(note(number)));
     let unrelated = UNRELATED
@@ -277,6 +278,7 @@ fn regress(samples: &[Sample]) -> [f64; INPUTS] {
             beta[i] += 0.3 * velocity[i];
         }
     }
+
     beta
 }
 
@@ -288,6 +290,7 @@ pub(crate) fn fit(corpus: &Corpus<'_>) {
     show("defaults", &samples, Config::default().calibration);
     floors();
     let [bias, coverage, cosine] = regress(&samples).map(|b| b as f32);
+
     for accept in [0.15, 0.2, 0.25, 0.3, 0.35] {
         let fitted = Calibration {
             bias,

@@ -52,6 +52,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "fit" => fit::fit(&Corpus::new(&conversations, CUT)),
         other => return Err(format!("unknown task {other}").into()),
     }
+
     Ok(())
 }
 

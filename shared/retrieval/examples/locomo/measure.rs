@@ -55,6 +55,7 @@ impl Figures {
     pub(crate) fn line(&self) -> String {
         let mean = |sum: f64| sum / self.questions;
         let by = |c: usize| self.categories[c].0 / self.categories[c].1.max(1.0);
+
         format!(
             "turn R@10 {:.3} (multi-hop {:.3} temporal {:.3} open {:.3} single-hop {:.3}) tokens {:.0} | session R@10 {:.3} (in 10 chunks {:.3}) | useful hits >= .6: {:.3}, hits >= .6: {:.1}",
             mean(self.turns),
@@ -109,6 +110,7 @@ pub(crate) fn measure(
             ));
         }
     }
+
     figures
 }
 
@@ -125,11 +127,13 @@ fn one(
         config,
         ..Query::new(text, StaticEmbedder.embed(text))
     };
+
     let hits = search(&[index], &query)
         .map(|response| response.hits)
         .unwrap_or_default();
     let mut figures = count(&hits, members, wanted);
     figures.categories[category] = (figures.turns, 1.0);
+
     figures
 }
 
@@ -146,6 +150,7 @@ fn count(hits: &[Hit], members: &Members, wanted: &HashSet<&str>) -> Figures {
         questions: 1.0,
         ..Figures::default()
     };
+
     let (mut found, mut sessions, mut in_chunks) = (HashSet::new(), Vec::new(), HashSet::new());
     for (rank, hit) in hits.iter().enumerate() {
         let session: u32 = hit
@@ -176,6 +181,7 @@ fn count(hits: &[Hit], members: &Members, wanted: &HashSet<&str>) -> Figures {
             figures.useful.1 += passed;
         }
     }
+
     let share = |count: usize, of: usize| count as f64 / of as f64;
     let known = |sessions: &[u32]| {
         sessions
@@ -183,10 +189,12 @@ fn count(hits: &[Hit], members: &Members, wanted: &HashSet<&str>) -> Figures {
             .filter(|s| wanted_sessions.contains(s))
             .count()
     };
+
     figures.turns = share(found.len(), wanted.len());
     sessions.truncate(10);
     figures.sessions = share(known(&sessions), wanted_sessions.len());
     let in_chunks: Vec<u32> = in_chunks.into_iter().collect();
     figures.sessions_in_chunks = share(known(&in_chunks), wanted_sessions.len());
+
     figures
 }

@@ -66,6 +66,7 @@ fn climb(corpus: &Corpus<'_>, start: Config, chosen: impl Fn(usize) -> bool + Co
             break;
         }
     }
+
     best.1
 }
 
@@ -88,6 +89,7 @@ pub(crate) fn tune(conversations: &[Conversation], cut: Cut) {
             measure(&corpus, start, |number| number % 2 != half).line()
         );
     }
+
     let tuned = climb(&corpus, start, |_| true);
     println!(
         "all: {tuned:#?}\n{}",

@@ -8,6 +8,7 @@ pub(super) fn fold(word: &str, out: &mut String) {
         out.push_str(word);
         return;
     }
+
     for c in word.nfd().filter(|&c| !is_dropped(c)) {
         match c {
             'ß' => out.push_str("ss"),

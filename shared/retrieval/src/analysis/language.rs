@@ -136,6 +136,7 @@ pub(crate) fn detect(text: &str) -> Language {
     if best.0 >= 2 && best.0 * 4 >= second.0 * 5 {
         return best.1;
     }
+
     let letters = text
         .chars()
         .filter(|c| c.is_alphabetic() && u32::from(*c) < 0x250)

@@ -104,6 +104,7 @@ fn collect_terms(text: &str, languages: Languages, skip_stop_words: bool) -> Vec
             });
         }
     });
+
     terms
 }
 

@@ -25,6 +25,7 @@ pub(super) fn scan(text: &str, visit: &mut dyn FnMut(Event<'_>)) {
     } else {
         Cow::Owned(text.nfkc().collect())
     };
+
     let mut rest = text.as_ref();
     while let Some(first) = rest.chars().next() {
         let unspaced = is_unspaced(first);
@@ -64,6 +65,7 @@ fn scan_unspaced(run: &str, visit: &mut dyn FnMut(Event<'_>)) {
             alone,
         });
     }
+
     for gram in starts.windows(3) {
         visit(Event::Gram(&run[gram[0]..gram[2]]));
     }
@@ -140,6 +142,7 @@ fn scan_capitals(part: &str, visit: &mut dyn FnMut(Event<'_>)) {
         }
         before = c;
     }
+
     if start > 0 {
         visit(Event::Word(&part[start..].to_lowercase()));
     }

@@ -12,6 +12,7 @@ pub(super) fn stem(word: &str, language: Language, out: &mut String) {
     if word.bytes().any(|b| b.is_ascii_digit()) {
         return fold(word, out);
     }
+
     let first = u32::from(word.chars().next().unwrap_or(' '));
     let algorithm = match first {
         0..=0x36F | 0x1E00..=0x1EFF => language.algorithm(),
@@ -22,6 +23,7 @@ pub(super) fn stem(word: &str, language: Language, out: &mut String) {
         0x900..=0x97F => return out.push_str(hindi(word)),
         _ => None,
     };
+
     match algorithm {
         Some(algorithm) => fold(&Stemmer::create(algorithm).stem(word), out),
         None => fold(word, out),

@@ -42,6 +42,7 @@ fn table() -> &'static HashMap<String, u32> {
         }
         table
     });
+
     &TABLE
 }
 
@@ -86,6 +87,7 @@ pub(super) fn languages_of(query: &str, used: Languages) -> u32 {
             .map(|slot| 1u32 << slot)
             .sum()
     };
+
     let used = used
         .iter()
         .fold(0, |set, language: Language| set | 1 << language as u8);
@@ -95,6 +97,7 @@ pub(super) fn languages_of(query: &str, used: Languages) -> u32 {
     } else {
         found
     };
+
     found | BY_SCRIPT
 }
 

@@ -25,5 +25,6 @@ pub(super) fn mean(ids: &[u32]) -> Vector {
             }
         }
     });
+
     Vector::from_f32(&sum)
 }

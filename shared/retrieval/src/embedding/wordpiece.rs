@@ -44,6 +44,7 @@ pub(super) fn vocabulary() -> &'static Vocabulary {
             longest,
         }
     });
+
     &VOCABULARY
 }
 
@@ -63,6 +64,7 @@ pub(super) fn encode(text: &str) -> Vec<u32> {
         }
         vocabulary.push_word(&word[start..], &mut ids);
     }
+
     ids
 }
 
@@ -71,6 +73,7 @@ impl Vocabulary {
         if word.is_empty() {
             return;
         }
+
         let before = ids.len();
         let mut rest = word;
         while !rest.is_empty() {
@@ -85,6 +88,7 @@ impl Vocabulary {
             ids.push(id);
             rest = &rest[length..];
         }
+
         let spelled =
             rest.is_empty() && (word.len() <= LONGEST_WORD || word.chars().count() <= LONGEST_WORD);
         if !spelled {
@@ -118,6 +122,7 @@ fn normalize(text: &str) -> String {
             .map(|c| c.to_ascii_lowercase())
             .collect();
     }
+
     let mut cleaned = String::with_capacity(text.len() + 16);
     for c in text.chars().filter(|&c| !is_removed(c)) {
         if is_cjk(c) {
@@ -126,6 +131,7 @@ fn normalize(text: &str) -> String {
             cleaned.push(if c.is_whitespace() { ' ' } else { c });
         }
     }
+
     let unaccented = cleaned
         .nfd()
         .filter(|c| c.general_category() != GeneralCategory::NonspacingMark);

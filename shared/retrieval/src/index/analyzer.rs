@@ -25,9 +25,11 @@ impl Analyzer {
             length += u32::from(counted);
             *frequencies.entry_ref(term).or_insert(0) += 1;
         };
+
         index_terms(&chunk.headings, language, &mut sink);
         index_terms(&chunk.text, language, &mut sink);
         let length = u16::try_from(length).unwrap_or(u16::MAX);
+
         (
             length,
             self.frequencies

@@ -51,12 +51,15 @@ impl ContainerIndex {
         for id in segment.removed() {
             kill_in(&mut self.segments, id);
         }
+
         for (id, attributes) in segment.patches() {
             patch_in(&mut self.segments, id, &attributes);
         }
+
         for older in &mut self.segments {
             kill_superseded(older, &segment);
         }
+
         let superseded: Vec<u32> = self.newer_ids().filter_map(|id| part.find(id)).collect();
         superseded
             .into_iter()
@@ -117,6 +120,7 @@ impl ContainerIndex {
             }
             return true;
         }
+
         let found = kill_in(&mut self.segments, id);
         if found {
             Arc::make_mut(&mut self.removed).insert(id.to_owned());
@@ -124,6 +128,7 @@ impl ContainerIndex {
                 Arc::make_mut(&mut self.patched).remove(id);
             }
         }
+
         found
     }
 
@@ -219,6 +224,7 @@ impl ContainerIndex {
         for document in self.tail.living() {
             builder.add(self.tail.document(document)?);
         }
+
         for id in self
             .removed
             .iter()
@@ -226,6 +232,7 @@ impl ContainerIndex {
         {
             builder.remove(id.clone());
         }
+
         for id in self.patched.iter() {
             if let Some((part, document)) = self
                 .segments
@@ -235,6 +242,7 @@ impl ContainerIndex {
                 builder.patch(id.clone(), part.attributes_of(document));
             }
         }
+
         builder.build()
     }
 
@@ -264,11 +272,13 @@ pub fn merge(segments: &[Arc<Segment>], oldest_included: bool) -> Result<Vec<u8>
     for segment in segments {
         index.push_segment(segment.clone());
     }
+
     for part in index.parts() {
         for document in part.living() {
             builder.add(part.document(document)?);
         }
     }
+
     if !oldest_included {
         for segment in segments {
             let gone = segment.removed().filter(|id| index.document(id).is_none());
@@ -278,6 +288,7 @@ pub fn merge(segments: &[Arc<Segment>], oldest_included: bool) -> Result<Vec<u8>
             }
         }
     }
+
     builder.build()
 }
 
@@ -315,8 +326,10 @@ fn kill_superseded(older: &mut Part, newer: &Segment) {
     let Source::Segment(segment) = &older.source else {
         return;
     };
+
     let segment = segment.clone();
     let mut from = 0;
+
     for document in 0..newer.len_documents() as u32 {
         match segment.find(newer.id(document), from) {
             Ok(place) => {

@@ -44,6 +44,7 @@ impl Part {
             live: Arc::default(),
             attributes: Arc::default(),
         };
+
         let mut live = Liveness::default();
         for document in 0..part.len_documents() {
             let range = part.chunks_of(document);
@@ -52,6 +53,7 @@ impl Part {
                 &part.lengths()[range.start as usize..range.end as usize],
             );
         }
+
         part.live = Arc::new(live);
         part
     }

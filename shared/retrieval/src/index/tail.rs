@@ -53,6 +53,7 @@ impl Tail {
             self.inverse_norms.push(chunk.vector.inverse_norm());
             self.bytes += 600 + chunk.text.len() + chunk.headings.len();
         }
+
         let number = self.documents.len() as u32;
         self.bytes += document.id.len() * 2 + document.attributes.len() + 100;
         self.by_id.insert(document.id.clone(), number);
@@ -61,6 +62,7 @@ impl Tail {
             first,
             language,
         });
+
         number
     }
 

@@ -38,11 +38,13 @@ pub(super) fn features(
             .zip(&lexical.identifiers)
             .any(|(&held, &is)| is && held > 0.0)
     };
+
     let missed = lexical.identifiers.contains(&true) && !best.iter().any(named);
     let mut features = Features {
         terms: width,
         ..Features::default()
     };
+
     for &index in &best {
         features.coverage = features.coverage.max(share(&around(scored, index)));
         features.tight = features.tight.max(share(&[index]));
@@ -50,6 +52,7 @@ pub(super) fn features(
             features.cosine = features.cosine.max(scored.candidates[index].cosine);
         }
     }
+
     features
 }
 
@@ -67,6 +70,7 @@ fn best(scope: &Scope<'_>, scored: &ScoredCandidates) -> Vec<usize> {
         });
         order.truncate(LOOKED_AT);
     }
+
     order
 }
 
@@ -82,6 +86,7 @@ fn around(scored: &ScoredCandidates, index: usize) -> Vec<usize> {
         .cloned()
         .unwrap_or(index..index + 1);
     let chunk = scored.candidates[index].chunk;
+
     document
         .filter(|&other| scored.candidates[other].chunk.abs_diff(chunk) <= 1)
         .collect()

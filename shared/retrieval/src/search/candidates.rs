@@ -83,6 +83,7 @@ pub(super) fn find(
             );
         }
     }
+
     let (by_words, by_vector) = (by_words.finish(scope), by_vector.finish(scope));
     let best = by_words
         .iter()
@@ -96,6 +97,7 @@ pub(super) fn find(
         let cosine = vectors::cosine(scope, scored.part, &query.vector, scored.chunk);
         scored.score = config.lexical_weight * lexical + (1.0 - config.lexical_weight) * cosine;
     }
+
     ranked.sort_unstable_by(|a, b| compare(scope, (b.score, b), (a.score, a)));
     expand(scope, query, &ranked)
 }
@@ -124,10 +126,12 @@ fn expand(scope: &Scope<'_>, query: &Query<'_>, ranked: &[Scored]) -> Found {
             found[scored.part].extend(first..=last);
         }
     }
+
     for chunks in &mut found {
         chunks.sort_unstable();
         chunks.dedup();
     }
+
     found
 }
 
@@ -145,6 +149,7 @@ pub(super) fn score(
         documents: Vec::new(),
         contributions: Vec::new(),
     };
+
     for (part, chunks) in found.iter().enumerate() {
         let rows = lexical.contributions(scope, part, chunks);
         for (index, &chunk) in chunks.iter().enumerate() {
@@ -161,8 +166,10 @@ pub(super) fn score(
         }
         scored.contributions.extend(rows);
     }
+
     fuse(query, lexical, &mut scored, width);
     group(scope, &mut scored);
+
     scored
 }
 
@@ -174,6 +181,7 @@ fn fuse(query: &Query<'_>, lexical: &Lexical<'_>, scored: &mut ScoredCandidates,
         .fold(0f32, |best, c| best.max(c.lexical))
         .max(f32::MIN_POSITIVE);
     let identifiers: f32 = sum_where(&lexical.weights, &lexical.identifiers);
+
     for (index, candidate) in scored.candidates.iter_mut().enumerate() {
         candidate.own = weight * candidate.lexical / best + (1.0 - weight) * candidate.cosine;
         if identifiers > 0.0 {

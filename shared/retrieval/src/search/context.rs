@@ -18,6 +18,7 @@ pub(super) fn apply(scored: &mut ScoredCandidates, lexical: &Lexical<'_>, config
         .iter()
         .fold(0f32, |best, &value| best.max(value))
         .max(f32::MIN_POSITIVE);
+
     for (range, coverage) in scored.documents.iter().zip(&coverages) {
         let candidates = &mut scored.candidates[range.clone()];
         let mut own: Vec<f32> = candidates.iter().map(|candidate| candidate.own).collect();
@@ -52,6 +53,7 @@ fn neighbours(own: &[f32], chunks: &[u32], index: usize, reach: u32) -> f32 {
             count += 1;
         }
     }
+
     if count == 0 {
         own[index]
     } else {

@@ -62,6 +62,7 @@ impl<'a> Lexical<'a> {
             constant: config.k1 * (1.0 - config.b),
             per_word: config.k1 * config.b / scope.mean_length,
         };
+
         Self {
             postings,
             idf: frequencies
@@ -95,6 +96,7 @@ impl<'a> Lexical<'a> {
                 }
             });
         }
+
         scores
     }
 
@@ -180,6 +182,7 @@ fn living(scope: &Scope<'_>, lists: &[Option<Postings<'_>>]) -> usize {
             total += list.count() as usize;
         }
     }
+
     total
 }
 

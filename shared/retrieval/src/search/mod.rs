@@ -115,6 +115,7 @@ pub fn search(containers: &[&ContainerIndex], query: &Query<'_>) -> Result<Respo
     if scope.chunks == 0 || query.limit == 0 {
         return Ok(Response::default());
     }
+
     let terms = query_terms(query.text, scope.languages);
     let lexical = lexical::Lexical::new(&scope, &terms, &query.config);
     let mut admission = Admission::new(&scope, query.admit);
@@ -122,6 +123,7 @@ pub fn search(containers: &[&ContainerIndex], query: &Query<'_>) -> Result<Respo
         Some(id) => candidates::of_document(&scope, id, &mut admission),
         None => candidates::find(&scope, query, &lexical, &mut admission),
     };
+
     let mut scored = candidates::score(&scope, query, &lexical, &terms, found);
     context::apply(&mut scored, &lexical, &query.config);
     let features = calibrate::features(&scope, &scored, &lexical);
@@ -142,6 +144,7 @@ pub fn search(containers: &[&ContainerIndex], query: &Query<'_>) -> Result<Respo
             .similarity(confidence, candidate.fused, best);
         hits.push(hit(&scope, candidate, similarity)?);
     }
+
     Ok(Response { hits, features })
 }
 
@@ -149,6 +152,7 @@ fn hit(scope: &Scope<'_>, candidate: &Candidate, similarity: f32) -> Result<Hit,
     let part = scope.parts[candidate.part].1;
     let document = part.document_of(candidate.chunk);
     let chunk = part.chunk(candidate.chunk)?;
+
     Ok(Hit {
         container: scope.parts[candidate.part].0,
         document: part.id(document).to_owned(),
@@ -192,6 +196,7 @@ impl<'a> Scope<'a> {
         let languages = parts.iter().fold(Languages::default(), |set, (_, part)| {
             Languages(set.0 | part.live.languages().0)
         });
+
         Self {
             parts,
             chunks,

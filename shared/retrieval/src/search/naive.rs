@@ -89,6 +89,7 @@ fn naive(documents: &[Document], query: &str, config: &Config) -> HashMap<(Strin
     let fuse = |lexical: f32, cosine: f32| {
         config.lexical_weight * lexical / best + (1.0 - config.lexical_weight) * cosine
     };
+
     let scores = chunks
         .iter()
         .zip(&bm25)
@@ -111,6 +112,7 @@ proptest! {
             identifier_bonus: 0.0,
             ..Config::default()
         };
+
         let documents: Vec<Document> = texts.iter().enumerate().map(|(id, texts)| document(id, texts)).collect();
         let mut index = ContainerIndex::new();
         documents.iter().for_each(|d| index.upsert(d.clone()));
@@ -123,6 +125,7 @@ proptest! {
             let wanted = expected[&(hit.document.clone(), hit.position)];
             prop_assert!((hit.scores.fused - wanted).abs() < 1e-3, "{} != {wanted}", hit.scores.fused);
         }
+
         let left_out = expected.len() - hits.len();
         let positive = expected.values().filter(|&&score| score > 1e-3).count();
         prop_assert!(hits.len() >= positive, "{left_out} left out");

@@ -51,6 +51,7 @@ impl Top {
         {
             return;
         }
+
         self.kept.push(scored);
         if self.kept.len() >= self.size * 2 {
             self.shrink(scope);

@@ -23,8 +23,10 @@ pub(super) fn select(
     if large && !source.signs().is_empty() {
         return select_by_signs(scope, part, query, config, admission, top);
     }
+
     let mut buffer = [0f32; STRIDE];
     let rows = source.vectors().chunks(STRIDE * DIMENSIONS);
+
     for (block, (rows, norms)) in rows.zip(source.inverse_norms().chunks(STRIDE)).enumerate() {
         let cosines = &mut buffer[..norms.len()];
         kernel::cosines(query, rows, norms, cosines);
@@ -64,6 +66,7 @@ fn select_by_signs(
             }
         }
     }
+
     let cut = cut(&distances, config.prefilter_keep);
     for (block, distances) in distances.chunks(STRIDE / 16).enumerate() {
         if distances

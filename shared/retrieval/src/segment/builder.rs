@@ -65,10 +65,12 @@ impl SegmentBuilder {
         if chunk_count >= 1 << 31 {
             return Err(Error::TooLarge("chunks"));
         }
+
         let mut writer = Writer::new(chunk_count);
         for document in &self.documents {
             writer.push(document)?;
         }
+
         let ids = Strings::write(self.documents.iter().map(|d| d.id.as_bytes()))?;
         let attributes = Strings::write(self.documents.iter().map(|d| &d.attributes))?;
         let removed = Strings::write(self.removed.iter().map(String::as_bytes))?;
@@ -94,6 +96,7 @@ impl SegmentBuilder {
             text_blocks,
             texts,
         ];
+
         Ok(format::write(
             writer.next,
             self.documents.len() as u32,
@@ -162,6 +165,7 @@ impl Writer {
             self.texts.push(&chunk.headings, &chunk.text)?;
             self.next += 1;
         }
+
         self.document_chunks
             .extend_from_slice(&self.next.to_le_bytes());
         Ok(())
@@ -179,6 +183,7 @@ impl Writer {
                 .map_err(|_| Error::TooLarge("terms"))?;
             growing.write(&mut postings);
         }
+
         let table = table.into_inner().map_err(|_| Error::TooLarge("terms"))?;
         Ok((table, postings))
     }

@@ -62,6 +62,7 @@ pub(super) fn write(chunks: u32, documents: u32, sections: [Vec<u8>; SECTIONS]) 
     for number in [VERSION, chunks, documents, SECTIONS as u32] {
         file.extend_from_slice(&number.to_le_bytes());
     }
+
     let mut offset = table_end.next_multiple_of(64);
     for section in &sections {
         file.extend_from_slice(&(offset as u64).to_le_bytes());
@@ -70,12 +71,14 @@ pub(super) fn write(chunks: u32, documents: u32, sections: [Vec<u8>; SECTIONS]) 
         file.extend_from_slice(&[0; 4]);
         offset = (offset + section.len()).next_multiple_of(64);
     }
+
     let crc = crc32fast::hash(&file);
     file.extend_from_slice(&crc.to_le_bytes());
     for section in sections {
         file.resize(file.len().next_multiple_of(64), 0);
         file.extend_from_slice(&section);
     }
+
     file
 }
 
@@ -179,9 +182,11 @@ impl Strings {
                 .ok_or(Error::TooLarge("strings"))?;
             out.extend_from_slice(&offset.to_le_bytes());
         }
+
         for item in items {
             out.extend_from_slice(item.as_ref());
         }
+
         Ok(out)
     }
 
@@ -199,6 +204,7 @@ impl Strings {
             }
             before = offset;
         }
+
         Ok(Self { count, data })
     }
 

@@ -72,6 +72,7 @@ impl Segment {
             patches: Strings::open(section(Section::PatchedAttributes))?,
             texts: TextReader::open(section(Section::TextBlocks), section(Section::Texts))?,
         };
+
         segment.check(chunks, documents)?;
         Ok(segment)
     }
@@ -91,6 +92,7 @@ impl Segment {
             && self.inverse_norms.len() == chunks
             && (self.signs.is_empty() || self.signs.len() == chunks * SIGN_BYTES)
             && self.patched.len() == self.patches.len();
+
         if fits {
             Ok(())
         } else {
@@ -149,6 +151,7 @@ impl Segment {
                 return Err(Error::Corrupt("text blocks"));
             }
         }
+
         Ok(Document {
             id: self.id(index).to_owned(),
             attributes: self.attributes_of(index),

@@ -41,6 +41,7 @@ impl Growing {
             write_block(before, &chunks, &frequencies, out);
             left -= BLOCK;
         }
+
         out.extend_from_slice(rest);
     }
 }
@@ -105,6 +106,7 @@ impl<'a> Postings<'a> {
                 .get(next.get())
                 .is_some_and(|&target| target <= last)
         };
+
         let mut found = |chunks: &[u32], frequencies: &[u32]| {
             let mut from = 0;
             while let Some(&target) = targets.get(next.get()) {
@@ -118,6 +120,7 @@ impl<'a> Postings<'a> {
                 next.set(next.get() + 1);
             }
         };
+
         self.blocks(&mut wanted, &mut found);
     }
 
@@ -134,6 +137,7 @@ impl<'a> Postings<'a> {
                 frequencies,
             } => return visit(chunks, frequencies),
         };
+
         let packer = BitPacker4x::new();
         let (mut chunks, mut frequencies) = ([0u32; BLOCK], [0u32; BLOCK]);
         let mut before = 0;
@@ -157,12 +161,14 @@ impl<'a> Postings<'a> {
             before = last;
             data = &rest[end..];
         }
+
         let left = count % BLOCK;
         for index in 0..left {
             before = before.wrapping_add(take_varint(&mut data));
             chunks[index] = before;
             frequencies[index] = take_varint(&mut data);
         }
+
         if left > 0 {
             visit(&chunks[..left], &frequencies[..left]);
         }
@@ -176,6 +182,7 @@ impl<'a> Postings<'a> {
                 pairs.extend(chunks.iter().copied().zip(frequencies.iter().copied()));
             });
         }
+
         pairs.sort_unstable();
         pairs.dedup_by(|later, kept| {
             let same = later.0 == kept.0;
@@ -184,6 +191,7 @@ impl<'a> Postings<'a> {
             }
             same
         });
+
         let (chunks, frequencies) = pairs.into_iter().unzip();
         Self::Owned {
             chunks,
@@ -220,6 +228,7 @@ mod tests {
                     found.push(chunk);
                 }
             });
+
             prop_assert_eq!(&found, &expected);
             let targets: Vec<u32> = (0..2_000_000).step_by(997).chain([]).collect();
             let mut hits = Vec::new();

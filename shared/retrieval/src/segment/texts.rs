@@ -37,6 +37,7 @@ impl TextWriter {
             );
             self.raw.extend_from_slice(part.as_bytes());
         }
+
         self.next += 1;
         if self.raw.len() >= BLOCK_BYTES {
             self.close()
@@ -49,6 +50,7 @@ impl TextWriter {
         if self.raw.len() > LARGEST_BLOCK {
             return Err(Error::TooLarge("chunk"));
         }
+
         let stored =
             zstd::bulk::compress(&self.raw, LEVEL).map_err(|_| Error::TooLarge("text block"))?;
         self.blocks.extend_from_slice(&self.first.to_le_bytes());
@@ -61,9 +63,11 @@ impl TextWriter {
         ] {
             self.blocks.extend_from_slice(&number.to_le_bytes());
         }
+
         self.data.extend_from_slice(&stored);
         self.raw.clear();
         self.first = self.next;
+
         Ok(())
     }
 
@@ -125,6 +129,7 @@ impl TextReader {
         if crc32fast::hash(bytes) != crc || raw > LARGEST_BLOCK {
             return Err(Error::Corrupt("text block checksum"));
         }
+
         let raw = zstd::bulk::decompress(bytes, raw).map_err(|_| Error::Corrupt("text block"))?;
         let mut rest = raw.as_slice();
         let mut chunks = Vec::new();
@@ -135,6 +140,7 @@ impl TextReader {
                 text: take_text(&mut rest)?,
             });
         }
+
         Ok((self.first_of(block), chunks))
     }
 }

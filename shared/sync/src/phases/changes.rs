@@ -17,9 +17,11 @@ pub(crate) async fn tick(work: &mut Work<'_>, mut done: Vec<String>) -> Result<(
     let Some((name, feed)) = next.map(|(name, feed)| (name.clone(), feed.clone())) else {
         return end(work);
     };
+
     let Some(cursor) = feed.cursor else {
         return lost(work, &name).await;
     };
+
     // Whatever is decided about this page has to be newer than the page.
     work.look_anew();
     work.asked(1);
@@ -27,24 +29,29 @@ pub(crate) async fn tick(work: &mut Work<'_>, mut done: Vec<String>) -> Result<(
         Err(ConnectorError::CursorLost) => return lost(work, &name).await,
         page => page?,
     };
+
     let Changes {
         changes,
         cursor,
         more,
         feeds_changed,
     } = page;
+
     apply(work, &latest(changes)).await?;
     if let Some(feed) = work.state.feeds.get_mut(&name) {
         feed.cursor = Some(cursor);
     }
+
     if !more {
         done.push(name);
     }
+
     work.state.phase = Some(if feeds_changed {
         Phase::Feeds
     } else {
         Phase::Changes { done }
     });
+
     Ok(())
 }
 
@@ -65,6 +72,7 @@ async fn lost(work: &mut Work<'_>, feed: &str) -> Result<(), Halt> {
     if let Some(feed) = work.state.feeds.get_mut(feed) {
         feed.cursor = None;
     }
+
     work.state.must_scan = true;
     work.state.scanning_since = None;
     work.state.phase = Some(Phase::Feeds);
@@ -73,6 +81,7 @@ async fn lost(work: &mut Work<'_>, feed: &str) -> Result<(), Halt> {
         work.commit().await?;
         return Err(Halt::Provider(ConnectorError::CursorLost));
     }
+
     Ok(())
 }
 
@@ -118,6 +127,7 @@ async fn apply(work: &mut Work<'_>, changes: &[Changed]) -> Result<(), Halt> {
             done => done?,
         }
     }
+
     Ok(())
 }
 
@@ -126,16 +136,19 @@ async fn one(work: &mut Work<'_>, change: &Changed) -> Result<(), Halt> {
     if change.item.is_none() && !flags.tombstones {
         return Ok(());
     }
+
     let item = match change.item.clone() {
         Some(item) => Some(item),
         None => work.look(&change.id).await?,
     };
+
     if work.in_scope(item.as_ref()).await? {
         return match item {
             Some(item) => present(work, &item).await,
             None => Ok(()),
         };
     }
+
     // Selected items come and go as a whole, when they are looked at.
     let guarded = flags.root_guard && work.selected.contains(&change.id);
     if !guarded && (flags.remove_unknown || work.node(&change.id).await?.is_some()) {
@@ -144,6 +157,7 @@ async fn one(work: &mut Work<'_>, change: &Changed) -> Result<(), Halt> {
             work.drop_below(&change.id, false);
         }
     }
+
     work.shortcuts_to(&change.id).await
 }
 
@@ -162,6 +176,7 @@ async fn present(work: &mut Work<'_>, item: &Item) -> Result<(), Halt> {
             }
         }
     }
+
     let known = work.node(&item.id).await?.is_some();
     let path = work.place(item).await?;
     work.upsert(item, path, stamp).await?;
@@ -169,5 +184,6 @@ async fn present(work: &mut Work<'_>, item: &Item) -> Result<(), Halt> {
         work.walk(&item.id, item.drive.as_deref(), stamp, true)
             .await?;
     }
+
     Ok(())
 }

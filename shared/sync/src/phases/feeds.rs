@@ -16,14 +16,17 @@ pub(crate) async fn tick(work: &mut Work<'_>) -> Result<(), Halt> {
     if work.state.rules.is_empty() {
         work.state.rules.clone_from(&work.filter.digest);
     }
+
     if has_to_scan(work, &feeds) && !begin_scan(work, &feeds).await? {
         return Ok(());
     }
+
     work.state.phase = Some(if work.is_selective() {
         Phase::Roots { next: 0 }
     } else {
         after_roots(work)
     });
+
     Ok(())
 }
 
@@ -54,10 +57,12 @@ fn has_to_scan(work: &Work<'_>, feeds: &[String]) -> bool {
     if reselected || others || (lost && work.connector.has_changes()) {
         return true;
     }
+
     let due = state
         .reconciled_at
         .is_none_or(|at| at.plus_seconds(RECONCILE_DAYS * 86_400) <= work.now());
     let wanted = state.must_scan || due || !work.connector.has_changes();
+
     wanted && state.scanning_since.is_none()
 }
 
@@ -68,6 +73,7 @@ async fn begin_scan(work: &mut Work<'_>, feeds: &[String]) -> Result<bool, Halt>
     for feed in feeds {
         work.state.feeds.entry(feed.clone()).or_default();
     }
+
     work.state.must_scan = true;
     work.state.scanning_since = None;
     let early = work.connector.has_changes() && work.tools.flags.token_before;
@@ -87,11 +93,14 @@ async fn begin_scan(work: &mut Work<'_>, feeds: &[String]) -> Result<bool, Halt>
         let known = work.state.feeds.entry(feed.clone()).or_default();
         known.pending = Some(cursor);
     }
+
     if waiting.len() > AT_A_TIME {
         return Ok(false);
     }
+
     work.state.selection = work.selection.rev;
     work.state.scanning_since = Some(work.stamp());
+
     Ok(true)
 }
 
@@ -112,5 +121,6 @@ pub(crate) async fn follow(work: &mut Work<'_>) -> Result<(), Halt> {
             feed.cursor = Some(cursor);
         }
     }
+
     Ok(())
 }

@@ -24,18 +24,21 @@ pub(crate) async fn tick(work: &mut Work<'_>) -> Result<(), Halt> {
         work.state.fetching = fetching;
         return Ok(());
     }
+
     let halt = fetch(work, &fetching).await?;
     if let Some(halt) = halt {
         // What was done is kept; the rest is tried again.
         work.commit().await?;
         return Err(halt);
     }
+
     work.state.fetching = choose(work).await?;
     if work.state.fetching.is_empty() && mark_limited(work).await? {
         work.left = None;
         leave::brake(work).await?;
         work.state.phase = Some(Phase::Leave);
     }
+
     Ok(())
 }
 
@@ -44,6 +47,7 @@ async fn fetch(work: &mut Work<'_>, intents: &[Intent]) -> Result<Option<Halt>, 
     if intents.is_empty() {
         return Ok(None);
     }
+
     let ids: Vec<String> = intents.iter().map(|intent| intent.item.clone()).collect();
     work.load(&ids).await?;
     let mut todo = Vec::new();
@@ -53,6 +57,7 @@ async fn fetch(work: &mut Work<'_>, intents: &[Intent]) -> Result<Option<Halt>, 
             None => leave::settle(work, intent).await?,
         }
     }
+
     let hands = Hands::of(work);
     let outcomes: Vec<(Intent, Node, Result<Outcome, Halt>)> = stream::iter(todo)
         .map(|(intent, node)| {
@@ -68,6 +73,7 @@ async fn fetch(work: &mut Work<'_>, intents: &[Intent]) -> Result<Option<Halt>, 
     let (requests, judged) = hands.counts();
     work.asked(requests);
     work.state.judged += judged;
+
     record(work, outcomes).await
 }
 
@@ -98,6 +104,7 @@ async fn record(
             }
         }
     }
+
     Ok(halt)
 }
 
@@ -154,6 +161,7 @@ async fn apply(
             work.count(|run| run.failed += 1);
         }
     }
+
     let again = (node.attempts > old.attempts)
         .then(|| keys::fetch_key(&node))
         .flatten();
@@ -164,10 +172,12 @@ async fn apply(
         from,
         new: node.filed.is_none(),
     };
+
     work.put(Some(&old), node);
     if let Some(key) = again {
         work.batch.enqueue(Queue::Fetch, key, keys::text(&waiting));
     }
+
     // Nothing was made of it, unless before a crash.
     leave::settle(work, intent).await
 }
@@ -180,6 +190,7 @@ async fn choose(work: &mut Work<'_>) -> Result<Vec<Intent>, Halt> {
         Some(_) => JUDGEMENTS.saturating_sub(work.state.judged),
         None => u64::MAX,
     };
+
     let (number, now) = (work.run_number(), work.now());
     // Whoever asks for a run has perhaps removed what was wrong.
     let asked_for = work
@@ -192,6 +203,7 @@ async fn choose(work: &mut Work<'_>) -> Result<Vec<Intent>, Halt> {
         let is_early = !asked_for && waiting.from.is_some_and(|from| from > now);
         entry.key.starts_with('9') && (waiting.run == number || is_early)
     };
+
     let mut chosen: Vec<Intent> = Vec::new();
     let mut after: Option<String> = None;
     let most = work.tools.limits.files;
@@ -239,6 +251,7 @@ async fn choose(work: &mut Work<'_>) -> Result<Vec<Intent>, Halt> {
             after = Some(NEW_END.to_owned());
         }
     }
+
     Ok(chosen)
 }
 
@@ -259,6 +272,7 @@ async fn mark_limited(work: &mut Work<'_>) -> Result<bool, Halt> {
         work.state.limited = None;
         return Ok(true);
     }
+
     let after = work.state.limited.clone().unwrap_or_else(|| NEW.to_owned());
     let mut page = work
         .first(Queue::Fetch, Some(&after), work.tools.limits.rows)
@@ -268,6 +282,7 @@ async fn mark_limited(work: &mut Work<'_>) -> Result<bool, Halt> {
         work.state.limited = Some(after);
         return Ok(true);
     };
+
     work.state.limited = Some(last.key.clone());
     let ids: Vec<String> = page
         .iter()
@@ -289,5 +304,6 @@ async fn mark_limited(work: &mut Work<'_>) -> Result<bool, Halt> {
             work.put(Some(&node), limited);
         }
     }
+
     Ok(false)
 }

@@ -41,14 +41,17 @@ pub(crate) async fn tick(work: &mut Work<'_>) -> Result<Flow, Halt> {
             }
         }
     }
+
     if !intents.is_empty() || nodes(work).await? || leaving(work).await? {
         return Ok(Flow::On);
     }
+
     unwatch(work).await;
     leave_grant(work).await?;
     let sync = work.tools.desk.sync();
     while sync.erase(work.tenant, &work.connection.id, ERASED).await? {}
     erase_record(work).await?;
+
     Ok(Flow::Ended)
 }
 
@@ -95,6 +98,7 @@ async fn nodes(work: &mut Work<'_>) -> Result<bool, Halt> {
     for node in &page {
         work.set(&node.id, None);
     }
+
     Ok(!page.is_empty())
 }
 
@@ -107,11 +111,13 @@ async fn leaving(work: &mut Work<'_>) -> Result<bool, Halt> {
             .ok()
             .map(|leaving| leaving.node)
     };
+
     let nodes: Vec<Node> = page.iter().filter_map(|entry| read(&entry.value)).collect();
     all(work, &nodes).await?;
     for entry in &page {
         work.batch.dequeue(Queue::Leave, entry.key.clone());
     }
+
     work.handled += page.len();
     Ok(!page.is_empty())
 }
@@ -153,6 +159,7 @@ async fn unwatch(work: &mut Work<'_>) {
     let Ok(access) = access else {
         return;
     };
+
     for channel in work
         .state
         .feeds
@@ -172,6 +179,7 @@ async fn leave_grant(work: &mut Work<'_>) -> Result<(), Halt> {
     let Some(id) = work.connection.grant.clone() else {
         return Ok(());
     };
+
     let connections = work.tools.desk.connections();
     for _ in 0..ATTEMPTS {
         let Some(mut grant) = connections.grant(work.tenant, &id).await? else {
@@ -186,6 +194,7 @@ async fn leave_grant(work: &mut Work<'_>) -> Result<(), Halt> {
             return Ok(());
         }
     }
+
     Err(Halt::Pause(60))
 }
 
@@ -196,6 +205,7 @@ async fn end_grant(work: &mut Work<'_>, mut grant: Grant) -> Result<(), Halt> {
     if !desk.connections().save_grant(tenant, &grant).await? {
         return Err(Halt::Pause(1));
     }
+
     if let (Some(oauth), Some(tokens)) =
         (work.connector.oauth(), desk.tokens(tenant, &grant).await?)
         && let Err(error) = oauth.revoke(&tokens).await
@@ -207,8 +217,10 @@ async fn end_grant(work: &mut Work<'_>, mut grant: Grant) -> Result<(), Halt> {
         let id = &work.connection.id;
         warn!(connection.id = %id, error = &error as &dyn std::error::Error, "a permission was not ended");
     }
+
     // Whoever joins brings tokens under another name.
     desk.forget_tokens(tenant, &grant).await?;
     desk.connections().delete_grant(tenant, &grant).await?;
+
     Ok(())
 }

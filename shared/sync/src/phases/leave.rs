@@ -21,6 +21,7 @@ pub(crate) async fn brake(work: &mut Work<'_>) -> Result<(), Halt> {
     if work.state.held_by_run.is_some() {
         return Ok(());
     }
+
     let (mut count, mut after) = (0, None);
     loop {
         let page = work
@@ -36,11 +37,13 @@ pub(crate) async fn brake(work: &mut Work<'_>) -> Result<(), Halt> {
             break;
         }
     }
+
     let few = u64::try_from(count).unwrap_or(u64::MAX);
     let share = few >= BRAKE_FROM && few * 100 > work.state.documents * BRAKE_PERCENT;
     if count > BRAKE || share {
         work.state.held_by_run = Some(work.run_number());
     }
+
     Ok(())
 }
 
@@ -56,11 +59,13 @@ pub(crate) async fn tick(work: &mut Work<'_>) -> Result<(), Halt> {
         }
         release(work, intent).await?;
     }
+
     let (next, more) = choose(work).await?;
     work.state.releasing.extend(next);
     if work.state.releasing.is_empty() && !more {
         end(work).await?;
     }
+
     Ok(())
 }
 
@@ -70,6 +75,7 @@ async fn release(work: &mut Work<'_>, intent: &Intent) -> Result<(), Halt> {
         // It has come back after a removal had begun: whatever that has done is done, and it is made anew.
         return settle(work, intent).await;
     };
+
     let node = work.node(&intent.item).await?;
     // A crash may have left an entry behind whose item had already come back.
     let stays = node.and_then(|node| node.filed).map(|filed| filed.document);
@@ -94,6 +100,7 @@ async fn release(work: &mut Work<'_>, intent: &Intent) -> Result<(), Halt> {
             run.removed += u64::from(removed);
         });
     }
+
     work.batch.dequeue(Queue::Leave, intent.item.clone());
     Ok(())
 }
@@ -108,6 +115,7 @@ pub(crate) async fn settle(work: &mut Work<'_>, intent: &Intent) -> Result<(), H
     else {
         return Ok(());
     };
+
     let node = work.node(&intent.item).await?;
     let filed = node
         .and_then(|node| node.filed)
@@ -119,6 +127,7 @@ pub(crate) async fn settle(work: &mut Work<'_>, intent: &Intent) -> Result<(), H
     if !filed && leaving.is_none_or(|filed| filed.document != document) {
         give_back(work, &document, &intent.item).await?;
     }
+
     Ok(())
 }
 
@@ -133,10 +142,12 @@ pub(crate) async fn give_back(
         connection: work.connection.id.clone(),
         item: item.to_owned(),
     };
+
     let desk = work.tools.desk;
     if desk.is_ours(work.tenant, document, &claim).await? {
         desk.release(work.tenant, document, &claim).await?;
     }
+
     Ok(())
 }
 
@@ -186,6 +197,7 @@ async fn choose(work: &mut Work<'_>) -> Result<(Vec<Intent>, bool), Halt> {
             break;
         }
     }
+
     Ok((chosen, true))
 }
 
@@ -226,14 +238,17 @@ async fn came_back(work: &mut Work<'_>, id: &str) -> Result<bool, Halt> {
     if work.node(id).await?.is_some() || !work.in_scope(item.as_ref()).await? {
         return Ok(false);
     }
+
     let Some(item) = item else {
         return Ok(false);
     };
+
     let (path, stamp) = (work.place(&item).await?, work.stamp());
     work.upsert(&item, path, stamp).await?;
     if is_folder(&item) {
         work.walk(id, item.drive.as_deref(), stamp, true).await?;
     }
+
     // Whatever took it away may have taken more.
     work.state.must_scan = true;
     Ok(true)

@@ -24,6 +24,7 @@ impl Work<'_> {
                 _ => {}
             }
         }
+
         self.load_waits(Queue::Leave, unfiled).await?;
         self.load_waits(Queue::Walk, folders).await
     }
@@ -43,10 +44,12 @@ impl Work<'_> {
             ItemKind::Unreadable(reason) => Some(*reason),
             _ => None,
         };
+
         self.settle(old.as_ref(), node, reason).await?;
         if changed {
             self.shortcuts_to(&item.id).await?;
         }
+
         Ok(())
     }
 
@@ -55,9 +58,11 @@ impl Work<'_> {
         if node.filed.is_some() {
             return Ok(());
         }
+
         let Some(leaving) = self.leaving(&node.id).await? else {
             return Ok(());
         };
+
         self.batch.dequeue(Queue::Leave, node.id.clone());
         node.verdict = node.verdict.take().or(leaving.node.verdict);
         if self
@@ -71,6 +76,7 @@ impl Work<'_> {
         } else {
             node.filed = leaving.node.filed;
         }
+
         Ok(())
     }
 
@@ -84,6 +90,7 @@ impl Work<'_> {
         if old.is_none_or(|old| old.version != node.version) {
             node.attempts = 0;
         }
+
         node.state = match self.left_out(old, &node, reason).await? {
             _ if node.folder => NodeState::Folder,
             Some(state) => state,
@@ -95,8 +102,10 @@ impl Work<'_> {
                 self.wanted(&node)
             }
         };
+
         self.leave_out(old, &mut node);
         self.put(old, node);
+
         Ok(())
     }
 
@@ -111,6 +120,7 @@ impl Work<'_> {
         if let Some(reason) = reason.or_else(|| self.filter.leaves_out(node, &above)) {
             return Ok(Some(NodeState::Skipped { reason }));
         }
+
         let same = old.filter(|old| old.version == node.version && old.target == node.target);
         // What a shortcut leads to changes without it.
         let same = same.filter(|old| old.target.is_none() || self.state.scanning_since.is_none());
@@ -118,6 +128,7 @@ impl Work<'_> {
         let same = same.filter(|old| {
             !matches!(old.state, NodeState::Failed { .. }) || self.state.scanning_since.is_none()
         });
+
         Ok(same.and_then(|old| settled(&old.state)))
     }
 
@@ -126,9 +137,11 @@ impl Work<'_> {
         let NodeState::Skipped { reason } = node.state else {
             return;
         };
+
         if old.is_none_or(|old| old.state != node.state) {
             self.count(|run| run.skipped += 1);
         }
+
         // What waits for a filter is neither taken nor thrown away.
         if reason != SkipReason::PendingFilter {
             let by_rule = matches!(
@@ -144,6 +157,7 @@ impl Work<'_> {
         let new = node.filed.is_none();
         // What a shortcut leads to may have changed without a word: a scan looks there as well.
         let leads = node.target.is_some() && self.state.scanning_since.is_some();
+
         match self.filter.verdict(node) {
             Some(false) => NodeState::Skipped {
                 reason: SkipReason::FilteredOut,
@@ -190,6 +204,7 @@ impl Work<'_> {
                 self.batch.enqueue(Queue::Fetch, key, keys::text(&waiting));
             }
         }
+
         self.set(&node.id.clone(), Some(node));
     }
 
@@ -228,6 +243,7 @@ impl Work<'_> {
         if !self.state.shortcuts {
             return Ok(());
         }
+
         let sync = self.tools.desk.sync();
         let found = sync
             .shortcuts(self.tenant, &self.connection.id, target, SHORTCUTS)
@@ -246,6 +262,7 @@ impl Work<'_> {
                 self.put(Some(&now), again);
             }
         }
+
         Ok(())
     }
 }
@@ -260,6 +277,7 @@ fn settled(state: &NodeState) -> Option<NodeState> {
         R::PendingFilter,
         R::Limit,
     ];
+
     match state {
         NodeState::Failed { .. } => Some(state.clone()),
         NodeState::Skipped { reason } if !found_by_rule.contains(reason) => Some(state.clone()),
@@ -273,9 +291,11 @@ fn node_of(item: &Item, path: String, seen: u64, old: Option<&Node>) -> Node {
         ItemKind::Shortcut { target } => (None, Some(target.clone())),
         ItemKind::Folder | ItemKind::Unreadable(_) => (None, None),
     };
+
     // The content of a shortcut is what it leads to, and so is its mark, once that is known.
     let same = old.filter(|old| target.is_some() && old.target == target);
     let mark = same.map_or_else(|| item.mark.clone(), |old| old.mark.clone());
+
     Node {
         id: item.id.clone(),
         parent: item.parent.clone(),

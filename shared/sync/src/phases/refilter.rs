@@ -9,6 +9,7 @@ pub(crate) async fn tick(work: &mut Work<'_>, after: Option<String>) -> Result<(
         work.state.phase = Some(Phase::Fetch);
         return Ok(());
     }
+
     let (id, rows) = (&work.connection.id, work.tools.limits.rows);
     let page = work
         .tools
@@ -20,12 +21,14 @@ pub(crate) async fn tick(work: &mut Work<'_>, after: Option<String>) -> Result<(
         work.state.rules.clone_from(&work.filter.digest);
         return Ok(());
     };
+
     work.know(&page);
     for node in page.iter().filter(|node| !node.folder) {
         let reason = own_reason(node);
         // A try is worth it again when nothing but the rules stood against it.
         work.settle(Some(node), node.clone(), reason).await?;
     }
+
     work.state.phase = Some(Phase::Refilter { after: Some(last) });
     Ok(())
 }
@@ -41,6 +44,7 @@ pub(crate) fn own_reason(node: &Node) -> Option<SkipReason> {
         R::Limit,
         R::TooLarge,
     ];
+
     match node.state {
         NodeState::Skipped { reason } if !ours.contains(&reason) => Some(reason),
         _ => None,

@@ -14,6 +14,7 @@ pub(crate) async fn tick(work: &mut Work<'_>, next: usize) -> Result<(), Halt> {
         work.state.phase = Some(after_roots(work));
         return Ok(());
     }
+
     if next == 0 {
         work.look_anew();
         work.state.roots_changed = false;
@@ -21,6 +22,7 @@ pub(crate) async fn tick(work: &mut Work<'_>, next: usize) -> Result<(), Halt> {
             return Ok(());
         }
     }
+
     let items: Vec<Selected> = work
         .selection
         .items
@@ -39,12 +41,14 @@ pub(crate) async fn tick(work: &mut Work<'_>, next: usize) -> Result<(), Halt> {
             checked => checked?,
         }
     }
+
     let next = next + items.len();
     work.state.phase = Some(if next < work.selection.items.len() {
         Phase::Roots { next }
     } else {
         after_roots(work)
     });
+
     Ok(())
 }
 
@@ -65,6 +69,7 @@ async fn give_up_deselected(work: &mut Work<'_>) -> Result<bool, Halt> {
         }
         work.state.roots.remove(id);
     }
+
     Ok(gone.len() == now.len())
 }
 
@@ -96,12 +101,14 @@ async fn check(work: &mut Work<'_>, id: &str) -> Result<(), Halt> {
         );
         return Ok(());
     };
+
     let (chain, above) = work.above(&item).await?;
     let state = RootState {
         active: true,
         above,
         chain,
     };
+
     let moved = state.above != known.above || row.as_ref().is_some_and(|row| row.name != item.name);
     work.state.roots.insert(id.to_owned(), state);
     let path = work.place(&item).await?;
@@ -119,5 +126,6 @@ async fn check(work: &mut Work<'_>, id: &str) -> Result<(), Halt> {
         work.walk(id, item.drive.as_deref(), stamp, !scanning)
             .await?;
     }
+
     Ok(())
 }

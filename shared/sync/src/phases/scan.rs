@@ -16,11 +16,13 @@ pub(crate) async fn tick(
         work.state.phase = Some(Phase::Walk);
         return Ok(());
     }
+
     let is_next = |name: &&String| feed.as_ref().is_none_or(|feed| feed <= *name);
     let Some(feed) = work.state.feeds.keys().find(is_next).cloned() else {
         work.state.phase = Some(Phase::Walk);
         return Ok(());
     };
+
     work.asked(1);
     let listed = match work
         .connector
@@ -36,6 +38,7 @@ pub(crate) async fn tick(
         }
         listed => listed?,
     };
+
     let next = listed.next.clone();
     record(work, listed).await?;
     work.state.phase = Some(match next {
@@ -49,6 +52,7 @@ pub(crate) async fn tick(
             page: None,
         },
     });
+
     Ok(())
 }
 
@@ -75,5 +79,6 @@ async fn record(work: &mut Work<'_>, listed: Listing) -> Result<(), Halt> {
         );
         work.upsert(item, path, stamp).await?;
     }
+
     Ok(())
 }

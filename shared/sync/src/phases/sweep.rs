@@ -28,6 +28,7 @@ pub(crate) async fn tick(work: &mut Work<'_>, after: Option<String>) -> Result<(
         work.state.phase = Some(Phase::Refilter { after: None });
         return Ok(());
     };
+
     work.look_anew();
     work.know(&page);
     let since = work.state.scanning_since.unwrap_or_default();
@@ -37,6 +38,7 @@ pub(crate) async fn tick(work: &mut Work<'_>, after: Option<String>) -> Result<(
     if !work.is_selective() {
         put_right(work, seen).await?;
     }
+
     work.state.phase = Some(Phase::Sweep { after: Some(last) });
     Ok(())
 }
@@ -59,6 +61,7 @@ async fn put_right(work: &mut Work<'_>, nodes: Vec<Node>) -> Result<(), Halt> {
             work.settle(Some(&node), moved, reason).await?;
         }
     }
+
     Ok(())
 }
 
@@ -83,10 +86,12 @@ async fn path_of(
         ids.push(id);
         next = parent;
     }
+
     for (id, name) in ids.into_iter().zip(names).rev() {
         path = below(&path, &name);
         paths.insert(id, path.clone());
     }
+
     Ok(path)
 }
 
@@ -97,11 +102,14 @@ async fn name_of(
     if let Some(node) = work.node(folder).await? {
         return Ok(Some((node.name, node.parent)));
     }
+
     let Some(item) = work.look(folder).await?.filter(|item| !item.trashed) else {
         return Ok(None);
     };
+
     let (_, above) = work.above(&item).await?;
     let stamp = work.stamp();
     work.upsert(&item, below(&above, &item.name), stamp).await?;
+
     Ok(Some((item.name, item.parent)))
 }

@@ -18,6 +18,7 @@ pub(crate) async fn tick(work: &mut Work<'_>) -> Result<(), Halt> {
     if waiting.is_empty() {
         return end(work).await;
     }
+
     for entry in waiting {
         if work.batch.len() > work.tools.limits.writes || work.is_late() {
             break;
@@ -32,6 +33,7 @@ pub(crate) async fn tick(work: &mut Work<'_>) -> Result<(), Halt> {
             }
         }
     }
+
     Ok(())
 }
 
@@ -68,17 +70,21 @@ async fn visit(
         work.drop_below(folder, false);
         return Ok(());
     }
+
     if entry.since == 0 {
         entry.since = work.stamp();
     }
+
     if !entry.listed && !list(work, folder, &mut entry).await? {
         work.batch
             .go_on(Queue::Walk, key.to_owned(), Some(keys::text(&entry)));
         return Ok(());
     }
+
     let done = prune(work, folder, &mut entry).await?;
     let rest = (!done).then(|| keys::text(&entry));
     work.batch.go_on(Queue::Walk, key.to_owned(), rest);
+
     Ok(())
 }
 
@@ -99,6 +105,7 @@ async fn list(work: &mut Work<'_>, folder: &str, entry: &mut WalkEntry) -> Resul
         Err(ConnectorError::Item(_)) => Listing::default(),
         listed => listed?,
     };
+
     let items: Vec<_> = listed
         .items
         .into_iter()
@@ -120,8 +127,10 @@ async fn list(work: &mut Work<'_>, folder: &str, entry: &mut WalkEntry) -> Resul
                 .await?;
         }
     }
+
     entry.page = listed.next;
     entry.listed = entry.page.is_none();
+
     Ok(entry.listed)
 }
 
@@ -147,6 +156,7 @@ async fn prune(work: &mut Work<'_>, folder: &str, entry: &mut WalkEntry) -> Resu
             break;
         }
     }
+
     Ok(false)
 }
 
@@ -165,6 +175,7 @@ pub(crate) async fn verify(work: &mut Work<'_>, nodes: &[Node]) -> Result<(), Ha
             checked => checked?,
         }
     }
+
     Ok(())
 }
 
@@ -182,6 +193,7 @@ async fn check(work: &mut Work<'_>, node: &Node) -> Result<(), Halt> {
                 .await?;
         }
     }
+
     Ok(())
 }
 
@@ -207,6 +219,7 @@ pub(crate) async fn forget_below(work: &mut Work<'_>) -> Result<bool, Halt> {
         work.dropping = false;
         return Ok(false);
     };
+
     let (_, folder) = keys::folder_of(&key);
     let mut entry: WalkEntry = keys::read(&value);
     let mut done = false;
@@ -226,6 +239,7 @@ pub(crate) async fn forget_below(work: &mut Work<'_>) -> Result<bool, Halt> {
         done = next.is_none();
         entry.page = next;
     }
+
     work.batch.go_on(
         Queue::Walk,
         key.clone(),

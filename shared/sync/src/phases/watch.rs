@@ -52,6 +52,7 @@ pub(crate) async fn tick(work: &mut Work<'_>) -> Result<Flow, Halt> {
             return Ok(Flow::On);
         }
     }
+
     Ok(Flow::Ended)
 }
 
@@ -64,9 +65,11 @@ async fn watch(
     let Some(feed) = work.state.feeds.get(name).cloned() else {
         return Ok(Ok(()));
     };
+
     let Some(cursor) = feed.cursor else {
         return Ok(Ok(()));
     };
+
     let until = work.now().plus_seconds(TICKET_DAYS * DAY);
     let token = work
         .tools
@@ -85,6 +88,7 @@ async fn watch(
         Ok(None) => return Ok(Ok(())),
         Err(error) => return Ok(Err(error)),
     };
+
     if let Some(old) = &feed.channel {
         // It ends by itself.
         work.connector
@@ -93,13 +97,16 @@ async fn watch(
             .ok();
         work.asked(1);
     }
+
     let channel = Channel {
         id,
         resource: watched.resource,
         expires_at: watched.expires_at,
     };
+
     if let Some(feed) = work.state.feeds.get_mut(name) {
         feed.channel = Some(channel);
     }
+
     Ok(Ok(()))
 }

@@ -36,6 +36,7 @@ fn patterns_match_names_and_with_a_slash_paths() {
         ("{*.pdf,*.txt}", true),
         ("*", true),
     ];
+
     for (pattern, matches) in cases {
         let matcher = Matcher::of(&rules(&[pattern], &[])).unwrap();
         assert_eq!(
@@ -56,6 +57,7 @@ fn a_slash_in_a_name_makes_no_folder() {
         name: "Private/Pay.pdf".into(),
         ..node(&path, None)
     };
+
     for (pattern, folder, matches) in [
         ("*.pdf", "", true),
         ("private*", "", true),
@@ -124,6 +126,7 @@ fn excluding_wins_and_nothing_included_is_everything() {
         exclude_items: exclude,
         ..Settings::default()
     };
+
     let (md, secret) = (Some(rules(&["*.md"], &[])), Some(rules(&["secret*"], &[])));
     let cases = [
         ("/D/a.md", with(None, None, true), None),
@@ -145,10 +148,12 @@ fn excluding_wins_and_nothing_included_is_everything() {
         let filter = Filter::of(&settings, false);
         assert_eq!(filter.leaves_out(&node(path, None), &[]), reason, "{path}");
     }
+
     let large = Node {
         size: Some(FILE_BYTES as u64 + 1),
         ..node("/D/a", None)
     };
+
     assert_eq!(
         Filter::default().leaves_out(&large, &[]),
         Some(SkipReason::TooLarge)
@@ -171,11 +176,13 @@ fn a_verdict_holds_for_a_content_and_a_prompt() {
         filter_prompt: Some(prompt.into()),
         ..Settings::default()
     };
+
     let filter = Filter::of(&with("Keep plans."), true);
     let mut file = Node {
         mark: "m1".into(),
         ..node("/D/a", None)
     };
+
     assert_eq!(filter.verdict(&file), None);
     file.verdict = filter.remember("m1", false, "about: lunch");
     assert_eq!(filter.verdict(&file), Some(false));

@@ -88,6 +88,7 @@ impl Drive {
             fetched: 0,
             watched: Vec::new(),
         };
+
         drive
             .things
             .insert("root".into(), thing(None, "My Drive", true));
@@ -99,6 +100,7 @@ impl Drive {
                 drive.joined.insert(name.into());
             }
         }
+
         drive
     }
 
@@ -254,21 +256,25 @@ impl Drive {
             let drive = self.pick(&["d1", "d2"]);
             return self.membership(drive);
         }
+
         if self.life.renames && (0.02..0.06).contains(&chance) && !all.is_empty() {
             let (id, number) = (self.pick(&all), self.rng.random_range(0..20));
             return self.rename(&id, &format!("name {number}"));
         }
+
         if self.life.shortcuts && (0.06..0.1).contains(&chance) && !all.is_empty() {
             let (parent, target) = (self.pick(&folders), self.pick(&all));
             self.link(&parent, &target);
             return;
         }
+
         if chance < 0.3 || all.len() < 3 {
             let parent = self.pick(&folders);
             let folder = self.random() < 0.35;
             self.add(&parent, folder);
             return;
         }
+
         let id = self.pick(&all);
         match chance {
             c if c < 0.5 => self.edit(&id),

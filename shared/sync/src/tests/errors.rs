@@ -147,6 +147,7 @@ async fn a_lost_permission_is_tried_three_times() {
                 .map(|at| now.seconds_until(at)),
         );
     }
+
     assert_eq!(next, [Some(3600), Some(6 * 3600), Some(86_400), None]);
     assert_eq!(world.connection(&id).problem.unwrap().attempts, 4);
     assert_eq!(world.step(&id).await.unwrap(), Next::Idle);
@@ -175,6 +176,7 @@ async fn a_run_outlives_seven_failures_and_goes_on_where_it_was() {
         pauses.push(seconds);
         shown.push(world.connection(&id).problem.is_some());
     }
+
     assert_eq!(pauses, [2, 4, 8, 16, 32, 64, 128]);
     assert_eq!(shown, [false, false, true, true, true, true, true]);
     assert_eq!(world.step(&id).await.unwrap(), Next::Idle);
@@ -204,6 +206,7 @@ async fn what_was_wrong_is_shown_until_the_provider_answers_again() {
             Next::Idle => panic!("the run is given up"),
         }
     }
+
     let connection = world.connection(&id);
     assert_eq!(
         (connection.problem, connection.last_run.unwrap().state),
@@ -245,6 +248,7 @@ async fn one_bad_file_does_not_stop_the_others() {
             .faults
             .insert("fetch", vec![down(), ConnectorError::Item(reason)]);
     }
+
     world.run(&id).await;
     let states: Vec<NodeState> = files[..3]
         .iter()
@@ -253,6 +257,7 @@ async fn one_bad_file_does_not_stop_the_others() {
     let skipped = NodeState::Skipped {
         reason: SkipReason::NotDownloadable,
     };
+
     assert_eq!(
         states,
         [NodeState::Pending, skipped.clone(), NodeState::Filed]
@@ -265,6 +270,7 @@ async fn one_bad_file_does_not_stop_the_others() {
             NodeState::Pending
         );
     }
+
     world.drive.lock().faults.insert("fetch", vec![down()]);
     world.run(&id).await;
     assert!(matches!(
@@ -307,9 +313,11 @@ async fn what_is_asked_for_during_a_run_comes_after_it() {
     world.change(&id, |connection| {
         connection.request(domain::connection::Trigger::Event, now)
     });
+
     while world.rows(&id).state.runs < 3 {
         assert_eq!(world.step(&id).await.unwrap(), Next::Again);
     }
+
     let trigger = world.rows(&id).state.run.map(|run| run.trigger);
     assert_eq!(trigger, Some(domain::connection::Trigger::Event));
 }

@@ -57,6 +57,7 @@ async fn documents_of_a_deleted_connection_outlive_another_one_that_cannot_fetch
         item: file.clone(),
         of: file.clone(),
     });
+
     world
         .office
         .memory
@@ -123,6 +124,7 @@ async fn a_cursor_that_is_lost_twice_in_a_run_is_taken_anew_by_the_next() {
     while world.connection(&id).problem.is_none() {
         world.step(&id).await.unwrap();
     }
+
     assert_eq!(
         world.connection(&id).problem.unwrap().kind.as_str(),
         "provider_unavailable"
@@ -166,6 +168,7 @@ async fn faults_of_ours_are_counted_and_shown() {
     for _ in 0..7 {
         assert!(world.step(&id).await.is_err());
     }
+
     assert_eq!(world.step(&id).await.unwrap(), Next::Idle);
     let connection = world.connection(&id);
     assert_eq!(connection.problem.unwrap().kind.as_str(), "internal");
@@ -191,6 +194,7 @@ pub(super) fn permit(world: &World, id: &domain::ConnectionId) {
         throttled_until: None,
         rev: 1,
     };
+
     world.change(id, |connection| connection.grant = Some(grant.id.clone()));
     world
         .office
@@ -219,6 +223,7 @@ async fn a_late_failure_does_not_undo_a_new_permission() {
         world.step(&id).await.unwrap();
         assert_eq!(world.connection(&id).status, status);
     }
+
     // What was asked for during a run that fails is done after it.
     let (mut world, id, _) = filled().await;
     world.limits.items = 0;
@@ -256,6 +261,7 @@ async fn pauses_grow_and_long_ones_are_shown() {
         shown.push(world.connection(&id).problem.is_some());
         world.pass(pause);
     }
+
     assert_eq!(pauses, [30, 60, 120, 240, 480, 960, 1920, 1920, 1920]);
     assert_eq!(
         shown,
@@ -300,6 +306,7 @@ async fn what_a_model_cannot_be_asked_about_is_not_read() {
         filter_prompt: prompt,
         ..domain::settings::Settings::default()
     };
+
     world.run(&id).await;
     let waits = |file: &&String| world.node(&id, file).unwrap().state == NodeState::Pending;
     assert_eq!(files.iter().filter(waits).count(), 30);

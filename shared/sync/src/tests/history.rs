@@ -48,6 +48,7 @@ async fn trial(seed: u64, plot: Plot) -> Vec<String> {
         (0..50).for_each(|_| drive.happen());
         choose(&mut drive)
     };
+
     let id = world.connect(plot.scope, &selected);
     world.crashes(plot.crashes);
     world.drive.lock().busy = plot.busy;
@@ -64,11 +65,13 @@ async fn trial(seed: u64, plot: Plot) -> Vec<String> {
         world.pass(300);
         world.run(&id).await;
     }
+
     world.crashes(0.0);
     world.drive.lock().busy = 0.0;
     if plot.reconciles {
         world.pass(8 * DAY);
     }
+
     world.settle(&id).await;
     world.faults(&id)
 }
@@ -111,8 +114,10 @@ fn run(seeds: std::ops::Range<u64>, plot: Plot, until_first: bool) -> Vec<(u64, 
             });
         }
     });
+
     let mut wrong = wrong.into_inner().unwrap();
     wrong.sort();
+
     wrong
 }
 
@@ -138,12 +143,14 @@ fn everything_is_in_step_after_a_look_at_everything() {
         renames: true,
         unstable: true,
     };
+
     let plot = Plot {
         life,
         reselects: 0.2,
         reconciles: true,
         ..Plot::new()
     };
+
     none(run(10_000..10_000 + 1000, plot, false));
     none(run(
         20_000..20_000 + 1000,
@@ -162,6 +169,7 @@ fn shared_drives_and_renames_are_followed_by_changes_alone() {
         renames: true,
         ..Life::default()
     };
+
     none(run(
         30_000..30_000 + 500,
         Plot {
@@ -175,6 +183,7 @@ fn shared_drives_and_renames_are_followed_by_changes_alone() {
         scope: SyncScope::Full,
         ..Plot::new()
     };
+
     none(run(40_000..40_000 + 500, plot, false));
 }
 
@@ -202,6 +211,7 @@ fn no_rule_can_be_left_out() {
             1500..1600,
         ),
     ];
+
     for (name, off, right, histories) in cases {
         let mut plot = right;
         off(&mut plot.flags);

@@ -166,6 +166,7 @@ impl SyncStore for Memory {
         records.most_read = records.most_read.max(limit);
         let nodes = &records.rows.entry(of.clone()).or_default().nodes;
         let after = after.unwrap_or_default().to_owned();
+
         Ok(nodes
             .range(after.clone()..)
             .filter(|(id, _)| **id > after)
@@ -197,6 +198,7 @@ impl SyncStore for Memory {
             .last()
             .filter(|_| found.len() == limit)
             .map(|node| node.id.clone());
+
         Ok((found, next))
     }
 
@@ -234,6 +236,7 @@ impl SyncStore for Memory {
             key: key.clone(),
             value: value.clone(),
         };
+
         Ok(of_queue
             .filter(|((_, key), _)| *key > after)
             .take(limit)
@@ -257,6 +260,7 @@ impl SyncStore for Memory {
                 value,
             })
         };
+
         Ok(keys.iter().map(entry).collect())
     }
 
@@ -273,18 +277,22 @@ impl SyncStore for Memory {
         if rows.state.step + 1 != next.step {
             return if died { Err(down()) } else { Ok(false) };
         }
+
         // One place more than there are writes: everything is stored, and only the answer is lost.
         let made = if died {
             self.cut(writes.len() + 1)
         } else {
             writes.len() + 1
         };
+
         for write in writes.iter().take(made) {
             apply(rows, write);
         }
+
         if made > writes.len() {
             rows.state = next.clone();
         }
+
         if died { Err(down()) } else { Ok(true) }
     }
 

@@ -90,6 +90,7 @@ impl Desk for Office {
             }
             return Err(denied.remove(0));
         }
+
         Ok(Access {
             token: None,
             metadata: domain::Metadata::default(),
@@ -139,6 +140,7 @@ impl Desk for Office {
         if let Some(refused) = refused {
             return Err(refused);
         }
+
         {
             let mut docs = self.docs.lock().unwrap();
             let id = id_of(&item.custom_id).to_string();
@@ -158,6 +160,7 @@ impl Desk for Office {
                 },
             );
         }
+
         self.risk()?;
         Ok(id_of(&item.custom_id))
     }
@@ -172,9 +175,11 @@ impl Desk for Office {
         else {
             return Ok(None);
         };
+
         (doc.title, doc.path) = (item.origin.title.clone(), item.filepath.clone());
         doc.claims.insert(item.claim.clone());
         doc.by = item.origin.connection.clone();
+
         Ok(Some(id))
     }
 
@@ -206,6 +211,7 @@ impl Desk for Office {
             }
             last
         };
+
         self.risk()?;
         Ok(removed)
     }

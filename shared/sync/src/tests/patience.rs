@@ -48,6 +48,7 @@ async fn a_file_that_fails_is_tried_for_more_than_a_day_and_then_by_who_looks_at
         waits.push(wait);
         world.pass(wait - 30);
     }
+
     assert_eq!(waits[..4], [HOUR / 4, HOUR / 2, HOUR, 2 * HOUR]);
     assert!(
         waits[4..19].iter().all(|wait| *wait == 2 * HOUR) && waits[19] == 4 * HOUR,
@@ -96,6 +97,7 @@ async fn whoever_waits_for_an_account_does_not_prolong_the_wait() {
             .unwrap()
             .throttled_until
     };
+
     world.drive.lock().edit(&files[0]);
     world.drive.lock().faults.insert(
         "fetch",
@@ -129,6 +131,7 @@ async fn whoever_waits_for_an_account_does_not_prolong_the_wait() {
         .push(ConnectorError::Throttled {
             retry_after: Some(2),
         });
+
     assert_eq!(world.step(&id).await.unwrap(), Next::Later(2));
     assert_eq!(until(), first);
     world.pass(2);
@@ -149,6 +152,7 @@ async fn one_folder_that_cannot_be_looked_at_does_not_stop_the_changes() {
         drive.edit(&below);
         drive.edit(&files[0]);
     }
+
     world.run(&id).await;
     assert_eq!(
         world.connection(&id).last_run.unwrap().state,
@@ -166,6 +170,7 @@ async fn many_items_are_deselected_a_few_at_a_time() {
         let other = drive.add("root", false);
         (many, other)
     };
+
     world.select(&id, &many);
     world.run(&id).await;
     assert!(many.iter().all(|file| world.doc(file).is_some()));

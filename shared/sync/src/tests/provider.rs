@@ -92,6 +92,7 @@ impl Connector for Shared {
         if drive.random() < drive.busy {
             drive.happen();
         }
+
         Ok(listing)
     }
 
@@ -132,6 +133,7 @@ impl Connector for Shared {
         if self.lock().untold.is_some_and(|bytes| bytes > limit) {
             return Err(ConnectorError::Item(SkipReason::TooLarge));
         }
+
         let mut drive = self.ask("fetch")?;
         drive.fetched += 1;
         let content = drive.things.get(&item.id).map(|thing| thing.content);
@@ -140,6 +142,7 @@ impl Connector for Shared {
             name: Some("file.txt".into()),
             declared: Some("text/plain".into()),
         };
+
         Ok(Fetched {
             bytes: Bytes::from(content.to_string()),
             form,
@@ -169,6 +172,7 @@ impl Connector for Shared {
         let mut drive = self.ask("watch")?;
         drive.watched.push((feed.to_owned(), address.to_owned()));
         let expires_at = Timestamp::from_millis(super::world::BEGIN).plus_seconds(7 * 86_400);
+
         Ok(Some(Watched {
             resource: format!("r-{feed}"),
             expires_at,

@@ -30,6 +30,7 @@ impl Connections for Memory {
                 .connections
                 .insert(connection.id.clone(), connection.clone());
         }
+
         Ok(first)
     }
 

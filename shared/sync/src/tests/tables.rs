@@ -119,6 +119,7 @@ async fn a_mass_removal_waits_for_a_second_look() {
     for file in &files[..12] {
         world.drive.lock().change(file, |file| file.trashed = true);
     }
+
     world.run(&id).await;
     let connection = world.connection(&id);
     assert_eq!(connection.problem.unwrap().kind.as_str(), "removal_held");
@@ -151,6 +152,7 @@ async fn the_newest_come_first_and_others_follow_when_there_is_room() {
     for (age, file) in files.iter().enumerate() {
         world.drive.lock().things.get_mut(file).unwrap().content = 100 - age as u64;
     }
+
     let id = world.connect(SyncScope::Selected, std::slice::from_ref(&folder));
     world.change(&id, |connection| connection.document_limit = 5);
     world.run(&id).await;
@@ -167,6 +169,7 @@ async fn the_newest_come_first_and_others_follow_when_there_is_room() {
             })
             .count()
     };
+
     assert!(filed(0, 5), "the newest");
     assert_eq!((world.office.docs.lock().unwrap().len(), limited()), (5, 7));
     world.drive.lock().delete(&files[0]);
@@ -197,6 +200,7 @@ async fn rules_are_applied_to_what_is_known_without_a_listing() {
         patterns: vec!["*.tmp".into()],
         folders: Vec::new(),
     };
+
     let prompt = Some("no lunch".to_owned());
     let settings = Settings {
         should_llm_filter: Some(true),
@@ -204,6 +208,7 @@ async fn rules_are_applied_to_what_is_known_without_a_listing() {
         filter_prompt: prompt,
         ..Settings::default()
     };
+
     *world.office.settings.lock().unwrap() = settings;
     world.drive.lock().faults.insert(
         "children",
@@ -214,6 +219,7 @@ async fn rules_are_applied_to_what_is_known_without_a_listing() {
         NodeState::Skipped { reason } => Some(reason.as_str()),
         _ => None,
     };
+
     assert_eq!(reason(&files[0]), Some("filtered_out"));
     assert_eq!(reason(&files[1]), Some("excluded"));
     assert_eq!(reason(&files[2]), Some("unsupported_type"));
@@ -246,6 +252,7 @@ async fn without_a_model_what_it_is_to_filter_waits() {
         filter_prompt: prompt,
         ..Settings::default()
     };
+
     let id = world.connect(SyncScope::Selected, std::slice::from_ref(&folder));
     world.run(&id).await;
     assert_eq!(
@@ -288,6 +295,7 @@ async fn two_connections_share_a_document_and_the_last_one_takes_it_along() {
         assert_eq!(world.office.docs.lock().unwrap().len(), left);
         assert!(world.rows(connection).nodes.is_empty());
     }
+
     assert!(world.doc(&files[0]).is_none());
 }
 
@@ -310,6 +318,7 @@ async fn shortcuts_bring_what_they_lead_to() {
             drive.link(&folder, &files[0]),
         )
     };
+
     let id = world.connect(SyncScope::Selected, std::slice::from_ref(&folder));
     world.run(&id).await;
     assert_eq!(world.faults(&id), [""; 0]);

@@ -99,6 +99,7 @@ async fn many_feeds_are_taken_a_few_at_a_time() {
         world.step(&id).await.unwrap();
         most = most.max(world.drive.lock().watched.len() - before);
     }
+
     assert_eq!((world.drive.lock().watched.len(), most), (25, 10));
     assert_eq!(world.faults(&id), [""; 0]);
 }
@@ -112,10 +113,12 @@ async fn a_second_look_after_a_mass_removal_is_taken_in_parts() {
     for file in &files[..40] {
         world.drive.lock().change(file, |file| file.trashed = true);
     }
+
     world.run(&id).await;
     for file in &files[..40] {
         world.drive.lock().things.get_mut(file).unwrap().trashed = false;
     }
+
     world.pass(A_WHILE);
     world.limits.seconds = 0;
     due(&world, &id);
@@ -130,6 +133,7 @@ async fn a_second_look_after_a_mass_removal_is_taken_in_parts() {
             .map_or(run.requests, |run| run.requests);
         most = most.max(now - run.requests);
     }
+
     assert!(most <= 10, "{most} requests in a tick");
     world.limits.seconds = 45;
     world.settle(&id).await;

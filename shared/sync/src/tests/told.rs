@@ -26,6 +26,7 @@ impl Drive {
             }
             None => ItemKind::File { document: None },
         };
+
         Some(Item {
             id: id.to_owned(),
             parent: thing.parent.clone(),
@@ -61,6 +62,7 @@ impl Drive {
             meant.retain(|id| page.is_none_or(|page| id.as_str() > page));
             0
         };
+
         let items: Vec<Item> = meant
             .iter()
             .skip(from)
@@ -72,6 +74,7 @@ impl Drive {
         } else {
             meant.get(PAGE - 1).map_or("", |id| id).to_owned()
         };
+
         let next = (from + PAGE < meant.len()).then_some(place);
         Listing {
             items,
@@ -86,6 +89,7 @@ impl Drive {
         for (at, id) in log.iter().enumerate().skip(cursor) {
             last.insert(id.clone(), at);
         }
+
         let mut entries: Vec<(usize, String)> = last.into_iter().map(|(id, at)| (at, id)).collect();
         entries.sort();
         let more = entries.len() > PAGE;
@@ -106,6 +110,7 @@ impl Drive {
         if self.rng.random_bool(0.2) {
             changes.extend(changes.first().cloned());
         }
+
         Changes {
             changes,
             cursor: end.to_string(),

@@ -71,6 +71,7 @@ impl World {
             reconnected: Mutex::default(),
             refused: Mutex::default(),
         };
+
         let limits = Limits {
             items: 40,
             rows: 7,
@@ -79,6 +80,7 @@ impl World {
             files: 4,
             ..Limits::default()
         };
+
         Self {
             connectors: Connectors::new(vec![drive.clone()]),
             drive,
@@ -109,6 +111,7 @@ impl World {
         if scope == SyncScope::Selected {
             self.select(&id, selected);
         }
+
         id
     }
 
@@ -119,6 +122,7 @@ impl World {
             folder: true,
             drive: None,
         });
+
         let items = items.collect();
         let mut records = self.office.memory.lock();
         let rows = records.rows.entry(id.clone()).or_default();
@@ -126,6 +130,7 @@ impl World {
             rev: rows.selection.rev + 1,
             items,
         };
+
         let rev = rows.selection.rev;
         records.connections.get_mut(id).unwrap().selection = rev;
     }
@@ -195,6 +200,7 @@ impl World {
             let now = *self.office.now.lock().unwrap();
             connection.request(Trigger::Manual, now);
         });
+
         for _ in 0..3000 {
             match self.step(id).await {
                 Ok(Next::Again) => {}
@@ -211,6 +217,7 @@ impl World {
                 }
             }
         }
+
         panic!("a run without end: {:?}", self.rows(id).state);
     }
 
@@ -246,6 +253,7 @@ impl World {
         let in_scope = |item: &str| {
             drive.lives(item) && (full || drive.line(item).iter().any(|up| selected.contains(up)))
         };
+
         for (item, thing) in drive
             .things
             .iter()
@@ -268,6 +276,7 @@ impl World {
                 );
             }
         }
+
         wanted
     }
 
@@ -293,6 +302,7 @@ impl World {
                 }
             }
         }
+
         faults.extend(
             wanted
                 .keys()

@@ -46,12 +46,14 @@ pub(super) fn rate(folder: &Path, show: bool) -> Result<()> {
         }
         round += 1;
     }
+
     let seconds = begun.elapsed().as_secs_f64();
     println!(
         "conversations: {:.2} statements a turn, {:.1} MB/s on one core   (goal 1)",
         found as f64 / turns.max(1) as f64,
         bytes as f64 / 1e6 / seconds
     );
+
     Ok(())
 }
 
@@ -88,6 +90,7 @@ fn talk(session: &[(String, String)]) -> Source<'_> {
         start += text.chars().count() + 1;
         passage
     });
+
     Source {
         passages: passages.collect(),
         trust: Trust::User,

@@ -50,9 +50,11 @@ pub(super) fn spans(text: &str) -> Vec<(usize, usize)> {
             start = at + 1;
         }
     }
+
     if start < chars.len() {
         spans.push((start, chars.len()));
     }
+
     spans
 }
 

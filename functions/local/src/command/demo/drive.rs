@@ -75,9 +75,11 @@ pub(super) async fn run(options: &Demo, folder: &std::path::Path, cleanup: Clean
         followed = follow(&routes, &id, &drive, &made.folder) => followed?,
         () = interrupted => {}
     }
+
     server.abort();
     workers.stop().await;
     drop(cleanup);
+
     Ok(())
 }
 
@@ -147,6 +149,7 @@ async fn follow(routes: &Router, id: &str, drive: &FakeDrive, folder: &str) -> R
         }
         tokio::time::sleep(LOOK_EVERY).await;
     }
+
     Ok(())
 }
 
@@ -172,6 +175,7 @@ async fn documents(routes: &Router) -> Result<BTreeMap<String, Line>> {
     let listed = call(routes, "POST", "/v3/documents/list", &body).await?;
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let all = listed["memories"].as_array().into_iter().flatten();
+
     Ok(all
         .map(|document| {
             let (path, kind, status) = (
@@ -201,6 +205,7 @@ fn tell(before: &BTreeMap<String, Line>, now: &BTreeMap<String, Line>) {
             println!("  {:<7} {:<12} {}", line.status, line.kind, line.path);
         }
     }
+
     for line in before
         .iter()
         .filter(|(id, _)| !now.contains_key(*id))

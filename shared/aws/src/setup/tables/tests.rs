@@ -36,6 +36,7 @@ async fn due(client: &Client) -> Vec<String> {
         .send()
         .await
         .unwrap();
+
     found
         .items()
         .iter()
@@ -71,6 +72,7 @@ async fn is_as_laid_out(client: &Client) -> bool {
             return false;
         }
     }
+
     true
 }
 
@@ -93,6 +95,7 @@ async fn a_folder_of_an_earlier_version_gets_what_it_lacks_and_keeps_what_it_has
         indexes: &[],
         ..ACTIVITY
     };
+
     create_table(&before, &activity, ACTIVITY.name)
         .await
         .unwrap();
@@ -107,6 +110,7 @@ async fn a_folder_of_an_earlier_version_gets_what_it_lacks_and_keeps_what_it_has
         create_missing(&after, &Names::embedded()).await.unwrap();
         assert!(is_as_laid_out(&after).await);
     }
+
     put(&after, "first", "00000000000001").await;
     assert_eq!(due(&after).await, ["first", "second"]);
     assert_eq!(

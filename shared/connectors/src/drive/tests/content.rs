@@ -49,6 +49,7 @@ async fn a_stored_file_comes_whole_or_not_at_all() {
         name: Some("file.pdf".into()),
         declared: Some("application/pdf".into()),
     };
+
     assert_eq!(
         (fetched.bytes.as_ref(), fetched.form),
         (b"content".as_slice(), form)
@@ -82,6 +83,7 @@ async fn what_cannot_be_had_says_why() {
         stage.json(MEDIA, 403, &error(403, reason));
         assert_eq!(skipped(fetch(&stage, &pdf).await), wanted, "{reason}");
     }
+
     stage.answer(MEDIA, 200, "", " \n");
     assert_eq!(skipped(fetch(&stage, &pdf).await), SkipReason::Empty);
     stage.json(MEDIA, 404, &error(404, "notFound")).json(
@@ -98,6 +100,7 @@ async fn what_cannot_be_had_says_why() {
         kind: ItemKind::Unreadable(SkipReason::Encrypted),
         ..item(DOC)
     };
+
     assert_eq!(
         skipped(fetch(&stage, &unreadable).await),
         SkipReason::Encrypted
@@ -112,6 +115,7 @@ async fn too_large_is_told_before_and_while_it_comes() {
         size: Some(LIMIT as u64 + 1),
         ..item("application/pdf")
     };
+
     assert_eq!(skipped(fetch(&stage, &large).await), SkipReason::TooLarge);
     assert!(stage.asked().is_empty());
     stage.answer(MEDIA, 200, "", vec![b'a'; LIMIT + 1]);
@@ -124,6 +128,7 @@ async fn too_large_is_told_before_and_while_it_comes() {
     for _ in 0..3 {
         endless.extend_from_slice(format!("190\r\n{}\r\n", "a".repeat(400)).as_bytes());
     }
+
     stage.raw(MEDIA, endless);
     assert_eq!(
         skipped(fetch(&stage, &item("application/pdf")).await),
@@ -182,6 +187,7 @@ async fn over_the_limit_a_lighter_form_does() {
             matches!(fetched.form, BodyForm::File { name: Some(name), .. } if name == "file.txt")
         );
     }
+
     stage.json(
         &export("text/markdown"),
         403,
@@ -226,6 +232,7 @@ async fn an_export_link_is_followed_to_the_providers_hosts_only() {
             &error(403, "exportSizeLimitExceeded"),
         );
     };
+
     let links = |to: String| json!({"exportLinks": {XLSX: to}});
     let asks = "GET /drive/v3/files/f1?supportsAllDrives=true&fields=exportLinks";
     refuse();
@@ -281,6 +288,7 @@ async fn what_was_shared_by_its_link_alone_is_had_with_the_key_of_a_shortcut() {
     let to = json!({"targetId": "f1", "targetResourceKey": "0-key"});
     let shortcuts = json!({"files": [{"id": "s1", "shortcutDetails": to}]});
     let markdown = export("text/markdown");
+
     for (kind, asks) in [(DOC, markdown.as_str()), ("application/pdf", MEDIA)] {
         let stage = Stage::open().await;
         stage.json(asks, 404, &error(404, "notFound")).json(

@@ -124,6 +124,7 @@ async fn a_listing_goes_page_by_page_and_says_when_a_page_is_lost() {
     ] {
         assert!(asked.contains(part), "{part}: {asked}");
     }
+
     for _ in 0..2 {
         let lost = drive
             .everything(&access(), "d9", Some("p/2"))
@@ -131,6 +132,7 @@ async fn a_listing_goes_page_by_page_and_says_when_a_page_is_lost() {
             .unwrap_err();
         assert!(matches!(lost, ConnectorError::PageLost), "{lost:?}");
     }
+
     assert!(stage.last().contains("pageToken=p%2F2"));
 }
 

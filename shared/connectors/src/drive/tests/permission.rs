@@ -111,6 +111,7 @@ async fn the_user_is_asked_for_lasting_permission_to_read() {
         verifier: Secret::new("short"),
         ..consent()
     };
+
     assert!(
         drive
             .consent_url(&drive.operator().unwrap(), &short)

@@ -36,12 +36,14 @@ impl Stage {
             lines: Arc::default(),
             asked: Arc::default(),
         };
+
         let (lines, asked) = (stage.lines.clone(), stage.asked.clone());
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 tokio::spawn(serve(stream, lines.clone(), asked.clone()));
             }
         });
+
         stage
     }
 
@@ -117,6 +119,7 @@ async fn serve(
             .position(|line| request.starts_with(&line.request));
         found.map(|at| lines.remove(at).answer)
     };
+
     asked.lock().unwrap().push(request);
     let unscripted =
         || b"HTTP/1.1 418 X\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".to_vec();
@@ -127,6 +130,7 @@ async fn serve(
 async fn read(stream: &mut TcpStream) -> String {
     let mut bytes = Vec::new();
     let mut chunk = [0; 4096];
+
     loop {
         let text = String::from_utf8_lossy(&bytes).into_owned();
         if let Some((head, body)) = text.split_once("\r\n\r\n") {

@@ -43,6 +43,7 @@ async fn changes_are_told_for_a_week_by_the_providers_clock() {
     ] {
         assert!(asked.contains(part), "{part}: {asked}");
     }
+
     stage.json(WATCH, 200, &json!({"id": "c-1", "resourceId": "r-1"}));
     let watched = watch(&stage, "https://api.example/hook")
         .await

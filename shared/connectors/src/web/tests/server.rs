@@ -91,6 +91,7 @@ impl Web {
             let web = web.clone();
             async move { web.answer(&request) }
         };
+
         let app = axum::Router::new().fallback(answer);
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
             .await
@@ -110,6 +111,7 @@ impl Web {
                 .into_iter()
                 .collect()
         };
+
         let fetcher = Fetcher::new(Network::simulated(resolve, move |_, _| Some(server)));
         Crawler {
             fetcher,

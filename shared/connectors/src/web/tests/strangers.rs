@@ -52,6 +52,7 @@ fn pieces() -> impl Strategy<Value = Vec<u8>> {
         1 => any::<String>().prop_map(String::into_bytes),
         1 => vec(any::<u8>(), 0..8),
     ];
+
     vec(piece, 0..60).prop_map(|pieces| pieces.concat())
 }
 

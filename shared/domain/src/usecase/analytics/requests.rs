@@ -70,6 +70,7 @@ pub async fn list_requests(
         let cell = tally.total(|by| filter.admits(by.kind, by.status, &by.key));
         (*hour, cell.map_or(0, |cell| cell.count))
     });
+
     let hours: Vec<(Hour, u64)> = admitted.filter(|(_, count)| *count > 0).collect();
     let total = hours.iter().map(|(_, count)| count).sum();
     let mut skip = (page.saturating_sub(1) as u64).saturating_mul(limit as u64);
@@ -92,6 +93,7 @@ pub async fn list_requests(
         );
         skip = 0;
     }
+
     hide_deleted(ctx, tenant, &mut requests).await?;
     Ok(RequestPage { requests, total })
 }
@@ -111,6 +113,7 @@ pub async fn find_request(
     let Some((first, last)) = span.hours() else {
         return Ok(None);
     };
+
     let hours = ctx.activity.hours(tenant, first, last).await?;
     let hours = hours.into_iter().rev();
     let looks = hours.map(
@@ -127,6 +130,7 @@ pub async fn find_request(
             return Ok(requests.pop());
         }
     }
+
     Ok(None)
 }
 
@@ -145,6 +149,7 @@ async fn find_in_hour(
         ControlFlow::Break(())
     })
     .await?;
+
     Ok(found)
 }
 
@@ -172,6 +177,7 @@ async fn read_range(
         }
     })
     .await?;
+
     Ok(found)
 }
 
@@ -196,11 +202,13 @@ async fn hide_deleted(
             .filter(|(_, owner)| *owner == Owner::Gone);
         gone.extend(deleted.map(|(id, _)| id.clone()));
     }
+
     for record in requests {
         if record.containers.iter().any(|id| gone.contains(id)) {
             record.input = None;
             record.output = None;
         }
     }
+
     Ok(())
 }

@@ -35,6 +35,7 @@ impl Span {
                 "not after `to`, which is now unless it is sent",
             ));
         }
+
         let allowance = if to.is_none() { ON_ITS_WAY_SECONDS } else { 0 };
         let earliest = end.plus_seconds(-(RETENTION_SECONDS + allowance));
         if begin < earliest {
@@ -43,6 +44,7 @@ impl Span {
                 format!("at most {RETENTION_DAYS} days before `to`"),
             ));
         }
+
         Ok(Self::within_retention(begin, end, now))
     }
 
@@ -126,6 +128,7 @@ mod tests {
             (days(-1), days(-2), (NOW, NOW)),
             (days(1), days(1), (ago(DAY), ago(DAY))),
         ];
+
         for (from, to, (wanted_from, wanted_to)) in cases {
             let wanted = Span {
                 from: wanted_from,

@@ -67,18 +67,22 @@ async fn access_with(
             metadata,
         });
     };
+
     let Some(id) = &connection.grant else {
         return Err(ConnectorError::Reauth("no permission was given yet".into()));
     };
+
     let Some(grant) = ctx.connections.grant(tenant, id).await.map_err(port)? else {
         return Err(ConnectorError::Reauth("the permission is gone".into()));
     };
+
     let now = ctx.clock.now();
     if let Some(until) = grant.throttled_until.filter(|until| *until > now) {
         return Err(ConnectorError::Throttled {
             retry_after: Some(now.seconds_until(until).unsigned_abs()),
         });
     }
+
     let tokens = tokens_of(ctx, tenant, &grant).await?;
     let lasts = tokens.access_until > now.plus_seconds(EARLY_SECONDS);
     let tokens = if lasts && when == Renew::InTime {
@@ -86,6 +90,7 @@ async fn access_with(
     } else {
         renew(ctx, oauth, tenant, grant, tokens, when).await?
     };
+
     Ok(Access {
         token: Some(tokens.access),
         metadata,
@@ -115,6 +120,7 @@ async fn renew(
         grant.refreshing_until = Some(now.plus_seconds(REFRESH_SECONDS));
         grant.rev += 1;
     }
+
     if taken
         || !ctx
             .connections
@@ -127,6 +133,7 @@ async fn renew(
         let busy = || ConnectorError::Unavailable("another worker renews the permission".into());
         return if usable { Ok(tokens) } else { Err(busy()) };
     }
+
     let settings = ctx.settings.get(tenant).await.map_err(port)?;
     let client = oauth_client(
         ctx,
@@ -138,6 +145,7 @@ async fn renew(
     .await?;
     let renewed = oauth.refresh(&client, &tokens, now).await;
     keep(ctx, tenant, grant, renewed.as_ref().ok()).await?;
+
     renewed
 }
 
@@ -154,6 +162,7 @@ async fn keep(
         name_tokens(ctx, tenant, grant, &old).await.ok();
         return Ok(());
     };
+
     let new = format!("grant/{}/{}", grant.id, Revision::random());
     ctx.vault
         .put(tenant, &new, &renewed.to_secret())
@@ -165,6 +174,7 @@ async fn keep(
     } else {
         new
     };
+
     forget_tokens(ctx, tenant, &unused).await;
     Ok(())
 }
@@ -196,6 +206,7 @@ async fn name_tokens(
             None => return Ok(false),
         }
     }
+
     Err(port(PortError::Conflict))
 }
 
@@ -233,6 +244,7 @@ pub async fn oauth_client(
         Apps::Of(_, app) => Some(app.clone()),
         Apps::Present(provider) => own_app(settings, provider),
     };
+
     match app {
         Some(AppRef::Organization {
             client_id,
@@ -271,8 +283,10 @@ async fn own_client(
         name.clone_from(present);
         secret = ctx.vault.get(tenant, &name).await.map_err(port)?;
     }
+
     let gone = "the organization's OAuth app has no secret any more; set it, or connect again";
     let secret = secret.ok_or_else(|| ConnectorError::App(gone.into()))?;
+
     Ok(OAuthClient {
         app: AppRef::Organization {
             client_id,

@@ -66,12 +66,14 @@ pub(super) async fn find_all(
         tenant.check_reach(tag)?;
         note_container(ctx, tenant, tag).await?;
     }
+
     let mut found = ctx.connections.list(tenant).await?;
     found.retain(|connection| {
         let named = scope.tags.is_empty() || scope.tags.contains(&connection.tag);
         let of_provider = provider.is_none_or(|provider| provider == connection.provider);
         named && of_provider && tenant.reaches(&connection.tag)
     });
+
     Ok(found)
 }
 
@@ -114,6 +116,7 @@ pub async fn change_connection(
             return Ok(connection);
         }
     }
+
     Err(PortError::Conflict.into())
 }
 
@@ -136,6 +139,7 @@ pub(super) async fn change_and_run(
     if changed.may_run() {
         wake(ctx, tenant, &changed.id).await;
     }
+
     Ok(changed)
 }
 

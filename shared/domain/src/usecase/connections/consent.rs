@@ -50,6 +50,7 @@ pub async fn open_link(ctx: &Ctx, connectors: &Connectors, ticket: &str) -> Resu
     )
     .await?;
     let is_own_app = matches!(client.app, AppRef::Organization { .. });
+
     Ok(Invitation {
         tenant,
         connection,
@@ -90,6 +91,7 @@ pub async fn ask_for_consent(
     let Invitation {
         tenant, connection, ..
     } = invitation;
+
     let (_, oauth) = parts(connectors, connection.provider)?;
     let settings = ctx.settings.get(tenant).await?;
     let client = oauth_client(
@@ -106,12 +108,15 @@ pub async fn ask_for_consent(
         app: client.app.clone(),
         redirect_uri: redirect_uri.clone(),
     };
+
     let of = TicketFor {
         asked: Some(asked),
         ..TicketFor::new(tenant, &connection.id)
     };
+
     let until = ctx.clock.now().plus_seconds(STATE_SECONDS);
     let state = issue_ticket(ctx, TicketKind::State, &of, until).await?;
+
     Ok(oauth.consent_url(&client, &consent_of(browser, state.expose(), redirect_uri))?)
 }
 
@@ -196,6 +201,7 @@ pub async fn take_consent(
                     .into(),
             )
         })?;
+
     let tenant = of.tenant();
     let connection = visible(ctx, &tenant, &of).await?;
     if connection.provider != provider
@@ -205,6 +211,7 @@ pub async fn take_consent(
     {
         return Err(unknown());
     }
+
     let permission = permission(
         ctx,
         connectors,
@@ -232,6 +239,7 @@ pub async fn take_consent(
             message,
         }),
     };
+
     match ended {
         Ok(connection) => Ok(Consented {
             tenant,
@@ -269,9 +277,11 @@ async fn permission(
     if let Some(error) = &answer.error {
         return Ok(Err(of_answer(error)));
     }
+
     let Some(code) = &answer.code else {
         return Ok(Err(of_consent(&ConsentError::Invalid("no code".into()))));
     };
+
     let (_, oauth) = parts(connectors, connection.provider)?;
     let settings = ctx.settings.get(tenant).await?;
     let client = match oauth_client(
@@ -286,10 +296,12 @@ async fn permission(
         Ok(client) => client,
         Err(error) => return Ok(Err(of_consent(&error.into()))),
     };
+
     let consent = consent_of(browser, &answer.state, asked.redirect_uri.clone());
     let exchanged = oauth
         .exchange(&client, &consent, code, ctx.clock.now())
         .await;
+
     Ok(exchanged.map_err(|error| {
         tracing::warn!(connection.id = %connection.id, "a permission was not had: {error}");
         of_consent(&error)

@@ -67,10 +67,12 @@ pub async fn create_connection(
         connection.status = ConnectionStatus::Active;
         connection.request(Trigger::Manual, now);
     }
+
     make_room(ctx, tenant, now).await?;
     if !ctx.connections.save(tenant, &connection).await? {
         return Err(PortError::Conflict.into());
     }
+
     if connection.may_run() {
         wake(ctx, tenant, &connection.id).await;
         return Ok(Created {
@@ -78,6 +80,7 @@ pub async fn create_connection(
             link: None,
         });
     }
+
     let link = Some(link(ctx, tenant, &connection).await?);
     Ok(Created { connection, link })
 }
@@ -131,6 +134,7 @@ async fn check_app(ctx: &Ctx, connector: &dyn Connector, tenant: &Tenant) -> Res
     let Some(oauth) = connector.oauth() else {
         return Ok(());
     };
+
     let settings = ctx.settings.get(tenant).await?;
     oauth_client(
         ctx,
@@ -140,6 +144,7 @@ async fn check_app(ctx: &Ctx, connector: &dyn Connector, tenant: &Tenant) -> Res
         Apps::Present(connector.provider()),
     )
     .await?;
+
     Ok(())
 }
 
@@ -155,10 +160,12 @@ async fn make_room(ctx: &Ctx, tenant: &Tenant, now: Timestamp) -> Result<()> {
             format!("an organization has at most {MAX_CONNECTIONS} connections; delete some first");
         return Err(Error::Conflict(message));
     }
+
     for connection in abandoned.iter().take(ABANDONED_AT_ONCE) {
         // One that somebody has come back to meanwhile stays.
         ctx.connections.delete(tenant, connection).await?;
     }
+
     Ok(())
 }
 
@@ -186,6 +193,7 @@ pub async fn reconnect(
             "a connection to {name} needs no permission"
         )));
     }
+
     check_app(ctx, connector, tenant).await?;
     let changed = change_connection(ctx, tenant, &connection.id, |connection| {
         let changes = redirect_url.is_some() && connection.redirect_url != redirect_url;
@@ -197,6 +205,7 @@ pub async fn reconnect(
     })
     .await?;
     let link = Some(link(ctx, tenant, &changed).await?);
+
     Ok(Created {
         connection: changed,
         link,

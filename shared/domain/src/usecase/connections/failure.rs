@@ -56,6 +56,7 @@ pub(super) fn of_consent(error: &ConsentError) -> (ErrorKind, String) {
         ),
         ConsentError::Provider(error) => return of_provider(error),
     };
+
     (kind, message.to_owned())
 }
 
@@ -75,6 +76,7 @@ fn of_provider(error: &ConnectorError) -> (ErrorKind, String) {
             "Something went wrong on our side. Open the link again.",
         ),
     };
+
     (kind, message.to_owned())
 }
 
@@ -102,5 +104,6 @@ pub(super) fn of_answer(error: &str) -> (ErrorKind, String) {
         | "unsupported_response_type" => (ErrorKind::AppMisconfigured, APP),
         _ => (ErrorKind::ProviderUnavailable, BUSY),
     };
+
     (kind, message.to_owned())
 }

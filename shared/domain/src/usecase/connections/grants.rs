@@ -63,6 +63,7 @@ pub(super) async fn store_grant(
             return Ok(grant);
         }
     }
+
     forget_tokens(ctx, tenant, &secret).await;
     Err(PortError::Conflict.into())
 }
@@ -100,6 +101,7 @@ pub(super) async fn leave_grant(
             }
         }
     }
+
     Err(PortError::Conflict.into())
 }
 
@@ -155,6 +157,7 @@ pub(super) async fn revive_others(
             wake(ctx, tenant, id).await;
         }
     }
+
     Ok(())
 }
 

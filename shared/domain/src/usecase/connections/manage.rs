@@ -41,10 +41,12 @@ pub async fn import_now(ctx: &Ctx, tenant: &Tenant, connection: &Connection) -> 
         };
         Ok(import == Import::Requested && request_at(connection, Trigger::Manual, now))
     };
+
     change_connection(ctx, tenant, &connection.id, change).await?;
     if import == Import::Requested {
         wake(ctx, tenant, &connection.id).await;
     }
+
     Ok(import)
 }
 
@@ -104,6 +106,7 @@ pub async fn delete_connections(
     for connection in &mut ended {
         *connection = end(ctx, tenant, connection, with_documents).await?;
     }
+
     if ended.is_empty() {
         Err(missing())
     } else {

@@ -17,14 +17,17 @@ pub async fn notified(ctx: &Ctx, token: &str) -> Result<bool> {
     let Some(of) = look_at(ctx, TicketKind::Channel, token).await? else {
         return Ok(false);
     };
+
     let (tenant, now) = (of.tenant(), ctx.clock.now());
     let Some(connection) = ctx.connections.get(&tenant, &of.connection).await? else {
         return Ok(false);
     };
+
     // Storms of notifications end here, without a write.
     if due_after_event(&connection, now).is_none() {
         return Ok(connection.status.is_visible());
     }
+
     let mut due = None;
     change_connection(ctx, &tenant, &of.connection, |connection| {
         due = due_after_event(connection, now);
@@ -34,6 +37,7 @@ pub async fn notified(ctx: &Ctx, token: &str) -> Result<bool> {
     if let Some(at) = due {
         wake_later(ctx, &tenant, &of.connection, now.seconds_until(at)).await;
     }
+
     Ok(true)
 }
 
@@ -84,6 +88,7 @@ mod tests {
             connection.next_run_at = next.map(|seconds| NOW.plus_seconds(seconds));
             due_after_event(&connection, NOW).map(|at| NOW.seconds_until(at))
         };
+
         assert_eq!(with(None, None), Some(0));
         assert_eq!(with(Some(3600), Some(3600)), Some(0));
         assert_eq!(with(Some(10), Some(3600)), Some(20));

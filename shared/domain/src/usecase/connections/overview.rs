@@ -27,6 +27,7 @@ pub async fn left_out_by_limit(
     if state.documents < u64::from(connection.document_limit) {
         return Ok(0);
     }
+
     let (mut count, mut after) = (0, Some(NEW_ITEMS.to_owned()));
     while count < LOOKED_AT {
         let entries = ctx
@@ -49,6 +50,7 @@ pub async fn left_out_by_limit(
             _ => break,
         }
     }
+
     Ok(count as u64)
 }
 
@@ -91,6 +93,7 @@ pub async fn list_items(
             return Ok((found, None));
         }
     }
+
     Ok((found, after))
 }
 

@@ -39,15 +39,18 @@ pub async fn open_picker(
         let message = "the user of this connection has not given permission yet; that comes before a selection";
         return Err(Error::Conflict(message.into()));
     }
+
     if connection.scope == SyncScope::Full {
         let message = "this connection takes everything: nothing is to be selected";
         return Err(Error::Conflict(message.into()));
     }
+
     let until = ctx.clock.now().plus_seconds(PICKER_SECONDS);
     let of = TicketFor {
         return_url,
         ..TicketFor::new(tenant, &connection.id)
     };
+
     Ok((
         issue_ticket(ctx, TicketKind::Picker, &of, until).await?,
         until,
@@ -91,6 +94,7 @@ pub async fn picker_session(ctx: &Ctx, cookie: Option<&str>) -> Result<PickerSes
     let Some(cookie) = cookie else {
         return Err(ended);
     };
+
     let of = look_at(ctx, TicketKind::Session, cookie)
         .await?
         .ok_or(ended)?;
@@ -100,6 +104,7 @@ pub async fn picker_session(ctx: &Ctx, cookie: Option<&str>) -> Result<PickerSes
         .filter(|connection| connection.status.is_visible())
         .ok_or_else(missing)?;
     let return_url = of.return_url.or_else(|| connection.redirect_url.clone());
+
     Ok(PickerSession {
         tenant,
         connection,

@@ -44,6 +44,7 @@ pub async fn browse(
         query,
         page,
     } = place;
+
     Ok(connector.browse(&access, view, parent, query, page).await?)
 }
 
@@ -96,6 +97,7 @@ pub async fn complete_choices(
             .filter(|item| !item.trashed);
         item.map_or_else(|| Err(unseen(&id)), seen)
     };
+
     stream::iter(choices.into_iter().map(complete))
         .buffered(PARALLEL)
         .try_collect()
@@ -118,6 +120,7 @@ fn seen(item: Item) -> Result<Selected> {
             return Err(Error::invalid_field("resources", message));
         }
     };
+
     Ok(Selected {
         id: item.id,
         name: item.name,
@@ -147,6 +150,7 @@ pub async fn save_selection(
 ) -> Result<Connection> {
     check_state(connection)?;
     let selection = store(ctx, tenant, connection, checked(items)?).await?;
+
     change_and_run(ctx, tenant, &connection.id, |connection| {
         check_state(connection)?;
         if connection.status == ConnectionStatus::AwaitingSelection {
@@ -226,6 +230,7 @@ async fn store(
             return Ok(next);
         }
     }
+
     Err(PortError::Conflict.into())
 }
 
@@ -261,11 +266,13 @@ mod tests {
         for bad in ["", "a\nb", &"x".repeat(MAX_ID_BYTES + 1)] {
             assert!(checked(vec![item(bad, "")]).is_err(), "{bad:?}");
         }
+
         let many = |count: usize| {
             (0..count)
                 .map(|n| item(&n.to_string(), "n"))
                 .collect::<Vec<_>>()
         };
+
         assert!(checked(many(MAX_SELECTED)).is_ok() && checked(many(MAX_SELECTED + 1)).is_err());
         let large =
             (0..MAX_SELECTED).map(|n| item(&format!("{n:0>256}"), &"\u{1F5C2}".repeat(MAX_NAME)));

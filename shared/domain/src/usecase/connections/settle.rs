@@ -29,6 +29,7 @@ pub(super) async fn settle(
             message: message.into(),
         }));
     }
+
     if connection.grant.is_none() {
         // Whoever deletes the connection from now on ends the permission with it.
         let named = |connection: &mut Connection| {
@@ -37,6 +38,7 @@ pub(super) async fn settle(
         };
         change_connection(ctx, tenant, &connection.id, named).await?;
     }
+
     let grant = store_grant(ctx, tenant, connection, &asked.app, &permission).await?;
     let changed = activate(ctx, tenant, connection, &grant, &permission).await;
     let changed = match changed {
@@ -46,9 +48,11 @@ pub(super) async fn settle(
         }
         changed => changed?,
     };
+
     if let Some(old) = connection.grant.as_ref().filter(|old| **old != grant.id) {
         leave_grant(ctx, oauth, tenant, old, &connection.id).await?;
     }
+
     revive_others(ctx, tenant, &grant, &connection.id).await?;
     Ok(Ok(changed))
 }

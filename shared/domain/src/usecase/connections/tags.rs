@@ -36,6 +36,7 @@ pub(crate) async fn end_connections(
             }
         }
     }
+
     Ok(ended)
 }
 
@@ -59,6 +60,7 @@ pub(crate) async fn move_connections(
             unless_gone(change_connection(ctx, tenant, &connection.id, follow).await)?;
         }
     }
+
     Ok(())
 }
 

@@ -38,6 +38,7 @@ pub(super) async fn plan(
             None => busy = true,
         }
     }
+
     let documents: Vec<DocumentId> = doomed.iter().map(|document| document.id.clone()).collect();
     let report = weigh(ctx, tenant, &doomed).await?;
     purge.pending = Pending {
@@ -45,6 +46,7 @@ pub(super) async fn plan(
         report,
         ..Pending::default()
     };
+
     if busy {
         // The same page again: what is removed by then is not on it any more.
         return Ok(if doomed.is_empty() {
@@ -53,6 +55,7 @@ pub(super) async fn plan(
             Next::Again
         });
     }
+
     if next.is_none() {
         purge.phase = if superseded {
             PurgePhase::Index
@@ -60,6 +63,7 @@ pub(super) async fn plan(
             PurgePhase::Superseded
         };
     }
+
     purge.cursor = next;
     Ok(Next::Again)
 }
@@ -74,6 +78,7 @@ async fn take(
     if document.status.is_final() || document.container != *container {
         return Ok(Some(document).filter(|document| document.container == *container));
     }
+
     let (now, id, revision) = (ctx.clock.now(), &document.id, &document.revision);
     match ctx
         .documents
@@ -92,6 +97,7 @@ async fn weigh(ctx: &Ctx, tenant: &Tenant, doomed: &[Document]) -> Result<PurgeR
         documents: doomed.len() as u64,
         ..PurgeReport::default()
     };
+
     let mut perhaps = Vec::new();
     for document in doomed {
         let known = inline(named(document));
@@ -110,6 +116,7 @@ async fn weigh(ctx: &Ctx, tenant: &Tenant, doomed: &[Document]) -> Result<PurgeR
             .as_ref()
             .map_or(0, |learned| u64::from(learned.count));
     }
+
     report.inline_blobs += count_existing(ctx, tenant, &perhaps).await?;
     Ok(report)
 }

@@ -25,6 +25,7 @@ pub(super) async fn plan(
         purge.phase = PurgePhase::Objects;
         return Ok(());
     }
+
     let mut report = PurgeReport::default();
     let blobs = purged_blobs(ctx, tenant, container, &items).await?;
     report.inline_blobs += count_existing(ctx, tenant, &inline(&blobs)).await?;
@@ -44,6 +45,7 @@ pub(super) async fn plan(
         report.segments = head.segments.len() as u64;
         report.inline_blobs += segment_blobs(ctx, tenant, container).await?.len() as u64;
     }
+
     items.truncate(ITEMS - 1);
     report.index_records = items.len() as u64;
     purge.pending = Pending {
@@ -51,6 +53,7 @@ pub(super) async fn plan(
         report,
         ..Pending::default()
     };
+
     Ok(())
 }
 
@@ -89,6 +92,7 @@ async fn purged_blobs(
                 .unwrap_or_default(),
         );
     }
+
     Ok(blobs)
 }
 

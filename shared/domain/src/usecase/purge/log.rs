@@ -22,6 +22,7 @@ pub(super) async fn plan(ctx: &Ctx, tenant: &Tenant, purge: &mut Purge, hour: Ho
         purge.phase = PurgePhase::Waiting;
         return Ok(());
     }
+
     let to = Hour((hour.0 + WINDOW - 1).min(last.0));
     let mut pages = 0;
     for counts in ctx.activity.hours(tenant, hour, to).await? {
@@ -53,6 +54,7 @@ pub(super) async fn plan(ctx: &Ctx, tenant: &Tenant, purge: &mut Purge, hour: Ho
             place = next.map(Some);
         }
     }
+
     purge.phase = PurgePhase::RequestLog { hour: to.next() };
     Ok(())
 }

@@ -36,6 +36,7 @@ impl Content {
             Self::Whole { bytes, .. } => return Ok(Some(bytes.clone())),
             Self::Turns(turns) => turns.clone(),
         };
+
         let stored = match old.filter(|old| old.body.form == BodyForm::Conversation) {
             None => Vec::new(),
             Some(old) => match read_turns(ctx, tenant, old).await? {
@@ -43,6 +44,7 @@ impl Content {
                 None => return Ok(None),
             },
         };
+
         let bytes = conversation::to_bytes(&conversation::merge(stored, turns));
         if bytes.len() > conversation::MAX_BYTES {
             let message =
@@ -52,6 +54,7 @@ impl Content {
                 conversation::MAX_BYTES
             )));
         }
+
         Ok(Some(bytes.into()))
     }
 }

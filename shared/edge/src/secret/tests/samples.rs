@@ -106,6 +106,7 @@ pub(crate) fn credentials() -> Vec<(String, String)> {
         whole(&pem("PRIVATE"), "MIIEvq plain".to_owned()),
         whole(&pem("OPENSSH PRIVATE"), "b3BlbnNz".to_owned()),
     ]);
+
     all
 }
 

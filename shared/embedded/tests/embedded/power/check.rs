@@ -38,6 +38,7 @@ pub(super) async fn check(image: &Path, history: &History, cut: u64, lag: u64) -
         Ok(services) => services,
         Err(error) => return vec![format!("cannot be opened: {error:#}")],
     };
+
     let mut wrong = Vec::new();
     for database in ["dynamodb.sqlite", "sqs.sqlite", "s3/index.sqlite"] {
         let connection = Connection::open(image.join(database)).unwrap();
@@ -48,6 +49,7 @@ pub(super) async fn check(image: &Path, history: &History, cut: u64, lag: u64) -
             wrong.push(format!("{database}: {sound}"));
         }
     }
+
     let mut found = Found::default();
     found.objects(&services).await;
     found.items(&services).await;
@@ -58,11 +60,14 @@ pub(super) async fn check(image: &Path, history: &History, cut: u64, lag: u64) -
     for kind in ["bucket", "o-", "m-", "k-"] {
         wrong.extend(history.compare(kind, &found.versions, cut));
     }
+
     for kind in ["table", "queue", "d-", "t", "n-", "q-"] {
         wrong.extend(history.compare(kind, &found.versions, sure));
     }
+
     wrong.extend(misplaced(image));
     go_on(&services, &found).await;
+
     wrong
 }
 
@@ -80,6 +85,7 @@ impl Found {
         let Ok(list) = client.list_objects_v2().bucket(BUCKET).send().await else {
             return;
         };
+
         self.versions.insert("bucket".to_owned(), 1);
         for object in list.contents() {
             let key = object.key().unwrap();
@@ -119,6 +125,7 @@ impl Found {
         {
             return;
         }
+
         self.versions.insert("table".to_owned(), 1);
         let mut pages = client
             .scan()
@@ -142,6 +149,7 @@ impl Found {
             }
             self.versions.insert(name, version);
         }
+
         let pair = [self.versions.remove("t-a"), self.versions.remove("t-b")];
         match pair {
             [Some(one), Some(other)] if one == other => {
@@ -157,8 +165,10 @@ impl Found {
         let Ok(queue) = client.get_queue_url().queue_name(QUEUE).send().await else {
             return;
         };
+
         self.versions.insert("queue".to_owned(), 1);
         let url = queue.queue_url.unwrap();
+
         loop {
             let receive = client
                 .receive_message()
@@ -210,6 +220,7 @@ fn misplaced(image: &Path) -> Vec<String> {
             }
         }
     }
+
     misplaced
 }
 
@@ -220,9 +231,11 @@ async fn go_on(services: &Services, found: &Found) {
     if !found.versions.contains_key("table") {
         create_table(&dynamodb).await;
     }
+
     if !found.versions.contains_key("bucket") {
         s3.create_bucket().bucket(BUCKET).send().await.unwrap();
     }
+
     let put = dynamodb
         .put_item()
         .table_name("records")

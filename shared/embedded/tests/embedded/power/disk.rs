@@ -39,6 +39,7 @@ impl Record {
             });
             rest = &rest[HEAD + first + second..];
         }
+
         records
     }
 
@@ -165,6 +166,7 @@ impl Disk {
             self.handles.insert(record.handle, Handle::Folder(path));
             return;
         }
+
         let file = match self.seen.get(&path) {
             Some(file) => *file,
             None => {
@@ -175,6 +177,7 @@ impl Disk {
                 file
             }
         };
+
         self.handles.insert(record.handle, Handle::File(file));
         if record.offset & 2 != 0 {
             self.change(record.handle, Change::Truncate(0));
@@ -220,22 +223,26 @@ impl Disk {
                 folders.insert(folder.clone());
             }
         }
+
         let mut names = self.names.clone();
         for change in self.entries.values().flatten() {
             if chance.keeps(unsynced) {
                 enter(&mut names, change);
             }
         }
+
         let is_there = |folder: &Path| {
             folder
                 .ancestors()
                 .take_while(|above| *above != root)
                 .all(|above| folders.contains(above))
         };
+
         let place = |path: &Path| image.join(path.strip_prefix(root).unwrap());
         for folder in folders.iter().filter(|folder| is_there(folder)) {
             fs::create_dir_all(place(folder)).unwrap();
         }
+
         for (path, file) in names
             .iter()
             .filter(|(path, _)| is_there(path.parent().unwrap()))

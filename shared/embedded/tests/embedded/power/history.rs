@@ -86,12 +86,14 @@ impl History {
                 wrong.push(format!("{name} is {there:?}, answered was {last:?}"));
             }
         }
+
         for name in found
             .keys()
             .filter(|name| name.starts_with(kind) && !self.steps.contains_key(*name))
         {
             wrong.push(format!("{name} comes from nowhere"));
         }
+
         wrong
     }
 

@@ -74,6 +74,7 @@ fn cuts(workload: &str, seed: u64, count: usize) -> Vec<String> {
     } else {
         0
     };
+
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -107,6 +108,7 @@ fn cuts(workload: &str, seed: u64, count: usize) -> Vec<String> {
             ));
         }
     }
+
     assert!(history.answers() > 5, "the workload did next to nothing");
     failures
 }
@@ -132,6 +134,7 @@ fn places(records: &[Record], count: usize, chance: &mut Chance) -> Vec<usize> {
             _ => {}
         }
     }
+
     places.sort_unstable();
     places
 }
@@ -162,6 +165,7 @@ impl Traced {
             "{}",
             String::from_utf8_lossy(&output.stdout)
         );
+
         Self {
             folder,
             trace,
@@ -195,6 +199,7 @@ fn compile(folder: &Path) -> PathBuf {
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );
+
     library
 }
 

@@ -49,10 +49,12 @@ fn child_works_until_its_end() {
     let Ok(order) = std::env::var(CHILD) else {
         return;
     };
+
     let words: Vec<&str> = order.split('|').collect();
     let [folder, acks, workload] = words[..] else {
         panic!("{order}")
     };
+
     let told = File::options()
         .create(true)
         .append(true)
@@ -77,16 +79,19 @@ async fn work(folder: PathBuf, told: Arc<File>, workload: String) {
         "unsynced" => Durability::Process,
         _ => Durability::Full,
     };
+
     let caller = Caller {
         services: Services::open_durable(&folder, durability).unwrap(),
         told,
         // Long enough to show what is older than a second.
         pause: Duration::from_millis(if relaxed { 25 } else { 0 }),
     };
+
     if relaxed {
         let told = Arc::clone(&caller.told);
         std::thread::spawn(move || tell_stalls(&told));
     }
+
     caller.set_up().await;
     let mut callers = Vec::new();
     if workload == "parts" {
@@ -106,6 +111,7 @@ async fn work(folder: PathBuf, told: Arc<File>, workload: String) {
         callers.push(tokio::spawn(async move { documents.documents().await }));
         callers.push(tokio::spawn(async move { messages.messages().await }));
     }
+
     for caller in callers {
         caller.await.unwrap();
     }
@@ -294,6 +300,7 @@ impl Caller {
     async fn documents(&self) {
         let (s3, dynamodb) = (self.s3(), support::dynamodb(&self.services));
         let object = |name: &str, version: u64| format!("{name}-{version}");
+
         for version in 1..=40_u64 {
             let name = format!("n-{}", version % 2);
             tokio::time::sleep(self.pause).await;
@@ -348,6 +355,7 @@ impl Caller {
             .unwrap()
             .queue_url
             .unwrap();
+
         for version in 1..=50_u64 {
             let name = format!("q-{version}");
             tokio::time::sleep(self.pause).await;
@@ -423,6 +431,7 @@ impl Caller {
             complete.multipart_upload(parts).send().await.unwrap();
             self.tell(&answered("m-1"));
         }
+
         self.tell(&asked("m-1", 0));
         client
             .delete_object()

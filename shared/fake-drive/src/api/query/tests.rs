@@ -6,6 +6,7 @@ use super::*;
 fn queries_are_read() {
     let parent = |id: &str| Box::new(Query::Parent(id.to_owned()));
     let name = |text: &str| Query::Name(Compare::Is, text.to_owned());
+
     for (text, expected) in [
         ("'a' in parents", *parent("a")),
         ("name = 'it\\'s \\\\ here'", name("it's \\ here")),

@@ -44,6 +44,7 @@ pub(super) fn weekday_of(low: &str) -> Option<i8> {
         .strip_suffix('s')
         .filter(|bare| bare.ends_with("day"))
         .unwrap_or(low);
+
     (0..)
         .zip(NAMES)
         .find(|(_, name)| *name == bare || short && name.starts_with(low))

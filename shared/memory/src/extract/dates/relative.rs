@@ -42,6 +42,7 @@ fn named(clause: Clause<'_>, at: usize, today: Date) -> Option<(usize, Days)> {
     let (end, shift) = NAMES
         .iter()
         .find_map(|(name, shift)| Some((clause.phrase(at, name)?, *shift)))?;
+
     Some((end, Days::day(shifted(today, shift)?)))
 }
 
@@ -54,6 +55,7 @@ fn turned(clause: Clause<'_>, at: usize, today: Date, lean: Lean) -> Option<(usi
         "this" => 0,
         _ => return None,
     };
+
     let past_or_coming = matches!(clause.low(at + the), "past" | "coming");
     let next = at + the + 1;
     let what = clause.low(next);
@@ -63,21 +65,26 @@ fn turned(clause: Clause<'_>, at: usize, today: Date, lean: Lean) -> Option<(usi
         let elsewhere = the == 1 && !past_or_coming || clause.low(end) == "of" || unit == Unit::Day;
         return (!elsewhere).then(|| Some((end, turned_unit(today, unit, turn)?)))?;
     }
+
     if the == 1 {
         return None;
     }
+
     if let Some(wanted) = weekday_of(what).filter(|_| !what.ends_with("days")) {
         return Some((end, Days::day(turned_weekday(today, wanted, turn)?)));
     }
+
     if let Some(place) = season_of(what) {
         return Some((end, turned_season(today, place, turn, lean)?));
     }
+
     let number = month_of(what).filter(|_| clause.words[next].capital())?;
     let year = match turn {
         -1 if number >= today.month() => today.year() - 1,
         1 if number <= today.month() => today.year() + 1,
         _ => today.year(),
     };
+
     Some((end, month(year, number)?))
 }
 
@@ -110,6 +117,7 @@ fn turned_season(today: Date, place: i8, turn: i64, lean: Lean) -> Option<Days> 
     if turn == 0 && lean == Lean::Future && this.to < today {
         return season(today.year() + 1, place);
     }
+
     let year = match turn {
         -1 if this.to >= today => today.year() - 1,
         1 if this.from <= today => today.year() + 1,
@@ -117,6 +125,7 @@ fn turned_season(today: Date, place: i8, turn: i64, lean: Lean) -> Option<Days> 
         0 if place == 3 && today.month() <= 2 => today.year() - 1,
         _ => today.year(),
     };
+
     season(year, place)
 }
 
@@ -139,6 +148,7 @@ fn counted(clause: Clause<'_>, at: usize, today: Date) -> Option<(usize, Days)> 
     } else {
         return None;
     };
+
     let day = moved(today, unit, count)?;
     // Nobody counts the days of "three months ago".
     let days = if matches!(unit, Unit::Day) || count > 0 && unit == Unit::Week {
@@ -146,6 +156,7 @@ fn counted(clause: Clause<'_>, at: usize, today: Date) -> Option<(usize, Days)> 
     } else {
         whole(day, unit)?
     };
+
     Some((end, days))
 }
 
@@ -157,9 +168,11 @@ fn end_of(clause: Clause<'_>, at: usize, today: Date) -> Option<(usize, Days)> {
         "eow" => Some(Unit::Week),
         _ => None,
     };
+
     if let Some(unit) = unit {
         return Some((at + 1, Days::day(whole(today, unit)?.to)));
     }
+
     let the = usize::from(clause.low(at) == "the");
     let mut place = clause.phrase(at + the, "end of")?;
     let turn = match clause.low(place) {
@@ -168,6 +181,7 @@ fn end_of(clause: Clause<'_>, at: usize, today: Date) -> Option<(usize, Days)> {
         "last" => -1,
         _ => -2,
     };
+
     place += usize::from(turn != -2);
     let unit = unit_of(clause.low(place)).filter(|unit| *unit != Unit::Day)?;
     let first = moved(
@@ -175,5 +189,6 @@ fn end_of(clause: Clause<'_>, at: usize, today: Date) -> Option<(usize, Days)> {
         unit,
         turn.max(-1) + i64::from(turn == -2),
     )?;
+
     Some((place + 1, Days::day(whole(first, unit)?.to)))
 }

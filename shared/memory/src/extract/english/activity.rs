@@ -44,19 +44,23 @@ pub(crate) fn known(reading: Reading<'_>, subject: &str) -> Option<Known> {
     if !reading.someone() || verb.modal || verb.future || verb.passive {
         return None;
     }
+
     let rest = reading.rest();
     let denied = verb.negated || no_longer(reading) || verb.used;
     if let Some(known) = turned(reading, subject).or_else(|| given_up(reading, subject)) {
         return Some(known);
     }
+
     if verb.past && !verb.used || verb.perfect && !verb.progressive {
         return None;
     }
+
     // "I read it" may be long ago.
     let over = verb.base == "read" && !verb.progressive;
     if over || verb.progressive && (!UNDER_WAY.contains(&verb.base) || reading.who == Who::Elided) {
         return None;
     }
+
     holder(verb.base, rest, subject)
         .or_else(|| having(verb.base, rest, subject))
         .or_else(|| habit(verb.base, rest, subject))
@@ -114,11 +118,13 @@ fn given_up(reading: Reading<'_>, subject: &str) -> Option<Known> {
         _ if no_longer(reading) && !reading.verb.past => (reading.verb.base, 0),
         _ => return None,
     };
+
     let one = matches!(base, "drive" | "teach" | "commute" | "rent");
     let over = rest
         .words
         .get(at)
         .is_none_or(|word| word.mark || matches!(word.low, "any" | "anymore") || tail(rest, at));
+
     // Not a denial of one answer, but an answer of its own.
     (one && over).then(|| Known::fact(subject.to_owned(), &third(base), "nothing".to_owned()))?
 }
@@ -144,9 +150,11 @@ fn habit(base: &str, rest: Clause<'_>, subject: &str) -> Option<Known> {
     {
         return habit(inner, rest.from(1), subject);
     }
+
     if base == "subscribe" && rest.low(0) == "to" {
         return contract(subject, &direct(rest, 1, base), "subscription");
     }
+
     let one = objects(ONE, base, rest);
     let many = one.is_none().then(|| objects(MANY, base, rest)).flatten();
     let fact = |attribute: &str, value: String| Known::fact(subject.to_owned(), attribute, value);
@@ -156,9 +164,11 @@ fn habit(base: &str, rest: Clause<'_>, subject: &str) -> Option<Known> {
     if let Some((name, what)) = one.filter(|_| !also) {
         return fact(&name, what);
     }
+
     if let Some((name, what)) = many.or(objects(ONE, base, rest)) {
         return fact(&format!("{name} {what}"), what);
     }
+
     let frequent = matches!(
         rest.low(0),
         "about" | "twice" | "every" | "daily" | "regularly" | "once" | "again"
@@ -172,6 +182,7 @@ fn habit(base: &str, rest: Clause<'_>, subject: &str) -> Option<Known> {
     let habit = ALONE.split_whitespace().any(|known| known == base)
         && (alone || frequent || base == "smoke");
     let name = third(base);
+
     habit.then(|| fact(&name, name.clone()))?
 }
 
@@ -186,6 +197,7 @@ fn objects(table: &str, base: &str, rest: Clause<'_>) -> Option<(String, String)
         };
         (name == base).then_some((before, at))
     });
+
     let (before, at) = found?;
     let nothing = rest.words.get(at).is_none_or(|word| word.mark)
         || matches!(rest.low(at), "every" | "each" | "all" | "most" | "any")
@@ -200,6 +212,7 @@ fn objects(table: &str, base: &str, rest: Clause<'_>) -> Option<(String, String)
     if nothing || idle || !says(&what) {
         return None;
     }
+
     let name = third(base);
     Some((
         if before.is_empty() {

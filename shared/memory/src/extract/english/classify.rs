@@ -22,6 +22,7 @@ pub(super) fn classify(
     let known = known.filter(|known| {
         ruled.is_some() || known.topic.attribute.split(' ').next() != Some("plans")
     });
+
     match (ruled, known) {
         (Some(draft), Some(known)) => Some(Draft {
             known: Some(known),

@@ -112,6 +112,7 @@ fn state(rest: Clause<'_>, fact: Make<'_>) -> Option<Known> {
         let end = rest.phrase(0, &word.replace('_', " "))?;
         Some((attribute.replace('_', " "), word.replace('_', " "), end))
     });
+
     let alone = |end: usize| {
         rest.words.get(end).is_none_or(|next| {
             next.mark || super::topic::tail(rest, end) || !next.capital() && preposition(next.low)
@@ -120,13 +121,16 @@ fn state(rest: Clause<'_>, fact: Make<'_>) -> Option<Known> {
             "and" | "now" | "again" | "since" | "any" | "anymore" | "but"
         )
     };
+
     if let Some((attribute, value, end)) = found {
         return alone(end).then(|| fact(&attribute, value))?;
     }
+
     if matches!(rest.low(0), "on" | "following") && rest.to(6).has(&["diet"]) {
         let what = phrase_key(rest.to(rest.until(0, &["diet"])).from(1));
         return fact("diet", what);
     }
+
     if let Some(at) = rest
         .any(0, &["a member of", "member of", "part of"])
         .filter(|at| is_group(&thing(rest.from(*at))))
@@ -134,6 +138,7 @@ fn state(rest: Clause<'_>, fact: Make<'_>) -> Option<Known> {
         let group = thing(rest.from(at));
         return fact(&format!("member of {group}"), group);
     }
+
     let listed = |list: &str| list.split_whitespace().any(|word| word == rest.low(0));
     match rest.words.first().filter(|word| word.capital()) {
         Some(word) if listed(NATIONS) && alone(1) => fact("nationality", word.low.to_owned()),
@@ -177,6 +182,7 @@ fn ability(reading: Reading<'_>, fact: Make<'_>) -> Option<Known> {
     if !able {
         return None;
     }
+
     let name = third(verb.base);
     let what = thing(rest);
     let alone = rest.words.first().is_none_or(|word| word.mark) || super::topic::tail(rest, 0);
@@ -185,6 +191,7 @@ fn ability(reading: Reading<'_>, fact: Make<'_>) -> Option<Known> {
     } else {
         fact(&format!("{name} {what}"), what.clone())
     };
+
     made.map(|known| known.negated(verb.negated || reading.clause.low(verb.first) == "cannot"))
         .filter(|_| alone || says(&what) && what.split(' ').count() <= 3)
 }

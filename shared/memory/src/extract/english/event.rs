@@ -54,6 +54,7 @@ pub(crate) fn draft(reading: Reading<'_>, env: &Env<'_>, dated: bool) -> Option<
     if reading.verb.modal || reading.verb.future || reading.who == Who::Listener {
         return None;
     }
+
     let much = rest.words.iter().filter(|word| content(word.low)).count();
     let vague = pronoun(rest.low(0)) || rest.low(0) == "you";
     let event = |confidence: f32| Some(Draft::new(MemoryKind::Event, confidence));
@@ -64,14 +65,17 @@ pub(crate) fn draft(reading: Reading<'_>, env: &Env<'_>, dated: bool) -> Option<
             None
         };
     }
+
     if !happened || reading.verb.negated && !dated {
         return None;
     }
+
     let idle = reading.is(IDLE) && !dated;
     let named = rest
         .words
         .iter()
         .any(|word| word.capital() && word.low != "i");
+
     match reading.who {
         Who::Pronoun => (dated && much >= 2 && !idle).then(|| Draft::new(MemoryKind::Event, 0.55)),
         Who::Definite | Who::Plain => {

@@ -16,13 +16,16 @@ pub(crate) fn draft(reading: Reading<'_>, env: &Env<'_>) -> Option<Draft> {
     if reading.verb.modal || later || much == 0 || reading.who == Who::Listener {
         return None;
     }
+
     let fact = |confidence: f32| {
         Some(Draft::new(MemoryKind::Fact, confidence).lasting(!reading.verb.past))
     };
+
     let firm = rest.words.iter().any(|word| word.number()) || names(rest) > 0;
     if env.marked {
         return fact(0.75);
     }
+
     let general =
         matches!(reading.who, Who::Plain | Who::Definite) && !env.chat && !reading.verb.past;
     let goes_on = general
@@ -31,9 +34,11 @@ pub(crate) fn draft(reading: Reading<'_>, env: &Env<'_>) -> Option<Draft> {
     if env.after_opinion && goes_on {
         return Some(Draft::new(MemoryKind::Preference, 0.5).opinion());
     }
+
     if matches!(reading.who, Who::Speaker | Who::Group) {
         return lasting_state(reading, much).then(|| Draft::new(MemoryKind::Fact, 0.6));
     }
+
     fact(of_thing(reading, env, much, firm)?)
 }
 
@@ -55,6 +60,7 @@ fn of_thing(reading: Reading<'_>, env: &Env<'_>, much: usize, firm: bool) -> Opt
         ),
         _ => return None,
     };
+
     tells.then_some(confidence)
 }
 

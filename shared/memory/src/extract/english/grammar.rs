@@ -249,6 +249,7 @@ fn sure(clause: Clause<'_>, from: usize) -> Option<usize> {
             relative = auxiliary(low);
         }
     }
+
     None
 }
 
@@ -259,6 +260,7 @@ fn lexical(clause: Clause<'_>, at: usize) -> bool {
     let Some((_, form)) = verb(clause.low(at)) else {
         return false;
     };
+
     let noun = determiner(before)
         || preposition(before)
         || before == "'s"
@@ -266,6 +268,7 @@ fn lexical(clause: Clause<'_>, at: usize) -> bool {
     if noun || clause.words[at].capital() || clause.low(at) == "like" {
         return false;
     }
+
     match form {
         Form::Past => !matches!(before, "and" | ","),
         Form::Present => !matches!(verb(after), Some((_, Form::Present))),

@@ -67,6 +67,7 @@ fn relative(reading: Reading<'_>, subject: &str) -> Option<Known> {
     if reading.verb.base != "be" || reading.who != Who::Owned && clause.low(1) != "'s" {
         return None;
     }
+
     let name = name_at(reading.rest(), 0)?;
     let last = clause.low(clause.len() - 1);
     if last == "name" {
@@ -80,6 +81,7 @@ fn relative(reading: Reading<'_>, subject: &str) -> Option<Known> {
             _ => None,
         };
     }
+
     Known::fact(owner(subject)?, relation(last)?, name)
 }
 
@@ -161,9 +163,11 @@ fn being(reading: Reading<'_>, subject: &str) -> Option<Known> {
             rest.phrase(1, "years old").is_some() || rest.len() == 1 && reading.who == Who::Speaker;
         return age.then(|| fact("age", years.low.to_owned()))?;
     }
+
     if !reading.someone() {
         return None;
     }
+
     if let Some(at) = rest.any(0, &["from", "originally from"]) {
         return fact("origin", value(rest, at)).filter(|_| {
             rest.words
@@ -171,15 +175,18 @@ fn being(reading: Reading<'_>, subject: &str) -> Option<Known> {
                 .is_some_and(|word| word.capital() || word.low == "the")
         });
     }
+
     if let Some(at) = rest.phrase(0, "allergic to") {
         let what = value(rest, at);
         return fact(&format!("allergy to {what}"), what);
     }
+
     let article = usize::from(matches!(rest.low(0), "a" | "an"));
     let what = rest.low(article);
     if matches!(what, "vegetarian" | "vegan" | "pescatarian" | "omnivore") {
         return fact("diet", what.to_owned());
     }
+
     if article == 0
         && matches!(
             what,
@@ -188,6 +195,7 @@ fn being(reading: Reading<'_>, subject: &str) -> Option<Known> {
     {
         return fact("relationship status", what.to_owned());
     }
+
     if article == 0 && reading.who == Who::Speaker && rest.len() <= 3 {
         let first = rest
             .words
@@ -195,6 +203,7 @@ fn being(reading: Reading<'_>, subject: &str) -> Option<Known> {
             .is_some_and(|word| word.capital() && !of_people(word.low));
         return first.then(|| fact("name", name_at(rest, 0)?))?;
     }
+
     (article == 1).then(|| fact("job", job(rest)?))?
 }
 
@@ -360,10 +369,12 @@ fn one_or_none(count: &str, what: Clause<'_>) -> Option<String> {
     } else {
         format!("{noun}s")
     };
+
     let plural = if noun == "child" {
         "children".to_owned()
     } else {
         plural
     };
+
     (what.len() == 1 && counted && matches!(count, "one" | "no")).then_some(plural)
 }

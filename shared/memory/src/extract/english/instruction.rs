@@ -44,14 +44,17 @@ pub(crate) fn draft(clause: Clause<'_>, env: &Env<'_>) -> Option<(usize, Draft)>
     if let Some(named) = call_me(clause, at, env) {
         return Some((at, draft.known(named)));
     }
+
     if let Some(end) = KEEPING.end(clause, at) {
         return (clause.len() > end + 2 && !env.chat).then_some((at, draft));
     }
+
     let rest = clause.from(at);
     let draft = match manner(rest, env) {
         Some(known) => draft.known(known),
         None => draft,
     };
+
     (!env.chat && stands(rest, at > 0)).then_some((at, draft))
 }
 
@@ -146,6 +149,7 @@ fn call_me(clause: Clause<'_>, at: usize, env: &Env<'_>) -> Option<Known> {
         .words
         .get(end)
         .filter(|word| word.capital() && word.low != "i")?;
+
     Known::new(
         env.key.to_lowercase(),
         "name to use",

@@ -35,15 +35,18 @@ fn start(clause: Clause<'_>, end: usize) -> Option<Start> {
             announced: false,
         });
     }
+
     if mark + joint == 0 || joint == 1 && mark == 0 && read(before).is_none() {
         return None;
     }
+
     let subject = announced || begins(clause, at + joint);
     let free = if announced {
         !of_another(before)
     } else {
         !supposes(before) && !of_another(before)
     };
+
     (subject && free).then_some(Start { end, at, announced })
 }
 

@@ -27,9 +27,11 @@ pub(crate) fn verb(low: &str) -> Option<(&'static str, Form)> {
     if let Some(found) = listed(low) {
         return Some(found);
     }
+
     if let Some(again) = low.strip_prefix("re-") {
         return verb(again);
     }
+
     let regular = if let Some(stem) = low.strip_suffix("ing") {
         based(stem).map(|base| (base, Form::Ing))
     } else if let Some(stem) = low.strip_suffix("ed") {
@@ -37,6 +39,7 @@ pub(crate) fn verb(low: &str) -> Option<(&'static str, Form)> {
     } else {
         third_person(low).map(|base| (base, Form::Present))
     };
+
     let past = || low.len() > 4 && low.ends_with("ed") && !NOT_PAST.contains(&low);
     regular.or_else(|| past().then_some(("", Form::Past)))
 }
@@ -60,9 +63,11 @@ fn based(stem: &str) -> Option<&'static str> {
     if let Some(base) = known(&other).or_else(|| known(stem)) {
         return Some(base);
     }
+
     if let Some(short) = stem.strip_suffix('i') {
         return known(&format!("{short}y"));
     }
+
     let mut ends = stem.bytes().rev();
     match (ends.next(), ends.next()) {
         (Some(last), Some(before)) if last == before && last.is_ascii_alphabetic() => {
@@ -156,6 +161,7 @@ mod tests {
         for (word, expected) in cases {
             assert_eq!(verb(word), expected, "{word}");
         }
+
         let thirds = ["have", "try", "play", "watch", "live"].map(third);
         assert_eq!(thirds, ["has", "tries", "plays", "watches", "lives"]);
     }

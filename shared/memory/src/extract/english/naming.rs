@@ -12,6 +12,7 @@ pub(crate) fn known(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Optio
     if verb.modal || verb.future || verb.past && !verb.passive {
         return None;
     }
+
     let speaker = env.key.to_lowercase();
     let known = match verb.base {
         "call" if verb.passive => passive(reading, subject, &speaker),
@@ -26,6 +27,7 @@ pub(crate) fn known(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Optio
         ),
         _ => None,
     };
+
     known.map(|known| known.negated(verb.negated))
 }
 
@@ -81,5 +83,6 @@ pub(crate) fn named_last(subject: Clause<'_>) -> Option<String> {
             .words
             .iter()
             .any(|word| super::lexicon::preposition(word.low));
+
     (names > 0 && plain && close).then(|| phrase_key(subject.from(first)))
 }

@@ -84,11 +84,13 @@ fn appointment(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Kno
     } else {
         0
     };
+
     let what = phrase_key(rest.to(event + 1 + with));
     let what = what
         .strip_prefix(subject)
         .map_or(what.clone(), str::to_owned);
     let value = when(rest, Some(&found));
+
     Known::new(what, "date", value, MemoryKind::Event, false)
 }
 
@@ -112,6 +114,7 @@ fn cancelled(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known
     } else {
         return None;
     };
+
     let denied = reading.verb.negated;
     Some(
         Known::new(
@@ -140,6 +143,7 @@ fn dated(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known> {
     if !(due || moved || reading.verb.base == "be" || other.is_some()) || !of_thing(reading) {
         return None;
     }
+
     let past = reading.verb.past && !reading.verb.perfect;
     let lean = lean(reading).unwrap_or(if past { Lean::Past } else { Lean::Either });
     let found = dates(rest, env.said_at, lean)
@@ -162,6 +166,7 @@ fn dated(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known> {
     {
         return None;
     }
+
     let subject = thing_key(reading, subject, env);
     let (subject, attribute) = match deadline_of(&subject) {
         Some(of) => (of, "deadline".to_owned()),
@@ -171,6 +176,7 @@ fn dated(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known> {
             other.map_or("date".to_owned(), |verb| super::lexicon::third(verb)),
         ),
     };
+
     Known::new(
         subject,
         &attribute,
@@ -204,6 +210,7 @@ fn deadline_of(key: &str) -> Option<String> {
     {
         return Some(of.to_owned());
     }
+
     // `journal's submission` is `journal`, `submission for journal` stays.
     let of = key.strip_suffix("deadline").filter(|of| !of.is_empty())?;
     Some(
@@ -226,6 +233,7 @@ fn thing_key(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> String {
         Some(end) => phrase_key(clause.to(end)),
         None => subject.strip_prefix(&own).unwrap_or(subject).to_owned(),
     };
+
     key.split(' ')
         .filter(|word| !determiner(word))
         .collect::<Vec<_>>()
@@ -242,6 +250,7 @@ fn recurring(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known
     if !reading.is(BEGINNING) && reading.verb.base != "be" || !of_thing(reading) {
         return None;
     }
+
     let at = rest
         .to(4)
         .words
@@ -263,6 +272,7 @@ fn recurring(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known
     if let Some(time) = clock(rest) {
         value = format!("{value} {}", phrase_key(time));
     }
+
     let person = reading.who == Who::Named && !happens(reading);
     let known = Known::new(
         thing_key(reading, subject, env),
@@ -271,6 +281,7 @@ fn recurring(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known
         MemoryKind::Fact,
         true,
     )?;
+
     (often && !person).then(|| known.negated(reading.verb.negated))
 }
 
@@ -289,12 +300,14 @@ fn timed(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known> {
     } else {
         return None;
     };
+
     let person = reading.who == Who::Named && !happens(reading);
     let known = Known::fact(
         thing_key(reading, subject, env),
         &attribute,
         phrase_key(time),
     )?;
+
     (!person).then(|| known.negated(reading.verb.negated))
 }
 
@@ -307,6 +320,7 @@ fn placed(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known> {
     if !held || reading.verb.past && !reading.verb.passive {
         return None;
     }
+
     let kin = reading
         .subject()
         .words
@@ -322,6 +336,7 @@ fn placed(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known> {
         }
         _ => Known::fact(what, "location", place)?,
     };
+
     Some(known.negated(reading.verb.negated))
 }
 

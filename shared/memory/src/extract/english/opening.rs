@@ -99,10 +99,12 @@ pub(crate) fn opening(clause: Clause<'_>) -> Option<Opening> {
             break;
         }
     }
+
     let rest = clause.from(opening.at);
     let hypothetical = HYPOTHETICAL.has(rest.low(0))
         && !(rest.low(0) == "do" && (rest.low(1) == "n't" || rest.low(1) == "not"));
     let said = rest.words.iter().filter(|word| !word.mark).count();
+
     (!hypothetical && said >= 2).then_some(opening)
 }
 
@@ -134,6 +136,7 @@ pub(crate) fn closing(clause: Clause<'_>) -> usize {
         end = comma;
         cut = comma;
     }
+
     cut
 }
 
@@ -158,10 +161,12 @@ fn label(clause: Clause<'_>, opening: &mut Opening) -> Option<()> {
     if clause.low(end) != ":" {
         return Some(());
     }
+
     let before = clause.to(end).from(opening.at);
     if before.has(REASONING) {
         return None;
     }
+
     if before.has(super::preference::VIEWS) && before.low(0) == "my" {
         opening.opinion = true;
     } else if before.has(DECIDING) {
@@ -174,6 +179,7 @@ fn label(clause: Clause<'_>, opening: &mut Opening) -> Option<()> {
         opening.correction |= before.has(&["correction"]);
         opening.at = end + 1;
     }
+
     Some(())
 }
 

@@ -26,6 +26,7 @@ pub(crate) fn known(reading: Reading<'_>, subject: &str) -> Option<Known> {
     if !reading.person() && reading.who != Who::Pronoun {
         return None;
     }
+
     let rest = reading.rest();
     let denied = reading.verb.negated || super::identity::no_longer(reading);
     let (action, negated) = if reading.verb.future {
@@ -49,11 +50,13 @@ pub(crate) fn known(reading: Reading<'_>, subject: &str) -> Option<Known> {
             _ => return None,
         }
     };
+
     let key = if reading.verb.base == "cancel" && !reading.verb.future {
         phrase_key(object(rest, 0))
     } else {
         key(action)?
     };
+
     let known = Known::new(
         subject.to_owned(),
         &format!("plans {key}"),
@@ -145,13 +148,16 @@ pub(crate) fn draft(reading: Reading<'_>, env: &Env<'_>, dated: bool) -> Option<
     if rest.find("by then").is_some() {
         return None;
     }
+
     if !reading.person() {
         let things = reading.verb.future && dated && reading.who != Who::Listener;
         return if things { plan(0.6) } else { None };
     }
+
     if much == 0 || pronoun(rest.low(0)) && much < 2 {
         return None;
     }
+
     let negated = reading.verb.negated;
     if reading.verb.future {
         let idle = IDLE.has(reading.verb.base);
@@ -162,6 +168,7 @@ pub(crate) fn draft(reading: Reading<'_>, env: &Env<'_>, dated: bool) -> Option<
             plan(0.75)
         };
     }
+
     let taken_back = negated && !reading.verb.past && reading.is(&["plan", "intend"]);
     if reading.is(INTENDING)
         && !reading.verb.modal
@@ -174,9 +181,11 @@ pub(crate) fn draft(reading: Reading<'_>, env: &Env<'_>, dated: bool) -> Option<
             0.75
         });
     }
+
     if reading.verb.base == "be" && much >= 3 && BOUND.end(rest, 0).is_some() {
         return plan(0.6);
     }
+
     if reading.verb.progressive && !reading.verb.past && reading.who == Who::Elided {
         return if much >= 2 && !env.chat {
             plan(0.65)
@@ -184,15 +193,18 @@ pub(crate) fn draft(reading: Reading<'_>, env: &Env<'_>, dated: bool) -> Option<
             None
         };
     }
+
     let coming = dated && reading.verb.progressive && !reading.verb.past;
     let due =
         !reading.verb.past && reading.is(&["need", "have"]) && rest.low(0) == "to" && much >= 3;
     if coming || due && dated {
         return plan(0.7);
     }
+
     if reading.verb.past && reading.is(&["cancel", "postpone", "reschedule"]) {
         return plan(0.7);
     }
+
     said_yes(reading).then(|| Draft::new(MemoryKind::Plan, 0.75))
 }
 

@@ -300,6 +300,7 @@ fn opinion(reading: Reading<'_>, says_much: usize, about_other: bool) -> bool {
     if reading.verb.past || reading.verb.future || says_much < 3 {
         return false;
     }
+
     match reading.verb.base {
         "think" | "believe" | "feel" | "suspect" | "doubt" | "disagree" => {
             let at = usize::from(rest.low(0) == "that");

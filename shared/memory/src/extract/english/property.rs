@@ -214,6 +214,7 @@ fn attribute(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known
     } else {
         reading.rest()
     };
+
     let became = became(reading);
     let rest = became.map_or(rest, |at| rest.from(at));
     let birthday = clause
@@ -230,6 +231,7 @@ fn attribute(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known
     {
         return None;
     }
+
     let plain =
         clause.len() > 1 && reading.who == Who::Definite && env.talk && clause.low(0) == "the";
     let (owner, noun) =
@@ -245,6 +247,7 @@ fn attribute(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known
         } else {
             return None;
         };
+
     let answer = value(rest, 0);
     let loose = noun.split(' ').count() > 4
         || !says(&answer)
@@ -254,6 +257,7 @@ fn attribute(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known
     if loose || adjective && !is_label(&noun) && !is_code(rest) {
         return None;
     }
+
     let noun = match canonical(&noun) {
         // "My phone is a Fairphone" tells no number.
         noun if noun == "phone"
@@ -264,15 +268,18 @@ fn attribute(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known
         }
         noun => noun,
     };
+
     let kind = if noun.starts_with("favourite") {
         MemoryKind::Preference
     } else {
         MemoryKind::Fact
     };
+
     let of = reading.who == Who::Definite && clause.find("of").is_some();
     if occasion::is_event(&noun) || relation(&noun).is_some() && !of {
         return None;
     }
+
     Some(Known::new(owner, &noun, answer, kind, true)?.negated(reading.verb.negated))
 }
 

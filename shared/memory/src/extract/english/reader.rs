@@ -57,6 +57,7 @@ impl<'a> Reader<'a> {
             self.state = State::None;
             return;
         }
+
         let lower = sentence.text.to_ascii_lowercase();
         let words = words(sentence.text, &lower);
         let clause = Clause { words: &words };
@@ -65,27 +66,33 @@ impl<'a> Reader<'a> {
         if self.quoting {
             return;
         }
+
         let opened = opening(clause);
         let whole = opened.map_or(Vec::new(), |opening| {
             self.pieces(clause.from(opening.at), opening)
         });
+
         let late = if self.passage.role == Role::User {
             self.late(clause, opened, &whole)
         } else {
             None
         };
+
         let Some(opening) = opened.or(late.as_ref().map(|_| Opening::default())) else {
             self.state = self.state.waned();
             return;
         };
+
         let pieces = late.unwrap_or(whole);
         let mut told = false;
         for piece in &pieces {
             told = self.emit(sentence, piece);
         }
+
         if pieces.is_empty() {
             self.fragment(sentence, clause);
         }
+
         self.remember(sentence, clause.from(opening.at), &pieces);
         self.first = false;
         self.state = match pieces.last().filter(|_| told) {
@@ -95,6 +102,7 @@ impl<'a> Reader<'a> {
             // A sentence between them may be passed over.
             None => self.state.waned(),
         };
+
         self.listing |= opening.marked;
     }
 
@@ -137,6 +145,7 @@ impl<'a> Reader<'a> {
                 shifted: false,
             }];
         }
+
         let parts = split::parts(clause);
         let pieces: Vec<_> = parts
             .iter()
@@ -146,6 +155,7 @@ impl<'a> Reader<'a> {
         if apart || pieces.len() < parts.len() || pieces.len() < 2 {
             return pieces;
         }
+
         self.piece(clause, &env, opening)
             .map_or(pieces, |whole| vec![whole])
     }
@@ -164,6 +174,7 @@ impl<'a> Reader<'a> {
                 self.pieces(clause.to(end).from(begun.at), begun)
             })
         };
+
         let begun = opened.map_or(0, |opening| opening.at);
         for start in lead::starts(clause).filter(|start| start.at > begun) {
             if !start.announced && (told(whole) || opened.is_none()) {
@@ -179,6 +190,7 @@ impl<'a> Reader<'a> {
                 return Some(pieces);
             }
         }
+
         None
     }
 
@@ -245,6 +257,7 @@ impl<'a> Reader<'a> {
         if pronoun && anchor.is_none() && !goes_on {
             return false;
         }
+
         let meant = anchor.as_ref().map(|anchor| anchor.text.as_str());
         let voice = Voice {
             speaker: self.scene.speaker,
@@ -258,10 +271,12 @@ impl<'a> Reader<'a> {
                 .filter(|_| who == Some(Who::Elided) && !piece.shifted)
                 .map(helping),
         };
+
         let text = render(sentence.text, piece.clause, &piece.dates, voice);
         if goes_on && self.continue_last(&text, sentence.end) {
             return true;
         }
+
         let mut statement = self.statement(text, piece);
         (statement.start, statement.end) = (sentence.start, sentence.end);
         if let Some(anchor) = anchor {
@@ -269,6 +284,7 @@ impl<'a> Reader<'a> {
             statement.confidence -= 0.15;
             statement.start = anchor.start;
         }
+
         self.out.push(statement);
         true
     }
@@ -317,12 +333,14 @@ impl<'a> Reader<'a> {
         let event = event.filter(|_| {
             draft.kind != MemoryKind::Instruction && draft.kind != MemoryKind::Preference
         });
+
         let over = piece
             .reading
             .is_some_and(|reading| reading.verb.past && draft.kind == MemoryKind::Event);
         let forget_after = event
             .filter(|_| !over)
             .and_then(|event| expiry(event, draft, said_at));
+
         Statement {
             text,
             start: 0,
@@ -352,6 +370,7 @@ impl<'a> Reader<'a> {
             self.anchor = None;
             return;
         };
+
         match reading.who {
             Who::Named | Who::Definite | Who::Owned | Who::Plain => {
                 let env = self.env(Opening::default());

@@ -29,9 +29,11 @@ pub(crate) fn render(
         named: false,
         present: false,
     };
+
     if let Some(help) = voice.lead {
         writer.lead(help);
     }
+
     let mut last = None::<&Word<'_>>;
     for (at, word) in clause.words.iter().enumerate() {
         let gap = last.map_or("", |last| &source[last.end..word.start]);
@@ -45,6 +47,7 @@ pub(crate) fn render(
         }
         last = Some(word);
     }
+
     finished(writer.out)
 }
 
@@ -156,6 +159,7 @@ impl Writer<'_> {
             ("am", _) => Some("is"),
             _ => None,
         };
+
         if let Some(text) = expanded {
             self.out.push_str(text);
         } else if singular && let Some((base, Form::Base)) = verb(word.low) {
@@ -174,9 +178,11 @@ impl Writer<'_> {
         while let Some(at) = adverb_before(clause, before) {
             before = at;
         }
+
         if before == 0 {
             return self.voice.lead == Some("") && before == at;
         }
+
         match clause.low(before - 1) {
             "you" => before == 1 && self.voice.antecedent.is_some(),
             "i" => {

@@ -20,6 +20,7 @@ pub(crate) fn parts(clause: Clause<'_>) -> Vec<Clause<'_>> {
         parts.push(clause.to(at).from(begun));
         begun = next;
     }
+
     parts.push(clause.from(begun));
     parts
 }

@@ -16,9 +16,11 @@ pub(super) fn measured(reading: Reading<'_>, subject: &str) -> Option<Known> {
     if !thing || reading.verb.past || reading.verb.future || reading.verb.modal {
         return None;
     }
+
     let fact = |attribute: &str, value: String| Known::fact(subject.to_owned(), attribute, value);
     let money = matches!(rest.low(0), "$" | "€" | "£");
     let number = rest.words.first()?.number() || money;
+
     match reading.verb.base {
         "have" if number => {
             let of = rest.find("of").filter(|(at, _)| *at <= 3);

@@ -292,6 +292,7 @@ fn the_first_person_becomes_the_speaker() {
             .collect::<Vec<_>>()
             .join("|")
     };
+
     let wrong: Vec<_> = cases
         .iter()
         .filter(|case| texts(**case) != case.2)
@@ -365,6 +366,7 @@ fn kinds_lasting_and_expiry_follow_from_the_sentence() {
         ),
         ("I visited Bergen yesterday.", Event, false, None),
     ];
+
     for (text, kind, is_static, until) in cases {
         let found = user(text);
         assert_eq!(found.len(), 1, "{text}");
@@ -418,6 +420,7 @@ fn an_assistant_is_believed_in_promises_and_what_it_repeats() {
                 .all(|one| one.confidence <= 0.4 && one.trust == Trust::Assistant)
         );
     }
+
     assert_eq!(said("I live in Oslo.", Role::Other, None), []);
 }
 

@@ -58,12 +58,14 @@ impl Known {
         if subject.is_empty() || attribute.is_empty() || value.is_empty() {
             return None;
         }
+
         let topic = Topic {
             subject,
             attribute: attribute.to_owned(),
             value,
             negated: false,
         };
+
         Some(Self {
             topic,
             kind,
@@ -155,6 +157,7 @@ pub(crate) fn joined(clause: Clause<'_>) -> String {
         }
         out.push_str(&word.raw.to_lowercase());
     }
+
     out
 }
 

@@ -137,6 +137,7 @@ fn auxiliary_at(clause: Clause<'_>, at: usize, group: &mut Group) -> Option<usiz
         }
         _ => return None,
     }
+
     Some(at + 1)
 }
 
@@ -156,6 +157,7 @@ fn linked(
         group.future = true;
         return Some(end);
     }
+
     match form {
         _ if clause.low(next) == "gonna" => {
             group.future = true;
@@ -165,6 +167,7 @@ fn linked(
         Some(Form::Past) => group.passive = true,
         _ => return None,
     }
+
     Some(next)
 }
 

@@ -135,6 +135,7 @@ pub(crate) fn words<'a>(text: &'a str, lower: &'a str) -> Vec<Word<'a>> {
         }
         push(&mut words, text, lower, start, end);
     }
+
     words
 }
 
@@ -164,6 +165,7 @@ fn mark<'a>(raw: &'a str, start: usize, end: usize) -> Word<'a> {
         "–" => "—",
         _ => raw,
     };
+
     Word {
         raw,
         low,
@@ -184,6 +186,7 @@ fn push<'a>(words: &mut Vec<Word<'a>>, text: &'a str, lower: &'a str, start: usi
         end: to,
         mark: false,
     };
+
     if first > start {
         let low = match (&lower[start..first], split) {
             ("wo", Some((_, "n't"))) => "will",
@@ -192,6 +195,7 @@ fn push<'a>(words: &mut Vec<Word<'a>>, text: &'a str, lower: &'a str, start: usi
         };
         words.push(whole(start, first, low));
     }
+
     if let Some((at, low)) = split {
         words.push(whole(at, end, low));
     }
@@ -208,6 +212,7 @@ fn contraction(low: &str) -> Option<(usize, &'static str)> {
         "doesnt" => return Some((4, "n't")),
         _ => {}
     }
+
     let apostrophe = low.rfind(['\'', '’'])?;
     let after = low[apostrophe..].trim_start_matches(['\'', '’']);
     let ending = match after {
@@ -220,6 +225,7 @@ fn contraction(low: &str) -> Option<(usize, &'static str)> {
         "t" if low[..apostrophe].ends_with('n') => return Some((apostrophe - 1, "n't")),
         _ => return None,
     };
+
     Some((apostrophe, ending))
 }
 

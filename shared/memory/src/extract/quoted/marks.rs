@@ -50,6 +50,7 @@ pub(super) fn begins_headers(text: &str) -> bool {
             .unwrap_or_default();
         !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
     };
+
     let is_header =
         |line: &&str| header(line).is_some() || is_field(line) || line.starts_with([' ', '\t']);
     let lines = text.lines().take_while(is_header);
@@ -58,6 +59,7 @@ pub(super) fn begins_headers(text: &str) -> bool {
     let certain = |(name, value): &(String, &str)| {
         listed(CERTAIN, name) || (is_from(name) && value.contains('@'))
     };
+
     headers.len() >= 2
         && headers.iter().any(|(name, _)| is_from(name))
         && headers.iter().any(certain)
@@ -106,6 +108,7 @@ pub(super) fn hands_over(line: &str) -> Option<(usize, Option<Medium>)> {
         }
         None => return None,
     };
+
     let clause = last_clause(&bare[..end]);
     let words = words(clause);
     let has = |list: &str| words.iter().any(|word| listed(list, word));
@@ -114,11 +117,13 @@ pub(super) fn hands_over(line: &str) -> Option<(usize, Option<Medium>)> {
     if end > LONGEST_LEAD || has(KEEPING) || is_address || colon.is_none() && !leads {
         return None;
     }
+
     let named = TEXTS.iter().find_map(|(medium, names)| {
         let at = words.iter().position(|word| listed(names, word))?;
         let own = at > 0 && listed(OWN, &words[at - 1]);
         (!own).then_some(*medium)
     });
+
     let told = has(THIS) && has(RECEIVED);
     (named.is_some() && has(POINTING) || told && colon.is_some())
         .then_some((after, Some(named.unwrap_or(Medium::Paste))))

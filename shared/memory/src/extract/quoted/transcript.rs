@@ -105,6 +105,7 @@ pub(super) fn parts(text: &str, role: Role) -> Vec<Part<'_>> {
     if !is_transcript(&labelled) {
         return Vec::new();
     }
+
     let ends = labelled
         .iter()
         .skip(1)
@@ -114,6 +115,7 @@ pub(super) fn parts(text: &str, role: Role) -> Vec<Part<'_>> {
         let label = Part::passed_over(turn.line..turn.words);
         [label, spoken(turn.label, turn.words..end, role)]
     });
+
     turns.filter(|part| !part.range.is_empty()).collect()
 }
 
@@ -125,17 +127,20 @@ fn spoken<'a>(label: &'a str, range: Range<usize>, role: Role) -> Part<'a> {
     if is(MACHINE) || pasted && is(ASSISTANT) {
         return Part::passed_over(range);
     }
+
     let known = is(USER) || is(ASSISTANT);
     let name = (!known).then_some(label);
     let quoted = (pasted || !known).then_some(Quoted {
         medium: Medium::Transcript,
         name,
     });
+
     let role = match quoted {
         Some(_) if name.is_none() => Role::Author,
         _ if is(ASSISTANT) => Role::Assistant,
         _ => Role::User,
     };
+
     Part {
         range,
         role,
@@ -149,17 +154,20 @@ fn is_transcript(labelled: &[Labelled<'_>]) -> bool {
     for turn in labelled {
         *counts.entry(turn.label.to_lowercase()).or_default() += 1;
     }
+
     let roles = |list: &[&str]| {
         list.iter()
             .filter_map(|label| counts.get(*label))
             .sum::<usize>()
     };
+
     let (user, machine) = (roles(USER), roles(ASSISTANT) + roles(MACHINE));
     let speakers = counts
         .iter()
         .filter(|(label, _)| !NOTES.contains(&label.as_str()));
     let repeated = speakers.clone().filter(|(_, count)| **count >= 2).count();
     let names = labelled.len() >= LEAST_LINES && repeated >= 1 && speakers.count() >= 2;
+
     user + machine >= 2 && (machine >= 1 || user >= 2) || names
 }
 
@@ -184,11 +192,13 @@ fn label(line: &str) -> Option<(&str, usize)> {
         Some(rest) => rest.split_once(']')?.1.trim_start(),
         None => timed,
     };
+
     let (label, words) = named.split_once([':', '：'])?;
     let label = label.trim().trim_matches('*');
     if marks::header(line).is_some() {
         return None;
     }
+
     let low = label.to_lowercase();
     let role = [USER, ASSISTANT, MACHINE]
         .iter()
@@ -199,10 +209,12 @@ fn label(line: &str) -> Option<(&str, usize)> {
                 .chars()
                 .all(|c| c.is_alphanumeric() || matches!(c, '.' | '-' | '\''))
     };
+
     let name = (1..=3).contains(&label.split_whitespace().count())
         && label.chars().count() <= LONGEST_NAME
         && label.split_whitespace().all(is_name);
     let begins = line.len() - words.len();
+
     ((role || name) && !words.trim().is_empty() && !words.starts_with("//"))
         .then_some((label, begins))
 }

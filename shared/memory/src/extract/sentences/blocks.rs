@@ -10,14 +10,17 @@ pub(super) fn blocks(text: &str, emit: &mut dyn FnMut(usize, usize, Block)) {
         labelled: false,
         emit,
     };
+
     let mut at = 0;
     for line in text.split_inclusive('\n') {
         scan.line(at, line);
         at += line.len();
     }
+
     if let Some((from, _)) = scan.fence.take() {
         (scan.emit)(from, at, Block::Code);
     }
+
     scan.close(None);
 }
 
@@ -45,6 +48,7 @@ impl Scan<'_> {
         if self.fenced(at, line, body) {
             return;
         }
+
         if body.is_empty() {
             self.close(None);
         } else if body.chars().all(|c| c == '=') || is_rule(body) {
@@ -101,12 +105,14 @@ impl Scan<'_> {
         if labelled || self.labelled {
             self.close(None);
         }
+
         self.labelled = labelled;
         let (from, block) = self
             .open
             .map_or((at, Block::Prose), |(from, _, block)| (from, block));
         self.open = Some((from, at + body.len(), block));
         let bare = line.trim_end_matches(['\n', '\r']);
+
         if bare.ends_with("  ") || bare.ends_with('\\') {
             self.close(None);
         }
@@ -141,10 +147,12 @@ fn list_item(body: &str) -> Option<&str> {
         1..=3 => body[digits..].strip_prefix(['.', ')'])?,
         _ => return None,
     };
+
     let text = rest.trim_start();
     if text.len() == rest.len() || text.is_empty() {
         return None;
     }
+
     let boxed = ["[ ] ", "[x] ", "[X] "]
         .into_iter()
         .find_map(|mark| text.strip_prefix(mark));

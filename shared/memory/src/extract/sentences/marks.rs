@@ -53,6 +53,7 @@ pub(super) fn split(text: &str, emit: &mut dyn FnMut(usize, usize)) {
         }
         seen = end;
     }
+
     if start < text.len() {
         pieces(text, start, text.len(), emit);
     }
@@ -83,17 +84,21 @@ fn ends(text: &str, start: usize, at: usize, mark: char, end: usize) -> bool {
     if matches!(mark, '。' | '！' | '？' | '｡' | '।' | '॥') {
         return true;
     }
+
     let Some(next) = text[end..].chars().next() else {
         return true;
     };
+
     if !next.is_whitespace() {
         // Chinese and Japanese texts often put a narrow mark right before the next character.
         return mark != '.' && is_wide(next);
     }
+
     let following = text[end..].chars().find(|c| c.is_alphanumeric());
     let lower = following.is_some_and(char::is_lowercase)
         && !text[start..].trim_start().starts_with(char::is_lowercase);
     let alone = end == at + mark.len_utf8();
+
     match mark {
         '.' if alone => !is_abbreviation(&text[start..at], &text[end..]) && !lower,
         '!' | '?' | '؟' => !lower || alone,
@@ -112,6 +117,7 @@ fn is_abbreviation(before: &str, after: &str) -> bool {
         .map_or(0, |at| {
             at + before[at..].chars().next().map_or(0, char::len_utf8)
         });
+
     let word = before[from..].to_lowercase();
     let next = after.trim_start();
     let mut letters = word.chars();
@@ -125,14 +131,17 @@ fn is_abbreviation(before: &str, after: &str) -> bool {
         }
         _ => {}
     }
+
     if word.chars().all(|c| c.is_ascii_digit()) {
         return is_ordinal(&before[..from], &word, next);
     }
+
     let listed = |list: &[&str]| list.contains(&word.as_str());
     if word == "no" {
         // "No." is an answer unless a number follows.
         return next.starts_with(|c: char| c.is_ascii_digit());
     }
+
     listed(&NEVER) || (listed(&SOMETIMES) && !next.starts_with(char::is_uppercase))
 }
 
@@ -141,6 +150,7 @@ fn is_ordinal(before: &str, digits: &str, next: &str) -> bool {
     if digits.len() > 2 || !digits.chars().all(|c| c.is_ascii_digit()) {
         return false;
     }
+
     let next = next
         .split(|c: char| !c.is_alphabetic())
         .next()
@@ -151,6 +161,7 @@ fn is_ordinal(before: &str, digits: &str, next: &str) -> bool {
         .next_back()
         .unwrap_or_default()
         .to_lowercase();
+
     MONTHS.contains(&next.as_str()) || BEFORE_ORDINAL.contains(&last.as_str())
 }
 
@@ -168,5 +179,6 @@ fn pieces(text: &str, mut start: usize, end: usize, emit: &mut dyn FnMut(usize, 
         emit(start, start + cut);
         start += cut;
     }
+
     emit(start, end);
 }

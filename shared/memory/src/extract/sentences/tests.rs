@@ -142,6 +142,7 @@ fn long_sentences_are_cut_at_clauses_and_odd_texts_do_no_harm() {
             .iter()
             .all(|(text, _)| text.chars().count() <= 600)
     );
+
     for odd in [
         "",
         "...",

@@ -36,6 +36,7 @@ pub(super) fn answer(language: &Language, captured: &str) -> Option<String> {
     } else {
         &captured[..parts.next().map_or(captured.len(), |(at, _)| at)]
     };
+
     let mut text = bare(language, clause.trim());
     let stops = language
         .stops
@@ -44,6 +45,7 @@ pub(super) fn answer(language: &Language, captured: &str) -> Option<String> {
     if let Some(stop) = stops.filter(|at| *at > 0).min() {
         text = text[..stop].trim();
     }
+
     named(text)
 }
 

@@ -77,6 +77,7 @@ pub(super) fn period(
         today,
         side,
     };
+
     let written = || reader.written().or_else(|| reader.month_and_day());
     let (from, to) = Some(text)
         .filter(|text| text.contains(|c: char| c.is_ascii_digit()))
@@ -85,6 +86,7 @@ pub(super) fn period(
         .or_else(|| reader.weekday())
         .or_else(|| reader.stretch())
         .or_else(|| reader.day())?;
+
     dates::Days::new(from, to).period()
 }
 
@@ -107,6 +109,7 @@ impl Reader<'_> {
                 .filter(|part| !part.is_empty());
             parts.map(|part| part.parse().ok()).collect()
         };
+
         let digit_or_mark = |c: char| c.is_ascii_digit() || "-./年月日년월일".contains(c);
         let tokens = self
             .text
@@ -119,6 +122,7 @@ impl Reader<'_> {
                 [day, month, year] if year >= 1000 => civil(year, month, day),
                 _ => None,
             })?;
+
         Some((date, date))
     }
 
@@ -146,6 +150,7 @@ impl Reader<'_> {
                 }
             }
         }
+
         None
     }
 
@@ -179,6 +184,7 @@ impl Reader<'_> {
                 }
             }
         }
+
         None
     }
 
@@ -189,12 +195,14 @@ impl Reader<'_> {
         if bare.len() < text.len() {
             return Some((text[bare.len()..].parse().unwrap_or(0), bare));
         }
+
         let words = self.calendar.numbers.iter().enumerate();
         let named = words
             .flat_map(|(index, names)| names.split('|').map(move |name| (index as i64 + 1, name)));
         let hit = named
             .filter(|(_, name)| text.ends_with(name))
             .max_by_key(|(_, name)| name.len());
+
         Some(hit.map_or((0, text), |(count, name)| {
             (count, &text[..text.len() - name.len()])
         }))
@@ -207,6 +215,7 @@ impl Reader<'_> {
                 .split('|')
                 .any(|word| !word.is_empty() && ends_with_word(before.trim_end(), word))
         };
+
         // The unit may carry an ending of its own before the word that follows.
         let tail = after
             .trim_start_matches(|c: char| c.is_alphabetic() && !is_unspaced(c))
@@ -216,6 +225,7 @@ impl Reader<'_> {
                 !word.is_empty() && (tail.starts_with(word) || after.trim_start().starts_with(word))
             })
         };
+
         if ends(self.calendar.gone.0) || starts(self.calendar.gone.1) {
             Some(-1)
         } else if ends(self.calendar.ahead.0) || starts(self.calendar.ahead.1) {
@@ -238,12 +248,14 @@ impl Reader<'_> {
                 !word.is_empty() && (ends_with_word(before, word) || after.starts_with(word))
             })
         };
+
         let weekday = Weekday::from_monday_zero_offset(day as i8).ok()?;
         let week = if near(self.calendar.next) {
             1
         } else {
             -i64::from(near(self.calendar.last))
         };
+
         if week != 0 && !self.calendar.day_first {
             let date = self
                 .monday()?
@@ -253,6 +265,7 @@ impl Reader<'_> {
                 .ok()?;
             return Some((date, date));
         }
+
         let date = if near(self.calendar.last)
             || (self.side == Side::Behind && !near(self.calendar.next))
         {
@@ -262,6 +275,7 @@ impl Reader<'_> {
         } else {
             self.today.nth_weekday(1, weekday).ok()?
         };
+
         Some((date, date))
     }
 
@@ -278,11 +292,13 @@ impl Reader<'_> {
                 .split('|')
                 .any(|name| self.places(name).next().is_some())
         };
+
         let (_, stretch) = stretches.find(|(names, _)| named(names))?;
         let monday = self.monday()?;
         let first = self.today.first_of_month();
         let whole =
             |from: Date, span: Span| Some((from, from.checked_add(span).ok()?.yesterday().ok()?));
+
         match *stretch {
             Stretch::Week(n) => whole(monday.checked_add(i64::from(n).weeks()).ok()?, 1.week()),
             Stretch::Month(n) => whole(first.checked_add(i64::from(n).months()).ok()?, 1.month()),
@@ -312,12 +328,14 @@ impl Reader<'_> {
                 .split('|')
                 .any(|name| self.places(name).next().is_some())
         })?;
+
         let days = match *days {
             NO_DAY => return None,
             days if days > EITHER && self.side == Side::Behind => EITHER - days,
             days if days > EITHER => days - EITHER,
             days => days,
         };
+
         let date = self.today.checked_add(i64::from(days).days()).ok()?;
         Some((date, date))
     }

@@ -167,6 +167,7 @@ impl Matcher<'_> {
                 });
             best = hit.map(|at| (at, at + word.text.len())).or(best);
         }
+
         let (at, end) = best?;
         // The parts are fitted again: a later try of another word may have left its own findings.
         self.fit(rest, end, found).then_some(at)
@@ -177,8 +178,10 @@ impl Matcher<'_> {
         let Some(part) = parts.first() else {
             return true;
         };
+
         let rest = &parts[1..];
         let next = at + (self.text[at..].len() - self.text[at..].trim_start().len());
+
         match part {
             Part::Words(words) => words.iter().any(|word| match word.text.is_empty() {
                 true => self.fit(rest, at, found),
@@ -223,6 +226,7 @@ impl Matcher<'_> {
         if at >= self.text.len() {
             return false;
         }
+
         let end = match rest.is_empty() {
             true => Some(self.text.len()),
             false => {
@@ -230,8 +234,10 @@ impl Matcher<'_> {
                 self.search(rest, at + first, floor(self.text, at + GAP + first), found)
             }
         };
+
         let Some(end) = end else { return false };
         found.taken[slot] = Some(at..end);
+
         true
     }
 

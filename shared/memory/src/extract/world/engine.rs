@@ -40,6 +40,7 @@ pub(super) fn read(
     if whole.ends_with(['?', '？', '؟']) {
         return Vec::new();
     }
+
     let (text, lower) = without(language.fillers, &whole);
     if language
         .questions
@@ -48,16 +49,19 @@ pub(super) fn read(
     {
         return Vec::new();
     }
+
     let clauses = identity_clauses(tables, passage, sentence, text, trust);
     if clauses.len() > 1 {
         return clauses;
     }
+
     let plain = plain(language, &whole, text, &lower);
     let unit = Unit {
         text: plain.to_owned(),
         start: sentence.start,
         end: sentence.end,
     };
+
     let reading = reading(tables, passage, text, &lower);
     reading
         .and_then(|reading| statement(language, passage, unit, &lower, reading, trust))
@@ -77,6 +81,7 @@ fn identity_clauses(
     if parts.len() < 2 {
         return Vec::new();
     }
+
     let is_trait = |sign| sign == Sign::Trait;
     let read = parts.into_iter().filter_map(|part| {
         let lower = lower(part);
@@ -90,6 +95,7 @@ fn identity_clauses(
         };
         statement(tables.language, passage, unit, &lower, reading, trust)
     });
+
     read.collect()
 }
 
@@ -155,6 +161,7 @@ fn reading(tables: &Compiled, passage: &Passage<'_>, text: &str, lower: &str) ->
             event,
         });
     }
+
     None
 }
 
@@ -214,11 +221,13 @@ fn statement(
     if assistant && !matches!(reading.sign, Sign::Plan | Sign::Decide) {
         return None;
     }
+
     let topic = topic(language, passage, lower, &reading);
     let expires = reading
         .event
         .filter(|_| kind == MemoryKind::Plan)
         .map(|event| event.to);
+
     Some(Statement {
         text: wording(passage, &unit.text),
         start: unit.start,

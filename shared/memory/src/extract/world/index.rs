@@ -36,6 +36,7 @@ impl Index {
             needs: Vec::new(),
             count: 0,
         };
+
         for cue in cues {
             let needs = cue
                 .needs()
@@ -43,6 +44,7 @@ impl Index {
             let needs = needs.collect();
             index.needs.push(needs);
         }
+
         index
     }
 
@@ -55,14 +57,17 @@ impl Index {
         } else {
             &mut self.beginnings
         };
+
         let entries = entries.entry(first).or_default();
         if let Some(entry) = entries.iter().find(|entry| entry.word == *word) {
             return entry.number;
         }
+
         entries.push(Entry {
             word: word.clone(),
             number: self.count,
         });
+
         self.count += 1;
         self.count - 1
     }
@@ -82,6 +87,7 @@ impl Index {
             }
             inside = joined;
         }
+
         Present(present)
     }
 

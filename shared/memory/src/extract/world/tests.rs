@@ -17,6 +17,7 @@ fn read(tongue: Tongue, text: &str) -> Vec<Statement> {
         quoted: None,
         said_at,
     };
+
     sentences(&passage)
         .iter()
         .flat_map(|one| statements(&passage, one, tongue, Trust::User))
@@ -33,10 +34,12 @@ fn shown(statement: &Statement) -> String {
             topic.subject, topic.attribute, topic.value
         );
     }
+
     if let Some(event) = statement.event {
         shown += &format!(" @{}", &event.to.to_string()[..10]);
         assert!(event.from < event.to && event.to.plus_seconds(1).as_millis() % 86_400_000 == 999);
     }
+
     shown
 }
 
@@ -137,6 +140,7 @@ fn speakers_and_sides_count() {
         quoted: None,
         said_at,
     };
+
     let read = |passage: Passage<'_>| {
         let tongue = tongue_of(passage.text);
         sentences(&passage)
@@ -144,6 +148,7 @@ fn speakers_and_sides_count() {
             .flat_map(|one| statements(&passage, one, tongue, Trust::User))
             .collect::<Vec<_>>()
     };
+
     let named = &read(passage(Role::User, Some("林晓"), "我住在北京。"))[0];
     assert_eq!(
         (named.text.as_str(), named.start, named.end),

@@ -16,6 +16,7 @@ pub(super) fn wording(passage: &Passage<'_>, text: &str) -> String {
         }
         _ => text.to_owned(),
     };
+
     let mut chars = text.chars();
     match chars.next() {
         // Where the capital is two letters, or that of another letter, it would not be the word of the source.
@@ -43,10 +44,12 @@ pub(super) fn plain<'t>(
             .split('|')
             .any(|word| strip_word(lower, word).is_some())
     };
+
     let alone = text.starts_with(|c: char| !c.is_lowercase())
         || stands(language.first)
         || stands(language.articles);
     let text = if alone { text } else { whole };
+
     match text.split_once([':', '：']) {
         Some((label, rest))
             if language

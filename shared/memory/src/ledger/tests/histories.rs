@@ -76,6 +76,7 @@ proptest! {
                 prop_assert!(seen.values().eq(moved.memories()), "settle told of every change");
             }
         }
+
         all.iter().for_each(|told| moved.tell(told.clone()));
         moved.settle();
         let mut straight = Ledger::new(ContainerId::parse("cccccccccccccccccccccc").unwrap());

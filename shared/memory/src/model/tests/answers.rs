@@ -126,6 +126,7 @@ fn the_built_in_extractor_reads_what_the_model_did_not_answer() {
         })
         .unwrap()
     };
+
     let second = requests[1].covers().start;
     let built_in = || vec![statement(5, "rule"), statement(second, "rule")];
     let model = || Ok(vec![statement(40, "model")]);
@@ -142,6 +143,7 @@ fn the_built_in_extractor_reads_what_the_model_did_not_answer() {
             found.fallback.map(|fallback| fallback.to_string()),
         )
     };
+
     let (rule, asked) = ("rule".to_owned(), "model".to_owned());
     assert_eq!(
         run([model(), model()]),

@@ -96,6 +96,7 @@ impl<'a> Hands<'a> {
         if Instant::now() >= self.asks_until {
             return Err(Ok(Outcome::Wait));
         }
+
         let of = node.target.as_deref().unwrap_or(&node.id);
         let Some(item) = self.look(of).await?.filter(|item| !item.trashed) else {
             return Err(Ok(match node.target {
@@ -103,18 +104,22 @@ impl<'a> Hands<'a> {
                 None => Outcome::Gone,
             }));
         };
+
         let kind = match (&item.kind, &node.target) {
             (ItemKind::File { document }, _) => *document,
             (ItemKind::Unreadable(reason), _) => return Err(Ok(skip(*reason))),
             _ => return Err(Ok(skip(SkipReason::Shortcut))),
         };
+
         if item.size.is_some_and(|size| size > FILE_BYTES as u64) {
             return Err(Ok(skip(SkipReason::TooLarge)));
         }
+
         let mut fresh = Node {
             mark: item.mark.clone(),
             ..node.clone()
         };
+
         let document = self.document_of(&fresh, &item, kind).await?;
         if self.filter.verdict(&fresh) == Some(true)
             && let Some(document) =
@@ -122,15 +127,18 @@ impl<'a> Hands<'a> {
         {
             return Ok(Ok(filed(document, fresh)));
         }
+
         let (fetched, _room) = self.content(&item).await?;
         if fetched.bytes.iter().all(u8::is_ascii_whitespace) {
             return Err(Ok(skip(SkipReason::Empty)));
         }
+
         self.judge(&mut fresh, &item, &fetched).await?;
         if self.tools.desk.now() >= self.until {
             // Somebody else may be at it by now; it comes again.
             return Err(Ok(Outcome::Wait));
         }
+
         let made = self
             .tools
             .desk
@@ -185,6 +193,7 @@ impl<'a> Hands<'a> {
             .in_time(self.connector.fetch(self.access, item, limit))
             .await?
             .map_err(theirs)?;
+
         Ok((fetched, room.ok()))
     }
 
@@ -217,6 +226,7 @@ impl<'a> Hands<'a> {
                 filepath = known.path;
             }
         }
+
         let (provider, connection) = (self.connection.provider, self.connection.id.clone());
         Ok(ItemDocument {
             tag: self.connection.tag.clone(),
@@ -245,9 +255,11 @@ impl<'a> Hands<'a> {
                 _ => Ok(()),
             };
         };
+
         if self.judged_before + self.questions.fetch_add(1, Ordering::Relaxed) >= JUDGEMENTS {
             return Err(Ok(Outcome::Wait));
         }
+
         let judged = Judged {
             name: node.name.clone(),
             path: node.path.clone(),
@@ -255,6 +267,7 @@ impl<'a> Hands<'a> {
             owner: item.owner.clone(),
             text: beginning(&fetched.bytes),
         };
+
         match self
             .in_time(self.tools.judge.judge(prompt, &judged))
             .await?
