@@ -1,4 +1,4 @@
-//! Statements from text, by rules.
+//! Extraction of statements from text, by rules.
 
 mod language;
 mod quoted;
@@ -18,58 +18,58 @@ use english::{Reader, Scene};
 use language::{Tongue, tongue_of};
 use sentences::{Block, sentences};
 
-/// Who speaks in a passage.
+/// The speaker of a passage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// A person: `user` turns, and turns of anybody with a name who is not the assistant.
+    /// A person: `user` turns, and turns of any named participant who is not the assistant.
     User,
     /// The assistant.
     Assistant,
-    /// Nobody in particular: the text of a document.
+    /// No particular speaker: the text of a document.
     Author,
-    /// Instructions and results of tools: nothing is learned from them.
+    /// Instructions and tool results. No statements are extracted from them.
     Other,
 }
 
-/// A part of a source that one side said or wrote at one time.
+/// A part of a source that one speaker said or wrote at one time.
 #[derive(Debug, Clone, Copy)]
 pub struct Passage<'a> {
-    /// The text; markdown in documents.
+    /// The text, in Markdown for documents.
     pub text: &'a str,
-    /// Place of its first character in the canonical text.
+    /// The position of the first character in the canonical text.
     pub start: usize,
-    /// Who speaks.
+    /// The speaker.
     pub role: Role,
     /// The speaker's name, if it is known.
     pub speaker: Option<&'a str>,
-    /// Where the speaker has it from, when the words are somebody else's.
+    /// The origin of the text if the words are not the speaker's own.
     pub quoted: Option<Quoted<'a>>,
-    /// When it was said; relative dates count from here.
+    /// The time at which it was said. Relative dates are resolved against it.
     pub said_at: Timestamp,
 }
 
-/// A text of somebody else within a source: a pasted mail, a transcript.
+/// The origin of a third party's text within a source: a pasted mail, a transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quoted<'a> {
-    /// What it is.
+    /// The kind of text.
     pub medium: Medium,
-    /// Its name: a sender, a speaker.
+    /// The name of the sender or speaker, if it is known.
     pub name: Option<&'a str>,
 }
 
-/// What statements are to be found in.
+/// A text from which statements are extracted.
 #[derive(Debug, Clone)]
 pub struct Source<'a> {
-    /// The turns of a conversation in their order, or the text of a document as one passage.
+    /// The turns of a conversation in order, or the text of a document as one passage.
     pub passages: Vec<Passage<'a>>,
-    /// How far the statements can be relied on; turns of assistants get [`Trust::Assistant`], and what is somebody else's
-    /// gets [`Trust::External`].
+    /// The reliability of the statements. Turns of the assistant get [`Trust::Assistant`],
+    /// and third-party text gets [`Trust::External`].
     pub trust: Trust,
 }
 
 impl<'a> Source<'a> {
-    /// The source with what is only passed on in it (pasted mails and pages, quotations, transcripts) as passages of their
-    /// own. A source of somebody else stays whole.
+    /// Moves third-party text in the source (pasted mails and pages, quotations, transcripts) into
+    /// passages of its own. A source that is not the user's own is returned unchanged.
     #[must_use]
     pub fn divided(self) -> Self {
         if !self.trust.is_own() {
@@ -91,7 +91,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// What the statements of a passage may do.
+    /// Returns the trust of a passage's statements, which decides what they may do.
     pub(crate) fn trust_of(&self, passage: &Passage<'_>) -> Trust {
         if passage.quoted.is_some() || self.trust == Trust::External {
             Trust::External
@@ -104,23 +104,25 @@ impl<'a> Source<'a> {
 }
 
 impl Quoted<'_> {
-    /// What the statements say of where they were read.
+    /// Returns the attribution of the statements: where they were read.
     pub(crate) fn attribution(self) -> Attribution {
         Attribution::new(self.medium, self.name)
     }
 }
 
-/// The sender of a text that begins with the headers of a mail, as far as they name one; none for any other text.
+/// Returns the sender of a text that begins with mail headers. The inner option is `None` if the
+/// headers do not name a sender; the outer option is `None` for any other text.
 pub fn mail_sender(text: &str) -> Option<Option<&str>> {
     quoted::mail_sender(text)
 }
 
-/// The person's name in the sender of a mail, if it is one and cannot be read as anything else.
+/// Returns the person's name in the sender of a mail, if it is a name and cannot be read as
+/// anything else.
 pub fn person(sender: &str) -> Option<&str> {
     quoted::person(sender)
 }
 
-/// The statements of a source, in the order of the text.
+/// Extracts the statements of a source, in the order of the text.
 pub fn extract(source: &Source<'_>) -> Vec<Statement> {
     let talk = Talk::of(source);
     let mut statements = Vec::new();
@@ -146,7 +148,7 @@ pub fn extract(source: &Source<'_>) -> Vec<Statement> {
     statements
 }
 
-/// What a sentence begins with that tells whoever reads it what to do, in lower case.
+/// Openings of sentences that tell the reader what to do, in lower case.
 const ORDERS: &[&str] = &[
     "always ",
     "never ",
@@ -164,7 +166,8 @@ const ORDERS: &[&str] = &[
     "by default,",
 ];
 
-/// Whether a statement is none of somebody else's orders: their words state, and never instruct.
+/// Checks that a statement is not an order of somebody other than the user. The words of others may
+/// state, but never instruct.
 fn may_be_stated(statement: &Statement) -> bool {
     let is_order = || {
         let text = statement.text.to_lowercase();
@@ -175,7 +178,8 @@ fn may_be_stated(statement: &Statement) -> bool {
             && (statement.trust != Trust::External || !is_order())
 }
 
-/// Which statements are said again: the first stays, unless another answer came between; then the last one holds.
+/// Marks the statements to drop because they are repeated. The first of several equal statements
+/// stays, unless a different answer to the same topic came in between; then the last one stays.
 fn repeated(statements: &[Statement]) -> Vec<bool> {
     let mut drop = vec![false; statements.len()];
     let mut seen = HashMap::new();
@@ -201,7 +205,7 @@ fn repeated(statements: &[Statement]) -> Vec<bool> {
     drop
 }
 
-/// Adds the statements of one passage.
+/// Adds the statements of one passage to `out`.
 fn read(passage: &Passage<'_>, scene: Scene<'_>, out: &mut Vec<Statement>) {
     let tongue = tongue_of(passage.text);
     let sentences = sentences(passage);
@@ -225,11 +229,11 @@ fn read(passage: &Passage<'_>, scene: Scene<'_>, out: &mut Vec<Statement>) {
     out.extend(reader.finish());
 }
 
-/// Who takes part in a source.
+/// The participants of a source.
 struct Talk<'a> {
     /// The name of the only user, if there is one.
     user: Option<&'a str>,
-    /// Several people talk with each other, and no assistant.
+    /// True if several people talk with each other, without an assistant.
     people: bool,
 }
 
@@ -277,6 +281,7 @@ impl<'a> Talk<'a> {
             "User"
         };
         let listener = (passage.role == Role::Assistant).then(|| self.user.unwrap_or(user));
+
         Scene {
             speaker,
             key,

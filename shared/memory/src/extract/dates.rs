@@ -1,4 +1,4 @@
-//! Dates in English sentences, relative ones resolved against the day on which they were said.
+//! Dates in English sentences. Relative dates are resolved against the day on which they were said.
 
 mod calendar;
 mod names;
@@ -13,39 +13,40 @@ pub(crate) use calendar::{Days, day_of};
 use calendar::{civil, month, season, shifted, year};
 use names::{day_number, month_of, season_of, weekday_of, year_number};
 
-/// Which way a date without a year or a week lies.
+/// The direction in which a date without a year or week is resolved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lean {
     Past,
     Future,
-    /// Whichever is nearer.
+    /// The nearest day in either direction.
     Either,
 }
 
 /// A date and the words that state it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Found {
-    /// The first word.
+    /// The index of the first word.
     pub(crate) first: usize,
-    /// The word after the last.
+    /// The index after the last word.
     pub(crate) end: usize,
-    /// The days meant.
+    /// The days that the words mean.
     pub(crate) days: Days,
-    /// It says how long something has been so, as `since 2016`, or how often; nothing happens then.
+    /// True if the date says how long something has been so, as in `since 2016`, or how often.
+    /// Nothing happens on such a date.
     pub(crate) lasting: bool,
 }
 
-/// Whether a word names a day of the week, or such days.
+/// Checks whether a word names a day of the week, in the singular or plural.
 pub(crate) fn is_weekday(low: &str) -> bool {
     weekday_of(low).is_some()
 }
 
-/// Whether a word names a season or a month.
+/// Checks whether a word names a season or a month.
 pub(crate) fn is_season_or_month(low: &str) -> bool {
     season_of(low).is_some() || low.len() > 3 && month_of(low).is_some()
 }
 
-/// The dates of `clause`, said at `said_at`, in order.
+/// Finds the dates in `clause`, which was said at `said_at`, in order.
 pub(crate) fn dates(clause: Clause<'_>, said_at: Timestamp, lean: Lean) -> Vec<Found> {
     let mut found = Vec::new();
     let mut today = None;
@@ -57,13 +58,15 @@ pub(crate) fn dates(clause: Clause<'_>, said_at: Timestamp, lean: Lean) -> Vec<F
         } else {
             lean
         };
+
         let next = if could_begin(clause.low(at)) {
-            // The day is only looked up for sentences that seem to hold a date.
+            // Most sentences hold no date, so the day is computed only when one seems to begin.
             today = today.or_else(|| day_of(said_at));
             today.and_then(|today| date_at(clause, at, today, lean))
         } else {
             None
         };
+
         match next {
             Some((end, days)) => {
                 let whose = clause.low(end) == "'s";
@@ -85,12 +88,12 @@ pub(crate) fn dates(clause: Clause<'_>, said_at: Timestamp, lean: Lean) -> Vec<F
     found
 }
 
-/// A quick look at a word, so that most words cost little.
+/// Checks quickly whether a date could begin with a word, so that most words cost little.
 fn could_begin(low: &str) -> bool {
     low.starts_with(|first: char| first.is_ascii_digit()) || classes::is(low, classes::DATE)
 }
 
-/// The date that begins at word `at`, with the place after it.
+/// Returns the date that begins at word `at`, and the index after it.
 fn date_at(clause: Clause<'_>, at: usize, today: Date, lean: Lean) -> Option<(usize, Days)> {
     relative::relative(clause, at, today, lean)
         .or_else(|| iso(clause, at))
@@ -107,12 +110,13 @@ fn iso(clause: Clause<'_>, at: usize) -> Option<(usize, Days)> {
     (text.len() == 10 || text.as_bytes()[10] == b't').then_some((at + 1, Days::day(day)))
 }
 
-/// `March 15`, `March 15th, 2024`, `March 2024`, `in March`.
+/// Parses `March 15`, `March 15th, 2024`, `March 2024` and `in March`.
 fn month_first(clause: Clause<'_>, at: usize, today: Date, lean: Lean) -> Option<(usize, Days)> {
     let number = month_of(clause.low(at))?;
     if !clause.words[at].capital() {
         return None;
     }
+
     let point = usize::from(clause.low(at + 1) == ".");
     if let Some(day) = day_number(clause.low(at + 1 + point)) {
         let end = at + 2 + point;
@@ -125,18 +129,20 @@ fn month_first(clause: Clause<'_>, at: usize, today: Date, lean: Lean) -> Option
             Days::day(near(today, lean, |year| civil(year, number, day))?),
         ));
     }
+
     let comma = usize::from(clause.low(at + 1) == ",");
     if let Some(year) = year_number(clause.low(at + 1 + comma)) {
         return Some((at + 2 + comma, month(year, number)?));
     }
+
     let before = if at == 0 { "" } else { clause.low(at - 1) };
-    // "For May" and "to June" are names as well.
+    // "For May" and "to June" may refer to people.
     let named = matches!(clause.low(at), "april" | "may" | "june" | "august");
     let placed = matches!(
         before,
         "in" | "by" | "since" | "until" | "of" | "during" | "early" | "late" | "mid" | "this"
     ) || matches!(before, "for" | "to") && (!named || lean == Lean::Future);
-    // The present month is still to come, and is not over.
+    // The current month is both past and future: its end has not passed, and its start has.
     let edge = |days: Days| {
         if lean == Lean::Future {
             days.to
@@ -144,11 +150,13 @@ fn month_first(clause: Clause<'_>, at: usize, today: Date, lean: Lean) -> Option
             days.from
         }
     };
+
     let first = placed.then(|| near(today, lean, |year| Some(edge(month(year, number)?))))??;
+
     Some((at + 1, month(first.year(), number)?))
 }
 
-/// `15 March`, `the 15th of March 2024`.
+/// Parses `15 March` and `the 15th of March 2024`.
 fn day_first(clause: Clause<'_>, at: usize, today: Date, lean: Lean) -> Option<(usize, Days)> {
     let day = day_number(clause.low(at))?;
     let of = usize::from(clause.low(at + 1) == "of");
@@ -164,7 +172,7 @@ fn day_first(clause: Clause<'_>, at: usize, today: Date, lean: Lean) -> Option<(
     ))
 }
 
-/// A day of the week alone: the last or the next one.
+/// Parses a day of the week without a week, as the last or the next one.
 fn weekday(clause: Clause<'_>, at: usize, today: Date, lean: Lean) -> Option<(usize, Days)> {
     let wanted = weekday_of(clause.low(at))?;
     let habit = clause.low(at).ends_with("days")
@@ -186,7 +194,7 @@ fn weekday(clause: Clause<'_>, at: usize, today: Date, lean: Lean) -> Option<(us
     Some((at + 1, Days::day(shifted(today, shift)?)))
 }
 
-/// `in 2019`, `since 2016`, `of 2020`.
+/// Parses `in 2019`, `since 2016` and `of 2020`.
 fn bare_year(clause: Clause<'_>, at: usize) -> Option<(usize, Days)> {
     let number = year_number(clause.low(at))?;
     let before = if at == 0 { "" } else { clause.low(at - 1) };
@@ -194,7 +202,7 @@ fn bare_year(clause: Clause<'_>, at: usize) -> Option<(usize, Days)> {
         before,
         "in" | "since" | "of" | "until" | "by" | "from" | "during" | "late" | "early" | "mid"
     );
-    // "in 2000 steps" is no year.
+    // "In 2000 steps" does not name a year.
     let alone = clause
         .words
         .get(at + 1)
@@ -204,7 +212,7 @@ fn bare_year(clause: Clause<'_>, at: usize) -> Option<(usize, Days)> {
     Some((at + 1, year(number)?))
 }
 
-/// `the summer of 2022`, `fall 2021`; without a year it is a habit.
+/// Parses `the summer of 2022` and `fall 2021`. A season without a year is a habit, not a date.
 fn season_at(clause: Clause<'_>, at: usize) -> Option<(usize, Days)> {
     let place = season_of(clause.low(at))?;
     let of = usize::from(clause.low(at + 1) == "of");
@@ -214,7 +222,7 @@ fn season_at(clause: Clause<'_>, at: usize) -> Option<(usize, Days)> {
     None
 }
 
-/// The day that `of_year` gives in the year that fits.
+/// Returns the date that `of_year` gives in the year that fits best.
 fn near(today: Date, lean: Lean, of_year: impl Fn(i16) -> Option<Date>) -> Option<Date> {
     let year = today.year();
     let days = |date: Date| date.since(today).map_or(i32::MAX, |span| span.get_days());

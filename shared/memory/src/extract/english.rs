@@ -1,4 +1,4 @@
-//! Statements of English sentences.
+//! Extraction of statements from English sentences.
 
 mod activity;
 pub(crate) mod classes;
@@ -36,35 +36,36 @@ use grammar::{Reading, Who};
 pub(crate) use reader::Reader;
 use topic::Known;
 
-/// What the rules know besides the clause.
+/// The context in which the rules read a clause.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Env<'a> {
-    /// The speaker's name in topics.
+    /// The speaker's name as it appears in topics.
     pub(crate) key: &'a str,
-    /// The one spoken to, in topics.
+    /// The name of the person spoken to as it appears in topics.
     pub(crate) listener: Option<&'a str>,
-    /// When it was said.
+    /// The time at which it was said.
     pub(crate) said_at: Timestamp,
-    /// People talk with each other.
+    /// True if people talk with each other, without an assistant.
     pub(crate) chat: bool,
-    /// A person says it in a conversation.
+    /// True if a person says it in a conversation.
     pub(crate) said: bool,
-    /// The sentence was announced as a fact.
+    /// True if the sentence was announced as a fact.
     pub(crate) marked: bool,
-    /// It is the first of its passage.
+    /// True for the first sentence of a passage and for every sentence of a user's turn.
     pub(crate) first: bool,
-    /// An opinion was stated shortly before.
+    /// True if an opinion was stated shortly before.
     pub(crate) after_opinion: bool,
-    /// A sentence before was announced as a fact.
+    /// True if an earlier sentence was announced as a fact.
     pub(crate) listing: bool,
-    /// A person says it in a conversation.
+    /// True if a person says it in a conversation.
     pub(crate) talk: bool,
-    /// What a pronoun at the beginning means.
+    /// The subject to which a pronoun at the beginning refers.
     pub(crate) anchor: Option<&'a Anchor>,
 }
 
 impl Env<'_> {
-    /// The key of what the pronoun at the beginning of a clause means.
+    /// Returns the topic key of the subject to which the pronoun at the beginning of a clause
+    /// refers.
     pub(crate) fn antecedent_key(&self, reading: Reading<'_>) -> Option<String> {
         let anchor = self.anchor?;
         anchor
@@ -73,7 +74,7 @@ impl Env<'_> {
     }
 }
 
-/// The subject of an earlier sentence, for pronouns.
+/// The subject of an earlier sentence, to which a pronoun may refer.
 #[derive(Debug, Clone)]
 pub(crate) struct Anchor {
     text: String,
@@ -83,7 +84,7 @@ pub(crate) struct Anchor {
 }
 
 impl Anchor {
-    /// Whether a pronoun can mean it.
+    /// Checks whether a pronoun can refer to it.
     fn fits(&self, pronoun: &str) -> bool {
         match pronoun {
             "he" | "she" | "his" | "her" => matches!(self.who, Who::Named | Who::Owned),
@@ -94,7 +95,7 @@ impl Anchor {
     }
 }
 
-/// A statement in the making.
+/// A draft of a statement.
 #[derive(Debug, Clone)]
 pub(crate) struct Draft {
     kind: MemoryKind,
@@ -115,12 +116,12 @@ impl Draft {
         }
     }
 
-    /// Whether it is a trait, not an episode.
+    /// Sets whether it is a lasting trait rather than an episode.
     pub(crate) fn lasting(self, is_static: bool) -> Self {
         Self { is_static, ..self }
     }
 
-    /// It is an opinion, that following sentences may go on with.
+    /// Marks it as an opinion, which the following sentences may continue.
     pub(crate) fn opinion(self) -> Self {
         Self {
             opinion: true,
@@ -128,7 +129,7 @@ impl Draft {
         }
     }
 
-    /// With a topic.
+    /// Sets the topic.
     pub(crate) fn known(self, known: Known) -> Self {
         Self {
             known: Some(known),
@@ -137,7 +138,7 @@ impl Draft {
     }
 }
 
-/// Who speaks to whom in a source.
+/// The speaker and the listener of a passage.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scene<'a> {
     pub(crate) speaker: &'a str,
@@ -147,18 +148,18 @@ pub(crate) struct Scene<'a> {
     pub(crate) trust: Trust,
 }
 
-/// What the sentences before have stated.
+/// The kind of statement that the preceding sentences made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     None,
-    /// An opinion, that these many more sentences may go on with.
+    /// An opinion, which this many further sentences may continue.
     Opinion(u8),
     /// A decision.
     Decision,
 }
 
 impl State {
-    /// After a sentence that stated nothing.
+    /// Returns the state after a sentence that stated nothing.
     fn waned(self) -> Self {
         match self {
             Self::Opinion(more @ 2..) => Self::Opinion(more - 1),

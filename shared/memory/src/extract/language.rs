@@ -1,6 +1,6 @@
-//! The language of a passage: by script, then by the words that hold sentences together.
+//! Detection of the language of a passage: by script, then by common words.
 
-/// A language that there are rules for.
+/// A language for which there are rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Tongue {
     English,
@@ -14,14 +14,15 @@ pub(crate) enum Tongue {
     Chinese,
     Japanese,
     Korean,
-    /// None of the others.
+    /// Any other language.
     Other,
 }
 
-/// Letters that decide; more of a text are not read.
+/// The number of letters after which detection stops reading.
 const ENOUGH: usize = 1500;
 
-/// Common short words of the languages in Latin script. The words that several share count for each.
+/// Common short words of the languages in Latin script. A word that several languages share counts
+/// for each of them.
 const WORDS: [(Tongue, &str); 7] = [
     (
         Tongue::English,
@@ -71,7 +72,7 @@ const WORDS: [(Tongue, &str); 7] = [
     ),
 ];
 
-/// Letters that languages, by their place in [`WORDS`], have and most others have not.
+/// Letters that a language has and most others lack, with the index of the language in [`WORDS`].
 const MARKS: [(usize, &str); 6] = [
     (1, "ßäöü"),
     (2, "ñ¿¡íóáú"),
@@ -81,7 +82,7 @@ const MARKS: [(usize, &str); 6] = [
     (6, "åøæłżźśćęąčřšžőűğşıțăöä"),
 ];
 
-/// The language of a text; English where nothing speaks for another.
+/// Detects the language of a text. Returns English if nothing indicates another language.
 pub(crate) fn tongue_of(text: &str) -> Tongue {
     let mut scripts = Scripts::default();
     for c in text.chars().filter(|c| c.is_alphabetic()).take(ENOUGH) {
@@ -90,7 +91,7 @@ pub(crate) fn tongue_of(text: &str) -> Tongue {
     scripts.tongue().unwrap_or_else(|| by_words(text))
 }
 
-/// How many letters a text has of each script.
+/// The number of letters of a text in each script.
 #[derive(Default)]
 struct Scripts {
     latin: usize,
@@ -98,7 +99,7 @@ struct Scripts {
     kana: usize,
     hangul: usize,
     cyrillic: usize,
-    /// Letters that other languages than Russian write in Cyrillic.
+    /// Cyrillic letters that Russian does not use.
     not_russian: usize,
     devanagari: usize,
     other: usize,
@@ -122,8 +123,9 @@ impl Scripts {
         *counter += 1;
     }
 
-    /// The language, unless the text is mostly in Latin script. Names and terms in Latin letters are many in texts of
-    /// every script, and a character of Chinese says as much as several letters.
+    /// Returns the language, unless the text is mostly in Latin script. Letters of other scripts
+    /// weigh more than Latin ones, because texts of every script contain many names and terms in
+    /// Latin letters, and a Chinese character says as much as several letters.
     fn tongue(&self) -> Option<Tongue> {
         let east = (self.han + self.kana) * 3;
         let ranked = [
@@ -171,11 +173,11 @@ fn by_words(text: &str) -> Tongue {
             lower.push_str(&word.to_lowercase().replace('’', "'"));
         }
         count_word(&lower, &mut scores);
-        // Other languages write it so at the beginning of a sentence at most.
+        // Other languages write a capital "I" at most at the beginning of a sentence.
         scores[0] += 2 * u32::from(word == "I");
     }
 
-    // No letter of ASCII is a mark.
+    // ASCII text contains none of the marks.
     if !text.is_ascii() {
         for (tongue, marks) in MARKS {
             scores[tongue] += text.chars().filter(|c| marks.contains(*c)).take(3).count() as u32;
@@ -193,7 +195,7 @@ fn count_word(word: &str, scores: &mut [u32; WORDS.len()]) {
     use std::sync::LazyLock;
 
     use super::english::hash::Table;
-    /// Which languages a word speaks for, as bits.
+    /// The languages that each word indicates, as bits.
     static TABLE: LazyLock<Table<u8>> = LazyLock::new(|| {
         let mut table = Table::default();
         for (bit, (_, words)) in WORDS.iter().enumerate() {
@@ -205,7 +207,7 @@ fn count_word(word: &str, scores: &mut [u32; WORDS.len()]) {
     });
 
     let Some(bits) = TABLE.get(word) else { return };
-    // A word of one language says more than one of many.
+    // A word of a single language is stronger evidence than a shared one.
     let weight = if bits.count_ones() == 1 { 2 } else { 1 };
     for (_, score) in scores
         .iter_mut()

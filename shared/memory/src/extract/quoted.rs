@@ -1,6 +1,7 @@
-//! What somebody passes on among their own words: pasted mails and pages, quotations, transcripts.
+//! Third-party text within the user's own words: pasted mails and pages, quotations, transcripts.
 //!
-//! A pasted text is a document of its own: its statements are somebody else's. From quotations nothing is learned.
+//! A pasted text is treated as a document of its own: its statements are a third party's. No
+//! statements are extracted from quotations.
 
 mod marks;
 mod transcript;
@@ -12,7 +13,8 @@ use domain::Medium;
 
 use super::{Passage, Quoted, Role};
 
-/// Lines that are looked at for the sender of a mail after the line that announces it.
+/// The number of lines in which the sender of a mail is looked for, from the line that announces
+/// it.
 const HEADER_LINES: usize = 12;
 
 /// A part of a passage that is not the speaker's own.
@@ -25,7 +27,7 @@ struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    /// A text of somebody else.
+    /// Creates a part that holds a third party's text.
     fn document(range: Range<usize>, medium: Medium, name: Option<&'a str>) -> Self {
         let quoted = Some(Quoted { medium, name });
         Self {
@@ -36,7 +38,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Words from which nothing is learned.
+    /// Creates a part from which no statements are extracted.
     fn passed_over(range: Range<usize>) -> Self {
         Self {
             range,
@@ -47,23 +49,25 @@ impl<'a> Part<'a> {
     }
 }
 
-/// The person's name in the sender of a mail.
+/// Returns the person's name in the sender of a mail.
 pub(super) fn person(sender: &str) -> Option<&str> {
     marks::person(sender)
 }
 
-/// The sender of a text that begins with the headers of a mail, as far as they name one; none for any other text.
+/// Returns the sender of a text that begins with mail headers. The inner option is `None` if the
+/// headers do not name a sender; the outer option is `None` for any other text.
 pub(super) fn mail_sender(text: &str) -> Option<Option<&str>> {
     let text = text.trim_start();
     marks::begins_headers(text).then(|| text.lines().take(HEADER_LINES).find_map(marks::sender))
 }
 
-/// Divides a passage of the user's own words into what is theirs and what they pass on, in the order of the text.
+/// Divides a passage of the user's own words into their own text and the text that they pass on, in
+/// order.
 pub(super) fn divide<'a>(passage: &Passage<'a>) -> Vec<Passage<'a>> {
     let speakers = transcript::parts(passage.text, passage.role);
     if !speakers.is_empty() {
         let parts = within(passage, &speakers);
-        // The user's own parts may hold a paste.
+        // The user's own parts may contain a pasted text.
         let own = |part: &Passage<'a>| {
             part.quoted.is_none() && matches!(part.role, Role::User | Role::Author)
         };
@@ -80,7 +84,7 @@ pub(super) fn divide<'a>(passage: &Passage<'a>) -> Vec<Passage<'a>> {
     within(passage, &scan(passage.text))
 }
 
-/// The passage in pieces: the parts, and what lies between them as it is.
+/// Cuts a passage into `parts` and the text between them, which keeps the role of the passage.
 fn within<'a>(passage: &Passage<'a>, parts: &[Part<'a>]) -> Vec<Passage<'a>> {
     let mut pieces = Vec::new();
     let (mut byte, mut start) = (0, passage.start);
@@ -119,7 +123,7 @@ fn within<'a>(passage: &Passage<'a>, parts: &[Part<'a>]) -> Vec<Passage<'a>> {
     pieces
 }
 
-/// The parts of a text that are not its speaker's own, in their order.
+/// Finds the parts of a text that are not its speaker's own, in order.
 fn scan(text: &str) -> Vec<Part<'_>> {
     let mut parts: Vec<Part<'_>> = Vec::new();
     let (mut at, mut fence) = (0, None);
@@ -127,7 +131,7 @@ fn scan(text: &str) -> Vec<Part<'_>> {
         let end = at + line.len();
         let fenced = marks::fence(line);
         if fence.is_some() || fenced.is_some() {
-            // Code is read by nobody, wherever it stands.
+            // Fenced code is skipped wherever it stands: no rule reads it.
             fence = if fence == fenced {
                 None
             } else {
@@ -136,6 +140,7 @@ fn scan(text: &str) -> Vec<Part<'_>> {
             at = end;
             continue;
         }
+
         at = match foreign_from(text, at, line) {
             Some(part) => {
                 let next = part.range.end.max(at + 1);
@@ -149,7 +154,7 @@ fn scan(text: &str) -> Vec<Part<'_>> {
     parts
 }
 
-/// The part that is somebody else's and begins in a line.
+/// Returns the third-party part that begins in a line.
 fn foreign_from<'a>(text: &'a str, at: usize, line: &'a str) -> Option<Part<'a>> {
     let end = at + line.len();
     if line.trim_start().starts_with('>') {
@@ -189,8 +194,9 @@ fn foreign_from<'a>(text: &'a str, at: usize, line: &'a str) -> Option<Part<'a>>
     marks::quotation(text, at, line).map(Part::passed_over)
 }
 
-/// What was handed over and begins at `from`: quoted text up to its mark, other text up to the end. Quoted lines and code
-/// show themselves.
+/// Returns the part that was handed over and begins at `from`: a quotation up to its closing mark,
+/// any other text up to the end. Returns `None` for quoted lines and code, which are recognized by
+/// their own marks.
 fn handed_over(text: &str, from: usize, medium: Option<Medium>) -> Option<Part<'_>> {
     let rest = &text[from..];
     let begin = from + rest.len() - rest.trim_start().len();

@@ -1,11 +1,12 @@
-//! Sentences of a passage, with their places: blocks by lines, then sentences by marks.
+//! Sentences of a passage with their positions. Lines divide the text into blocks, and punctuation
+//! divides the blocks into sentences.
 
 mod blocks;
 mod marks;
 
 use super::Passage;
 
-/// What part of a text a sentence stands in.
+/// The kind of block in which a sentence stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Block {
     /// Running text.
@@ -14,7 +15,7 @@ pub(crate) enum Block {
     ListItem,
     /// A heading.
     Heading,
-    /// A block of code, whole.
+    /// A whole block of code.
     Code,
     /// A row of a table.
     Table,
@@ -22,20 +23,20 @@ pub(crate) enum Block {
     Quote,
 }
 
-/// One sentence.
+/// A sentence with its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Sentence<'a> {
-    /// Its text, without the marks of its block; may run over line breaks.
+    /// The text without the marks of its block. It may contain line breaks.
     pub(crate) text: &'a str,
-    /// Its first character in the canonical text.
+    /// The position of the first character in the canonical text.
     pub(crate) start: usize,
-    /// The character after its last.
+    /// The position after the last character.
     pub(crate) end: usize,
-    /// Where it stands.
+    /// The kind of block in which it stands.
     pub(crate) block: Block,
 }
 
-/// The sentences of a passage, in order.
+/// Returns the sentences of a passage, in order.
 pub(crate) fn sentences<'a>(passage: &Passage<'a>) -> Vec<Sentence<'a>> {
     let mut out = Collector {
         text: passage.text,
@@ -56,12 +57,12 @@ pub(crate) fn sentences<'a>(passage: &Passage<'a>) -> Vec<Sentence<'a>> {
     out.sentences
 }
 
-/// Turns byte ranges that come in order into sentences with places in characters.
+/// A converter of byte ranges, which must come in order, to sentences with positions in characters.
 struct Collector<'a> {
     text: &'a str,
-    /// How far characters are counted.
+    /// The byte up to which characters are counted.
     byte: usize,
-    /// Characters up to there.
+    /// The position of that byte, in characters.
     char: usize,
     sentences: Vec<Sentence<'a>>,
 }

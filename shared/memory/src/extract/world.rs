@@ -1,4 +1,5 @@
-//! Statements in languages other than English: one engine, one table of cues per language.
+//! Extraction of statements in languages other than English: one engine, with a table of cues for
+//! each language.
 
 mod answers;
 mod calendar;
@@ -29,77 +30,81 @@ use super::language::Tongue;
 use super::sentences::{Block, Sentence};
 use super::{Passage, Role};
 
-/// What a cue shows.
+/// The kind of statement that a cue indicates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sign {
-    /// The sentence gives nothing.
+    /// No statement.
     Noise,
-    /// What the assistant is always to do.
+    /// A standing instruction for the assistant.
     Instruct,
-    /// A lasting property that the rule names.
+    /// A lasting property, named by the rule.
     Trait,
-    /// What somebody likes.
+    /// Something that somebody likes.
     Like,
-    /// What somebody dislikes or no longer likes.
+    /// Something that somebody dislikes or no longer likes.
     Dislike,
     /// Somebody's favourite.
     Favourite,
-    /// What somebody would rather have, or wants.
+    /// Something that somebody prefers or wants.
     Prefer,
-    /// What somebody thinks.
+    /// Somebody's opinion.
     Opinion,
-    /// What was decided.
+    /// A decision.
     Decide,
-    /// What somebody will do.
+    /// Something that somebody will do.
     Plan,
-    /// The same, if the sentence says when.
+    /// Something that somebody will do, if the sentence has a date.
     Dated,
-    /// What happened, if the sentence says when.
+    /// Something that happened, if the sentence has a date.
     Happened,
-    /// A property of a thing that the rule names.
+    /// A property of a thing, named by the rule.
     Property,
-    /// How something is.
+    /// The state of something.
     State,
-    /// How something is, if the sentence has a number, a date or a name.
+    /// The state of something, if the sentence has a number, a date or a name.
     Weak,
 }
 
-/// The words of a language.
+/// The words and cues of a language.
+///
+/// The words in each list are separated by `|`.
 struct Language {
-    /// What a sentence may begin with that says nothing; divided by `|`, as all lists of words.
+    /// Openings of a sentence that carry no information.
     fillers: &'static str,
-    /// Labels that say what a sentence is, and are no part of the statement.
+    /// Labels that say what kind of sentence follows. They are not part of the statement.
     labels: &'static str,
-    /// First words of sentences that cannot be read alone: pronouns and references to the sentence before.
+    /// First words of sentences that cannot be understood alone: pronouns and references to the
+    /// sentence before.
     anaphors: &'static str,
     /// Words for the speaker.
     first: &'static str,
-    /// Words that an answer or a subject begins with and that are no part of it.
+    /// Words with which an answer or a subject may begin, and that are not part of it.
     articles: &'static str,
-    /// Words that an answer ends before.
+    /// Words that end an answer before them.
     stops: &'static str,
-    /// Words that say that something holds no longer.
+    /// Words that say that something no longer holds.
     negations: &'static str,
-    /// Words that a question ends with, where the mark may be missing.
+    /// Words that end a question, whose question mark may be missing.
     questions: &'static str,
-    /// What joins two clauses.
+    /// Text that joins two clauses.
     joints: &'static str,
-    /// Words of kinship with the English word.
+    /// Words for relatives, each with the English word.
     kin: &'static [(&'static str, &'static str)],
-    /// Cues, divided by `;`, of a sign about a property; the first that fits counts.
+    /// The rules: a sign, the property that it is about, and cues separated by `;`. The first cue
+    /// that matches counts.
     rules: &'static [(Sign, &'static str, &'static str)],
     /// The words for dates.
     calendar: Calendar,
 }
 
-/// What one cue shows.
+/// A single cue with its meaning.
 struct Rule {
     sign: Sign,
     about: &'static str,
     cue: Cue,
 }
 
-/// A language with its cues compiled.
+/// A language with its compiled cues.
 struct Compiled {
     language: &'static Language,
     rules: Vec<Rule>,
@@ -127,7 +132,7 @@ impl Compiled {
         }
     }
 
-    /// The rules that could fit a text, in their order.
+    /// Returns the rules that could match a text, in order.
     fn candidates(&self, text: &str) -> impl Iterator<Item = &Rule> {
         let present = self.index.present(text);
         let rules = self.rules.iter().enumerate();
@@ -137,7 +142,7 @@ impl Compiled {
     }
 }
 
-/// The tables of a language, if there are any.
+/// Returns the tables of a language, or `None` if there are none.
 fn compiled(tongue: Tongue) -> Option<&'static Compiled> {
     macro_rules! tables {
         ($($tongue:ident => $module:ident),*) => {
@@ -157,7 +162,8 @@ fn compiled(tongue: Tongue) -> Option<&'static Compiled> {
     )
 }
 
-/// The statements of one sentence, none in English and in languages without tables.
+/// Extracts the statements of one sentence. Returns nothing for English and for languages without
+/// tables.
 pub(crate) fn statements(
     passage: &Passage<'_>,
     sentence: &Sentence<'_>,

@@ -1,11 +1,11 @@
-//! Days, weeks, months and years around a day.
+//! Days, weeks, months and years around a given day.
 
 use domain::{Period, Timestamp};
 use jiff::Span;
 use jiff::civil::{Date, date};
 use jiff::tz::TimeZone;
 
-/// From one day to another, both included.
+/// A range of days, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Days {
     pub(crate) from: Date,
@@ -21,7 +21,7 @@ impl Days {
         Self::new(day, day)
     }
 
-    /// The days as moments of UTC.
+    /// Returns the days as a period in UTC.
     pub(crate) fn period(self) -> Option<Period> {
         let millis = |day: Date| {
             let midnight = TimeZone::UTC.to_timestamp(day.at(0, 0, 0, 0)).ok()?;
@@ -34,7 +34,7 @@ impl Days {
         })
     }
 
-    /// In digits: `2025-04-16`, `2025-04`, `2025`, `2025-04-14 to 2025-04-20`.
+    /// Formats the days in digits: `2025-04-16`, `2025-04`, `2025`, `2025-04-14 to 2025-04-20`.
     pub(crate) fn label(self) -> String {
         let Self { from, to } = self;
         if from == to {
@@ -49,13 +49,13 @@ impl Days {
     }
 }
 
-/// The day of a moment, in UTC.
+/// Returns the day of a point in time, in UTC.
 pub(crate) fn day_of(time: Timestamp) -> Option<Date> {
     let moment = jiff::Timestamp::from_millisecond(time.as_millis()).ok()?;
     Some(moment.to_zoned(TimeZone::UTC).date())
 }
 
-/// A unit that dates count in.
+/// A unit of time in relative dates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unit {
     Day,
@@ -66,12 +66,12 @@ pub(super) enum Unit {
     Year,
 }
 
-/// The day `count` days away.
+/// Returns the day `count` days away.
 pub(super) fn shifted(day: Date, count: i64) -> Option<Date> {
     day.checked_add(Span::new().try_days(count).ok()?).ok()
 }
 
-/// The day `count` units away.
+/// Returns the day `count` units away.
 pub(super) fn moved(day: Date, unit: Unit, count: i64) -> Option<Date> {
     let span = match unit {
         Unit::Day => Span::new().try_days(count),
@@ -83,7 +83,8 @@ pub(super) fn moved(day: Date, unit: Unit, count: i64) -> Option<Date> {
     day.checked_add(span.ok()?).ok()
 }
 
-/// The whole unit that holds `day`; weeks begin on Monday, and a weekend is that of the week.
+/// Returns the whole unit that contains `day`. Weeks begin on Monday, and the weekend is that of
+/// the same week.
 pub(super) fn whole(day: Date, unit: Unit) -> Option<Days> {
     let monday = shifted(day, -i64::from(day.weekday().to_monday_zero_offset()))?;
     Some(match unit {
@@ -100,25 +101,26 @@ pub(super) fn whole(day: Date, unit: Unit) -> Option<Days> {
     })
 }
 
-/// The day of the month if there is one.
+/// Returns a date, or `None` if there is no such day.
 pub(super) fn civil(year: i16, month: i8, day: i8) -> Option<Date> {
     Date::new(year, month, day).ok()
 }
 
-/// A month.
+/// Returns the days of a month.
 pub(super) fn month(year: i16, month: i8) -> Option<Days> {
     let first = Date::new(year, month, 1).ok()?;
     Some(Days::new(first, first.last_of_month()))
 }
 
-/// A year.
+/// Returns the days of a year.
 pub(super) fn year(year: i16) -> Option<Days> {
     (1..=9998)
         .contains(&year)
         .then(|| Days::new(date(year, 1, 1), date(year, 12, 31)))
 }
 
-/// A season of the northern year, by its place: spring, summer, fall, winter, which begins in December.
+/// Returns the days of a season on the northern hemisphere. `place` counts from spring (0) to
+/// winter (3), which begins in December.
 pub(super) fn season(of: i16, place: i8) -> Option<Days> {
     let first = month(of, place * 3 + 3)?.from;
     let last = moved(first, Unit::Month, 2)?;

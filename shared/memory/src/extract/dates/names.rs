@@ -2,7 +2,7 @@
 
 use super::calendar::Unit;
 
-/// The month's number, of its name or its short form.
+/// Returns the number of a month, counted from January (1), by its name or short form.
 pub(super) fn month_of(low: &str) -> Option<i8> {
     const NAMES: [&str; 12] = [
         "january",
@@ -18,14 +18,16 @@ pub(super) fn month_of(low: &str) -> Option<i8> {
         "november",
         "december",
     ];
+
     let short = low == "sept" || low.len() == 3;
+
     (1..)
         .zip(NAMES)
         .find(|(_, name)| *name == low || short && name.starts_with(low))
         .map(|(number, _)| number)
 }
 
-/// The day of the week from Monday, 0, also of its plural and its short form.
+/// Returns the number of a weekday, counted from Monday (0), by its name, plural or short form.
 pub(super) fn weekday_of(low: &str) -> Option<i8> {
     const NAMES: [&str; 7] = [
         "monday",
@@ -51,7 +53,7 @@ pub(super) fn weekday_of(low: &str) -> Option<i8> {
         .map(|(number, _)| number)
 }
 
-/// The season's place in the year.
+/// Returns the number of a season, counted from spring (0).
 pub(super) fn season_of(low: &str) -> Option<i8> {
     match low {
         "spring" => Some(0),
@@ -62,7 +64,7 @@ pub(super) fn season_of(low: &str) -> Option<i8> {
     }
 }
 
-/// A day of a month: `15`, `15th`.
+/// Parses a day of the month: `15`, `15th`.
 pub(super) fn day_number(low: &str) -> Option<i8> {
     let digits = low.trim_end_matches(|letter: char| letter.is_ascii_lowercase());
     let ending = &low[digits.len()..];
@@ -70,7 +72,7 @@ pub(super) fn day_number(low: &str) -> Option<i8> {
     matches!(ending, "" | "st" | "nd" | "rd" | "th").then_some(day)
 }
 
-/// A year of four digits.
+/// Parses a year of four digits.
 pub(super) fn year_number(low: &str) -> Option<i16> {
     (low.len() == 4)
         .then(|| low.parse().ok())
@@ -78,7 +80,7 @@ pub(super) fn year_number(low: &str) -> Option<i16> {
         .filter(|year| (1500..=2200).contains(year))
 }
 
-/// A small count in words or digits; `few` is none, since nobody knows how many.
+/// Parses a small count in words or digits. `few` is not a count, since its number is not known.
 pub(super) fn count_of(low: &str) -> Option<i64> {
     const WORDS: [&str; 12] = [
         "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
@@ -95,7 +97,7 @@ pub(super) fn count_of(low: &str) -> Option<i64> {
     }
 }
 
-/// The unit that a word counts, with its plural.
+/// Returns the unit that a word names, in the singular or plural.
 pub(super) fn unit_of(low: &str) -> Option<Unit> {
     Some(match low {
         "day" | "days" => Unit::Day,

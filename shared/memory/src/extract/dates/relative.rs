@@ -1,4 +1,4 @@
-//! Dates that count from the day on which they are said.
+//! Dates relative to the day on which they are said.
 
 use jiff::civil::Date;
 
@@ -6,7 +6,7 @@ use super::calendar::{Days, Unit, month, moved, season, shifted, whole};
 use super::names::{count_of, month_of, season_of, unit_of, weekday_of};
 use super::{Clause, Lean};
 
-/// The relative date at word `at`, with the place after it.
+/// Returns the relative date at word `at`, and the index after it.
 pub(super) fn relative(
     clause: Clause<'_>,
     at: usize,
@@ -19,7 +19,7 @@ pub(super) fn relative(
         .or_else(|| end_of(clause, at, today))
 }
 
-/// `yesterday`, `last night`, `the day after tomorrow`.
+/// Parses `yesterday`, `last night` and `the day after tomorrow`.
 fn named(clause: Clause<'_>, at: usize, today: Date) -> Option<(usize, Days)> {
     const NAMES: [(&str, i64); 16] = [
         ("the day before yesterday", -2),
@@ -46,7 +46,7 @@ fn named(clause: Clause<'_>, at: usize, today: Date) -> Option<(usize, Days)> {
     Some((end, Days::day(shifted(today, shift)?)))
 }
 
-/// `last week`, `next Friday`, `this fall`, `the coming month`, `next May`.
+/// Parses `last week`, `next Friday`, `this fall`, `the coming month` and `next May`.
 fn turned(clause: Clause<'_>, at: usize, today: Date, lean: Lean) -> Option<(usize, Days)> {
     let the = usize::from(clause.low(at) == "the");
     let turn = match clause.low(at + the) {
@@ -61,7 +61,7 @@ fn turned(clause: Clause<'_>, at: usize, today: Date, lean: Lean) -> Option<(usi
     let what = clause.low(next);
     let end = next + 1;
     if let Some(unit) = unit_of(what).filter(|_| !what.ends_with('s')) {
-        // "The last week of May" and "the next day" count from elsewhere.
+        // "The last week of May" and "the next day" do not count from today.
         let elsewhere = the == 1 && !past_or_coming || clause.low(end) == "of" || unit == Unit::Day;
         return (!elsewhere).then(|| Some((end, turned_unit(today, unit, turn)?)))?;
     }
@@ -91,14 +91,15 @@ fn turned(clause: Clause<'_>, at: usize, today: Date, lean: Lean) -> Option<(usi
 fn turned_unit(today: Date, unit: Unit, turn: i64) -> Option<Days> {
     let mut turn = turn;
     if unit == Unit::Weekend && turn < 0 && today.weekday().to_monday_zero_offset() == 6 {
-        // Said on a Sunday, the weekend before.
+        // On a Sunday, the last weekend is the one before the current weekend.
         turn = -1;
     }
     let first = whole(today, unit)?.from;
     whole(moved(first, unit, turn)?, unit)
 }
 
-/// The last one is the latest before today, the next one that of next week.
+/// Returns the day of a relative weekday. The last one is the latest before today; the next one is
+/// that of next week.
 fn turned_weekday(today: Date, wanted: i8, turn: i64) -> Option<Date> {
     let offset = i64::from(wanted) - i64::from(today.weekday().to_monday_zero_offset());
     let shift = match turn {
@@ -113,7 +114,7 @@ fn turned_weekday(today: Date, wanted: i8, turn: i64) -> Option<Date> {
 
 fn turned_season(today: Date, place: i8, turn: i64, lean: Lean) -> Option<Days> {
     let this = season(today.year(), place)?;
-    // What is planned for this summer in December is planned for the coming one.
+    // Said in December, a plan for this summer means the coming summer.
     if turn == 0 && lean == Lean::Future && this.to < today {
         return season(today.year() + 1, place);
     }
@@ -121,7 +122,7 @@ fn turned_season(today: Date, place: i8, turn: i64, lean: Lean) -> Option<Days> 
     let year = match turn {
         -1 if this.to >= today => today.year() - 1,
         1 if this.from <= today => today.year() + 1,
-        // In January, this winter began last year.
+        // In January and February, this winter began last year.
         0 if place == 3 && today.month() <= 2 => today.year() - 1,
         _ => today.year(),
     };
@@ -129,7 +130,8 @@ fn turned_season(today: Date, place: i8, turn: i64, lean: Lean) -> Option<Days> 
     season(year, place)
 }
 
-/// `two weeks ago`, `a couple of months ago`, `in three days`, `10 days from now`, `a week before last` is none.
+/// Parses `two weeks ago`, `a couple of months ago`, `in three days` and `10 days from now`. Does
+/// not parse `a week before last`.
 fn counted(clause: Clause<'_>, at: usize, today: Date) -> Option<(usize, Days)> {
     let leading = usize::from(clause.low(at) == "in");
     let article =
@@ -150,7 +152,7 @@ fn counted(clause: Clause<'_>, at: usize, today: Date) -> Option<(usize, Days)> 
     };
 
     let day = moved(today, unit, count)?;
-    // Nobody counts the days of "three months ago".
+    // "Three months ago" does not name an exact day, so the result is the whole unit.
     let days = if matches!(unit, Unit::Day) || count > 0 && unit == Unit::Week {
         Days::day(day)
     } else {
@@ -160,7 +162,8 @@ fn counted(clause: Clause<'_>, at: usize, today: Date) -> Option<(usize, Days)> 
     Some((end, days))
 }
 
-/// `end of week`, `the end of the month`, `end of next week`, `month-end`: the unit's last day.
+/// Parses `end of week`, `the end of the month`, `end of next week` and `month-end` as the last day
+/// of the unit.
 fn end_of(clause: Clause<'_>, at: usize, today: Date) -> Option<(usize, Days)> {
     let unit = match clause.low(at) {
         "month-end" => Some(Unit::Month),

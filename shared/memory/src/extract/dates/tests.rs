@@ -1,7 +1,7 @@
 use super::*;
 use crate::extract::english::words::words;
 
-/// The labels of the dates in a text said on a day.
+/// Returns the labels of the dates in a text that was said on `day`.
 fn said(day: &str, text: &str, lean: Lean) -> String {
     let lower = text.to_ascii_lowercase();
     let words = words(text, &lower);
@@ -16,7 +16,7 @@ fn said(day: &str, text: &str, lean: Lean) -> String {
 
 #[test]
 fn dates_are_resolved_against_their_day() {
-    // A Tuesday.
+    // All of these are said on 2025-04-15, a Tuesday.
     let cases = [
         (
             "I saw her yesterday and will see her tomorrow.",

@@ -1,4 +1,4 @@
-//! What somebody does again and again, has or leads, until it ends.
+//! Habits, possessions and responsibilities of a person, until they end.
 
 use domain::MemoryKind;
 
@@ -8,16 +8,17 @@ use super::lexicon::{Form, base, determiner, preposition, pronoun, third, verb};
 use super::topic::{Known, joined, object, phrase_key, says, tail};
 use super::words::{Clause, Word};
 
-/// Verbs with one object at a time, with the preposition before it: a later object takes the place of an earlier one.
+/// Verbs with one object at a time, with the preposition before the object. A later object replaces
+/// an earlier one.
 const ONE: &str = "drive teach learn read stay/in stay/at stay/with train/for study/with commute/to commute/by \
                    bank/with rent volunteer/as report/to";
-/// Verbs of which each object is a topic of its own.
+/// Verbs for which each object is a topic of its own.
 const MANY: &str = "play speak take own volunteer/at volunteer/for volunteer/with go/to eat drink attend practice \
                     practise collect coach mentor sing/in dance/in wear look/for work/with babysit \
                     sponsor knit bake paint breed host swim/in swim/at train/at run ride belong/to";
 /// Verbs that are habits without an object.
 const ALONE: &str = "smoke vape drink jog meditate swim cycle ski surf gamble garden volunteer run knit dance sing paint";
-/// Verbs of [`ONE`] and [`MANY`] that tell of a habit when they are under way.
+/// Verbs of [`ONE`] and [`MANY`] whose progressive form expresses a habit.
 const UNDER_WAY: &[&str] = &[
     "learn",
     "read",
@@ -32,13 +33,13 @@ const UNDER_WAY: &[&str] = &[
     "play",
     "study",
 ];
-/// Objects that make no habit.
+/// Objects that do not make a habit.
 const IDLE: &str = "care break breaks place part time note notes photo photos picture pictures look advantage \
                     pride turns issue risks bed sleep work school you role game games thing things stuff lot";
-/// Verbs and nouns of who is responsible, with the attribute of what it is.
+/// Verbs of responsibility, with the attribute of the thing that somebody is responsible for.
 const HOLDERS: &str = "lead/lead head/head manage/manager chair/chair maintain/maintainer captain/captain direct/director";
 
-/// The topic of a habit, a possession or a responsibility.
+/// Returns the topic of a habit, a possession or a responsibility.
 pub(crate) fn known(reading: Reading<'_>, subject: &str) -> Option<Known> {
     let verb = reading.verb;
     if !reading.someone() || verb.modal || verb.future || verb.passive {
@@ -67,12 +68,14 @@ pub(crate) fn known(reading: Reading<'_>, subject: &str) -> Option<Known> {
         .map(|known| known.negated(denied))
 }
 
-/// `stopped smoking`, `gave up playing the trumpet`, `started learning Welsh`, `cancelled my subscription to X`.
+/// Returns the topic of a change: `stopped smoking`, `gave up playing the trumpet`,
+/// `started learning Welsh`, `cancelled my subscription to X`.
 fn turned(reading: Reading<'_>, subject: &str) -> Option<Known> {
     let rest = reading.rest();
     if !(reading.verb.past || reading.verb.perfect) || reading.verb.negated {
         return None;
     }
+
     let (at, ended) = match reading.verb.base {
         "stop" | "quit" | "finish" => (0, true),
         "give" => (rest.phrase(0, "up")?, true),
@@ -102,14 +105,17 @@ fn turned(reading: Reading<'_>, subject: &str) -> Option<Known> {
         }
         _ => return None,
     };
+
     let (inner, form) = verb(rest.low(at))?;
     let rest = rest.from(at + 1);
+
     (form == Form::Ing)
         .then(|| habit(inner, rest, subject))?
         .map(|known| known.negated(ended))
 }
 
-/// `I no longer drive`, `I stopped teaching`: whatever it was is over.
+/// Returns the topic of `I no longer drive` and `I stopped teaching`, which end the activity
+/// whatever its object was.
 fn given_up(reading: Reading<'_>, subject: &str) -> Option<Known> {
     let rest = reading.rest();
     let stopped = reading.is(&["stop", "quit"]) && (reading.verb.past || reading.verb.perfect);
@@ -125,17 +131,17 @@ fn given_up(reading: Reading<'_>, subject: &str) -> Option<Known> {
         .get(at)
         .is_none_or(|word| word.mark || matches!(word.low, "any" | "anymore") || tail(rest, at));
 
-    // Not a denial of one answer, but an answer of its own.
+    // This does not deny one answer. It is an answer of its own.
     (one && over).then(|| Known::fact(subject.to_owned(), &third(base), "nothing".to_owned()))?
 }
 
-/// One name for `subscription to X` and `X subscription`.
+/// Returns one topic for `subscription to X` and `X subscription`.
 fn contract(subject: &str, of: &str, kind: &str) -> Option<Known> {
     let what = format!("{of} {kind}");
     Known::fact(subject.to_owned(), &format!("has {what}"), what)
 }
 
-/// Whether it is something that runs until it is cancelled.
+/// Checks whether it is something that runs until it is cancelled.
 fn is_contract(what: &str) -> bool {
     const CONTRACTS: &str =
         "subscription membership contract account plan policy insurance card license licence lease";
@@ -143,7 +149,7 @@ fn is_contract(what: &str) -> bool {
         .any(|word| CONTRACTS.split(' ').any(|known| known == word))
 }
 
-/// A verb of the tables with its object.
+/// Returns the topic of a verb in the tables with its object.
 fn habit(base: &str, rest: Clause<'_>, subject: &str) -> Option<Known> {
     if base == "go"
         && let Some((inner, Form::Ing)) = verb(rest.low(0))
@@ -186,7 +192,7 @@ fn habit(base: &str, rest: Clause<'_>, subject: &str) -> Option<Known> {
     habit.then(|| fact(&name, name.clone()))?
 }
 
-/// The attribute and the object, if the verb is in the table.
+/// Returns the attribute and the object if the verb is in the table.
 fn objects(table: &str, base: &str, rest: Clause<'_>) -> Option<(String, String)> {
     let found = table.split_whitespace().find_map(|entry| {
         let (name, before) = entry.split_once('/').unwrap_or((entry, ""));
@@ -228,7 +234,8 @@ fn listed(list: &str, word: &str) -> bool {
     list.split_whitespace().any(|known| known == word)
 }
 
-/// The object up to a preposition; whom one speaks a language with belongs to it.
+/// Returns the object up to a preposition. The person with whom one speaks a language belongs to
+/// it.
 fn direct(rest: Clause<'_>, at: usize, base: &str) -> String {
     let whole = object(rest, at);
     let keeps = |low: &str| low == "of" || base == "speak" && low == "with" || base == "subscribe";
@@ -240,6 +247,7 @@ fn direct(rest: Clause<'_>, at: usize, base: &str) -> String {
             "my" | "our" | "the" | "a" | "an" | "his" | "her" | "their"
         )
     };
+
     let words: Vec<_> = whole
         .to(cut.unwrap_or(whole.len()))
         .words
@@ -247,10 +255,11 @@ fn direct(rest: Clause<'_>, at: usize, base: &str) -> String {
         .filter(|word| !own(word.low))
         .copied()
         .collect();
+
     joined(Clause { words: &words })
 }
 
-/// `own a boat`, `have a subscription to X`.
+/// Returns the topic of `own a boat` and `have a subscription to X`.
 fn having(verb: &str, rest: Clause<'_>, subject: &str) -> Option<Known> {
     let article = matches!(
         rest.low(0),
@@ -259,6 +268,7 @@ fn having(verb: &str, rest: Clause<'_>, subject: &str) -> Option<Known> {
     if !matches!(verb, "have" | "own" | "possess") || !article {
         return None;
     }
+
     let whole = object(rest, 0);
     let size = |low: &str| {
         matches!(
@@ -266,6 +276,7 @@ fn having(verb: &str, rest: Clause<'_>, subject: &str) -> Option<Known> {
             "small" | "big" | "little" | "new" | "old" | "used" | "nice" | "lovely"
         )
     };
+
     let first = (0..whole.len()).find(|&at| !size(whole.low(at)))?;
     let keeps = |at: usize| {
         matches!(whole.low(at), "of" | "to")
@@ -296,10 +307,11 @@ fn having(verb: &str, rest: Clause<'_>, subject: &str) -> Option<Known> {
             return contract(subject, of, kind);
         }
     }
+
     kept.then(|| Known::fact(subject.to_owned(), &format!("has {what}"), what))?
 }
 
-/// What one has for a moment only, or in one's mind.
+/// Checks whether it is something that one has only for a moment or in one's mind.
 fn idle_thing(what: &str) -> bool {
     const IDLE: &str = "question idea feeling look chance problem issue point time plan way word talk chat call meeting \
                         appointment interview exam trip visit session blast moment bit lot few couple thought hunch \
@@ -309,7 +321,8 @@ fn idle_thing(what: &str) -> bool {
     what.split(' ').any(|word| listed(IDLE, word))
 }
 
-/// `Nadia leads the mobile team`: who is responsible for it is one at a time.
+/// Returns the topic of `Nadia leads the mobile team`. One person at a time is responsible for a
+/// thing.
 fn holder(base: &str, rest: Clause<'_>, subject: &str) -> Option<Known> {
     let role = HOLDERS
         .split(' ')

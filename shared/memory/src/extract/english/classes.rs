@@ -1,4 +1,4 @@
-//! Classes of the small words.
+//! Classes of small words.
 
 use std::sync::LazyLock;
 
@@ -8,28 +8,28 @@ use super::hash::Table;
 pub(super) const AUXILIARY: u16 = 1 << 0;
 /// Modal verbs.
 pub(super) const MODAL: u16 = 1 << 1;
-/// Adverbs that stand between a subject and its verb.
+/// Adverbs that may stand between a subject and its verb.
 pub(super) const ADVERB: u16 = 1 << 2;
 /// Words that open a noun phrase.
 pub(super) const DETERMINER: u16 = 1 << 3;
 /// Prepositions.
 pub(super) const PREPOSITION: u16 = 1 << 4;
-/// Pronouns that need another sentence.
+/// Pronouns that need another sentence to be understood.
 pub(super) const PRONOUN: u16 = 1 << 5;
 /// Other words without a meaning of their own.
 const OTHER: u16 = 1 << 6;
 /// All words without a meaning of their own.
 pub(super) const SMALL: u16 = (1 << 7) - 1;
-/// Words that judge rather than tell.
+/// Words that judge rather than inform.
 pub(super) const JUDGING: u16 = 1 << 7;
-/// What takes place at a time.
+/// Nouns for occasions that take place at a time.
 pub(super) const EVENT: u16 = 1 << 8;
-/// Words that an object ends before.
+/// Words that end an object before them.
 pub(super) const OBJECT_END: u16 = 1 << 9;
-/// Words that a date may begin with, besides digits.
+/// Words that may begin a date, besides digits.
 pub(crate) const DATE: u16 = 1 << 10;
 
-/// Classes with their words.
+/// The classes with their words.
 const CLASSES: [(u16, &str); 11] = [
     (
         AUXILIARY,
@@ -113,7 +113,7 @@ static WORDS: LazyLock<Table<u16>> = LazyLock::new(|| {
     words
 });
 
-/// Whether a word is of one of `classes`.
+/// Checks whether a word belongs to one of `classes`.
 pub(crate) fn is(low: &str, classes: u16) -> bool {
     WORDS.get(low).is_some_and(|class| class & classes != 0)
 }

@@ -1,4 +1,4 @@
-//! Which family a clause belongs to, and whether it is worth keeping.
+//! Classification of clauses, and the decision which ones are worth keeping.
 
 use domain::MemoryKind;
 
@@ -8,7 +8,7 @@ use super::words::Clause;
 use super::{Draft, Env, decision, event, fact, lexicon, plan, preference};
 use crate::extract::Role;
 
-/// The kind of a clause; nothing if it is not worth keeping.
+/// Drafts the statement of a clause. Returns `None` if it is not worth keeping.
 pub(super) fn classify(
     reading: Reading<'_>,
     env: &Env<'_>,
@@ -18,7 +18,7 @@ pub(super) fn classify(
     let ruled = decision::draft(reading)
         .or_else(|| plan::draft(reading, env, dated))
         .or_else(|| preference::draft(reading));
-    // A plan has a topic whenever it has an object; that alone does not make it worth keeping.
+    // A plan has a topic whenever it has an object. That alone does not make it worth keeping.
     let known = known.filter(|known| {
         ruled.is_some() || known.topic.attribute.split(' ').next() != Some("plans")
     });
@@ -37,7 +37,8 @@ pub(super) fn classify(
     }
 }
 
-/// Of what an assistant says, promises and what it repeats about the user are kept.
+/// Keeps the promises of an assistant and what it repeats about the user. Returns `None` for
+/// anything else that it says.
 pub(super) fn of_assistant(reading: Reading<'_>, draft: Draft, dated: bool) -> Option<Draft> {
     const PROMISED: &[&str] = &[
         "remind", "send", "schedule", "book", "email", "remember", "follow", "call", "deliver",
@@ -54,7 +55,8 @@ pub(super) fn of_assistant(reading: Reading<'_>, draft: Draft, dated: bool) -> O
     })
 }
 
-/// Whether a clause can be understood alone: it does not speak to somebody, nor mostly of `it`.
+/// Checks whether a clause can be understood alone: it does not address somebody, and is not mostly
+/// about `it`.
 pub(super) fn self_contained(
     clause: Clause<'_>,
     reading: Reading<'_>,
@@ -70,6 +72,7 @@ pub(super) fn self_contained(
     {
         return false;
     }
+
     let rest = reading.rest();
     let much = rest
         .words
@@ -84,5 +87,6 @@ pub(super) fn self_contained(
         matches!(rest.low(at), "it" | "them" | "him" | "there")
             || alone && matches!(rest.low(at), "this" | "those" | "these")
     };
+
     settled || much >= 4 || !(0..rest.len()).any(vague)
 }

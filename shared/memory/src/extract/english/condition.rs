@@ -1,4 +1,5 @@
-//! How somebody is and lives, as people say it in passing: `I'm retired`, `I can't eat gluten`, `I wake up at six`.
+//! Conditions and abilities of a person, as people mention them in passing: `I'm retired`,
+//! `I can't eat gluten`, `I wake up at six`.
 
 use super::grammar::Reading;
 use super::identity::{name_at, no_longer};
@@ -6,14 +7,15 @@ use super::lexicon::{determiner, preposition, pronoun, third};
 use super::topic::{Known, object, phrase_key, says, value};
 use super::words::Clause;
 
-/// Words for somebody's state, with the attribute they answer; alone, they answer for themselves.
+/// Words for a person's state, with the attribute that they answer. A word without an attribute is
+/// its own attribute.
 const STATES: &str = "retired/employment unemployed/employment self-employed/employment employed/employment \
                       jobless/employment between_jobs/employment pregnant expecting left-handed/handedness \
                       right-handed/handedness diabetic asthmatic celiac coeliac colorblind color-blind colourblind \
                       colour-blind dyslexic deaf blind bilingual sober lactose_intolerant gluten_intolerant \
                       nearsighted epileptic autistic on_sabbatical/leave on_parental_leave/leave \
                       on_maternity_leave/leave on_paternity_leave/leave on_sick_leave/leave";
-/// Peoples and faiths, which are no names.
+/// Nationalities, which are capitalized but are not names of persons.
 const NATIONS: &str = "american argentinian australian austrian belgian brazilian british bulgarian canadian catalan \
                        chilean chinese colombian croatian cuban czech danish dutch egyptian english estonian ethiopian \
                        filipino finnish french german greek hungarian icelandic indian indonesian iranian iraqi irish \
@@ -21,27 +23,29 @@ const NATIONS: &str = "american argentinian australian austrian belgian brazilia
                        moroccan nigerian norwegian pakistani persian peruvian polish portuguese romanian russian \
                        scottish serbian slovak slovenian spanish swedish swiss syrian taiwanese thai tunisian turkish \
                        ukrainian venezuelan vietnamese welsh";
+/// Faiths, which are capitalized but are not names of persons.
 const FAITHS: &str =
     "buddhist catholic hindu jewish muslim orthodox protestant sikh atheist agnostic";
-/// What one can or cannot do.
+/// Verbs for abilities.
 const ABILITIES: &[&str] = &[
     "eat", "drink", "swim", "drive", "cook", "ride", "speak", "read", "walk", "hear", "tolerate",
     "digest", "ski",
 ];
-/// Habits of which each object is a topic of its own.
+/// Verbs for habits. Each object is a topic of its own.
 const HABITS: &str = "write grow watch suffer/from work/from cook sew sell support/- follow/- avoid compose brew invest/in \
                       donate/to compete/in translate/- restore raise photograph do keep";
-/// What is under way for a while, each object a topic of its own.
+/// Verbs for activities that last a while. Each object is a topic of its own.
 const WORKS: &str = "write build save/for work/on wait/for recover/from raise restore renovate apply/for \
                      prepare/for care/for";
-/// What is at hand for an hour only.
+/// Objects of activities that take only an hour.
 const TASKS: &[&str] = &[
     "email", "letter", "message", "text", "code", "function", "script", "report", "reply", "query",
 ];
-/// Things that are drunk, and things that are eaten.
+/// Things that people drink.
 const DRINKS: &[&str] = &[
     "coffee", "tea", "alcohol", "beer", "wine", "soda", "milk", "caffeine", "cola", "juice",
 ];
+/// Things that people eat.
 const FOODS: &[&str] = &[
     "meat",
     "fish",
@@ -70,22 +74,25 @@ const SPORTS: &[&str] = &[
     "aerobics",
 ];
 
-/// The topic of a state or habit of a person.
+/// Returns the topic of a state or habit of a person.
 pub(crate) fn known(reading: Reading<'_>, subject: &str) -> Option<Known> {
     let verb = reading.verb;
     if !reading.someone() || verb.future {
         return None;
     }
+
     let fact = |attribute: &str, value: String| Known::fact(subject.to_owned(), attribute, value);
     if let Some(known) = ended(reading, &fact) {
         return Some(known);
     }
+
     if verb.past && !verb.used
         || verb.perfect && !verb.progressive && verb.base != "be"
         || verb.modal && verb.base == "be"
     {
         return None;
     }
+
     let negated = verb.negated || no_longer(reading) || verb.used;
     let rest = reading.rest();
     let known = match verb.base {
@@ -99,13 +106,14 @@ pub(crate) fn known(reading: Reading<'_>, subject: &str) -> Option<Known> {
         base if verb.progressive => under_way(base, rest, &fact),
         base => routine(base, rest, &fact).or_else(|| habit(base, rest, &fact)),
     };
+
     known.map(|known| known.negated(negated))
 }
 
-/// Makes a fact of an attribute and a value.
+/// A function that makes a fact of an attribute and a value.
 type Make<'f> = &'f dyn Fn(&str, String) -> Option<Known>;
 
-/// `retired`, `on parental leave`, `Portuguese`.
+/// Returns the topic of `retired`, `on parental leave` and `Portuguese`.
 fn state(rest: Clause<'_>, fact: Make<'_>) -> Option<Known> {
     let found = STATES.split_whitespace().find_map(|entry| {
         let (word, attribute) = entry.split_once('/').unwrap_or((entry, entry));
@@ -147,14 +155,15 @@ fn state(rest: Clause<'_>, fact: Make<'_>) -> Option<Known> {
     }
 }
 
-/// Whether the word is the name of a people or a faith, in capitals but no name of a person.
+/// Checks whether the word names a people or a faith, which is capitalized but is not the name of a
+/// person.
 pub(super) fn of_people(low: &str) -> bool {
     [NATIONS, FAITHS]
         .iter()
         .any(|list| list.split_whitespace().any(|word| word == low))
 }
 
-/// Whether people belong to it.
+/// Checks whether it is a group to which people belong.
 fn is_group(what: &str) -> bool {
     const GROUPS: &[&str] = &[
         "club",
@@ -169,12 +178,13 @@ fn is_group(what: &str) -> bool {
         "association",
         "church",
     ];
+
     what.rsplit(' ')
         .next()
         .is_some_and(|last| GROUPS.contains(&last))
 }
 
-/// `can't eat gluten`, `can swim`.
+/// Returns the topic of `can't eat gluten` and `can swim`.
 fn ability(reading: Reading<'_>, fact: Make<'_>) -> Option<Known> {
     let (verb, rest) = (reading.verb, reading.rest());
     let able = matches!(reading.clause.low(verb.first), "can" | "cannot")
@@ -196,12 +206,13 @@ fn ability(reading: Reading<'_>, fact: Make<'_>) -> Option<Known> {
         .filter(|_| alone || says(&what) && what.split(' ').count() <= 3)
 }
 
-/// `gave up meat`, `broke up with Tom`.
+/// Returns the topic of `gave up meat` and `broke up with Tom`.
 fn ended(reading: Reading<'_>, fact: Make<'_>) -> Option<Known> {
     let (verb, rest) = (reading.verb, reading.rest());
     if !(verb.past || verb.perfect) || verb.negated || verb.modal {
         return None;
     }
+
     let made = match verb.base {
         "break" | "split" => fact("partner", name_at(rest, rest.phrase(0, "up with")?)?),
         "retire" => return fact("employment", "retired".to_owned()),
@@ -227,10 +238,12 @@ fn ended(reading: Reading<'_>, fact: Make<'_>) -> Option<Known> {
         }
         _ => None,
     };
+
     made.map(|known| known.negated(true))
 }
 
-/// `wake up at six`, `pay 850 euros for rent`, `earn 60,000 a year`: one answer at a time.
+/// Returns the topic of `wake up at six`, `pay 850 euros for rent` and `earn 60,000 a year`, which
+/// have one answer at a time.
 fn routine(base: &str, rest: Clause<'_>, fact: Make<'_>) -> Option<Known> {
     let number = |at: usize| {
         rest.words
@@ -263,7 +276,7 @@ fn routine(base: &str, rest: Clause<'_>, fact: Make<'_>) -> Option<Known> {
     }
 }
 
-/// A verb of the table with its object.
+/// Returns the topic of a verb in [`HABITS`] with its object.
 fn habit(base: &str, rest: Clause<'_>, fact: Make<'_>) -> Option<Known> {
     let (what, named) = of_table(HABITS, base, rest)?;
     let fits = match base {
@@ -275,14 +288,15 @@ fn habit(base: &str, rest: Clause<'_>, fact: Make<'_>) -> Option<Known> {
     (fits && says(&what) && !vague).then(|| fact(&format!("{named} {what}"), what))?
 }
 
-/// `writing a novel`, `saving for a house`.
+/// Returns the topic of `writing a novel` and `saving for a house`.
 fn under_way(base: &str, rest: Clause<'_>, fact: Make<'_>) -> Option<Known> {
     let (what, named) = of_table(WORKS, base, rest)?;
     (says(&what) && !TASKS.contains(&what.as_str()))
         .then(|| fact(&format!("{named} {what}"), what))?
 }
 
-/// The object and the verb, if it is in the table; with `/-`, a name in capitals must follow.
+/// Returns the object and the verb if the verb is in the table. For an entry with `/-`, a
+/// capitalized name must follow.
 fn of_table(table: &str, base: &str, rest: Clause<'_>) -> Option<(String, String)> {
     table.split_whitespace().find_map(|entry| {
         let (verb, before) = entry.split_once('/').unwrap_or((entry, ""));
@@ -305,7 +319,7 @@ fn of_table(table: &str, base: &str, rest: Clause<'_>) -> Option<(String, String
     })
 }
 
-/// The object without articles, up to a preposition.
+/// Returns the object without articles, up to a preposition.
 fn thing(rest: Clause<'_>) -> String {
     let first = (0..rest.len())
         .find(|&at| !determiner(rest.low(at)))

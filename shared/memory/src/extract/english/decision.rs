@@ -1,4 +1,4 @@
-//! What was decided.
+//! Decisions.
 
 use domain::MemoryKind;
 
@@ -6,12 +6,13 @@ use super::Draft;
 use super::grammar::{Reading, Who};
 use super::lexicon::{base, content};
 
-/// A statement of a decision.
+/// Drafts a statement of a decision.
 pub(crate) fn draft(reading: Reading<'_>) -> Option<Draft> {
     let rest = reading.rest();
     if matches!(reading.who, Who::Listener) || reading.verb.modal {
         return None;
     }
+
     let much = rest.words.iter().filter(|word| content(word.low)).count();
     let decided = Draft::new(MemoryKind::Decision, 0.85);
     let done = reading.verb.past || reading.verb.perfect;
@@ -41,9 +42,11 @@ pub(crate) fn draft(reading: Reading<'_>) -> Option<Draft> {
         "rule" => done && rest.low(0) == "out",
         _ => false,
     };
+
     let person = reading.person()
         || reading.who == Who::Pronoun
         || reading.who == Who::Definite
         || base(rest.low(0)) == "use";
+
     (is && person).then_some(decided)
 }

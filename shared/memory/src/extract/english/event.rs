@@ -1,4 +1,4 @@
-//! What happened.
+//! Events of the past.
 
 use domain::MemoryKind;
 
@@ -6,7 +6,7 @@ use super::grammar::{Reading, Who};
 use super::lexicon::{content, pronoun};
 use super::{Draft, Env};
 
-/// Verbs whose past tells of a mood or of talk, not of what happened.
+/// Verbs whose past form expresses a mood or talk rather than an event.
 const IDLE: &[&str] = &[
     "think",
     "feel",
@@ -46,7 +46,7 @@ const IDLE: &[&str] = &[
     "worry",
 ];
 
-/// A statement of something that somebody did or that happened.
+/// Drafts a statement of something that somebody did or that happened.
 pub(crate) fn draft(reading: Reading<'_>, env: &Env<'_>, dated: bool) -> Option<Draft> {
     let rest = reading.rest();
     let happened = reading.verb.past || reading.verb.perfect;

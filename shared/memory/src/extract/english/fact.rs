@@ -1,4 +1,4 @@
-//! How things are.
+//! Facts about things.
 
 use domain::MemoryKind;
 
@@ -8,7 +8,7 @@ use super::lexicon::content;
 use super::words::Clause;
 use super::{Draft, Env};
 
-/// A statement about something named or definite.
+/// Drafts a statement about something named or definite.
 pub(crate) fn draft(reading: Reading<'_>, env: &Env<'_>) -> Option<Draft> {
     let rest = reading.rest();
     let much = rest.words.iter().filter(|word| content(word.low)).count();
@@ -42,7 +42,7 @@ pub(crate) fn draft(reading: Reading<'_>, env: &Env<'_>) -> Option<Draft> {
     fact(of_thing(reading, env, much, firm)?)
 }
 
-/// How sure a statement about a thing is, if it tells something.
+/// Returns the confidence of a statement about a thing, or `None` if it says too little.
 fn of_thing(reading: Reading<'_>, env: &Env<'_>, much: usize, firm: bool) -> Option<f32> {
     let rest = reading.rest();
     let judged = judges(rest);
@@ -64,7 +64,8 @@ fn of_thing(reading: Reading<'_>, env: &Env<'_>, much: usize, firm: bool) -> Opt
     tells.then_some(confidence)
 }
 
-/// `I have two cats`, `I've been painting for seven years`, `we own a boat`.
+/// Checks for lasting states: `I have two cats`, `I've been painting for seven years`,
+/// `we own a boat`.
 fn lasting_state(reading: Reading<'_>, much: usize) -> bool {
     let rest = reading.rest();
     let vague = super::lexicon::pronoun(rest.low(0));
@@ -82,7 +83,7 @@ fn lasting_state(reading: Reading<'_>, much: usize) -> bool {
     }
 }
 
-/// How many words are names: capitals inside the clause.
+/// Counts the words that are names: capitalized words after the first one.
 fn names(clause: Clause<'_>) -> usize {
     clause
         .words
@@ -102,7 +103,7 @@ fn numbers(clause: Clause<'_>) -> bool {
         .any(|word| word.number() || WORDS.contains(&word.low))
 }
 
-/// Whether it judges rather than tells: `better`, `tighter`, `great`.
+/// Checks whether the clause judges rather than informs: `better`, `tighter`, `great`.
 pub(crate) fn judges(clause: Clause<'_>) -> bool {
     clause.words.iter().any(|word| is(word.low, JUDGING))
 }

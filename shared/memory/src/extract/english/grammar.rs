@@ -1,17 +1,17 @@
-//! Who a clause is about, and its verb.
+//! The subject and the verb of a clause.
 
 use super::lexicon::{Form, adverb, auxiliary, determiner, modal, preposition, verb};
 use super::verb_group::{Group, group};
 use super::words::Clause;
 
-/// Who or what a clause is about.
+/// The kind of subject that a clause has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Who {
     /// The speaker: `I`.
     Speaker,
     /// The speaker and others: `we`, `my wife and I`.
     Group,
-    /// The one spoken to: `you`.
+    /// The person spoken to: `you`.
     Listener,
     /// Something of the speaker's: `my sister`, `our house`.
     Owned,
@@ -21,27 +21,27 @@ pub(crate) enum Who {
     Definite,
     /// Anything else: `copper sprays`.
     Plain,
-    /// A pronoun that points elsewhere: `it`.
+    /// A pronoun that refers to something else: `it`.
     Pronoun,
-    /// Nobody: the clause begins with its verb.
+    /// No subject: the clause begins with its verb.
     Elided,
 }
 
-/// A clause with its subject and verb found.
+/// A clause with its subject and verb identified.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reading<'w> {
-    /// All its words.
+    /// All words of the clause.
     pub(crate) clause: Clause<'w>,
-    /// Who it is about.
+    /// The kind of subject.
     pub(crate) who: Who,
-    /// The word after the subject.
+    /// The index after the subject.
     pub(crate) subject_end: usize,
     /// The verb.
     pub(crate) verb: Group,
 }
 
 impl<'w> Reading<'w> {
-    /// What follows the verb, and the negation of `be`.
+    /// Returns the words after the verb and after the negation of `be`.
     pub(crate) fn rest(self) -> Clause<'w> {
         let at = self.verb.main + 1;
         let negations: &[&str] = if self.verb.base == "be" {
@@ -53,22 +53,22 @@ impl<'w> Reading<'w> {
             .from(self.clause.any(at, negations).unwrap_or(at))
     }
 
-    /// The words of the subject.
+    /// Returns the words of the subject.
     pub(crate) fn subject(self) -> Clause<'w> {
         self.clause.to(self.subject_end)
     }
 
-    /// Whether the main verb is one of `bases`.
+    /// Checks whether the main verb is one of `bases`.
     pub(crate) fn is(self, bases: &[&str]) -> bool {
         bases.contains(&self.verb.base)
     }
 
-    /// Whether it is about a person, maybe one who is only pointed at.
+    /// Checks whether the subject is a person, possibly one to whom a pronoun refers.
     pub(crate) fn someone(self) -> bool {
         self.person() || matches!(self.who, Who::Pronoun | Who::Listener)
     }
 
-    /// Whether it is about a person who can be told apart.
+    /// Checks whether the subject is a person who can be identified.
     pub(crate) fn person(self) -> bool {
         matches!(
             self.who,
@@ -77,7 +77,7 @@ impl<'w> Reading<'w> {
     }
 }
 
-/// Finds subject and verb of a clause; nothing if it is no statement.
+/// Finds the subject and the verb of a clause. Returns `None` if it is not a statement.
 pub(crate) fn read(clause: Clause<'_>) -> Option<Reading<'_>> {
     let (who, first) = subject(clause)?;
     let verb = group(clause, first, who)?;
@@ -91,7 +91,7 @@ pub(crate) fn read(clause: Clause<'_>) -> Option<Reading<'_>> {
     })
 }
 
-/// The end of a subject without the adverbs before its verb.
+/// Returns the end of a subject without the adverbs before its verb.
 fn trimmed(clause: Clause<'_>, mut end: usize) -> usize {
     while let Some(before) = adverb_before(clause, end).filter(|before| *before > 0) {
         end = before;
@@ -99,7 +99,7 @@ fn trimmed(clause: Clause<'_>, mut end: usize) -> usize {
     end
 }
 
-/// Where the adverb begins that ends at `end`, if one does.
+/// Returns the index at which an adverb begins that ends at `end`, if there is one.
 pub(super) fn adverb_before(clause: Clause<'_>, end: usize) -> Option<usize> {
     let before = end
         .checked_sub(1)
@@ -110,7 +110,7 @@ pub(super) fn adverb_before(clause: Clause<'_>, end: usize) -> Option<usize> {
     })
 }
 
-/// The subject's kind, and where its verb begins.
+/// Returns the kind of subject, and the index at which its verb begins.
 fn subject(clause: Clause<'_>) -> Option<(Who, usize)> {
     let first = clause.low(0);
     let simple = |who| Some((who, skip_adverbs(clause, 1)));
@@ -127,27 +127,32 @@ fn subject(clause: Clause<'_>) -> Option<(Who, usize)> {
         }
         _ => {}
     }
+
     if elided(clause) {
         return Some((Who::Elided, 0));
     }
+
     let at = finite(clause, 1)?;
     if clause.low(at - 1) == "i" {
         return (at > 2 && clause.low(at - 2) == "and").then_some((Who::Group, at));
     }
+
     let who = match first {
         "my" | "our" => Who::Owned,
         "the" => Who::Definite,
         _ if clause.low(1) == "'s" || named(clause, at) => Who::Named,
         _ => Who::Plain,
     };
+
     Some((who, at))
 }
 
-/// Whether the subject that ends at `end` is a name: its words are capitals.
+/// Checks whether the subject that ends at `end` is a name: all of its words are capitalized.
 fn named(clause: Clause<'_>, end: usize) -> bool {
     let capital = |at: usize| clause.words[at].capital();
     let name = capital(0) && !determiner(clause.low(0)) && !preposition(clause.low(0));
-    // One word at the beginning of a sentence is a capital anyway; a singular one before a verb is taken for a name.
+    // The first word of a sentence is capitalized in any case. A singular word before a verb is
+    // taken for a name.
     let plural = clause.low(0).ends_with('s')
         && end > 1
         && clause.words[end.min(clause.len()) - 1].raw.ends_with('s');
@@ -157,14 +162,17 @@ fn named(clause: Clause<'_>, end: usize) -> bool {
             && (end > 1 || !plural))
 }
 
-/// Whether the clause begins with its verb, the speaker left out: `Decided to …`, `Will …`, `Switching to …`.
+/// Checks whether the clause begins with its verb and leaves out the speaker: `Decided to …`,
+/// `Will …`, `Switching to …`.
 fn elided(clause: Clause<'_>) -> bool {
     let at = skip_adverbs(clause, 0);
     let first = clause.low(at);
     if matches!(first, "will" | "gonna") {
         return true;
     }
+
     let next_is_noun = auxiliary(clause.low(at + 1));
+
     match verb(first) {
         Some((base, Form::Past)) => !base.is_empty() && base != "be" && !next_is_noun,
         Some((_, Form::Ing)) => {
@@ -179,7 +187,8 @@ fn elided(clause: Clause<'_>) -> bool {
     }
 }
 
-/// Whether a mark or a conjunction stands between two places: then the verb after it is not that of the first words.
+/// Checks whether a mark or a conjunction stands between two indexes. The verb after it then does
+/// not belong to the words before it.
 fn breaks_before(clause: Clause<'_>, from: usize, to: usize) -> bool {
     (from..to).any(|at| {
         clause.words[at].mark
@@ -211,13 +220,14 @@ pub(super) fn skip_adverbs(clause: Clause<'_>, mut at: usize) -> usize {
     }
 }
 
-/// The finite verb of a clause whose subject begins before `from`. If nothing else can be it, an ending is that of `is`.
+/// Returns the index of the finite verb in a clause whose subject begins before `from`. If there is
+/// no other candidate, an ending `'s` is read as `is`.
 fn finite(clause: Clause<'_>, from: usize) -> Option<usize> {
     sure(clause, from)
         .or_else(|| (from..clause.len().min(from + 5)).find(|&at| clause.low(at) == "'s"))
 }
 
-/// The finite verb if it is one for sure.
+/// Returns the index of the finite verb if it is certain.
 fn sure(clause: Clause<'_>, from: usize) -> Option<usize> {
     let mut relative = false;
     for at in from..clause.len().min(from + 16) {
@@ -229,11 +239,13 @@ fn sure(clause: Clause<'_>, from: usize) -> Option<usize> {
             }
             continue;
         }
+
         let inner = matches!(low, "i" | "we" | "they" | "you" | "he" | "she") && before != "and";
         if inner || matches!(low, "who" | "which" | "that" | "when" | "where") && at > from {
             relative = true;
             continue;
         }
+
         let is_verb = if low == "'s" {
             matches!(
                 before,
@@ -253,7 +265,7 @@ fn sure(clause: Clause<'_>, from: usize) -> Option<usize> {
     None
 }
 
-/// Whether the word at `at` is a finite verb and no noun or participle.
+/// Checks whether the word at `at` is a finite verb, not a noun or a participle.
 fn lexical(clause: Clause<'_>, at: usize) -> bool {
     let before = clause.low(at - 1);
     let after = clause.low(at + 1);

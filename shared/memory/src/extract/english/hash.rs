@@ -1,12 +1,12 @@
-//! Tables of words that are looked up for every word of a text.
+//! Hash tables for words that are looked up for every word of a text.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// A table by words. Its words are known beforehand, so that nobody can choose some that collide.
+/// A hash table by word. Its words are fixed, so nobody can choose some that collide.
 pub(crate) type Table<V> = HashMap<&'static str, V, BuildHasherDefault<Fnv>>;
 
-/// The hash of Fowler, Noll and Vo: of short words, it takes less than looking at them costs.
+/// The Fowler–Noll–Vo hash, which is fast for short words.
 pub(crate) struct Fnv(u64);
 
 impl Default for Fnv {

@@ -1,4 +1,4 @@
-//! Who somebody is: name, age, residence, work, family.
+//! Identity of a person: name, age, residence, work, family.
 
 use super::condition::of_people;
 use super::grammar::{Reading, Who};
@@ -7,7 +7,7 @@ use super::lists::List;
 use super::topic::{Known, counts, object, phrase_key, says, value};
 use super::words::Clause;
 
-/// The attribute of a word for a relative or a pet.
+/// Returns the attribute for a relative or a pet.
 pub(crate) fn relation(low: &str) -> Option<&'static str> {
     const SELF: &str = "aunt baby boss brother cat colleague cousin daughter dog doctor father friend grandfather \
          grandmother hamster horse manager mother neighbor nephew niece parrot partner rabbit roommate sister son \
@@ -26,7 +26,7 @@ pub(crate) fn relation(low: &str) -> Option<&'static str> {
     })
 }
 
-/// The topic of a clause about a person.
+/// Returns the topic of a clause about a person.
 pub(crate) fn known(reading: Reading<'_>, subject: &str) -> Option<Known> {
     let past = reading.verb.past && !reading.verb.used || reading.verb.future || reading.verb.modal;
     relative(reading, subject)
@@ -48,7 +48,7 @@ pub(crate) fn known(reading: Reading<'_>, subject: &str) -> Option<Known> {
         })
 }
 
-/// Whether the clause says that something has ended.
+/// Checks whether the clause says that something has ended.
 pub(crate) fn no_longer(reading: Reading<'_>) -> bool {
     reading
         .clause
@@ -61,7 +61,7 @@ pub(crate) fn no_longer(reading: Reading<'_>) -> bool {
                 .is_some()
 }
 
-/// `My sister is Anna`, `my dog's name is Rex`, `my name is Jon`.
+/// Returns the topic of `My sister is Anna`, `my dog's name is Rex` and `my name is Jon`.
 fn relative(reading: Reading<'_>, subject: &str) -> Option<Known> {
     let clause = reading.subject();
     if reading.verb.base != "be" || reading.who != Who::Owned && clause.low(1) != "'s" {
@@ -85,12 +85,12 @@ fn relative(reading: Reading<'_>, subject: &str) -> Option<Known> {
     Known::fact(owner(subject)?, relation(last)?, name)
 }
 
-/// The owner of a key such as `user's dog`.
+/// Returns the owner in a key such as `user's dog`.
 fn owner(subject: &str) -> Option<String> {
     subject.split_once("'s").map(|(owner, _)| owner.to_owned())
 }
 
-/// A name in capitals at `at`.
+/// Returns the capitalized name at `at`.
 pub(super) fn name_at(clause: Clause<'_>, at: usize) -> Option<String> {
     let at = clause.any(at, &["named", "called"]).unwrap_or(at);
     let end = (at..clause.len())
@@ -99,12 +99,13 @@ pub(super) fn name_at(clause: Clause<'_>, at: usize) -> Option<String> {
     (end > at && clause.low(at) != "i").then(|| phrase_key(clause.to(end.min(at + 4)).from(at)))
 }
 
-/// What is so at the time.
+/// Returns the topic of a clause about the present.
 fn present(reading: Reading<'_>, subject: &str) -> Option<Known> {
     let rest = reading.rest();
     let owned = |attribute: &str, value: String| {
         Known::fact(subject.to_owned(), attribute, value).filter(|_| reading.someone())
     };
+
     match reading.verb.base {
         "be" => being(reading, subject),
         "live" | "reside" => {
@@ -150,7 +151,7 @@ fn present(reading: Reading<'_>, subject: &str) -> Option<Known> {
     }
 }
 
-/// `I am …`.
+/// Returns the topic of `I am …`.
 fn being(reading: Reading<'_>, subject: &str) -> Option<Known> {
     let rest = reading.rest();
     let fact = |attribute: &str, value: String| Known::fact(subject.to_owned(), attribute, value);
@@ -207,7 +208,7 @@ fn being(reading: Reading<'_>, subject: &str) -> Option<Known> {
     (article == 1).then(|| fact("job", job(rest)?))?
 }
 
-/// Words that sound like an occupation and are none.
+/// Words that sound like an occupation but are not one.
 static NO_JOBS: List = List::new(
     "lover believer beginner winner loser member mother father grandmother grandfather daughter brother \
      sister supporter number matter order reader user owner letter reminder helper survivor foodie \
@@ -221,7 +222,7 @@ static JOBS: List = List::new(
      analyst intern freelancer guide cook judge",
 );
 
-/// The occupation at the beginning, if the last word before a preposition sounds like one.
+/// Returns the occupation at the beginning, if the last word before a preposition sounds like one.
 fn job(rest: Clause<'_>) -> Option<String> {
     let end = rest.until(
         1,
@@ -239,7 +240,7 @@ fn job(rest: Clause<'_>) -> Option<String> {
     is.then(|| phrase_key(what))
 }
 
-/// Whether the speaker writes without capitals: `i live in lyon`.
+/// Checks whether the speaker writes without capitals: `i live in lyon`.
 fn written_small(reading: Reading<'_>) -> bool {
     reading
         .clause
@@ -248,18 +249,20 @@ fn written_small(reading: Reading<'_>) -> bool {
         .is_some_and(|word| word.raw == "i")
 }
 
-/// What became so: moved, joined, promoted, turned.
+/// Returns the topic of a change: moved, joined, promoted, turned.
 fn changed(reading: Reading<'_>, subject: &str) -> Option<Known> {
     let rest = reading.rest();
     let happened = reading.verb.past || reading.verb.perfect || reading.verb.passive;
     if !happened || reading.verb.negated || !reading.someone() {
         return None;
     }
+
     let fact = |attribute: &str, value: String| {
         Known::fact(subject.to_owned(), attribute, value).filter(|known| says(&known.topic.value))
     };
     let capital =
         |at: usize| rest.words.get(at).is_some_and(|word| word.capital()) || written_small(reading);
+
     match reading.verb.base {
         "move" | "relocate" => {
             let (_, at) = rest.find("to")?;
@@ -314,7 +317,7 @@ fn born(rest: Clause<'_>, subject: &str) -> Option<Known> {
     }
 }
 
-/// `I have a dog named Rex`, `I have two kids`.
+/// Returns the topic of `I have a dog named Rex` and `I have two kids`.
 fn having(reading: Reading<'_>, subject: &str) -> Option<Known> {
     if reading.verb.base != "have"
         || reading.verb.past
@@ -324,6 +327,7 @@ fn having(reading: Reading<'_>, subject: &str) -> Option<Known> {
     {
         return None;
     }
+
     let rest = reading.rest();
     let fact = |attribute: &str, value: String| Known::fact(subject.to_owned(), attribute, value);
     let named = rest.find_any(&["named", "called", "whose name is"]);
@@ -332,6 +336,7 @@ fn having(reading: Reading<'_>, subject: &str) -> Option<Known> {
     {
         return fact(attribute, name_at(rest, end)?);
     }
+
     let count = rest.words.first()?;
     let counted = count.number()
         || matches!(
@@ -342,6 +347,7 @@ fn having(reading: Reading<'_>, subject: &str) -> Option<Known> {
     if let Some(alone) = one_or_none(count.low, what) {
         return fact(&format!("number of {alone}"), count.low.to_owned());
     }
+
     let plural = what
         .words
         .last()
@@ -350,6 +356,7 @@ fn having(reading: Reading<'_>, subject: &str) -> Option<Known> {
         && plural
         && what.len() <= 2
         && verb(what.low(0)).is_none_or(|(_, form)| form != Form::Past);
+
     short.then(|| {
         fact(
             &format!("number of {}", phrase_key(what)),
@@ -358,7 +365,7 @@ fn having(reading: Reading<'_>, subject: &str) -> Option<Known> {
     })?
 }
 
-/// `one cat`, `no kids`: the plural of whom or what is counted, of relatives and pets only.
+/// Returns the plural of the noun in `one cat` and `no kids`. Only relatives and pets are counted.
 fn one_or_none(count: &str, what: Clause<'_>) -> Option<String> {
     let noun = what.low(0);
     let one = noun.strip_suffix('s').unwrap_or(noun);

@@ -1,4 +1,4 @@
-//! What the assistant is always to do.
+//! Standing instructions for the assistant.
 
 use domain::MemoryKind;
 
@@ -8,20 +8,20 @@ use super::topic::{Known, value};
 use super::words::Clause;
 use super::{Draft, Env};
 
-/// What asks for something.
+/// Phrases that ask for something.
 static ASKING: Phrases = Phrases::new(
     "please;can you please;could you please;i want you to;i need you to;i 'd like you to;you should;you must;\
      remember to;make sure to;be sure to",
 );
-/// What asks to keep something in mind.
+/// Phrases that ask to keep something in mind.
 static KEEPING: Phrases =
     Phrases::new("remember that;keep in mind that;note that;don't forget that;do n't forget that");
-/// Words before an order that is to hold from now on.
+/// Words before an instruction that is to hold from now on.
 static STANDING: Phrases = Phrases::new(
     "always;never;from now on;in future;in the future;going forward;whenever;every time;by default",
 );
 static EVER: Phrases = Phrases::new("do n't ever;never ever;do not ever");
-/// Words within or after such an order.
+/// Words within or after such an instruction.
 const LATER: &[&str] = &[
     "from now on",
     "going forward",
@@ -33,11 +33,12 @@ const LATER: &[&str] = &[
     "every time i",
     "when i ask",
 ];
-/// What an assistant does again and again, so that asking for it once is asking for it always.
+/// Verbs for things that an assistant does repeatedly, so that asking once means asking for every
+/// time.
 static REPEATED: List =
     List::new("do stop avoid use keep answer respond reply write speak address format include");
 
-/// A standing instruction, with the place of its first word.
+/// Drafts a standing instruction. Returns the index of its first word as well.
 pub(crate) fn draft(clause: Clause<'_>, env: &Env<'_>) -> Option<(usize, Draft)> {
     let at = ASKING.end(clause, 0).unwrap_or(0);
     let draft = Draft::new(MemoryKind::Instruction, 0.9).lasting(true);
@@ -58,7 +59,7 @@ pub(crate) fn draft(clause: Clause<'_>, env: &Env<'_>) -> Option<(usize, Draft)>
     (!env.chat && stands(rest, at > 0)).then_some((at, draft))
 }
 
-/// Whether an order is to hold from now on.
+/// Checks whether an instruction is to hold from now on.
 fn stands(rest: Clause<'_>, asked: bool) -> bool {
     let lead = STANDING.end(rest, 0).or_else(|| EVER.end(rest, 0));
     let first = lead.unwrap_or(0);
@@ -69,7 +70,8 @@ fn stands(rest: Clause<'_>, asked: bool) -> bool {
     (always || repeated) && rest.words.iter().filter(|word| content(word.low)).count() >= 2
 }
 
-/// How answers are to be: `give me short answers`, `keep answers short`, `answer in German`.
+/// Returns the topic of how answers are to be: `give me short answers`, `keep answers short`,
+/// `answer in German`.
 fn manner(rest: Clause<'_>, env: &Env<'_>) -> Option<Known> {
     const GIVING: &[&str] = &[
         "give", "send", "write", "use", "provide", "keep", "make", "answer", "reply", "respond",
@@ -98,6 +100,7 @@ fn manner(rest: Clause<'_>, env: &Env<'_>) -> Option<Known> {
         ("answer" | "reply" | "respond", _) => return None,
         _ => super::preference::which(what)?,
     };
+
     let known = Known::new(
         env.key.to_lowercase(),
         &attribute,
@@ -105,10 +108,11 @@ fn manner(rest: Clause<'_>, env: &Env<'_>) -> Option<Known> {
         MemoryKind::Instruction,
         true,
     )?;
+
     Some(known.negated(denied))
 }
 
-/// Whether an order stands at `at`: a verb in its base form, maybe negated.
+/// Checks whether an imperative stands at `at`: a verb in its base form, possibly negated.
 fn imperative(clause: Clause<'_>, at: usize) -> bool {
     let at = clause
         .any(at, &["do n't", "do not", "never", "always"])
@@ -118,6 +122,7 @@ fn imperative(clause: Clause<'_>, at: usize) -> bool {
         clause.low(at + 1),
         "is" | "are" | "was" | "were" | "has" | "had" | "'s" | "of"
     );
+
     (matches!(verb(low), Some((_, Form::Base)))
         || matches!(
             low,
@@ -133,7 +138,7 @@ fn imperative(clause: Clause<'_>, at: usize) -> bool {
         && !noun
 }
 
-/// `Call me Al`.
+/// Returns the topic of `Call me Al`.
 fn call_me(clause: Clause<'_>, at: usize, env: &Env<'_>) -> Option<Known> {
     let end = clause.any(
         at,

@@ -1,21 +1,23 @@
-//! Sentences of a conversation that come to their fact late: `Small change: I …`, `Scratch that, the …`.
+//! Sentences of a conversation that state their fact after a lead-in: `Small change: I …`,
+//! `Scratch that, the …`.
 
 use super::grammar::{read, skip_adverbs};
 use super::lists::List;
 use super::words::Clause;
 
-/// A place where a statement may begin.
+/// A position at which a statement may begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Start {
-    /// The end of what leads in.
+    /// The end of the lead-in.
     pub(crate) end: usize,
-    /// The first word after it.
+    /// The index of the first word after it.
     pub(crate) at: usize,
-    /// After a colon: what leads in announces it.
+    /// True after a colon or dash: the lead-in announces the statement.
     pub(crate) announced: bool,
 }
 
-/// The places after a colon, a comma or a conjunction where a statement of its own may begin, in their order.
+/// Returns the positions after a colon, a comma or a conjunction at which a statement of its own
+/// may begin, in order.
 pub(crate) fn starts(clause: Clause<'_>) -> impl Iterator<Item = Start> + '_ {
     (1..clause.len().saturating_sub(2))
         .filter_map(move |end| start(clause, end))
@@ -50,7 +52,7 @@ fn start(clause: Clause<'_>, end: usize) -> Option<Start> {
     (subject && free).then_some(Start { end, at, announced })
 }
 
-/// Words before what is reported.
+/// Words before a reported fact.
 const REPORTING: &[&str] = &[
     "mention",
     "know",
@@ -75,11 +77,13 @@ const REPORTING: &[&str] = &[
     "said",
 ];
 
-/// Whether a fact of the speaker's begins at `at` that the words before only report: `I forgot to mention that …`.
+/// Checks whether a fact of the speaker's begins at `at` and the words before it only report it:
+/// `I forgot to mention that …`.
 fn reported(clause: Clause<'_>, at: usize) -> bool {
     if !begins(clause, at) {
         return false;
     }
+
     let before = clause.to(at);
     let that = usize::from(clause.low(at - 1) == "that");
     let told = |end: usize| {
@@ -88,6 +92,7 @@ fn reported(clause: Clause<'_>, at: usize) -> bool {
             end >= long && clause.phrase(end - long, words).is_some()
         })
     };
+
     let near = told(at - that) || that == 1 && (at.saturating_sub(3)..at).any(told);
     let known = matches!(
         before.low(0),
@@ -95,10 +100,11 @@ fn reported(clause: Clause<'_>, at: usize) -> bool {
     ) || clause.phrase(0, "do n't forget").is_some();
     let denied =
         before.has(&["not", "n't", "never"]) && clause.phrase(0, "do n't forget").is_none();
+
     near && known && !denied && !supposes(before)
 }
 
-/// Whether a clause with a subject of its own may begin at `at`.
+/// Checks whether a clause with a subject of its own may begin at `at`.
 fn begins(clause: Clause<'_>, at: usize) -> bool {
     matches!(
         clause.low(skip_adverbs(clause, at)),
@@ -107,7 +113,7 @@ fn begins(clause: Clause<'_>, at: usize) -> bool {
         || clause.words.get(at).is_some_and(|word| word.capital())
 }
 
-/// Whether the words before suppose something.
+/// Checks whether the words before are a supposition.
 fn supposes(before: Clause<'_>) -> bool {
     before.has(&[
         "if", "unless", "whether", "would", "could", "should", "might", "imagine", "suppose",
@@ -115,14 +121,15 @@ fn supposes(before: Clause<'_>) -> bool {
     ])
 }
 
-/// Whether the clause hands over a text to work on after a colon, so that nothing in the turn after it is told as a fact.
+/// Checks whether the clause hands over a text to work on after a colon. The rest of the turn is
+/// then not read as facts.
 pub(crate) fn hands_over(clause: Clause<'_>) -> bool {
     let end = clause.to(24).until(0, &[":"]);
     let before = clause.to(end);
     clause.low(end) == ":" && works(before) && !heeds(before)
 }
 
-/// Whether what follows is a text to work on, an example, or what somebody else says.
+/// Checks whether what follows is a text to work on, an example or the words of somebody else.
 fn of_another(before: Clause<'_>) -> bool {
     let own = matches!(before.low(0), "i" | "we") || before.find("i said").is_some();
     before.has(&["\""])
@@ -130,7 +137,7 @@ fn of_another(before: Clause<'_>) -> bool {
         || !own && before.words.iter().any(|word| FOREIGN.has(word.low))
 }
 
-/// What a text is given for.
+/// Verbs for work on a text.
 static TASKS: List = List::new(
     "translate rewrite rephrase paraphrase proofread summarize summarise correct edit fix polish improve \
      shorten spell pronounce write add put say type reply respond post send continue complete repeat \
@@ -141,14 +148,14 @@ static TEXTS: List = List::new(
     "translation grammar sentence sentences phrase text paragraph lyrics caption headline poem story \
      prompt essay following follows quote",
 );
-/// Words of examples, reasons and what somebody else says.
+/// Words for examples, for reasons and for the words of somebody else.
 static FOREIGN: List = List::new(
     "example examples e.g quote joke character scene because why reason argument rationale imagine \
      suppose if pretend says said wrote writes claims claimed replied answered reads thinks goes dear \
      subject roleplay \"",
 );
 
-/// Whether the words ask for work on a text, or name one.
+/// Checks whether the words ask for work on a text, or name a text.
 fn works(before: Clause<'_>) -> bool {
     let asked = |at: usize| {
         let last = before.low(at.saturating_sub(1));
@@ -164,7 +171,7 @@ fn works(before: Clause<'_>) -> bool {
     !own && (ordered || before.words.iter().any(|word| TEXTS.has(word.low)))
 }
 
-/// Whether they ask to take notice.
+/// Checks whether the words ask to take notice.
 fn heeds(before: Clause<'_>) -> bool {
     const HEEDING: &[&str] = &[
         "note", "remember", "save", "store", "update", "know", "listen", "forget", "ignore",

@@ -1,28 +1,29 @@
-//! What kind of word a word is.
+//! Classification of words.
 
 use super::classes::{ADVERB, AUXILIARY, DETERMINER, MODAL, PREPOSITION, PRONOUN, SMALL, is};
 use super::verbs::listed;
 
-/// A verb's form.
+/// The form of a verb.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     /// `work`.
     Base,
     /// `works`.
     Present,
-    /// `worked`, of the past or a participle.
+    /// `worked`, as past tense or participle.
     Past,
     /// `working`.
     Ing,
 }
 
-/// Words that end like a past form but are none.
+/// Words that end like a past form but are not one.
 const NOT_PAST: &[&str] = &[
     "need", "feed", "speed", "seed", "weed", "succeed", "proceed", "exceed", "indeed", "hundred",
     "red", "bed", "wed", "sacred", "naked", "kindred", "embed", "shed", "sled", "bleed", "breed",
 ];
 
-/// The base and the form of `low` if it is a form of a known verb; of an unknown word in -ed the base is empty.
+/// Returns the base and the form of `low` if it is a form of a known verb. For an unknown word in
+/// -ed, the base is empty.
 pub(crate) fn verb(low: &str) -> Option<(&'static str, Form)> {
     if let Some(found) = listed(low) {
         return Some(found);
@@ -44,7 +45,7 @@ pub(crate) fn verb(low: &str) -> Option<(&'static str, Form)> {
     regular.or_else(|| past().then_some(("", Form::Past)))
 }
 
-/// The base of `low` if it is a form of a known verb, else nothing.
+/// Returns the base of `low` if it is a form of a known verb, or an empty string.
 pub(crate) fn base(low: &str) -> &'static str {
     verb(low).map_or("", |(base, _)| base)
 }
@@ -55,7 +56,8 @@ fn known(low: &str) -> Option<&'static str> {
         .map(|(base, _)| base)
 }
 
-/// The verb whose form without -ing or -ed is `stem`: as it is, with an e, with y for i, with one consonant less.
+/// Returns the verb whose form without -ing or -ed is `stem`: unchanged, with an added e, with y
+/// for i, or with a doubled consonant reduced.
 fn based(stem: &str) -> Option<&'static str> {
     let mut other = String::with_capacity(stem.len() + 1);
     other.push_str(stem);
@@ -87,7 +89,7 @@ fn third_person(low: &str) -> Option<&'static str> {
         })
 }
 
-/// The third person of a base form: `works`, `tries`, `watches`.
+/// Returns the third person of a base form: `works`, `tries`, `watches`.
 pub(crate) fn third(base: &str) -> String {
     match base {
         "be" => "is".into(),
@@ -104,37 +106,37 @@ pub(crate) fn third(base: &str) -> String {
     }
 }
 
-/// Whether the word is a form of be, have or do, or a modal.
+/// Checks whether the word is a form of be, have or do, or a modal verb.
 pub(crate) fn auxiliary(low: &str) -> bool {
     is(low, AUXILIARY | MODAL)
 }
 
-/// Whether the word is a modal verb.
+/// Checks whether the word is a modal verb.
 pub(crate) fn modal(low: &str) -> bool {
     is(low, MODAL)
 }
 
-/// Adverbs that stand between a subject and its verb.
+/// Checks whether the word is an adverb that may stand between a subject and its verb.
 pub(crate) fn adverb(low: &str) -> bool {
     is(low, ADVERB)
 }
 
-/// Words that open a noun phrase.
+/// Checks whether the word opens a noun phrase.
 pub(crate) fn determiner(low: &str) -> bool {
     is(low, DETERMINER)
 }
 
-/// Prepositions that continue a noun phrase or follow a verb.
+/// Checks whether the word is a preposition that continues a noun phrase or follows a verb.
 pub(crate) fn preposition(low: &str) -> bool {
     is(low, PREPOSITION)
 }
 
-/// Pronouns that need another sentence to be understood.
+/// Checks whether the word is a pronoun that needs another sentence to be understood.
 pub(crate) fn pronoun(low: &str) -> bool {
     is(low, PRONOUN)
 }
 
-/// Whether the word carries meaning of its own.
+/// Checks whether the word carries meaning of its own.
 pub(crate) fn content(low: &str) -> bool {
     low.chars().next().is_some_and(char::is_alphanumeric) && !is(low, SMALL)
 }

@@ -1,11 +1,11 @@
-//! Lists of words and phrases, read when they are first asked for.
+//! Lists of words and phrases, indexed on first use.
 
 use std::sync::OnceLock;
 
 use super::hash::Table;
 use super::words::Clause;
 
-/// Words, divided by spaces.
+/// A list of words, separated by spaces.
 pub(crate) struct List {
     words: &'static str,
     table: OnceLock<Table<()>>,
@@ -19,17 +19,17 @@ impl List {
         }
     }
 
-    /// Whether the word is one of them.
+    /// Checks whether the list contains a word.
     pub(crate) fn has(&self, low: &str) -> bool {
         let table = || self.words.split(' ').map(|word| (word, ())).collect();
         self.table.get_or_init(table).contains_key(low)
     }
 }
 
-/// Phrases, divided by semicolons.
+/// A list of phrases, separated by semicolons.
 pub(crate) struct Phrases {
     phrases: &'static str,
-    /// By their first word.
+    /// The phrases by their first word.
     table: OnceLock<Table<Vec<&'static str>>>,
 }
 
@@ -55,7 +55,7 @@ impl Phrases {
         table.get(low).map_or(&[], Vec::as_slice)
     }
 
-    /// The phrases that stand at `at`, each with the place after it.
+    /// Returns the phrases that stand at `at`, each with the index after it.
     pub(crate) fn standing(
         &self,
         clause: Clause<'_>,
@@ -65,12 +65,12 @@ impl Phrases {
         phrases.filter_map(move |phrase| Some((*phrase, clause.phrase(at, phrase)?)))
     }
 
-    /// The place after the longest phrase at `at`.
+    /// Returns the index after the longest phrase at `at`.
     pub(crate) fn end(&self, clause: Clause<'_>, at: usize) -> Option<usize> {
         self.standing(clause, at).map(|(_, end)| end).max()
     }
 
-    /// Whether the word alone is one of them.
+    /// Checks whether a single word is one of the phrases.
     pub(crate) fn has(&self, low: &str) -> bool {
         self.beginning_with(low).contains(&low)
     }

@@ -1,4 +1,4 @@
-//! What somebody or something is called.
+//! Names of persons and things.
 
 use super::Env;
 use super::grammar::{Reading, Who};
@@ -6,7 +6,8 @@ use super::identity::{name_at, relation};
 use super::topic::{Known, phrase_key};
 use super::words::Clause;
 
-/// `Everyone calls me Bee`, `I go by Bee`, `my dog is called Rex`, `our band is called Seven Spoons`.
+/// Returns the topic of `Everyone calls me Bee`, `I go by Bee`, `my dog is called Rex` and
+/// `our band is called Seven Spoons`.
 pub(crate) fn known(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known> {
     let (rest, verb) = (reading.rest(), reading.verb);
     if verb.modal || verb.future || verb.past && !verb.passive {
@@ -31,7 +32,7 @@ pub(crate) fn known(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Optio
     known.map(|known| known.negated(verb.negated))
 }
 
-/// `Paula is my girlfriend`.
+/// Returns the topic of `Paula is my girlfriend`.
 fn inverse(reading: Reading<'_>, speaker: &str) -> Option<Known> {
     let rest = reading.rest();
     let at = usize::from(matches!(rest.low(1), "new" | "own" | "little" | "big"));
@@ -59,12 +60,13 @@ fn passive(reading: Reading<'_>, subject: &str, speaker: &str) -> Option<Known> 
     }
 }
 
-/// The name that was given: names in capitals, else the first word.
+/// Returns the name that was given: capitalized names, otherwise the first word.
 fn given(rest: Clause<'_>) -> Option<String> {
     name_at(rest, 0).or_else(|| Some(phrase_key(rest.to(1))).filter(|name| !name.is_empty()))
 }
 
-/// The names at the end of a subject that tells first who they are: `my neighbour Mrs. Pohl`, `our friend Bob`.
+/// Returns the names at the end of a subject that first says who they are:
+/// `my neighbour Mrs. Pohl`, `our friend Bob`.
 pub(crate) fn named_last(subject: Clause<'_>) -> Option<String> {
     let names = subject
         .words

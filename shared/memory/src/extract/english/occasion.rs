@@ -1,4 +1,4 @@
-//! When and where meetings, trips, deadlines and other occasions are.
+//! Dates, times and places of meetings, trips, deadlines and other occasions.
 
 use domain::MemoryKind;
 
@@ -10,7 +10,7 @@ use super::topic::{Known, object, phrase_key};
 use super::words::Clause;
 use crate::extract::dates::{Found, Lean, dates, is_weekday};
 
-/// Verbs that put an occasion on a day.
+/// Verbs that set the day of an occasion.
 const PLACING: &[&str] = &[
     "move",
     "reschedule",
@@ -21,21 +21,21 @@ const PLACING: &[&str] = &[
     "delay",
     "plan",
 ];
-/// Verbs of when something is.
+/// Verbs that say when something begins.
 const BEGINNING: &[&str] = &[
     "begin", "start", "leave", "depart", "take", "happen", "meet",
 ];
-/// Verbs of another time of the same thing.
+/// Verbs for another time of the same thing.
 const OTHER_TIMES: &[&str] = &[
     "end", "finish", "close", "open", "arrive", "land", "expire", "renew",
 ];
 
-/// Whether a word names something that takes place.
+/// Checks whether a word names something that takes place.
 pub(super) fn is_event(low: &str) -> bool {
     is(low, EVENT)
 }
 
-/// The topic of a clause about an occasion.
+/// Returns the topic of a clause about an occasion.
 pub(super) fn known(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known> {
     appointment(reading, subject, env)
         .or_else(|| cancelled(reading, subject, env))
@@ -45,7 +45,7 @@ pub(super) fn known(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Optio
         .or_else(|| placed(reading, subject, env))
 }
 
-/// Whether the clause puts something on a day.
+/// Checks whether the clause sets the day of something.
 fn moves(reading: Reading<'_>) -> bool {
     const MOVED: &[&str] = &[
         "scheduled",
@@ -60,7 +60,8 @@ fn moves(reading: Reading<'_>) -> bool {
     reading.is(PLACING) || MOVED.contains(&reading.rest().low(0))
 }
 
-/// Which way the date of an occasion lies; nothing if the clause is about none.
+/// Returns the direction in which the date of an occasion lies, or `None` if the clause is not
+/// about a coming occasion.
 pub(super) fn lean(reading: Reading<'_>) -> Option<Lean> {
     let past = reading.verb.past && !reading.verb.perfect;
     let coming =
@@ -68,7 +69,7 @@ pub(super) fn lean(reading: Reading<'_>) -> Option<Lean> {
     coming.then_some(Lean::Future)
 }
 
-/// `I have a dentist appointment on Friday`.
+/// Returns the topic of `I have a dentist appointment on Friday`.
 fn appointment(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known> {
     let rest = reading.rest();
     let have =
@@ -94,7 +95,7 @@ fn appointment(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Kno
     Known::new(what, "date", value, MemoryKind::Event, false)
 }
 
-/// `My driving test has been cancelled`, `I cancelled my trip to Rome`.
+/// Returns the topic of `My driving test has been cancelled` and `I cancelled my trip to Rome`.
 fn cancelled(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known> {
     let rest = reading.rest();
     let off = |rest: Clause<'_>| rest.any(0, &["off", "cancelled", "canceled"]).is_some();
@@ -128,7 +129,8 @@ fn cancelled(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known
     )
 }
 
-/// `The meeting is on Friday`, `was moved to Monday`, `the report is due March 3`.
+/// Returns the topic of `The meeting is on Friday`, `was moved to Monday` and
+/// `the report is due March 3`.
 fn dated(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known> {
     let rest = reading.rest();
     let last = reading.subject().words.last()?.low;
@@ -149,7 +151,7 @@ fn dated(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known> {
     let found = dates(rest, env.said_at, lean)
         .into_iter()
         .find(|found| !found.lasting)?;
-    // The date must be what is said, not a remark.
+    // The date must be the answer, not a remark.
     let near = found.first <= 4 || preposition(rest.low(0)) && found.first <= 7;
     let plain = own
         && found.first <= 2
@@ -186,7 +188,7 @@ fn dated(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known> {
     )
 }
 
-/// Whether the clause is about a thing, not about the speaker or the one spoken to.
+/// Checks whether the clause is about a thing, not about the speaker or the person spoken to.
 fn of_thing(reading: Reading<'_>) -> bool {
     !matches!(
         reading.who,
@@ -202,7 +204,8 @@ pub(super) fn happens(reading: Reading<'_>) -> bool {
         .any(|word| is_event(word.low))
 }
 
-/// What a deadline is of: `journal's submission deadline`, `deadline for the grant`.
+/// Returns the thing that has the deadline: `journal's submission deadline`,
+/// `deadline for the grant`.
 fn deadline_of(key: &str) -> Option<String> {
     if let Some(of) = key
         .strip_prefix("deadline for ")
@@ -211,7 +214,7 @@ fn deadline_of(key: &str) -> Option<String> {
         return Some(of.to_owned());
     }
 
-    // `journal's submission` is `journal`, `submission for journal` stays.
+    // `journal's submission` becomes `journal`. `submission for journal` stays as it is.
     let of = key.strip_suffix("deadline").filter(|of| !of.is_empty())?;
     Some(
         of.split_once("'s")
@@ -221,7 +224,8 @@ fn deadline_of(key: &str) -> Option<String> {
     )
 }
 
-/// The occasion's name: the same for `my trip`, `the trip` and `the trip on Friday`.
+/// Returns the name of the occasion, which is the same for `my trip`, `the trip` and
+/// `the trip on Friday`.
 fn thing_key(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> String {
     let clause = reading.subject();
     let end = dates(clause, env.said_at, Lean::Either)
@@ -244,7 +248,7 @@ fn named(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<String> {
     (of_thing(reading) && happens(reading)).then(|| thing_key(reading, subject, env))
 }
 
-/// `The book club is on Tuesdays`, `meets every Monday`.
+/// Returns the topic of `The book club is on Tuesdays` and `meets every Monday`.
 fn recurring(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known> {
     let rest = reading.rest();
     if !reading.is(BEGINNING) && reading.verb.base != "be" || !of_thing(reading) {
@@ -285,7 +289,7 @@ fn recurring(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known
     (often && !person).then(|| known.negated(reading.verb.negated))
 }
 
-/// `The flight leaves at 9:40`, `my lesson is at six`.
+/// Returns the topic of `The flight leaves at 9:40` and `my lesson is at six`.
 fn timed(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known> {
     let rest = reading.rest();
     let time = clock(rest)
@@ -311,7 +315,7 @@ fn timed(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known> {
     (!person).then(|| known.negated(reading.verb.negated))
 }
 
-/// `My sister's wedding is in Bruges`, `my office is on the third floor`.
+/// Returns the topic of `My sister's wedding is in Bruges` and `my office is on the third floor`.
 fn placed(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known> {
     let rest = reading.rest();
     let held = reading.verb.base == "be"
@@ -340,14 +344,14 @@ fn placed(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known> {
     Some(known.negated(reading.verb.negated))
 }
 
-/// When it is, to the hour, and where, if it is said.
+/// Formats the day, the time of day and the place, as far as they are given.
 fn when(rest: Clause<'_>, found: Option<&Found>) -> String {
     let day = found.map(|found| found.days.label());
     let parts = [day, clock(rest).map(phrase_key), place(rest)];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
-/// The time of day: `at 9:40`, `at six`, `to 7 pm`.
+/// Returns the time of day: `at 9:40`, `at six`, `to 7 pm`.
 fn clock(rest: Clause<'_>) -> Option<Clause<'_>> {
     const HOURS: &[&str] = &[
         "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
@@ -377,10 +381,11 @@ fn clock(rest: Clause<'_>) -> Option<Clause<'_>> {
     } else {
         usize::from(matches!(rest.low(at + 1), "am" | "pm" | "a.m" | "p.m"))
     };
+
     Some(rest.to(at + 1 + more).from(at))
 }
 
-/// Where it is: `at Trattoria Luna`, `in the big hall`.
+/// Returns the place: `at Trattoria Luna`, `in the big hall`.
 fn place(rest: Clause<'_>) -> Option<String> {
     let at = (0..rest.len()).find(|&at| {
         let next = rest.words.get(at + 1);
@@ -396,5 +401,6 @@ fn place(rest: Clause<'_>) -> Option<String> {
         (0..what.len()).find(|&at| matches!(what.low(at), "on" | "from" | "at" | "for" | "with"));
     let what = what.to(end.unwrap_or(what.len()));
     let weekday = what.words.first().is_none_or(|word| is_weekday(word.low));
+
     (!weekday && what.len() > 0).then(|| phrase_key(what))
 }

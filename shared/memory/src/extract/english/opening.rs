@@ -1,25 +1,25 @@
-//! What stands before a statement and says nothing, and sentences that say nothing at all.
+//! Words before a statement that carry no information, and sentences that are not statements.
 
 use super::lexicon::{adverb, auxiliary, content, determiner, preposition, pronoun, verb};
 use super::lists::{List, Phrases};
 use super::words::{Clause, Word};
 
-/// What the words before a statement say about it.
+/// The information about a statement in the words before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Opening {
-    /// Where the statement begins.
+    /// The index at which the statement begins.
     pub(crate) at: usize,
-    /// It was announced as a fact: `FYI:`, `Confirmed:`.
+    /// True if it was announced as a fact: `FYI:`, `Confirmed:`.
     pub(crate) marked: bool,
-    /// It corrects: `Actually,`.
+    /// True if it corrects something: `Actually,`.
     pub(crate) correction: bool,
-    /// It was announced as a decision.
+    /// True if it was announced as a decision.
     pub(crate) decision: bool,
-    /// It was announced as an opinion.
+    /// True if it was announced as an opinion.
     pub(crate) opinion: bool,
 }
 
-/// Interjections and markers of discourse.
+/// Interjections and discourse markers.
 static FILLERS: Phrases = Phrases::new(
     "by the way;btw;to be honest;to be fair;in fact;as you know;as i said;as i mentioned;\
      for the record;for what it 's worth;fun fact;just so you know;of course;no worries;you know what;\
@@ -80,13 +80,13 @@ const REASONING: &[&str] = &[
     "quote",
 ];
 
-/// What questions and suppositions begin with.
+/// First words of questions and suppositions.
 static HYPOTHETICAL: List = List::new(
     "if would could should imagine suppose unless what how why who where maybe perhaps whether can do \
      does did is are let lets",
 );
 
-/// The opening of a sentence; nothing if what follows is no statement.
+/// Returns the opening of a sentence, or `None` if what follows is not a statement.
 pub(crate) fn opening(clause: Clause<'_>) -> Option<Opening> {
     let mut opening = Opening::default();
     loop {
@@ -108,7 +108,7 @@ pub(crate) fn opening(clause: Clause<'_>) -> Option<Opening> {
     (!hypothetical && said >= 2).then_some(opening)
 }
 
-/// Remarks that a sentence may close with.
+/// Remarks that may close a sentence.
 static REMARKS: Phrases = Phrases::new(
     "by the way;btw;wish me luck;fingers crossed;for what it 's worth;just so you know;you know;\
      to be honest;honestly;haha;lol;thanks;thank you;please;sadly;luckily;unfortunately;silly me;fyi;\
@@ -117,7 +117,8 @@ static REMARKS: Phrases = Phrases::new(
      how exciting;i 'm afraid;as you know",
 );
 
-/// The place after what a sentence says, before remarks at its end: `…, by the way`, `…, wish me luck!`.
+/// Returns the index after the last word of the statement, before remarks at the end:
+/// `…, by the way`, `…, wish me luck!`.
 pub(crate) fn closing(clause: Clause<'_>) -> usize {
     let mut end = clause
         .words
@@ -140,7 +141,7 @@ pub(crate) fn closing(clause: Clause<'_>) -> usize {
     cut
 }
 
-/// Passes over marks; a quotation is somebody else's words.
+/// Skips marks. Returns `None` at a quotation, which holds the words of somebody else.
 fn marks(clause: Clause<'_>, mut at: usize) -> Option<usize> {
     while let Some(word) = clause
         .words
@@ -155,7 +156,8 @@ fn marks(clause: Clause<'_>, mut at: usize) -> Option<usize> {
     Some(at)
 }
 
-/// `Quick fact for the file:`, `My take on X:`; nothing if it announces a reason.
+/// Reads a label such as `Quick fact for the file:` or `My take on X:` into `opening`. Returns
+/// `None` if the label announces a reason.
 fn label(clause: Clause<'_>, opening: &mut Opening) -> Option<()> {
     let end = opening.at + clause.from(opening.at).to(12).until(0, &[":"]);
     if clause.low(end) != ":" {
@@ -183,13 +185,15 @@ fn label(clause: Clause<'_>, opening: &mut Opening) -> Option<()> {
     Some(())
 }
 
-/// `Wow, Gina!`, `Hey Mel,`: a few words up to a mark that are interjections or names.
+/// Skips an exclamation such as `Wow, Gina!` or `Hey Mel,`: a few interjections or names before a
+/// mark.
 fn exclamation(clause: Clause<'_>, at: usize) -> usize {
     let rest = clause.from(at);
     let end = rest.to(6).until(0, &["!", ","]);
     if end == 0 || end >= rest.len() || !matches!(rest.low(end), "!" | ",") {
         return at;
     }
+
     let empty = |word: &Word<'_>| {
         FILLERS.has(word.low)
             || !content(word.low)
@@ -198,6 +202,7 @@ fn exclamation(clause: Clause<'_>, at: usize) -> usize {
                 "good" | "glad" | "hear" | "way" | "go" | "too" | "buddy" | "man" | "dude" | "girl"
             )
     };
+
     let words = &rest.words[..end];
     let name = words.len() == 1
         && words[0].capital()
@@ -209,6 +214,7 @@ fn exclamation(clause: Clause<'_>, at: usize) -> usize {
             .iter()
             .skip(1)
             .all(|word| empty(word) || word.capital());
+
     if greeting || name { at + end + 1 } else { at }
 }
 
@@ -227,6 +233,7 @@ fn filler(clause: Clause<'_>, opening: &mut Opening) {
         "and" | "but" | "so" | "plus" | "also"
     ) || matches!(clause.low(end), "!" | "so" | "and" | "but");
     let determined = clause.low(opening.at) == "no" && !comma;
+
     if (comma || subject || label || alone) && !determined {
         opening.correction |= matches!(
             clause.low(opening.at),
@@ -237,11 +244,13 @@ fn filler(clause: Clause<'_>, opening: &mut Opening) {
     }
 }
 
-/// Where the main clause begins, after a phrase of time or place: `In 2019, I …`, `Last week I …`.
+/// Returns the index at which the main clause begins, after a phrase of time or place:
+/// `In 2019, I …`, `Last week I …`.
 pub(crate) fn main_clause(clause: Clause<'_>, dated: Option<usize>) -> usize {
     if let Some(end) = dated {
         return end + usize::from(clause.low(end) == ",");
     }
+
     let first = clause.low(0);
     let adverbial = preposition(first)
         || matches!(
@@ -251,21 +260,26 @@ pub(crate) fn main_clause(clause: Clause<'_>, dated: Option<usize>) -> usize {
     if adverb(first) && matches!(clause.low(1), "," | "i" | "we") {
         return 1 + usize::from(clause.low(1) == ",");
     }
+
     if let Some(at) = bare_lead(clause) {
         return at;
     }
+
     let comma = clause.to(16).until(1, &[","]);
     if !adverbial || comma + 2 >= clause.len() || clause.low(comma) != "," {
         return 0;
     }
+
     let next = clause.words[comma + 1];
     let starts = next.capital()
         || determiner(next.low)
         || matches!(next.low, "i" | "we" | "he" | "she" | "they" | "it");
+
     if starts { comma + 1 } else { 0 }
 }
 
-/// Where `I` or `we` stands after a phrase of time or reason without a comma: `Since March I …`, `Every day we …`.
+/// Returns the index of `I` or `we` after a phrase of time or reason without a comma:
+/// `Since March I …`, `Every day we …`.
 fn bare_lead(clause: Clause<'_>) -> Option<usize> {
     let first = clause.low(0);
     let leads = preposition(first)
@@ -289,5 +303,6 @@ fn bare_lead(clause: Clause<'_>) -> Option<usize> {
         .from(at + 2)
         .until(0, &[",", "and", "but", "because", "that", "so"]));
     let other = after.has(&["is", "are", "was", "were"]);
+
     (leads && at < clause.len().min(10) && !inner && !joined && !other).then_some(at)
 }

@@ -1,4 +1,4 @@
-//! What somebody will do, has promised or has taken back.
+//! Plans and promises of a person, and their cancellations.
 
 use domain::MemoryKind;
 
@@ -13,15 +13,15 @@ const INTENDING: &[&str] = &[
     "plan", "intend", "aim", "promise", "commit", "pledge", "schedule", "book", "hope",
 ];
 
-/// What is hoped, tried, or only said to be polite binds nobody.
+/// Verbs for things that are hoped, tried or only said to be polite. They commit nobody.
 static IDLE: List = List::new(
     "be try see let get think know say tell forget stay miss love admit keep support explain remember",
 );
-/// What somebody is who will do something.
+/// Predicates of somebody who will do something.
 static BOUND: Phrases =
     Phrases::new("committed to;determined to;due to;set to;scheduled to;excited to;ready to");
 
-/// The topic of a plan: what is to be done.
+/// Returns the topic of a plan: what is to be done.
 pub(crate) fn known(reading: Reading<'_>, subject: &str) -> Option<Known> {
     if !reading.person() && reading.who != Who::Pronoun {
         return None;
@@ -67,7 +67,7 @@ pub(crate) fn known(reading: Reading<'_>, subject: &str) -> Option<Known> {
     Some(known.negated(negated))
 }
 
-/// `decided to go to Norway this summer`: where one goes then is one place at a time.
+/// Returns the topic of `decided to go to Norway this summer`: one destination at a time.
 fn trip(reading: Reading<'_>, subject: &str) -> Option<Known> {
     let rest = reading.rest();
     let denied = rest.phrase(0, "not").is_some();
@@ -84,6 +84,7 @@ fn trip(reading: Reading<'_>, subject: &str) -> Option<Known> {
             "to move to",
         ],
     )?;
+
     let rest = rest.from(at + usize::from(denied));
     let place = object(rest, 0);
     let capital = place.words.iter().all(|word| word.capital()) && place.len() > 0;
@@ -104,10 +105,11 @@ fn trip(reading: Reading<'_>, subject: &str) -> Option<Known> {
         MemoryKind::Decision,
         false,
     )?;
+
     (capital && long).then(|| known.negated(denied))
 }
 
-/// `decided to paint the kitchen green`: what the thing is to be.
+/// Returns the topic of `decided to paint the kitchen green`: how the thing is to be.
 fn outcome(reading: Reading<'_>, subject: &str) -> Option<Known> {
     let rest = reading.rest();
     let verb = base(rest.low(1));
@@ -118,8 +120,10 @@ fn outcome(reading: Reading<'_>, subject: &str) -> Option<Known> {
     if !opened || !plain || !matches!(what.len(), 2 | 3) {
         return None;
     }
+
     let attribute = format!("{verb} {}", what.low(0));
     let value = phrase_key(what.from(1));
+
     Known::new(
         subject.to_owned(),
         &attribute,
@@ -129,7 +133,7 @@ fn outcome(reading: Reading<'_>, subject: &str) -> Option<Known> {
     )
 }
 
-/// A verb in its base form with its object.
+/// Returns a verb in its base form with its object.
 fn key(action: Clause<'_>) -> Option<String> {
     let verb = base(action.low(0));
     let preposition = usize::from(matches!(
@@ -140,7 +144,7 @@ fn key(action: Clause<'_>) -> Option<String> {
     (!verb.is_empty() && verb != "be" && says(&what)).then(|| format!("{verb} {what}"))
 }
 
-/// A statement of what will be done.
+/// Drafts a statement of what will be done.
 pub(crate) fn draft(reading: Reading<'_>, env: &Env<'_>, dated: bool) -> Option<Draft> {
     let rest = reading.rest();
     let much = rest.words.iter().filter(|word| content(word.low)).count();
@@ -208,7 +212,7 @@ pub(crate) fn draft(reading: Reading<'_>, env: &Env<'_>, dated: bool) -> Option<
     said_yes(reading).then(|| Draft::new(MemoryKind::Plan, 0.75))
 }
 
-/// `Confirmed I'll be there`, `said yes — committed to one round`.
+/// Checks for a promise: `Confirmed I'll be there`, `said yes — committed to one round`.
 fn said_yes(reading: Reading<'_>) -> bool {
     let rest = reading.rest();
     match reading.verb.base {

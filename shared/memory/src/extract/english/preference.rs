@@ -1,4 +1,4 @@
-//! What somebody likes, wants or thinks.
+//! Likes, wishes and opinions of a person.
 
 use domain::MemoryKind;
 
@@ -13,14 +13,16 @@ use super::words::Clause;
 const LIKING: &[&str] = &["like", "love", "enjoy", "adore"];
 const DISLIKING: &[&str] = &["hate", "dislike"];
 
-/// The topic of a preference.
+/// Returns the topic of a preference.
 pub(crate) fn known(reading: Reading<'_>, subject: &str) -> Option<Known> {
     if rather(reading) {
         return rather_known(reading, subject);
     }
+
     if reading.verb.future || reading.verb.modal && !stands(reading) {
         return None;
     }
+
     let rest = reading.rest();
     let ended = reading.verb.negated || no_longer(reading) || reading.verb.used;
     let new = |attribute: &str, value: String, negated: bool| {
@@ -34,12 +36,13 @@ pub(crate) fn known(reading: Reading<'_>, subject: &str) -> Option<Known> {
         )?;
         says.then(|| known.negated(negated))
     };
+
     let likes = |at: usize, negated: bool| {
         let whole = object(rest, at);
-        // "Window seats on planes" are window seats; "walks on the beach" are no walks.
+        // "Window seats on planes" are window seats, but "walks on the beach" are not walks.
         let end = (2..whole.len()).find(|&at| matches!(whole.low(at), "in" | "on" | "at"));
         let what = phrase_key(whole.to(end.unwrap_or(whole.len())));
-        // "Your idea", "how it looks" and "this song" name nothing.
+        // "Your idea", "how it looks" and "this song" do not name anything.
         let pointing = [
             "you", "your", "how", "what", "when", "where", "this", "these", "those", "that", "it",
             "its",
@@ -49,7 +52,9 @@ pub(crate) fn known(reading: Reading<'_>, subject: &str) -> Option<Known> {
         }
         new(&format!("likes {what}"), what, negated)
     };
+
     let now = !reading.verb.past || reading.verb.used;
+
     match reading.verb.base {
         "prefer" if now => preferred(rest, ended, &new),
         _ if reading.is(LIKING) && now => likes(usize::from(rest.low(0) == "to"), ended),
@@ -80,12 +85,12 @@ pub(crate) fn known(reading: Reading<'_>, subject: &str) -> Option<Known> {
     }
 }
 
-/// `can't stand`.
+/// Checks for `can't stand`.
 fn stands(reading: Reading<'_>) -> bool {
     reading.verb.base == "stand" && reading.verb.modal && reading.verb.negated
 }
 
-/// `tea over coffee`, `tea rather than coffee`, `email for bills`.
+/// Returns the topic of `tea over coffee`, `tea rather than coffee` and `email for bills`.
 fn preferred(
     rest: Clause<'_>,
     ended: bool,
@@ -103,6 +108,7 @@ fn preferred(
             return new(&format!("prefers {first} / {second}"), one.clone(), ended);
         }
     }
+
     if let Some((at, end)) = rest.find("for") {
         return new(
             &format!("prefers for {}", value(rest, end)),
@@ -110,13 +116,15 @@ fn preferred(
             ended,
         );
     }
+
     kind_of(rest, ended, new).or_else(|| {
         let what = value(rest, 0);
         new(&format!("likes {what}"), what, ended)
     })
 }
 
-/// `prefers light mode`, `meetings in the morning`, `morning meetings`: which mode, which meetings.
+/// Returns the topic of `prefers light mode`, `meetings in the morning` and `morning meetings`:
+/// which mode, which meetings.
 fn kind_of(
     rest: Clause<'_>,
     ended: bool,
@@ -135,6 +143,7 @@ fn kind_of(
     if let Some(end) = rest.any(0, &["to be called", "being called", "to be addressed as"]) {
         return new("name to use", value(rest, end), ended);
     }
+
     if matches!(rest.low(0), "my" | "our" | "the") && rest.len() == 3 && !preposition(rest.low(2)) {
         return new(
             &format!("prefers {}", rest.low(1)),
@@ -142,6 +151,7 @@ fn kind_of(
             ended,
         );
     }
+
     let action = usize::from(rest.low(0) == "to");
     let between = rest.until(action, BETWEEN);
     if between < rest.len() && between > action {
@@ -161,16 +171,18 @@ fn kind_of(
             ended,
         );
     }
+
     let whole = object(rest, 0);
     let last = whole
         .words
         .last()
         .filter(|last| whole.len() > 1 && action == 0 && !last.capital())?;
     let which = phrase_key(whole.to(whole.len() - 1));
+
     new(&format!("prefers {}", last.low), which, ended)
 }
 
-/// `I'd rather have short answers`.
+/// Returns the topic of `I'd rather have short answers`.
 fn rather_known(reading: Reading<'_>, subject: &str) -> Option<Known> {
     let (_, at) = reading.clause.find("rather")?;
     let rest = reading.clause.from(at);
@@ -188,7 +200,9 @@ fn rather_known(reading: Reading<'_>, subject: &str) -> Option<Known> {
         )?;
         Some(known.negated(negated)).filter(|known| says(&known.topic.value))
     };
+
     let denied = matches!(rest.low(0), "not" | "n't");
+
     if denied || rest.has(&["than"]) {
         None
     } else {
@@ -196,7 +210,7 @@ fn rather_known(reading: Reading<'_>, subject: &str) -> Option<Known> {
     }
 }
 
-/// `short answers`: the attribute of which answers, and `short`.
+/// Splits `short answers` into the attribute for the answers and the value `short`.
 pub(super) fn which(what: Clause<'_>) -> Option<(String, String)> {
     let whole = object(what, 0);
     let end = (0..whole.len())
@@ -211,7 +225,7 @@ pub(super) fn which(what: Clause<'_>) -> Option<(String, String)> {
     ))
 }
 
-/// The words after a preposition up to what says since when or how long.
+/// Returns the words after a preposition, up to those that say since when or how long.
 fn object_after(rest: Clause<'_>, at: usize) -> Clause<'_> {
     let stops = [
         "now", "these", "lately", "again", "because", "since", "when", "whenever", "and", "but",
@@ -220,7 +234,7 @@ fn object_after(rest: Clause<'_>, at: usize) -> Clause<'_> {
     rest.to(rest.until(at + 1, &stops)).from(at + 1)
 }
 
-/// What somebody is who thinks something of it.
+/// Predicates that express an opinion.
 static STANCES: Phrases = Phrases::new(
     "skeptical;sceptical;convinced;against;in favor of;in favour of;opposed to;concerned about;\
      concerned that;worried about;worried that;bullish on;doubtful",
@@ -239,11 +253,12 @@ pub(crate) const VIEWS: &[&str] = &[
     "feeling",
 ];
 
-/// A statement of what somebody likes, wants or thinks.
+/// Drafts a statement of what somebody likes, wants or thinks.
 pub(crate) fn draft(reading: Reading<'_>) -> Option<Draft> {
     if !reading.person() && reading.who != Who::Pronoun {
         return None;
     }
+
     let rest = reading.rest();
     let says_much = rest.words.iter().filter(|word| content(word.low)).count();
     let about_other = pronoun(rest.low(0))
@@ -254,6 +269,7 @@ pub(crate) fn draft(reading: Reading<'_>) -> Option<Draft> {
     if reading.who == Who::Pronoun && !reading.is(&["prefer"]) {
         return None;
     }
+
     let draft = |confidence: f32, lasting: bool| {
         Some(Draft::new(MemoryKind::Preference, confidence).lasting(lasting))
     };
@@ -274,9 +290,11 @@ pub(crate) fn draft(reading: Reading<'_>) -> Option<Draft> {
             draft(0.8, !reading.verb.modal)
         };
     }
+
     if rather(reading) && says_much >= 2 {
         return draft(0.75, true);
     }
+
     if now && reading.is(&["want", "wish"]) && !reading.verb.negated {
         return if about_other || says_much < 2 {
             None
@@ -284,17 +302,18 @@ pub(crate) fn draft(reading: Reading<'_>) -> Option<Draft> {
             draft(0.6, false)
         };
     }
+
     opinion(reading, says_much, about_other)
         .then(|| Draft::new(MemoryKind::Preference, 0.65).opinion())
 }
 
-/// `I'd rather …`.
+/// Checks for `I'd rather …`.
 fn rather(reading: Reading<'_>) -> bool {
     let words = reading.clause.from(reading.verb.first).to(4);
     words.has(&["rather"]) && (words.has(&["'d"]) || words.has(&["would"]))
 }
 
-/// Whether it tells what somebody thinks of something nameable.
+/// Checks whether the clause says what somebody thinks of something that can be named.
 fn opinion(reading: Reading<'_>, says_much: usize, about_other: bool) -> bool {
     let rest = reading.rest();
     if reading.verb.past || reading.verb.future || says_much < 3 {

@@ -1,4 +1,4 @@
-//! Properties of things and the dates of events.
+//! Properties of things, and the dates of events.
 
 use domain::MemoryKind;
 
@@ -9,7 +9,7 @@ use super::topic::{Known, object, phrase_key, says, value};
 use super::words::Clause;
 use super::{Env, occasion};
 
-/// The topic of a clause about a thing.
+/// Returns the topic of a clause about a thing.
 pub(crate) fn known(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known> {
     let thing = trim_own(subject, env);
     occasion::known(reading, subject, env)
@@ -21,13 +21,14 @@ pub(crate) fn known(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Optio
         .or_else(|| super::state::state(reading, &thing))
 }
 
-/// `uses X (for Y)`, `switched (Y) from A to B`.
+/// Returns the topic of `uses X (for Y)` and `switched (Y) from A to B`.
 fn uses(reading: Reading<'_>, subject: &str) -> Option<Known> {
     let rest = reading.rest();
     let kind = MemoryKind::Fact;
     if reading.verb.modal || matches!(reading.who, Who::Pronoun | Who::Listener) {
         return None;
     }
+
     let purpose = rest
         .find_any(&["for", "as"])
         .map(|(_, end)| value(rest, end))
@@ -49,15 +50,18 @@ fn uses(reading: Reading<'_>, subject: &str) -> Option<Known> {
             .filter(|known| says(&known.topic.value))?;
         return Some(known.negated(reading.verb.negated || super::identity::no_longer(reading)));
     }
+
     if let Some(known) = chosen(reading, subject, purpose.as_deref()) {
         return Some(known);
     }
+
     let ours = matches!(reading.who, Who::Speaker | Who::Group | Who::Elided);
     if !reading.is(&["switch", "migrate", "move", "change", "decide", "go"])
         || reading.is(&["go", "change"]) && !ours
     {
         return None;
     }
+
     let (from, after_from) = rest.find("from")?;
     let to = rest.until(after_from, &["to"]);
     let old = phrase_key(object(rest.to(to), after_from));
@@ -71,6 +75,7 @@ fn uses(reading: Reading<'_>, subject: &str) -> Option<Known> {
         None if what.is_empty() || reading.verb.base == "decide" => format!("uses {old}"),
         None => what,
     };
+
     Known::new(
         subject.to_owned(),
         &attribute,
@@ -80,7 +85,8 @@ fn uses(reading: Reading<'_>, subject: &str) -> Option<Known> {
     )
 }
 
-/// `decided to use X for Y`, `chose X for Y`, `stopped using X`: the same topic as that of the use.
+/// Returns the topic of `decided to use X for Y`, `chose X for Y` and `stopped using X`, the same
+/// as that of the use.
 fn chosen(reading: Reading<'_>, subject: &str, purpose: Option<&str>) -> Option<Known> {
     let rest = reading.rest();
     if !(reading.verb.past
@@ -90,6 +96,7 @@ fn chosen(reading: Reading<'_>, subject: &str, purpose: Option<&str>) -> Option<
     {
         return None;
     }
+
     let (at, ended) = match reading.verb.base {
         "decide" | "agree" | "choose" => (
             rest.any(
@@ -105,6 +112,7 @@ fn chosen(reading: Reading<'_>, subject: &str, purpose: Option<&str>) -> Option<
         "stop" | "quit" => (rest.phrase(0, "using"), true),
         _ => (None, false),
     };
+
     let at = at.or_else(|| (reading.verb.base == "choose").then_some(0))?;
     let end = rest.until(
         at,
@@ -122,10 +130,11 @@ fn chosen(reading: Reading<'_>, subject: &str, purpose: Option<&str>) -> Option<
         MemoryKind::Decision
     };
     let known = Known::new(subject.to_owned(), &attribute, what, kind, false)?;
+
     says(&known.topic.value).then(|| known.negated(ended || reading.verb.negated))
 }
 
-/// One name for `my car`, `our car` and `the car`; relatives and animals stay somebody's.
+/// Returns one key for `my car`, `our car` and `the car`. Relatives and pets keep their owner.
 pub(super) fn trim_own(subject: &str, env: &Env<'_>) -> String {
     let own = format!("{}'s ", env.key.to_lowercase());
     match subject.strip_prefix(&own) {
@@ -140,7 +149,7 @@ pub(super) fn trim_own(subject: &str, env: &Env<'_>) -> String {
     }
 }
 
-/// `Our band is called Seven Spoons`, `the default branch is named main`.
+/// Returns the topic of `Our band is called Seven Spoons` and `the default branch is named main`.
 fn called(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known> {
     let word = reading.clause.low(reading.verb.main);
     let to = reading.rest().phrase(0, "to").filter(|_| word == "renamed");
@@ -155,7 +164,8 @@ fn called(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known> {
     Some(known.negated(reading.verb.negated))
 }
 
-/// `Greta is the head of marketing`, `Hugo is our landlord`: who has a role that one has at a time.
+/// Returns the topic of `Greta is the head of marketing` and `Hugo is our landlord`: one person at
+/// a time has the role.
 fn holder(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known> {
     const ROLES: &str = "owner lead leader head manager director captain president ceo cto cfo coo chair chairman \
                          chairwoman chairperson editor maintainer boss coach teacher doctor dentist mayor principal \
@@ -166,6 +176,7 @@ fn holder(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known> {
     if reading.verb.base != "be" || reading.verb.past || reading.verb.modal {
         return None;
     }
+
     if reading.who == Who::Speaker && rest.find("of").is_some_and(|(at, _)| at > 0 && at < 4) {
         let end = rest.until(0, &["at", "for", "in"]);
         let what = object(rest.to(end), 0);
@@ -181,12 +192,15 @@ fn holder(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known> {
             .any(|known| known == one.low)
             .then(|| job.negated(denied));
     }
+
     if reading.who != Who::Named {
         return None;
     }
+
     if !owned && rest.low(0) != "the" {
         return None;
     }
+
     let what = object(rest, 0);
     let end = (0..what.len())
         .find(|&at| preposition(what.low(at)))
@@ -202,10 +216,12 @@ fn holder(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known> {
         ROLES.split_whitespace().any(|known| known == last) || relation(last).is_some() && owned;
     let role = relation(&role).map_or(role.clone(), str::to_owned);
     let known = Known::fact(subject_of, &role, subject.to_owned())?;
+
     one.then(|| known.negated(reading.verb.negated || no_longer(reading)))
 }
 
-/// `My favorite color is blue`, `Anna's email is …`, `the price of X is Y`, `the wifi password is Z`.
+/// Returns the topic of `My favorite color is blue`, `Anna's email is …`, `the price of X is Y` and
+/// `the wifi password is Z`.
 fn attribute(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known> {
     let clause = reading.subject();
     let status = reading.verb.passive && clause.has(&["status", "state"]);
@@ -259,7 +275,7 @@ fn attribute(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known
     }
 
     let noun = match canonical(&noun) {
-        // "My phone is a Fairphone" tells no number.
+        // "My phone is a Fairphone" does not give a number.
         noun if noun == "phone"
             && !answer
                 .starts_with(|first: char| first.is_ascii_digit() || "+(".contains(first)) =>
@@ -283,7 +299,8 @@ fn attribute(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known
     Some(Known::new(owner, &noun, answer, kind, true)?.negated(reading.verb.negated))
 }
 
-/// Where the answer begins in `changed to X`, `was raised from A to B`, `went up to X`.
+/// Returns the index at which the answer begins in `changed to X`, `was raised from A to B` and
+/// `went up to X`.
 fn became(reading: Reading<'_>) -> Option<usize> {
     const CHANGING: &[&str] = &[
         "change", "rise", "increase", "decrease", "drop", "fall", "raise", "cut", "reduce",
@@ -300,7 +317,8 @@ fn became(reading: Reading<'_>) -> Option<usize> {
     (thing && from && value && reading.is(CHANGING) && !reading.verb.progressive).then_some(end)
 }
 
-/// Without the words that open the phrases in it, what it is for before it: `bike budget` for `budget for the bike`.
+/// Removes the determiners from a phrase and moves its purpose to the front: `bike budget` for
+/// `budget for the bike`.
 fn undetermined(phrase: &str) -> String {
     let plain = phrase
         .split(' ')
@@ -313,7 +331,7 @@ fn undetermined(phrase: &str) -> String {
     }
 }
 
-/// Whether the answer is a word as only a name, a password or a number is.
+/// Checks whether the answer is a word that only a name, a password or a number would be.
 fn is_code(rest: Clause<'_>) -> bool {
     let first = rest.low(usize::from(
         determiner(rest.low(0)) || super::lexicon::adverb(rest.low(0)),
@@ -323,7 +341,7 @@ fn is_code(rest: Clause<'_>) -> bool {
         .any(|byte| byte.is_ascii_digit() || matches!(byte, b'_' | b'@' | b'/' | b'.'))
 }
 
-/// Whether the answer is a number or a name.
+/// Checks whether the answer is a number or a name.
 fn firm(rest: Clause<'_>) -> bool {
     let first = usize::from(determiner(rest.low(0)));
     rest.words
@@ -363,7 +381,7 @@ fn is_label(noun: &str) -> bool {
         })
 }
 
-/// One noun for those that mean the same.
+/// Returns one noun for all nouns with the same meaning.
 fn canonical(noun: &str) -> String {
     let noun = noun.strip_prefix("new ").unwrap_or(noun);
     if let Some(what) = noun
@@ -372,6 +390,7 @@ fn canonical(noun: &str) -> String {
     {
         return format!("favourite {}", what.replace("colour", "color"));
     }
+
     let same = match noun {
         "phone number" | "number" | "cell" | "mobile" | "mobile number" | "cell number"
         | "telephone" => "phone",
@@ -384,5 +403,6 @@ fn canonical(noun: &str) -> String {
         "cost" => "price",
         _ => noun,
     };
+
     same.to_owned()
 }

@@ -1,4 +1,4 @@
-//! Reads the sentences of a passage one after another.
+//! Extraction of statements from the sentences of a passage, one sentence after another.
 
 use domain::{MemoryKind, Statement};
 
@@ -13,21 +13,21 @@ use crate::extract::dates::{Lean, dates};
 use crate::extract::sentences::Sentence;
 use crate::extract::{Passage, Role};
 
-/// The longest sentence that is read, in bytes: longer ones are lists and tables in disguise.
+/// The longest sentence that is read, in bytes. Longer ones are usually lists or tables.
 const MAX_SENTENCE: usize = 600;
-/// How much a statement may grow by the sentences that go on with it, in bytes.
+/// The limit on the length of a statement with the sentences that continue it, in bytes.
 const MAX_CONTINUED: usize = 420;
 
-/// The statements of a passage's sentences, in their order.
+/// A reader that collects the statements of a passage, sentence by sentence.
 pub(crate) struct Reader<'a> {
     passage: &'a Passage<'a>,
     scene: Scene<'a>,
     anchor: Option<Anchor>,
     state: State,
-    /// Facts were announced.
+    /// True if facts were announced.
     listing: bool,
     first: bool,
-    /// What follows is a text to work on.
+    /// True once a text to work on was handed over. The rest of the passage is not read.
     quoting: bool,
     out: Vec<Statement>,
 }
@@ -46,7 +46,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The statements that were read.
+    /// Returns the statements that were found.
     pub(crate) fn finish(self) -> Vec<Statement> {
         self.out
     }
@@ -99,7 +99,7 @@ impl<'a> Reader<'a> {
             Some(piece) if piece.draft.opinion => State::Opinion(2),
             Some(piece) if piece.draft.kind == MemoryKind::Decision => State::Decision,
             Some(_) => State::None,
-            // A sentence between them may be passed over.
+            // A sentence without a statement may stand between them.
             None => self.state.waned(),
         };
 
@@ -114,7 +114,7 @@ impl<'a> Reader<'a> {
             chat: self.scene.chat,
             said: self.passage.role == Role::User,
             marked: opening.marked,
-            // In a talk, what follows is news more often than an elaboration.
+            // In a conversation, a later sentence is more often news than an elaboration.
             first: self.first || self.passage.role == Role::User,
             after_opinion: matches!(self.state, State::Opinion(_)),
             listing: self.listing,
@@ -123,7 +123,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The parts of a sentence that state something: apart where one has a topic of its own, else together.
+    /// Returns the parts of a sentence that state something: separately if one of them has a topic
+    /// of its own, otherwise as one.
     fn pieces<'w>(&self, clause: Clause<'w>, opening: Opening) -> Vec<Piece<'w>> {
         let env = self.env(opening);
         if opening.decision || opening.opinion {
@@ -160,7 +161,8 @@ impl<'a> Reader<'a> {
             .map_or(pieces, |whole| vec![whole])
     }
 
-    /// The parts of a sentence that comes to its fact late; nothing if it does not.
+    /// Returns the parts of a sentence that states its fact after a lead-in, or `None` if it does
+    /// not.
     fn late<'w>(
         &self,
         clause: Clause<'w>,
@@ -194,7 +196,7 @@ impl<'a> Reader<'a> {
         None
     }
 
-    /// One part, if it states something.
+    /// Returns a part of a sentence if it states something.
     fn piece<'w>(&self, clause: Clause<'w>, env: &Env<'_>, opening: Opening) -> Option<Piece<'w>> {
         if self.passage.role != Role::Assistant
             && let Some((at, draft)) = instruction::draft(clause, env)
@@ -207,6 +209,7 @@ impl<'a> Reader<'a> {
                 shifted: false,
             });
         }
+
         let main = main_clause(clause, leading_date(clause, env));
         let reading = read(clause.from(main))?;
         let lean = lean(reading);
@@ -216,10 +219,11 @@ impl<'a> Reader<'a> {
         if !self_contained(clause, reading, &draft, dated, self.passage.role) {
             return None;
         }
+
         let ahead = matches!(draft.kind, MemoryKind::Plan | MemoryKind::Decision)
             || occasion::lean(reading).is_some();
         if ahead && lean != Lean::Future {
-            // "Decided on Friday to go this summer": only what follows is to come.
+            // "Decided on Friday to go this summer": only the dates after `to` are still to come.
             let aim = (main + reading.verb.main..clause.len()).find(|&at| clause.low(at) == "to");
             let from = aim
                 .filter(|_| draft.kind == MemoryKind::Decision)
@@ -228,14 +232,17 @@ impl<'a> Reader<'a> {
             found.retain(|found| found.first < from);
             found.extend(coming.into_iter().filter(|found| found.first >= from));
         }
+
         if opening.correction {
             draft.confidence = (draft.confidence + 0.05).min(0.95);
         }
+
         let draft = if self.passage.role == Role::Assistant {
             of_assistant(reading, draft, dated)?
         } else {
             draft
         };
+
         Some(Piece {
             clause,
             reading: Some(reading),
@@ -245,7 +252,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Adds the statement of a piece; false if it cannot be understood alone.
+    /// Adds the statement of a piece. Returns false if the piece cannot be understood alone.
     fn emit(&mut self, sentence: &Sentence<'_>, piece: &Piece<'_>) -> bool {
         let who = piece.reading.map(|reading| reading.who);
         let pronoun = who == Some(Who::Pronoun);
@@ -280,7 +287,7 @@ impl<'a> Reader<'a> {
         let mut statement = self.statement(text, piece);
         (statement.start, statement.end) = (sentence.start, sentence.end);
         if let Some(anchor) = anchor {
-            // What a pronoun means is a guess, if a good one.
+            // The referent of a pronoun is only a good guess.
             statement.confidence -= 0.15;
             statement.start = anchor.start;
         }
@@ -289,13 +296,14 @@ impl<'a> Reader<'a> {
         true
     }
 
-    /// Adds a sentence without a verb to the decision before it, of which it says more.
+    /// Appends a sentence without a verb to the decision before it, on which it elaborates.
     fn fragment(&mut self, sentence: &Sentence<'_>, clause: Clause<'_>) {
         let much = clause
             .words
             .iter()
             .filter(|word| lexicon::content(word.low))
             .count();
+
         if self.state == State::Decision && !self.scene.chat && much >= 3 && read(clause).is_none()
         {
             let voice = Voice {
@@ -360,7 +368,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Keeps the subject of the sentence for pronouns of the next one.
+    /// Keeps the subject of the sentence for pronouns in the next one.
     fn remember(&mut self, sentence: &Sentence<'_>, clause: Clause<'_>, pieces: &[Piece<'_>]) {
         let Some(reading) = pieces
             .first()
@@ -389,7 +397,7 @@ impl<'a> Reader<'a> {
                     start: sentence.start,
                 });
             }
-            // A pronoun keeps what it means, once.
+            // A pronoun keeps its referent, once.
             Who::Pronoun => {}
             _ => self.anchor = None,
         }

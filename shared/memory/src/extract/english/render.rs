@@ -1,18 +1,20 @@
-//! The text of a memory: the words of the source, with the speaker for the first person and dates in digits.
+//! The text of a statement: the words of the source, with the speaker's name for the first person
+//! and dates in digits.
 
 use super::super::dates::Found;
 use super::grammar::adverb_before;
 use super::lexicon::{Form, adverb, third, verb};
 use super::words::{Clause, Word};
 
-/// What the words of a clause stand for.
+/// The words that replace the pronouns of a clause.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Voice<'a> {
-    /// Who says it.
+    /// The name of the speaker.
     pub(crate) speaker: &'a str,
-    /// What the pronoun at the beginning means, if it is known.
+    /// The referent of the pronoun at the beginning, if it is known.
     pub(crate) antecedent: Option<&'a str>,
-    /// The speaker and this word are put before a clause that begins with its verb: `is`, or nothing.
+    /// The word, `is` or nothing, that follows the speaker's name before a clause that begins with
+    /// its verb.
     pub(crate) lead: Option<&'a str>,
 }
 
@@ -51,7 +53,7 @@ pub(crate) fn render(
     finished(writer.out)
 }
 
-/// Whether the words of a date leave out what the digits say.
+/// Checks whether the words of a date leave out what the digits say.
 fn unsaid(clause: Clause<'_>, found: &Found) -> bool {
     let words = &clause.words[found.first..found.end];
     clause.low(found.end) != "'s"
@@ -60,7 +62,7 @@ fn unsaid(clause: Clause<'_>, found: &Found) -> bool {
             .any(|word| word.number() && word.low.len() >= 4)
 }
 
-/// A capital at the beginning, a full stop at the end.
+/// Capitalizes the text and ends it with a full stop.
 fn finished(text: String) -> String {
     let closed = |c: char| c == ')' && !text.contains('(');
     let text = text
@@ -78,9 +80,9 @@ fn finished(text: String) -> String {
 struct Writer<'a> {
     out: String,
     voice: Voice<'a>,
-    /// The speaker's name stands already.
+    /// True once the speaker's name was written.
     named: bool,
-    /// The last verb of the speaker was put into the third person.
+    /// True if the last verb of the speaker was put into the third person.
     present: bool,
 }
 
@@ -104,6 +106,7 @@ impl Writer<'_> {
         if at == 0 && self.opening(word.low) {
             return;
         }
+
         match word.low {
             "i" | "im" => {
                 self.name("");
@@ -128,7 +131,7 @@ impl Writer<'_> {
         self.named = true;
     }
 
-    /// Writes what the pronoun at the beginning means.
+    /// Writes the referent of the pronoun at the beginning. Returns false if it is not known.
     fn opening(&mut self, low: &str) -> bool {
         let Some(antecedent) = self.voice.antecedent else {
             return false;
@@ -172,7 +175,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Whether the word at `at` is the verb that must agree with the speaker.
+    /// Checks whether the word at `at` is the verb that must agree with the speaker.
     fn after_speaker(&self, clause: Clause<'_>, at: usize) -> bool {
         let mut before = at;
         while let Some(at) = adverb_before(clause, before) {
@@ -192,7 +195,7 @@ impl Writer<'_> {
                         "and" | "did" | "do" | "should" | "can" | "would"
                     )
             }
-            // The last word of a list is no verb: "relief and worry".
+            // The last word of a list is not a verb: "relief and worry".
             "and" | "but" => {
                 let goes_on = clause.words.get(at + 1).is_some_and(|next| !next.mark);
                 let infinitive = clause
@@ -205,7 +208,7 @@ impl Writer<'_> {
     }
 }
 
-/// Whether a past form follows, after adverbs.
+/// Checks whether a past form follows, after adverbs.
 fn past_after(clause: Clause<'_>, at: usize) -> bool {
     let next = (at + 1..clause.len()).find(|&next| !adverb(clause.low(next)));
     let low = next.map_or("", |next| clause.low(next));

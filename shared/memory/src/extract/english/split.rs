@@ -1,9 +1,9 @@
-//! Sentences with several statements, in parts.
+//! Division of sentences with several statements.
 
 use super::grammar::read;
 use super::words::Clause;
 
-/// The parts of a clause: it comes apart before `and I`, `but we`, `; my` and the like, where both sides have a verb.
+/// Divides a clause before `and I`, `but we`, `; my` and the like, if both sides have a verb.
 pub(crate) fn parts(clause: Clause<'_>) -> Vec<Clause<'_>> {
     let mut parts = Vec::new();
     let mut begun = 0;
@@ -25,14 +25,14 @@ pub(crate) fn parts(clause: Clause<'_>) -> Vec<Clause<'_>> {
     parts
 }
 
-/// Where a new part begins, if words that join stand at `at`.
+/// Returns the index at which a new part begins, if conjunctions stand at `at`.
 fn joint(clause: Clause<'_>, at: usize) -> Option<usize> {
     let mark = usize::from(matches!(clause.low(at), "," | ";" | "—" | "!"));
     let word = usize::from(matches!(
         clause.low(at + mark),
         "and" | "but" | "so" | "plus"
     ));
-    // Alone, a comma only lists.
+    // A comma alone only lists.
     let strong = word == 1 || matches!(clause.low(at), ";" | "—" | "!");
     let next = at + mark + word;
     let subject = matches!(clause.low(next), "i" | "we" | "my" | "our");

@@ -8,7 +8,7 @@ use super::lists::Phrases;
 use super::topic::{Known, joined, object, phrase_key, value};
 use super::words::Clause;
 
-/// `The server has 16 GB of RAM`, `costs $5`, `is at 19 °C`.
+/// Returns the topic of `The server has 16 GB of RAM`, `costs $5` and `is at 19 °C`.
 pub(super) fn measured(reading: Reading<'_>, subject: &str) -> Option<Known> {
     let rest = reading.rest();
     let thing = matches!(reading.who, Who::Definite | Who::Named | Who::Owned)
@@ -54,12 +54,13 @@ static STATES: Phrases = Phrases::new(
      in review;stalled;in beta",
 );
 
-/// `The build is broken`, `the project is on hold`.
+/// Returns the topic of `The build is broken` and `the project is on hold`.
 pub(super) fn state(reading: Reading<'_>, subject: &str) -> Option<Known> {
     let thing = matches!(reading.who, Who::Definite | Who::Named | Who::Owned);
     if !thing || reading.verb.modal || reading.verb.future {
         return None;
     }
+
     let from = if reading.verb.passive {
         reading.verb.main
     } else if reading.verb.base == "be" {
@@ -67,6 +68,7 @@ pub(super) fn state(reading: Reading<'_>, subject: &str) -> Option<Known> {
     } else {
         return None;
     };
+
     let rest = reading.clause.from(from);
     let rest = rest.from(rest.phrase(0, "no longer").unwrap_or(0));
     let at = usize::from(matches!(
@@ -86,10 +88,11 @@ pub(super) fn state(reading: Reading<'_>, subject: &str) -> Option<Known> {
         MemoryKind::Fact,
         false,
     )?;
+
     Some(known.negated(reading.verb.negated))
 }
 
-/// `1.80 m tall`.
+/// Checks for `1.80 m tall`.
 fn tall(rest: Clause<'_>) -> bool {
     rest.to(5).has(&["tall"]) && rest.words.first().is_some_and(|word| word.number())
 }

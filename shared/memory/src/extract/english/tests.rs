@@ -4,7 +4,7 @@ use domain::{MemoryKind, Statement, Timestamp, Trust};
 mod change;
 mod talk;
 
-/// Said on a Tuesday.
+/// The day on which everything is said, a Tuesday.
 const SAID: &str = "2025-04-15";
 
 fn passage<'a>(text: &'a str, role: Role, speaker: Option<&'a str>) -> Passage<'a> {

@@ -1,8 +1,8 @@
-//! What a statement answers, so that a later one can replace it.
+//! Topics: the question that a statement answers, so that a later statement can replace it.
 //!
-//! The attributes, the same however the sentence is phrased:
+//! The attributes are the same however the sentence is phrased:
 //!
-//! | attribute | of | told by |
+//! | attribute and its value | of | module |
 //! |---|---|---|
 //! | `name`, `age`, `birthday`, `origin`, `birthplace`, `residence`, `job`, `employer`, `education` | a person | `identity` |
 //! | `relationship status`, `diet`, `allergy to X` | a person | `identity` |
@@ -11,18 +11,18 @@
 //! | `phone`, `email`, `address` | a person | `property` |
 //! | `favourite X` | a person | `property` |
 //! | `likes X`: X, negated for dislikes | a person | `preference` |
-//! | `prefers A / B`, the two sorted: the one preferred; `prefers for X`; `prefers N`: which N | a person | `preference` |
+//! | `prefers A / B`, sorted: the preferred one; `prefers for X`; `prefers N`: which N | a person | `preference` |
 //! | `drives`, `teaches`, `learns`, `reads` and other verbs with one object at a time | a person | `activity` |
 //! | `plays X`, `speaks X`, `goes to X`, `has X` and other habits and possessions: X, negated when they end | a person | `activity` |
-//! | `lead`, `head`, `owner` and other responsibilities: who has it | a thing | `activity`, `property` |
+//! | `lead`, `head`, `owner` and other responsibilities: the person who has it | a thing | `activity`, `property` |
 //! | `plans X`: X, negated when it is cancelled | a person | `plan` |
 //! | `nickname`; `name` of a thing | a person, a thing | `naming` |
 //! | `employment`, `leave`, `nationality`, `religion`, `handedness`, `wake-up time`, `bedtime`, `salary` | a person | `condition` |
 //! | `lives with`, `member of X`, `is watching`, a state such as `pregnant`, a habit such as `grows X` | a person | `condition` |
-//! | `uses X`: X or what took its place; `uses for X` | a person or thing | `property` |
+//! | `uses X`: X or its replacement; `uses for X` | a person or thing | `property` |
 //! | `date`, `deadline` | an event | `property` |
 //! | `status`, `location`, `price`, `version`, `value` | a thing | `property` |
-//! | any other noun, of `X's Y is Z` and `the Y of X is Z` | X | `property` |
+//! | any other noun Y, from `X's Y is Z` and `the Y of X is Z` | X | `property` |
 
 use domain::{MemoryKind, Topic};
 
@@ -33,7 +33,7 @@ use super::lexicon::{adverb, determiner, pronoun};
 use super::lists::{List, Phrases};
 use super::words::Clause;
 
-/// A topic with what it says about its statement.
+/// A topic with the kind of statement that has it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Known {
     pub(crate) topic: Topic,
@@ -42,12 +42,12 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// Of a lasting fact.
+    /// Creates the topic of a lasting fact.
     pub(crate) fn fact(subject: String, attribute: &str, value: String) -> Option<Self> {
         Self::new(subject, attribute, value, MemoryKind::Fact, true)
     }
 
-    /// Nothing if a part of the topic is empty.
+    /// Creates a topic. Returns `None` if a part of it is empty.
     pub(crate) fn new(
         subject: String,
         attribute: &str,
@@ -73,14 +73,14 @@ impl Known {
         })
     }
 
-    /// The same, negated or not.
+    /// Sets whether the answer is negated.
     pub(crate) fn negated(mut self, negated: bool) -> Self {
         self.topic.negated = negated;
         self
     }
 }
 
-/// The topic of a clause.
+/// Returns the topic of a clause.
 pub(crate) fn topic(reading: Reading<'_>, env: &Env<'_>) -> Option<Known> {
     let subject = subject_key(reading, env)?;
     let mut known = found(reading, &subject, env)?;
@@ -102,7 +102,7 @@ fn found(reading: Reading<'_>, subject: &str, env: &Env<'_>) -> Option<Known> {
         .or_else(|| super::condition::known(reading, subject).filter(|_| env.said))
 }
 
-/// The subject in lower case; nothing if it is not known who or what it is.
+/// Returns the subject in lower case, or `None` if its referent is unknown.
 pub(crate) fn subject_key(reading: Reading<'_>, env: &Env<'_>) -> Option<String> {
     match reading.who {
         Who::Speaker | Who::Group | Who::Elided => Some(env.key.to_lowercase()),
@@ -121,7 +121,7 @@ pub(crate) fn subject_key(reading: Reading<'_>, env: &Env<'_>) -> Option<String>
     .filter(|key| !key.is_empty())
 }
 
-/// A phrase in lower case without what opens it.
+/// Returns a phrase in lower case without the determiners, adverbs and marks that open it.
 pub(crate) fn phrase_key(clause: Clause<'_>) -> String {
     let mut at = 0;
     while determiner(clause.low(at))
@@ -136,12 +136,12 @@ pub(crate) fn phrase_key(clause: Clause<'_>) -> String {
     joined(clause.from(at))
 }
 
-/// Whether the mark stands before a sum.
+/// Checks whether a mark stands before an amount.
 pub(crate) fn money(low: &str) -> bool {
     matches!(low, "$" | "€" | "£" | "#")
 }
 
-/// The words in lower case, with spaces; an ending stays with its word.
+/// Joins the words in lower case with spaces. An ending stays with its word.
 pub(crate) fn joined(clause: Clause<'_>) -> String {
     let mut out = String::new();
     for word in clause.words {
@@ -149,6 +149,7 @@ pub(crate) fn joined(clause: Clause<'_>) -> String {
         if quote {
             continue;
         }
+
         let close = word.low.starts_with('\'')
             || matches!(word.low, "°" | "%" | "+")
             || out.ends_with(['$', '€', '£', '#', '°']);
@@ -161,15 +162,15 @@ pub(crate) fn joined(clause: Clause<'_>) -> String {
     out
 }
 
-/// The most words of a value.
+/// The most words in a value.
 const VALUE_WORDS: usize = 8;
 
-/// The answer that begins at `at`: up to a mark, a conjunction or a word of time.
+/// Returns the answer that begins at `at`, up to a mark, a conjunction or a word of time.
 pub(crate) fn value(clause: Clause<'_>, at: usize) -> String {
     phrase_key(object(clause, at))
 }
 
-/// The words of an object that begins at `at`.
+/// Returns the words of an object that begins at `at`.
 pub(crate) fn object<'w>(clause: Clause<'w>, at: usize) -> Clause<'w> {
     let mut first = at;
     while determiner(clause.low(first)) && clause.low(first) != "no" || adverb(clause.low(first)) {
@@ -180,7 +181,7 @@ pub(crate) fn object<'w>(clause: Clause<'w>, at: usize) -> Clause<'w> {
     clause.to(end.unwrap_or(clause.len())).from(first)
 }
 
-/// Whether an object ends before the word.
+/// Checks whether the word at `at` ends an object before it.
 fn ends_object(clause: Clause<'_>, at: usize) -> bool {
     let word = &clause.words[at];
     let stop = is(word.low, OBJECT_END);
@@ -192,41 +193,47 @@ fn ends_object(clause: Clause<'_>, at: usize) -> bool {
     stop || mark || tail(clause, at)
 }
 
-/// What an answer ends before, by itself.
+/// Words that end an answer by themselves.
 static ALONE: List = List::new(
     "whenever together either either honestly sadly please nowadays anyway anyways mostly mainly \
      twice once thrice daily weekly monthly regularly sometimes often altogether anyhow forever \
      full-time part-time alone though although instead except completely entirely permanently \
      temporarily since within without thanks otherwise",
 );
-/// What it ends before after a preposition.
+/// Phrases that end an answer after `at`.
 static AT: Phrases = Phrases::new(
     "the moment;all;present;the weekend;weekends;the time;night;the end;last;least;the latest;times",
 );
+/// Phrases that end an answer after `for`.
 static FOR: Phrases = Phrases::new(
     "now;work;work reasons;years;a living;the time being;good;ever;sure;months;weeks;days;a year;fun;\
      a few;the last;the past;the next;about;over;almost;nearly;many;several;some time;once;ages;\
      love;family reasons;personal reasons;health reasons;example;a while;a long time;a",
 );
+/// Phrases that end an answer after `in`.
 static IN: Phrases = Phrases::new(
     "the morning;the mornings;the afternoon;the afternoons;the evening;the evenings;mornings;the end;\
      fact;general;case;summer;winter;spring;autumn;fall;the summer;the winter;the spring;the autumn;\
      the fall;the long run;the meantime;particular;total;a few;about;advance;time;the past;a;\
      the future;the next;the last;the coming;the first;the new year;my spare time;my free time",
 );
+/// Phrases that end an answer after `on`.
 static ON: Phrases = Phrases::new(
     "weekends;the weekend;weekdays;the weekends;a daily basis;a regular basis;my own;the side;holiday;\
      holidays;vacation;most days;some days;and off;time;average;and",
 );
+/// Phrases that end an answer after `with`.
 static WITH: Phrases = Phrases::new("pleasure;joy;no regrets;immediate effect;me now");
 
-/// Whether words about time, manner or degree begin at `at`, which belong to no answer: `in the mornings`, `at all`.
+/// Checks whether words of time, manner or degree begin at `at`: `in the mornings`, `at all`. They
+/// belong to no answer.
 pub(crate) fn tail(clause: Clause<'_>, at: usize) -> bool {
     let next = clause.words.get(at + 1);
     let any = |phrases: &Phrases| phrases.end(clause, at + 1).is_some();
     let few = |phrases: &[&str]| clause.any(at + 1, phrases).is_some();
     let dated = next.is_some_and(|next| is_time_name(next.low, next.capital()));
     let number = next.is_some_and(|next| next.number() || counts(next.low));
+
     match clause.low(at) {
         "at" => {
             any(&AT) || next.is_some_and(|next| next.number() && clause.low(at + 2).ends_with('m'))
@@ -262,7 +269,7 @@ pub(crate) fn tail(clause: Clause<'_>, at: usize) -> bool {
     }
 }
 
-/// A month or a day of the week.
+/// Checks whether a word names a month or a day of the week.
 fn is_time_name(low: &str, capital: bool) -> bool {
     static NAMES: List = List::new(
         "january february march april may june july august september october november december monday \
@@ -275,7 +282,7 @@ fn is_time_name(low: &str, capital: bool) -> bool {
     capital && NAMES.has(bare)
 }
 
-/// Whether the word counts.
+/// Checks whether a word is a number from two to twelve.
 pub(super) fn counts(low: &str) -> bool {
     matches!(
         low,
@@ -293,7 +300,7 @@ pub(super) fn counts(low: &str) -> bool {
     )
 }
 
-/// Whether a value says something by itself.
+/// Checks whether a value can be understood by itself.
 pub(crate) fn says(value: &str) -> bool {
     !value.is_empty()
         && !value.split(' ').all(|word| {

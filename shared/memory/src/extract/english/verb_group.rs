@@ -1,37 +1,37 @@
-//! A verb with its auxiliaries.
+//! Verbs with their auxiliaries.
 
 use super::grammar::{Who, skip_adverbs};
 use super::lexicon::{Form, adverb, auxiliary, modal, verb};
 use super::words::Clause;
 
-/// A verb with what belongs to it.
+/// A verb with its auxiliaries and negations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Group {
-    /// The first word.
+    /// The index of the first word.
     pub(crate) first: usize,
-    /// The main verb, `be` when it links.
+    /// The index of the main verb, which is a form of `be` when that links.
     pub(crate) main: usize,
-    /// Its base form; empty if the verb is not known.
+    /// The base form of the main verb, or empty if the verb is not known.
     pub(crate) base: &'static str,
-    /// Something to come: `will`, `going to`.
+    /// True if it is still to come: `will`, `going to`.
     pub(crate) future: bool,
-    /// `would`, `could`, `might`, …
+    /// True for `would`, `could`, `might` and other modal verbs.
     pub(crate) modal: bool,
-    /// Past tense, or `used to`.
+    /// True for the past tense and `used to`.
     pub(crate) past: bool,
-    /// `used to`: so no more.
+    /// True for `used to`: it is no longer so.
     pub(crate) used: bool,
-    /// `have done`.
+    /// True for `have done`.
     pub(crate) perfect: bool,
-    /// `is doing`.
+    /// True for `is doing`.
     pub(crate) progressive: bool,
-    /// `is done`.
+    /// True for `is done`.
     pub(crate) passive: bool,
-    /// `not`, `never`.
+    /// True for `not` and `never`.
     pub(crate) negated: bool,
 }
 
-/// The verb at `first` with its auxiliaries.
+/// Returns the verb at `first` with its auxiliaries.
 pub(super) fn group(clause: Clause<'_>, first: usize, who: Who) -> Option<Group> {
     let mut group = Group {
         first,
@@ -39,9 +39,11 @@ pub(super) fn group(clause: Clause<'_>, first: usize, who: Who) -> Option<Group>
             || first > 1 && clause.phrase(first - 2, "no longer").is_some(),
         ..Group::default()
     };
+
     if first >= clause.len() {
         return None;
     }
+
     let mut at = skip(clause, first, &mut group);
     for _ in 0..6 {
         match auxiliary_at(clause, at, &mut group) {
@@ -49,6 +51,7 @@ pub(super) fn group(clause: Clause<'_>, first: usize, who: Who) -> Option<Group>
             None => break,
         }
     }
+
     let (base, form) = verb(clause.low(at)).unwrap_or(("", Form::Base));
     let base = match clause.low(at) {
         "'s" | "'m" | "'re" => "be",
@@ -68,15 +71,17 @@ pub(super) fn group(clause: Clause<'_>, first: usize, who: Who) -> Option<Group>
     {
         return None;
     }
+
     group.main = at;
     group.base = base;
     let finite_past = form == Form::Past && !group.passive && !group.perfect && !has_got;
     group.past |= finite_past && !group.future && !group.modal;
     group.progressive |= form == Form::Ing && who == Who::Elided;
+
     Some(group)
 }
 
-/// Whether `have got` tells what somebody has, not what they received: `I've got two cats`.
+/// Checks whether `have got` says what somebody has rather than received: `I've got two cats`.
 fn got(clause: Clause<'_>, at: usize, group: &Group) -> bool {
     let counted = matches!(
         clause.low(at + 1),
@@ -89,7 +94,7 @@ fn got(clause: Clause<'_>, at: usize, group: &Group) -> bool {
     clause.low(at) == "got" && group.perfect && !group.past && counted && !received
 }
 
-/// Passes over adverbs and negations.
+/// Skips adverbs and negations, and notes the negations in `group`.
 fn skip(clause: Clause<'_>, mut at: usize, group: &mut Group) -> usize {
     loop {
         match clause.low(at) {
@@ -105,7 +110,8 @@ fn skip(clause: Clause<'_>, mut at: usize, group: &mut Group) -> usize {
     }
 }
 
-/// If the word at `at` helps another verb, notes what it says and gives the place after it.
+/// Notes the auxiliary at `at` in `group` and returns the index after it. Returns `None` if the
+/// word is not an auxiliary.
 fn auxiliary_at(clause: Clause<'_>, at: usize, group: &mut Group) -> Option<usize> {
     let low = clause.low(at);
     let mut probe = *group;
@@ -141,7 +147,8 @@ fn auxiliary_at(clause: Clause<'_>, at: usize, group: &mut Group) -> Option<usiz
     Some(at + 1)
 }
 
-/// What follows a form of be: `going to`, a progressive, a passive; nothing if it links.
+/// Notes what follows a form of `be`: `going to`, a progressive or a passive. Returns `None` if the
+/// form of `be` links.
 fn linked(
     clause: Clause<'_>,
     next: usize,

@@ -1,4 +1,4 @@
-//! Verbs of English with their irregular forms.
+//! English verbs with their irregular forms.
 
 use std::sync::LazyLock;
 
@@ -76,7 +76,7 @@ const PAST: &str = "ate/eat beaten/beat became/become been/be began/begin begun/
 const PRESENT: &str = "am/be are/be does/do goes/go has/have is/be overwinters/overwinter";
 const ING: &str = "being/be dying/die lying/lie";
 
-/// Base forms and irregular forms, with their base and form.
+/// Base forms and irregular forms, each with its base and form.
 static FORMS: LazyLock<Table<(&str, Form)>> = LazyLock::new(|| {
     let mut forms: Table<_> = VERBS
         .split(' ')
@@ -93,7 +93,7 @@ static FORMS: LazyLock<Table<(&str, Form)>> = LazyLock::new(|| {
     forms
 });
 
-/// The base and the form of a word that stands in the tables.
+/// Returns the base and the form of a word in the tables.
 pub(super) fn listed(low: &str) -> Option<(&'static str, Form)> {
     FORMS.get(low).copied()
 }

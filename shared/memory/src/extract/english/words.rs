@@ -1,27 +1,28 @@
-//! A sentence as words with their places.
+//! Division of a sentence into words with their positions.
 
-/// One word or mark of a sentence.
+/// A word or mark of a sentence.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Word<'a> {
-    /// As it is written.
+    /// The word as it is written.
     pub(crate) raw: &'a str,
-    /// In lower case; endings of contractions in one form, whatever the apostrophe: `'s`, `n't`.
+    /// The word in lower case. Endings of contractions have one form, whatever the apostrophe:
+    /// `'s`, `n't`.
     pub(crate) low: &'a str,
-    /// First byte in the sentence.
+    /// The index of the first byte in the sentence.
     pub(crate) start: usize,
-    /// Byte after the last.
+    /// The index after the last byte.
     pub(crate) end: usize,
-    /// It is punctuation.
+    /// True if it is punctuation.
     pub(crate) mark: bool,
 }
 
 impl Word<'_> {
-    /// Whether it begins with a capital.
+    /// Checks whether it begins with a capital letter.
     pub(crate) fn capital(&self) -> bool {
         self.raw.chars().next().is_some_and(char::is_uppercase)
     }
 
-    /// Whether it begins with a digit.
+    /// Checks whether it begins with a digit.
     pub(crate) fn number(&self) -> bool {
         self.raw
             .bytes()
@@ -30,7 +31,7 @@ impl Word<'_> {
     }
 }
 
-/// Part of a sentence's words.
+/// A range of a sentence's words.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Clause<'w> {
     /// The words.
@@ -42,7 +43,7 @@ impl<'w> Clause<'w> {
         self.words.len()
     }
 
-    /// The word in lower case; nothing past the end.
+    /// Returns the word in lower case, or an empty string past the end.
     pub(crate) fn low(self, at: usize) -> &'w str {
         self.words.get(at).map_or("", |word| word.low)
     }
@@ -59,9 +60,9 @@ impl<'w> Clause<'w> {
         }
     }
 
-    /// The place after `phrase`, words with spaces between them, if it stands at `at`.
+    /// Returns the index after `phrase`, words separated by spaces, if it stands at `at`.
     pub(crate) fn phrase(self, at: usize, phrase: &str) -> Option<usize> {
-        // Most phrases differ from most words in their first letter.
+        // A cheap test first: most phrases differ from most words in their first letter.
         if self.low(at).bytes().next() != phrase.bytes().next() {
             return None;
         }
@@ -75,27 +76,27 @@ impl<'w> Clause<'w> {
         Some(place)
     }
 
-    /// The place after the first of `phrases` that stands at `at`.
+    /// Returns the index after the first of `phrases` that stands at `at`.
     pub(crate) fn any(self, at: usize, phrases: &[&str]) -> Option<usize> {
         phrases.iter().find_map(|phrase| self.phrase(at, phrase))
     }
 
-    /// Where `phrase` first stands, and the place after it.
+    /// Returns the index at which `phrase` first stands, and the index after it.
     pub(crate) fn find(self, phrase: &str) -> Option<(usize, usize)> {
         (0..self.len()).find_map(|at| self.phrase(at, phrase).map(|end| (at, end)))
     }
 
-    /// Where the first of `phrases` stands, and the place after it.
+    /// Returns the first index at which one of `phrases` stands, and the index after it.
     pub(crate) fn find_any(self, phrases: &[&str]) -> Option<(usize, usize)> {
         (0..self.len()).find_map(|at| self.any(at, phrases).map(|end| (at, end)))
     }
 
-    /// Whether one of `words` occurs.
+    /// Checks whether one of `words` occurs.
     pub(crate) fn has(self, words: &[&str]) -> bool {
         self.words.iter().any(|word| words.contains(&word.low))
     }
 
-    /// The first place from `at` where one of `words` stands, else the end.
+    /// Returns the first index from `at` at which one of `words` stands, or the end.
     pub(crate) fn until(self, at: usize, words: &[&str]) -> usize {
         (at..self.len())
             .find(|&place| words.contains(&self.low(place)))
@@ -103,7 +104,7 @@ impl<'w> Clause<'w> {
     }
 }
 
-/// The words of `text`; `lower` is the text in ASCII lower case, so that places agree.
+/// Divides `text` into words. `lower` is the text in ASCII lower case, so that positions agree.
 pub(crate) fn words<'a>(text: &'a str, lower: &'a str) -> Vec<Word<'a>> {
     let mut words = Vec::with_capacity(text.len() / 5 + 2);
     let mut chars = text.char_indices().peekable();
@@ -112,6 +113,7 @@ pub(crate) fn words<'a>(text: &'a str, lower: &'a str) -> Vec<Word<'a>> {
         if first.is_whitespace() {
             continue;
         }
+
         if !first.is_alphanumeric() {
             let end = start + first.len_utf8();
             if first == '.'
@@ -124,6 +126,7 @@ pub(crate) fn words<'a>(text: &'a str, lower: &'a str) -> Vec<Word<'a>> {
             words.push(mark(&text[start..end], start, end));
             continue;
         }
+
         let mut end = start + first.len_utf8();
         while let Some(&(at, next)) = chars.peek() {
             let inside = next.is_alphanumeric() || joins(next, &text[at..]);
@@ -139,12 +142,13 @@ pub(crate) fn words<'a>(text: &'a str, lower: &'a str) -> Vec<Word<'a>> {
     words
 }
 
-/// Whether a point after the word belongs to it: `Mrs.`.
+/// Checks whether a full stop after the word belongs to it: `Mrs.`.
 fn is_title(low: &str) -> bool {
     matches!(low, "mr" | "mrs" | "ms" | "mx" | "dr" | "prof" | "st")
 }
 
-/// Whether `next` continues a word: apostrophes, hyphens, points of numbers and addresses with a letter or digit after.
+/// Checks whether `next` continues a word: an apostrophe, a hyphen, or a mark within a number or an
+/// address, with a letter or digit after it.
 fn joins(next: char, rest: &str) -> bool {
     matches!(
         next,
@@ -175,7 +179,7 @@ fn mark<'a>(raw: &'a str, start: usize, end: usize) -> Word<'a> {
     }
 }
 
-/// Adds a word, with the ending of a contraction as a word of its own.
+/// Adds a word. The ending of a contraction becomes a word of its own.
 fn push<'a>(words: &mut Vec<Word<'a>>, text: &'a str, lower: &'a str, start: usize, end: usize) {
     let split = contraction(&lower[start..end]).map(|(at, low)| (start + at, low));
     let first = split.map_or(end, |(at, _)| at);
@@ -201,9 +205,10 @@ fn push<'a>(words: &mut Vec<Word<'a>>, text: &'a str, lower: &'a str, start: usi
     }
 }
 
-/// Where the ending of a contraction begins in a word in lower case, and its plain form.
+/// Returns the position in a lower-case word at which the ending of a contraction begins, and the
+/// plain form of the ending.
 fn contraction(low: &str) -> Option<(usize, &'static str)> {
-    // As people type who leave the apostrophe out.
+    // Many people leave the apostrophe out.
     match low {
         "im" => return Some((1, "'m")),
         "ive" => return Some((1, "'ve")),

@@ -1,4 +1,4 @@
-//! How a line shows that what follows is not its writer's own.
+//! Marks by which a line shows that the text after it is not the writer's own.
 
 use std::ops::Range;
 
@@ -9,14 +9,14 @@ use super::words::{
     THIS, TOLD, WORK, listed,
 };
 
-/// The longest line that announces a text of somebody else, in bytes.
+/// The longest line that announces a third party's text, in bytes.
 const LONGEST_LEAD: usize = 200;
-/// Characters of a quotation that is a text rather than a title or a phrase.
+/// The least length of a quotation that is a text rather than a title or phrase, in characters.
 const LONG_QUOTATION: usize = 60;
-/// The most words of a person's name.
+/// The most words in a person's name.
 const MOST_NAMES: usize = 4;
 
-/// The fence that a line of code begins or ends with.
+/// Returns the fence character of a line that opens or closes fenced code.
 pub(super) fn fence(line: &str) -> Option<char> {
     let line = line.trim_start();
     ['`', '~']
@@ -24,7 +24,7 @@ pub(super) fn fence(line: &str) -> Option<char> {
         .find(|mark| line.chars().take(3).filter(|c| c == mark).count() == 3)
 }
 
-/// Whether a line stands above a mail that was forwarded or answered.
+/// Checks whether mail programs write a line like this above a forwarded or answered mail.
 pub(super) fn is_boundary(line: &str) -> bool {
     let bare = line
         .trim()
@@ -32,7 +32,7 @@ pub(super) fn is_boundary(line: &str) -> bool {
     line.len() <= LONGEST_LEAD && listed(BOUNDARIES, &bare.to_lowercase())
 }
 
-/// The name and the value of a header line, the name in lower case.
+/// Returns the name, in lower case, and the value of a mail header.
 pub(super) fn header(line: &str) -> Option<(String, &str)> {
     let (name, value) = line.trim().trim_matches('*').split_once([':', '：'])?;
     let name = name.trim().trim_matches('*').to_lowercase();
@@ -40,7 +40,8 @@ pub(super) fn header(line: &str) -> Option<(String, &str)> {
         .then(|| (name, value.trim().trim_start_matches('*').trim()))
 }
 
-/// Whether a text begins with the headers of a mail: who sent it, and something else that only mails say.
+/// Checks whether a text begins with the headers of a mail: one that names the sender, and one that
+/// only mails have.
 pub(super) fn begins_headers(text: &str) -> bool {
     let is_field = |line: &str| {
         let name = line
@@ -65,13 +66,14 @@ pub(super) fn begins_headers(text: &str) -> bool {
         && headers.iter().any(certain)
 }
 
-/// The sender that a header line names.
+/// Returns the sender that a mail header names.
 pub(super) fn sender(line: &str) -> Option<&str> {
     let (name, value) = header(line)?;
     (listed(FROM, &name) && !value.is_empty()).then_some(value)
 }
 
-/// The person's name in the sender of a mail, if it is one and cannot be read as anything else.
+/// Returns the person's name in the sender of a mail, if it is a name and cannot be read as
+/// anything else.
 pub(super) fn person(sender: &str) -> Option<&str> {
     let name = sender.split('<').next()?.trim().trim_matches('"').trim();
     let is_name = |word: &str| {
@@ -80,6 +82,7 @@ pub(super) fn person(sender: &str) -> Option<&str> {
                 .chars()
                 .all(|c| c.is_alphabetic() || matches!(c, '.' | '-' | '\'' | '’'))
     };
+
     let words: Vec<&str> = name.split_whitespace().collect();
     let taken = [
         "user",
@@ -90,14 +93,17 @@ pub(super) fn person(sender: &str) -> Option<&str> {
         "never",
         "system",
     ];
+
     let fits = (1..=MOST_NAMES).contains(&words.len()) && words.iter().all(|word| is_name(word));
     let free = !words
         .iter()
         .any(|word| taken.contains(&word.to_lowercase().as_str()));
+
     (fits && free).then_some(name)
 }
 
-/// Where a text of somebody else begins in a line that hands it over, and what it is.
+/// Returns the position at which a third party's text begins in a line that hands it over, and the
+/// kind of text.
 pub(super) fn hands_over(line: &str) -> Option<(usize, Option<Medium>)> {
     let bare = line.trim_end();
     let colon = bare.char_indices().find(|(_, c)| matches!(c, ':' | '：'));
@@ -129,12 +135,13 @@ pub(super) fn hands_over(line: &str) -> Option<(usize, Option<Medium>)> {
         .then_some((after, Some(named.unwrap_or(Medium::Paste))))
 }
 
-/// Whether a line asks for work on the text that it hands over.
+/// Checks whether a line asks for work on the text that it hands over.
 pub(super) fn asks_for_work(line: &str) -> bool {
     words(line).iter().any(|word| listed(WORK, word))
 }
 
-/// Where the words of somebody else begin in a line that reports them: several sentences, or whatever follows the line.
+/// Returns the position at which reported speech begins in a line: several sentences on the line,
+/// or the lines after it.
 pub(super) fn reports(line: &str) -> Option<usize> {
     let (at, mark) = line.char_indices().find(|(_, c)| matches!(c, ':' | '：'))?;
     let words = words(last_clause(&line[..at]));
@@ -147,7 +154,7 @@ pub(super) fn reports(line: &str) -> Option<usize> {
     (listed(SAYING, verb) && !own && several && at <= LONGEST_LEAD).then_some(after)
 }
 
-/// A quotation of several sentences that begins in a line.
+/// Returns the range of a quotation of several sentences that begins in a line.
 pub(super) fn quotation(text: &str, at: usize, line: &str) -> Option<Range<usize>> {
     let opens = |(place, c): &(usize, char)| {
         let before = line[..*place].chars().next_back();
@@ -161,7 +168,7 @@ pub(super) fn quotation(text: &str, at: usize, line: &str) -> Option<Range<usize
     (inner.chars().count() >= LONG_QUOTATION && has_sentences(inner)).then_some(from..end)
 }
 
-/// Where a quotation that a text begins with ends, its mark included.
+/// Returns the end of the quotation with which a text begins, including the closing mark.
 pub(super) fn closing(text: &str) -> Option<usize> {
     let first = text.chars().next()?;
     let (mark, from) = (closer(first)?, first.len_utf8());
@@ -183,7 +190,8 @@ fn closer(opening: char) -> Option<char> {
     })
 }
 
-/// The HTML that begins in a line: from its first tag of a block to the last tag that closes one.
+/// Returns the range of the HTML that begins in a line: from its first block tag to the last tag
+/// that closes a block.
 pub(super) fn html(text: &str, at: usize, line: &str) -> Option<Range<usize>> {
     const BLOCKS: &[&str] = &[
         "!doctype",
@@ -211,6 +219,7 @@ pub(super) fn html(text: &str, at: usize, line: &str) -> Option<Range<usize>> {
         "style",
         "form",
     ];
+
     let tag = |rest: &str| {
         let name = rest
             .split(|c: char| !c.is_ascii_alphanumeric() && c != '!')
@@ -219,6 +228,7 @@ pub(super) fn html(text: &str, at: usize, line: &str) -> Option<Range<usize>> {
         let bounded = rest[name.len()..].starts_with([' ', '>', '/', '\n']);
         bounded && BLOCKS.contains(&name.to_ascii_lowercase().as_str())
     };
+
     let (place, _) = line
         .match_indices('<')
         .find(|(place, _)| tag(&line[place + 1..]))?;
@@ -228,10 +238,11 @@ pub(super) fn html(text: &str, at: usize, line: &str) -> Option<Range<usize>> {
         .find(|(place, _)| tag(&text[from + place + 2..]))?
         .0;
     let end = text[from + last..].find('>')? + 1;
+
     Some(from..from + last + end)
 }
 
-/// What stands after the last sentence that has ended.
+/// Returns the text after the last complete sentence.
 fn last_clause(text: &str) -> &str {
     let ends = text.rmatch_indices(['.', '!', '?', '…', '。']);
     let mut after = ends
@@ -248,7 +259,7 @@ fn words(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Whether a text has more than one sentence.
+/// Checks whether a text has more than one sentence.
 fn has_sentences(text: &str) -> bool {
     let ends = text
         .char_indices()
@@ -262,7 +273,7 @@ fn has_sentences(text: &str) -> bool {
     })
 }
 
-/// Whether what follows is only an address, which somebody names rather than quotes.
+/// Checks whether a text begins with an address, which people mention rather than quote.
 fn is_address(text: &str) -> bool {
     let first = text.split_whitespace().next().unwrap_or_default();
     let inner = first.trim_end_matches(['.', ',', '!', '?', ';']);

@@ -2,7 +2,7 @@ use domain::Timestamp;
 
 use super::*;
 
-/// The pieces of a text with who is meant to have said them.
+/// Divides a text and returns its pieces, each with the label of its origin.
 fn pieces(text: &str, role: Role) -> Vec<(&'static str, String)> {
     let said_at = Timestamp::from_millis(0);
     let passage = Passage {

@@ -1,4 +1,4 @@
-//! Transcripts: lines that begin with who speaks.
+//! Transcripts: texts whose lines begin with the speaker.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -8,12 +8,13 @@ use domain::Medium;
 use super::{Part, marks};
 use crate::extract::{Quoted, Role};
 
-/// The most characters of a speaker's name.
+/// The longest name of a speaker, in characters.
 const LONGEST_NAME: usize = 40;
-/// Labelled lines that make a transcript of people's names; lists of properties have labels too, but do not repeat them.
+/// The least number of labelled lines in a transcript of named people. Lists of properties have
+/// labels too, but do not repeat them.
 const LEAST_LINES: usize = 3;
 
-/// Labels of the one whose memory it is.
+/// Labels of the user, to whom the memory belongs.
 const USER: &[&str] = &[
     "user",
     "human",
@@ -56,7 +57,7 @@ const ASSISTANT: &[&str] = &[
     "アシスタント",
     "어시스턴트",
 ];
-/// Labels of notes, which are repeated without anybody speaking.
+/// Labels of notes, which repeat without anybody speaking.
 const NOTES: &[&str] = &[
     "note",
     "notes",
@@ -98,8 +99,10 @@ struct Labelled<'a> {
     label: &'a str,
 }
 
-/// The turns of a transcript by their speakers; none when the text is not one. In a text of the user's own the lines of
-/// `User` are the user's; one that is pasted into a turn is somebody else's whoever speaks.
+/// Divides a transcript into turns by speaker. Returns nothing if the text is not a transcript.
+///
+/// In a text of the user's own, the lines of `User` are the user's. In a transcript that is pasted
+/// into a turn, every line is a third party's, whoever speaks.
 pub(super) fn parts(text: &str, role: Role) -> Vec<Part<'_>> {
     let labelled = labelled(text);
     if !is_transcript(&labelled) {
@@ -119,7 +122,7 @@ pub(super) fn parts(text: &str, role: Role) -> Vec<Part<'_>> {
     turns.filter(|part| !part.range.is_empty()).collect()
 }
 
-/// What one of them says.
+/// Returns the part that one speaker says.
 fn spoken<'a>(label: &'a str, range: Range<usize>, role: Role) -> Part<'a> {
     let low = label.to_lowercase();
     let is = |list: &[&str]| list.contains(&low.as_str());
@@ -185,7 +188,8 @@ fn labelled(text: &str) -> Vec<Labelled<'_>> {
     found
 }
 
-/// The label of a line and where its words begin: a role or a name, perhaps after a time in brackets.
+/// Returns the label of a line and the position of the words after it. A label is a role or a name,
+/// and may follow a time in brackets.
 fn label(line: &str) -> Option<(&str, usize)> {
     let timed = line.trim_start();
     let named = match timed.strip_prefix('[') {

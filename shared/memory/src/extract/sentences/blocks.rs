@@ -1,8 +1,8 @@
-//! Blocks of a markdown text, by lines.
+//! Blocks of a Markdown text, found line by line.
 
 use super::Block;
 
-/// Calls `emit` with the byte range and kind of every block, in order, without the marks that lead it.
+/// Calls `emit` with the byte range and kind of every block, in order, without the leading marks.
 pub(super) fn blocks(text: &str, emit: &mut dyn FnMut(usize, usize, Block)) {
     let mut scan = Scan {
         open: None,
@@ -24,13 +24,13 @@ pub(super) fn blocks(text: &str, emit: &mut dyn FnMut(usize, usize, Block)) {
     scan.close(None);
 }
 
-/// The state between two lines.
+/// The state of the scan between two lines.
 struct Scan<'e> {
-    /// The paragraph or list item that goes on: its range so far.
+    /// The range and kind of the open paragraph or list item.
     open: Option<(usize, usize, Block)>,
-    /// Where fenced code began, and its fence.
+    /// The start of the open fenced code, and the character of its fence.
     fence: Option<(usize, char)>,
-    /// The line before was a label with its value.
+    /// True if the previous line was a label with its value.
     labelled: bool,
     emit: &'e mut dyn FnMut(usize, usize, Block),
 }
@@ -73,7 +73,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Whether the line belongs to fenced code.
+    /// Consumes a line of fenced code. Returns false for any other line.
     fn fenced(&mut self, at: usize, line: &str, body: &str) -> bool {
         let mark = ['`', '~']
             .into_iter()
@@ -99,7 +99,8 @@ impl Scan<'_> {
         (self.emit)(at, at + body.len(), block);
     }
 
-    /// A line of running text goes on with what is open, unless a hard break or a list of labels speaks against it.
+    /// Appends a line of running text to the open block, unless a hard break or a list of labels
+    /// separates them.
     fn prose(&mut self, at: usize, line: &str, body: &str) {
         let labelled = is_labelled(body);
         if labelled || self.labelled {
@@ -111,22 +112,22 @@ impl Scan<'_> {
             .open
             .map_or((at, Block::Prose), |(from, _, block)| (from, block));
         self.open = Some((from, at + body.len(), block));
-        let bare = line.trim_end_matches(['\n', '\r']);
 
+        let bare = line.trim_end_matches(['\n', '\r']);
         if bare.ends_with("  ") || bare.ends_with('\\') {
             self.close(None);
         }
     }
 }
 
-/// The text of a heading line.
+/// Returns the text of a heading line.
 fn heading(body: &str) -> Option<&str> {
     let rest = body.trim_start_matches('#');
     let level = body.len() - rest.len();
     ((1..=6).contains(&level) && rest.starts_with([' ', '\t'])).then(|| rest.trim_start())
 }
 
-/// A line of dashes, stars or underscores alone.
+/// Checks whether a line consists of at least three dashes, stars or underscores.
 fn is_rule(body: &str) -> bool {
     let mut marks = body.chars().filter(|c| !c.is_whitespace());
     let Some(first @ ('-' | '*' | '_')) = marks.next() else {
@@ -139,7 +140,7 @@ fn is_rule(body: &str) -> bool {
     }) && count >= 3
 }
 
-/// The text of a list item, without its mark and box.
+/// Returns the text of a list item, without its bullet or number and its checkbox.
 fn list_item(body: &str) -> Option<&str> {
     let digits = body.len() - body.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let rest = match digits {
@@ -159,7 +160,8 @@ fn list_item(body: &str) -> Option<&str> {
     Some(boxed.unwrap_or(text))
 }
 
-/// A short label, a colon and a value, as `City: Bonn`: such lines stand for themselves.
+/// Checks whether a line is a short label, a colon and a value, as in `City: Bonn`. Each such line
+/// stands for itself.
 fn is_labelled(body: &str) -> bool {
     let Some(colon) = body.find([':', '：']) else {
         return false;

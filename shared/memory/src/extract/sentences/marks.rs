@@ -1,9 +1,9 @@
-//! Where sentences end within a block.
+//! Sentence boundaries within a block.
 
-/// Characters of a sentence beyond which it is cut at a clause.
+/// The number of characters beyond which a sentence is cut at a clause.
 const LONGEST: usize = 600;
 
-/// Abbreviations that a sentence never ends with, in lower case, without the last point.
+/// Abbreviations that never end a sentence, in lower case, without the final full stop.
 const NEVER: [&str; 63] = [
     "abb", "abs", "approx", "art", "av", "bspw", "bzw", "ca", "cf", "d.h", "dott", "dr", "dra",
     "e.g", "ej", "engl", "es", "evtl", "ex", "exp", "fig", "geb", "ggf", "gov", "hr", "i.e",
@@ -12,13 +12,13 @@ const NEVER: [&str; 63] = [
     "st", "str", "tel", "u.a", "vgl", "vs", "z.b", "zit", "zzgl", "т.е", "т.к",
 ];
 
-/// Abbreviations that a sentence may end with: it does when a capital letter follows.
+/// Abbreviations that end a sentence only when a capital letter follows.
 const SOMETIMES: [&str; 22] = [
     "a.m", "p.m", "etc", "usw", "inc", "ltd", "corp", "co", "u.s", "u.k", "d.c", "min", "mio",
     "mrd", "std", "uhr", "ecc", "др", "пр", "г", "руб", "тыс",
 ];
 
-/// Months that follow the point of a day, and words that precede an ordinal.
+/// German month names, which follow the full stop of an ordinal day.
 const MONTHS: [&str; 13] = [
     "januar",
     "jänner",
@@ -34,6 +34,7 @@ const MONTHS: [&str; 13] = [
     "november",
     "dezember",
 ];
+/// Words before an ordinal day or place, in German.
 const BEFORE_ORDINAL: [&str; 14] = [
     "am", "der", "dem", "den", "des", "vom", "zum", "bis", "im", "das", "die", "ab", "seit", "beim",
 ];
@@ -46,6 +47,7 @@ pub(super) fn split(text: &str, emit: &mut dyn FnMut(usize, usize)) {
         if at < seen || !is_mark(c) {
             continue;
         }
+
         let end = after_closers(text, at + c.len_utf8());
         if ends(text, start, at, c, end) {
             pieces(text, start, end, emit);
@@ -66,7 +68,7 @@ fn is_mark(c: char) -> bool {
     )
 }
 
-/// The place after further marks, quotes and brackets that still belong to the sentence.
+/// Returns the position after further punctuation, quotes and brackets that belong to the sentence.
 fn after_closers(text: &str, from: usize) -> usize {
     let closers = |c: char| {
         is_mark(c)
@@ -90,7 +92,7 @@ fn ends(text: &str, start: usize, at: usize, mark: char, end: usize) -> bool {
     };
 
     if !next.is_whitespace() {
-        // Chinese and Japanese texts often put a narrow mark right before the next character.
+        // Chinese and Japanese texts often put a half-width mark right before the next character.
         return mark != '.' && is_wide(next);
     }
 
@@ -110,7 +112,8 @@ fn is_wide(c: char) -> bool {
     matches!(c, '\u{2e80}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}' | '\u{ff00}'..='\u{ff60}')
 }
 
-/// Whether the point after `before` belongs to an abbreviation, an initial or an ordinal.
+/// Checks whether the full stop after `before` belongs to an abbreviation, an initial or an
+/// ordinal.
 fn is_abbreviation(before: &str, after: &str) -> bool {
     let from = before
         .rfind(|c: char| c.is_whitespace() || matches!(c, '(' | '"' | '„' | '“' | '«'))
@@ -145,7 +148,7 @@ fn is_abbreviation(before: &str, after: &str) -> bool {
     listed(&NEVER) || (listed(&SOMETIMES) && !next.starts_with(char::is_uppercase))
 }
 
-/// A day or place in order, as in `am 15. März`.
+/// Checks whether `digits` are an ordinal, as in `am 15. März`.
 fn is_ordinal(before: &str, digits: &str, next: &str) -> bool {
     if digits.len() > 2 || !digits.chars().all(|c| c.is_ascii_digit()) {
         return false;
@@ -165,7 +168,7 @@ fn is_ordinal(before: &str, digits: &str, next: &str) -> bool {
     MONTHS.contains(&next.as_str()) || BEFORE_ORDINAL.contains(&last.as_str())
 }
 
-/// Emits a sentence, cut at clauses where it is too long.
+/// Emits a sentence, cut at clauses if it is too long.
 fn pieces(text: &str, mut start: usize, end: usize, emit: &mut dyn FnMut(usize, usize)) {
     while let Some((limit, _)) = text[start..end].char_indices().nth(LONGEST) {
         let piece = &text[start..start + limit];

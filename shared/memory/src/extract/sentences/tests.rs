@@ -14,7 +14,7 @@ fn passage(text: &str) -> Passage<'_> {
     }
 }
 
-/// Texts of the sentences; every place is checked on the way.
+/// Returns the texts and blocks of the sentences, and checks every position.
 fn split(text: &str) -> Vec<(&str, Block)> {
     let chars = text.chars().collect::<Vec<_>>();
     let found = sentences(&passage(text));

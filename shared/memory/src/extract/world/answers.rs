@@ -6,10 +6,11 @@ use super::cue::{is_letter, is_unspaced, joins};
 /// The longest answer of a topic, in characters.
 const LONGEST: usize = 60;
 
-/// What ends a clause.
+/// Checks whether a character ends a clause.
 pub(super) fn ends_clause(text: &str, at: usize, c: char) -> bool {
     match c {
-        // The point of a sentence is its last; others belong to abbreviations and ordinals.
+        // Only the last full stop of a text ends a clause. Others belong to abbreviations and
+        // ordinals.
         '.' => !text[at..].contains(char::is_alphanumeric),
         ',' | ':' => {
             let digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
@@ -20,13 +21,13 @@ pub(super) fn ends_clause(text: &str, at: usize, c: char) -> bool {
     }
 }
 
-/// The answer that a capture begins with, in the form of a topic.
+/// Returns the answer at the beginning of a capture, in the form used by topics.
 pub(super) fn answer(language: &Language, captured: &str) -> Option<String> {
     let mut parts = captured
         .char_indices()
         .filter(|(at, c)| ends_clause(captured, *at, *c));
     let clause = if language.joints.starts_with('、') {
-        // The verb stands last, and what it is about right before it: "先月、福岡に引っ越しました".
+        // The verb stands last and its object right before it: "先月、福岡に引っ越しました".
         let whole = captured.trim_end_matches(|c: char| !is_letter(c));
         let last = whole
             .char_indices()
@@ -49,7 +50,7 @@ pub(super) fn answer(language: &Language, captured: &str) -> Option<String> {
     named(text)
 }
 
-/// The subject that ends a capture. `None` when it is a whole clause, which names nothing.
+/// Returns the subject at the end of a capture, or `None` if the capture is too long to be a name.
 pub(super) fn subject(language: &Language, captured: &str) -> Option<String> {
     let captured = captured.trim_end_matches(|c: char| !is_letter(c));
     let mut starts = captured
@@ -59,7 +60,8 @@ pub(super) fn subject(language: &Language, captured: &str) -> Option<String> {
     named(bare(language, captured[start..].trim()))
 }
 
-/// Whether a subject is a clause that begins with the speaker, and so not what the sentence is about.
+/// Checks whether a subject is a clause, too long for a name or beginning with the speaker. Such a
+/// clause is not what the sentence is about.
 pub(super) fn is_clause(language: &Language, subject: &str) -> bool {
     let long = subject.chars().filter(|c| is_unspaced(*c)).count() > 8;
     long || language
@@ -68,7 +70,7 @@ pub(super) fn is_clause(language: &Language, subject: &str) -> bool {
         .any(|word| strip_word(subject, word).is_some_and(|rest| !rest.is_empty()))
 }
 
-/// Whether the words are those of the speaker.
+/// Checks whether the subject is a word for the speaker.
 pub(super) fn is_first(language: &Language, subject: &str) -> bool {
     language.first.split('|').any(|word| word == subject)
 }
@@ -81,7 +83,7 @@ fn named(text: &str) -> Option<String> {
     (short && count > 0).then(|| text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// The text without the articles and small words that it begins with.
+/// Returns the text without the articles and small words at its beginning.
 fn bare<'t>(language: &Language, mut text: &'t str) -> &'t str {
     while let Some(rest) = language
         .articles
@@ -93,14 +95,14 @@ fn bare<'t>(language: &Language, mut text: &'t str) -> &'t str {
     text
 }
 
-/// The rest of a text that begins with a word.
+/// Returns the rest of a text that begins with a word, or `None` if it does not.
 pub(super) fn strip_word<'t>(text: &'t str, word: &str) -> Option<&'t str> {
     let rest = text.strip_prefix(word).filter(|_| !word.is_empty())?;
     let open = word.ends_with(|c: char| !c.is_alphanumeric() || is_unspaced(c));
     (open || rest.starts_with(|c: char| !is_letter(c))).then(|| rest.trim_start())
 }
 
-/// Where a word stands in a text, as a word.
+/// Returns the position at which a text contains a word as a whole word.
 pub(super) fn word_at(text: &str, word: &str) -> Option<usize> {
     let open = |side: Option<char>, inner: Option<char>| {
         !(side.is_some_and(joins) && inner.is_some_and(joins))

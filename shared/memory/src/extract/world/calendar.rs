@@ -10,39 +10,42 @@ use self::numbers::{civil, ends_with_word, number_after, number_before, span};
 use super::cue::is_unspaced;
 use crate::extract::dates::{self, day_of};
 
-/// The words for dates of a language; the words of one thing are divided by `|`, and may be parts of longer words where
-/// they begin.
+/// The words for dates in a language.
+///
+/// Words for the same thing are separated by `|`. A longer word may begin with them.
 pub(super) struct Calendar {
-    /// Words for days and how many days from today; the first that is found counts. [`NO_DAY`] for look-alikes.
+    /// Words for days, with the number of days from today. The first word that is found counts.
+    /// Words that only look like a day have [`NO_DAY`].
     pub(super) days: &'static [(&'static str, i32)],
-    /// Monday to Sunday.
+    /// Names of the weekdays, Monday to Sunday.
     pub(super) weekdays: [&'static str; 7],
-    /// January to December.
+    /// Names of the months, January to December.
     pub(super) months: [&'static str; 12],
-    /// Whether the day stands before the month.
+    /// True if the day stands before the month.
     pub(super) day_first: bool,
-    /// Words before or after a weekday that put it into the next or the last week.
+    /// Words before or after a weekday that place it in the next week.
     pub(super) next: &'static str,
+    /// Words before or after a weekday that place it in the last week.
     pub(super) last: &'static str,
     /// Words for stretches of time.
     pub(super) stretches: &'static [(&'static str, Stretch)],
     /// Words before and after a count of units that lies ahead.
     pub(super) ahead: (&'static str, &'static str),
-    /// Words before and after a count of units that has gone by.
+    /// Words before and after a count of units that has passed.
     pub(super) gone: (&'static str, &'static str),
-    /// Days, weeks, months, years.
+    /// Words for days, weeks, months and years.
     pub(super) units: [&'static str; 4],
-    /// Words for one, two and so on.
+    /// Words for the numbers from one.
     pub(super) numbers: &'static [&'static str],
 }
 
-/// The day of a word that only looks like one.
+/// The value for a word that only looks like a day.
 pub(super) const NO_DAY: i32 = i32::MIN;
 
-/// Added to the days of a word that may mean the past as well as the future.
+/// An offset that is added to the days of a word that may mean the past or the future.
 pub(super) const EITHER: i32 = 1000;
 
-/// A stretch of time, counted from the present one.
+/// A stretch of time, counted from the current one.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Stretch {
     Week(i32),
@@ -54,14 +57,14 @@ pub(super) enum Stretch {
     YearEnd,
 }
 
-/// Whether a date that could be either lies ahead or behind.
+/// The side of today on which an ambiguous date lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
     Ahead,
     Behind,
 }
 
-/// When the text, in lower case, says that something happens.
+/// Returns the period in which something happens according to the text, which is in lower case.
 pub(super) fn period(
     calendar: &Calendar,
     text: &str,
@@ -69,7 +72,7 @@ pub(super) fn period(
     side: Side,
 ) -> Option<Period> {
     let today = day_of(said_at)?;
-    // Where the month stands first, spaces mean nothing.
+    // In languages that place the month first, spaces carry no meaning.
     let dense = (!calendar.day_first).then(|| text.split_whitespace().collect::<String>());
     let reader = Reader {
         calendar,
@@ -90,7 +93,7 @@ pub(super) fn period(
     dates::Days::new(from, to).period()
 }
 
-/// From one day to another, both included.
+/// A range of days, both ends included.
 type Days = (Date, Date);
 
 struct Reader<'t> {
@@ -101,7 +104,7 @@ struct Reader<'t> {
 }
 
 impl Reader<'_> {
-    /// `2025-03-15`, `15.03.2025`, `15/03/2025`, `2025年3月15日`.
+    /// Parses `2025-03-15`, `15.03.2025`, `15/03/2025` and `2025年3月15日`.
     fn written(&self) -> Option<Days> {
         let numbers = |token: &str| -> Option<Vec<i16>> {
             let parts = token
@@ -126,7 +129,7 @@ impl Reader<'_> {
         Some((date, date))
     }
 
-    /// `15. März`, `4 月 14 日`, `15 de marzo de 2025`.
+    /// Parses `15. März`, `4 月 14 日` and `15 de marzo de 2025`.
     fn month_and_day(&self) -> Option<Days> {
         for (index, names) in self.calendar.months.iter().enumerate() {
             let hits = names
@@ -154,11 +157,12 @@ impl Reader<'_> {
         None
     }
 
-    /// A day of a month, in the year that fits best where none is named.
+    /// Returns a day of a month, in the year that fits best if none is given.
     fn dated(&self, year: Option<i64>, month: i8, day: i8) -> Option<Date> {
         if let Some(year) = year {
             return Date::new(i16::try_from(year).ok()?, month, day).ok();
         }
+
         let this = Date::new(self.today.year(), month, day).ok()?;
         let half = 183;
         let days = self.today.until(this).ok()?.get_days();
@@ -170,7 +174,7 @@ impl Reader<'_> {
         Date::new(self.today.year() + shift, month, day).ok()
     }
 
-    /// `in zwei Wochen`, `vor 3 Tagen`, `两周后`.
+    /// Parses `in zwei Wochen`, `vor 3 Tagen` and `两周后`.
     fn counted(&self) -> Option<Days> {
         for (unit, names) in self.calendar.units.iter().enumerate() {
             for name in names.split('|') {
@@ -188,7 +192,7 @@ impl Reader<'_> {
         None
     }
 
-    /// The count at the end of a text, zero where there is none, and what stands before it.
+    /// Returns the count at the end of a text, or zero if there is none, and the text before it.
     fn count_before<'a>(&self, before: &'a str) -> Option<(i64, &'a str)> {
         let text = before.trim_end_matches([' ', '个', '個', '개', '-']);
         let bare = text.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -208,7 +212,7 @@ impl Reader<'_> {
         }))
     }
 
-    /// Whether the words around a count put it ahead (1) or behind (-1).
+    /// Returns 1 if the words around a count place it ahead, and -1 if they place it in the past.
     fn direction(&self, before: &str, after: &str) -> Option<i64> {
         let ends = |words: &str| {
             words
@@ -216,7 +220,7 @@ impl Reader<'_> {
                 .any(|word| !word.is_empty() && ends_with_word(before.trim_end(), word))
         };
 
-        // The unit may carry an ending of its own before the word that follows.
+        // The unit may have an inflectional ending before the word that follows.
         let tail = after
             .trim_start_matches(|c: char| c.is_alphabetic() && !is_unspaced(c))
             .trim_start();
@@ -340,7 +344,7 @@ impl Reader<'_> {
         Some((date, date))
     }
 
-    /// Where a word begins.
+    /// Returns the positions at which a word begins with `name`.
     fn places<'a>(&'a self, name: &'a str) -> impl Iterator<Item = usize> + 'a {
         let hits = self.text.match_indices(name).map(|(at, _)| at);
         hits.filter(move |at| {

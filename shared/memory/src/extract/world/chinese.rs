@@ -1,4 +1,4 @@
-//! The words of Chinese.
+//! The words and cues of Chinese.
 
 use super::calendar::{Calendar, Stretch};
 use super::{Language, Sign};

@@ -1,15 +1,21 @@
-//! Cues: small patterns of words, gaps and answers, matched on a sentence in lower case.
+//! Cues: small patterns of words, gaps and answers, matched against a sentence in lower case.
 //!
-//! The parts of a cue are divided by spaces: `a|b` one of several words (`_` is a space in a word, `~` at its start or end
-//! lets a word go on there, an empty one makes the part optional), `*` a gap, `^` the start, `$` the end, `{s}` the
-//! subject, `{a}` a property, `{v}` the answer, `{s1}` and `{a1}` such of one word, `{k}` a word of kinship.
+//! A cue consists of parts separated by spaces:
+//!
+//! - `a|b`: one of several words. In a word, `_` stands for a space, and `~` at its start or end
+//!   allows the word to continue there. An empty word makes the part optional.
+//! - `*`: a gap.
+//! - `^`, `$`: the start and the end of the sentence.
+//! - `{s}`, `{a}`, `{v}`: the subject, the property and the answer.
+//! - `{s1}`, `{a1}`: a subject and a property of one word.
+//! - `{k}`: a word for a relative.
 
 use std::ops::Range;
 
 /// The longest gap, in bytes.
 const GAP: usize = 90;
 
-/// One part of a cue.
+/// A part of a cue.
 #[derive(Debug)]
 enum Part {
     Words(Vec<Word>),
@@ -21,7 +27,7 @@ enum Part {
     Kin,
 }
 
-/// A word, and whether it is free to go on before and after.
+/// A word, with the sides on which it may continue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Word {
     pub(super) text: String,
@@ -35,41 +41,42 @@ pub(super) struct Cue {
     parts: Vec<Part>,
 }
 
-/// What a cue found, as byte ranges of the text.
+/// The match of a cue, as byte ranges of the text.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Found {
-    /// Subject, property and answer.
+    /// The subject, the property and the answer.
     taken: [Option<Range<usize>>; 3],
-    /// The English word for the kinship.
+    /// The English word for the relative.
     pub(super) kin: Option<&'static str>,
 }
 
 impl Found {
-    /// Where the subject is named.
+    /// Returns the range that names the subject.
     pub(super) fn subject(&self) -> Option<Range<usize>> {
         self.taken[0].clone()
     }
 
-    /// Where the property is named.
+    /// Returns the range that names the property.
     pub(super) fn property(&self) -> Option<Range<usize>> {
         self.taken[1].clone()
     }
 
-    /// Where the answer begins; it ends there at the latest.
+    /// Returns the range that contains the answer, from its first byte. The answer may end before
+    /// the range does.
     pub(super) fn answer(&self) -> Option<Range<usize>> {
         self.taken[2].clone()
     }
 }
 
 impl Cue {
-    /// Reads a cue.
+    /// Parses a cue.
     pub(super) fn new(text: &str) -> Self {
         Self {
             parts: text.split_whitespace().map(part).collect(),
         }
     }
 
-    /// The sets of words of which one must stand in every text that the cue fits.
+    /// Returns the sets of words of which one must occur in every text that the cue matches.
     pub(super) fn needs(&self) -> impl Iterator<Item = &[Word]> {
         self.parts.iter().filter_map(|part| match part {
             Part::Words(words) if words.iter().all(|word| !word.text.is_empty()) => {
@@ -79,7 +86,7 @@ impl Cue {
         })
     }
 
-    /// The first place where the cue fits.
+    /// Returns the first match of the cue in a text.
     pub(super) fn find(
         &self,
         text: &str,
@@ -122,7 +129,8 @@ struct Matcher<'t> {
 }
 
 impl Matcher<'_> {
-    /// Fits the parts somewhere from `from` on, beginning before `limit`; gives where the first of them began.
+    /// Matches the parts somewhere from `from`, beginning before `limit`. Returns the position at
+    /// which the first part begins.
     fn search(
         &self,
         parts: &[Part],
@@ -169,11 +177,12 @@ impl Matcher<'_> {
         }
 
         let (at, end) = best?;
-        // The parts are fitted again: a later try of another word may have left its own findings.
+        // Match the parts again: a later attempt with another word may have overwritten the
+        // captures.
         self.fit(rest, end, found).then_some(at)
     }
 
-    /// Fits the parts exactly from `at` on, spaces aside.
+    /// Matches the parts exactly at `at`, after any spaces.
     fn fit(&self, parts: &[Part], at: usize, found: &mut Found) -> bool {
         let Some(part) = parts.first() else {
             return true;
@@ -221,7 +230,7 @@ impl Matcher<'_> {
         }
     }
 
-    /// Takes what stands before the rest of the parts, or all where nothing follows.
+    /// Captures the text before the match of the remaining parts, or all of it if no parts remain.
     fn take(&self, slot: usize, rest: &[Part], at: usize, found: &mut Found) -> bool {
         if at >= self.text.len() {
             return false;
@@ -241,7 +250,7 @@ impl Matcher<'_> {
         true
     }
 
-    /// Where in the word at `at` the ending begins that a cue names.
+    /// Returns the position, in the word at `at`, of the ending that a cue names.
     fn ending(&self, word: &Word, at: usize) -> usize {
         let length = self.text[at..]
             .find(|c: char| !is_letter(c))
@@ -252,7 +261,8 @@ impl Matcher<'_> {
     }
 }
 
-/// Whether a word that stands at `at` is not part of a longer one. Scripts without spaces have no such bounds.
+/// Checks whether a word at `at` is not part of a longer word. Scripts without spaces have no such
+/// boundaries.
 pub(super) fn is_bounded(text: &str, word: &Word, at: usize) -> bool {
     let joined = |inside: Option<char>, outside: Option<char>| {
         inside.is_some_and(joins) && outside.is_some_and(joins)
@@ -263,22 +273,23 @@ pub(super) fn is_bounded(text: &str, word: &Word, at: usize) -> bool {
     (word.open_start || !before()) && (word.open_end || !after())
 }
 
-/// Letters that make one word with others beside them.
+/// Checks whether a character forms one word with the letters beside it.
 pub(super) fn joins(c: char) -> bool {
     !is_unspaced(c) && is_letter(c)
 }
 
-/// Characters of scripts whose words are not divided by spaces, or carry endings that cues leave out.
+/// Checks whether a character belongs to a script whose words are not separated by spaces, or carry
+/// endings that cues leave out.
 pub(super) fn is_unspaced(c: char) -> bool {
     matches!(c, '\u{2e80}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}' | '\u{f900}'..='\u{faff}' | '\u{ff00}'..='\u{ffef}')
 }
 
-/// Letters, digits, and the signs of Devanagari that stand within words.
+/// Checks for letters, digits and the signs of Devanagari that stand within words.
 pub(super) fn is_letter(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '\u{900}'..='\u{963}')
 }
 
-/// The last place of a character at or before `at`.
+/// Returns the last character boundary at or before `at`.
 fn floor(text: &str, at: usize) -> usize {
     let at = at.min(text.len());
     (0..=at)

@@ -1,4 +1,4 @@
-//! From a sentence and the tables of its language to statements.
+//! Extraction of statements from a sentence with the tables of its language.
 
 use std::cell::LazyCell;
 
@@ -12,15 +12,15 @@ use super::{Compiled, Language, Rule, Sign};
 use crate::extract::sentences::Sentence;
 use crate::extract::{Passage, Role};
 
-/// A part of the passage that may state something: a sentence, or a clause of it.
+/// A part of the passage that may state something: a sentence or a clause of it.
 struct Unit {
-    /// Readable alone, as written.
+    /// The text as written, which can be understood alone.
     text: String,
     start: usize,
     end: usize,
 }
 
-/// What a rule says about a unit.
+/// The result of matching a rule against a unit.
 struct Reading {
     sign: Sign,
     about: &'static str,
@@ -28,7 +28,7 @@ struct Reading {
     event: Option<Period>,
 }
 
-/// The statements of a sentence.
+/// Extracts the statements of a sentence.
 pub(super) fn read(
     tables: &Compiled,
     passage: &Passage<'_>,
@@ -69,7 +69,7 @@ pub(super) fn read(
         .collect()
 }
 
-/// One statement per clause where several clauses tell a trait of the speaker each.
+/// Returns one statement for each clause, if several clauses each state a trait.
 fn identity_clauses(
     tables: &Compiled,
     passage: &Passage<'_>,
@@ -99,7 +99,8 @@ fn identity_clauses(
     read.collect()
 }
 
-/// Where a part of the sentence stands; the whole sentence if it was written with other spaces.
+/// Returns the range of a part within the sentence, or that of the whole sentence if its spaces
+/// differ from those of the part.
 fn place(sentence: &Sentence<'_>, part: &str) -> (usize, usize) {
     match sentence.text.find(part) {
         Some(at) => {
@@ -110,7 +111,7 @@ fn place(sentence: &Sentence<'_>, part: &str) -> (usize, usize) {
     }
 }
 
-/// The clauses of a text, by its commas and the words that join.
+/// Divides a text into clauses at its joints, such as commas and conjunctions.
 fn clauses<'t>(language: &Language, text: &'t str) -> Vec<&'t str> {
     let mut parts = vec![text];
     for joint in language.joints.split('|').filter(|joint| !joint.is_empty()) {
@@ -126,7 +127,7 @@ fn clauses<'t>(language: &Language, text: &'t str) -> Vec<&'t str> {
         .collect()
 }
 
-/// What the first fitting rule says.
+/// Returns the reading of the first rule that matches.
 fn reading(tables: &Compiled, passage: &Passage<'_>, text: &str, lower: &str) -> Option<Reading> {
     let language = tables.language;
     let bound = language
@@ -134,26 +135,32 @@ fn reading(tables: &Compiled, passage: &Passage<'_>, text: &str, lower: &str) ->
         .split('|')
         .any(|word| begins_with(lower, word));
     let definite = LazyCell::new(|| is_definite(text));
+
     let period = |side| calendar::period(&language.calendar, lower, passage.said_at, side);
     let ahead = LazyCell::new(|| period(Side::Ahead));
     let behind = LazyCell::new(|| period(Side::Behind));
+
     for Rule { sign, about, cue } in tables.candidates(lower) {
         if bound && !matches!(sign, Sign::Noise | Sign::Instruct | Sign::Decide) {
             continue;
         }
+
         if *sign == Sign::Weak && !*definite {
             continue;
         }
+
         let Some(found) = cue.find(lower, language.kin) else {
             continue;
         };
         if !names_subject(language, lower, *sign, &found) {
             continue;
         }
+
         let event = side(*sign).and_then(|side| if side == Side::Ahead { *ahead } else { *behind });
         if event.is_none() && matches!(sign, Sign::Dated | Sign::Happened) {
             continue;
         }
+
         return (*sign != Sign::Noise).then_some(Reading {
             sign: *sign,
             about,
@@ -165,7 +172,7 @@ fn reading(tables: &Compiled, passage: &Passage<'_>, text: &str, lower: &str) ->
     None
 }
 
-/// Whether what stands in the place of the subject can be one, where the topic needs it.
+/// Checks whether the captured subject can be one, if the topic needs a subject.
 fn names_subject(language: &Language, lower: &str, sign: Sign, found: &Found) -> bool {
     let needed = matches!(
         sign,
@@ -177,7 +184,7 @@ fn names_subject(language: &Language, lower: &str, sign: Sign, found: &Found) ->
     subject(language, &lower[range]).is_some_and(|name| !is_clause(language, &name))
 }
 
-/// Where the dates of a sentence lie, of signs that tell of something that happens.
+/// Returns the side on which the dates of a sentence lie, for signs of something that happens.
 fn side(sign: Sign) -> Option<Side> {
     match sign {
         Sign::Happened => Some(Side::Behind),
@@ -195,7 +202,8 @@ fn side(sign: Sign) -> Option<Side> {
     }
 }
 
-/// Whether a text names something definite: a number, a name within it, a word in Latin letters between others.
+/// Checks whether a text names something definite: a number, a name after the first word, or Latin
+/// letters among others.
 fn is_definite(text: &str) -> bool {
     let latin = text.chars().filter(char::is_ascii_alphabetic).count();
     let letters = text.chars().filter(|c| c.is_alphabetic()).count();
@@ -251,7 +259,7 @@ fn statement(
     })
 }
 
-/// Kind, whether it lasts, and how sure it is.
+/// Returns the kind of a statement, whether it lasts, and its confidence.
 fn weigh(sign: Sign) -> (MemoryKind, bool, f32) {
     match sign {
         Sign::Trait => (MemoryKind::Fact, true, 0.85),
@@ -305,6 +313,7 @@ fn topic(
         },
         _ => return None,
     };
+
     let speaker = || {
         passage
             .speaker
@@ -318,6 +327,7 @@ fn topic(
             name => name,
         },
     };
+
     Some(Topic {
         subject,
         attribute,

@@ -1,4 +1,4 @@
-//! The words of French.
+//! The words and cues of French.
 
 use super::calendar::{Calendar, NO_DAY, Stretch};
 use super::{Language, Sign};

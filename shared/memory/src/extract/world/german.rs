@@ -1,4 +1,4 @@
-//! The words of German.
+//! The words and cues of German.
 
 use super::calendar::{Calendar, NO_DAY, Stretch};
 use super::{Language, Sign};

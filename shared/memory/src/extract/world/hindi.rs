@@ -1,4 +1,4 @@
-//! The words of Hindi.
+//! The words and cues of Hindi.
 
 use super::calendar::{Calendar, EITHER, NO_DAY, Stretch};
 use super::{Language, Sign};

@@ -1,19 +1,19 @@
-//! Which cues could fit a text: those whose words stand in it. Most texts have the words of a few cues only, so that the
-//! others need not be tried.
+//! An index of the cues that could match a text: those whose words occur in it. Most texts contain
+//! the words of only a few cues, so the others need not be tried.
 
 use std::collections::HashMap;
 
 use super::cue::{Cue, Word, is_bounded, joins};
 
-/// The words of some cues.
+/// An index of cues by their words.
 pub(super) struct Index {
-    /// Words that stand where a word begins, by their first character.
+    /// Words that only occur where a word begins, by their first character.
     beginnings: Entries,
-    /// Words that may stand within longer ones.
+    /// Words that may occur within longer words, by their first character.
     endings: Entries,
-    /// Of each cue, sets of words; of each set one word must stand in the text.
+    /// For each cue, sets of words. One word of each set must occur in the text.
     needs: Vec<Vec<Vec<usize>>>,
-    /// How many words there are.
+    /// The number of words.
     count: usize,
 }
 
@@ -24,7 +24,7 @@ struct Entry {
     number: usize,
 }
 
-/// The words that stand in a text, by their numbers.
+/// The words that occur in a text, by their numbers.
 pub(super) struct Present(Vec<bool>);
 
 impl Index {
@@ -48,7 +48,7 @@ impl Index {
         index
     }
 
-    /// The number of a word, a new one if it is new.
+    /// Returns the number of a word. A new word gets the next number.
     fn number(&mut self, word: &Word) -> usize {
         let first = word.text.chars().next().unwrap_or_default();
         let inner = word.open_start || !joins(first);
@@ -67,12 +67,12 @@ impl Index {
             word: word.clone(),
             number: self.count,
         });
-
         self.count += 1;
+
         self.count - 1
     }
 
-    /// The words that stand in a text.
+    /// Returns the words that occur in a text.
     pub(super) fn present(&self, text: &str) -> Present {
         let mut present = vec![false; self.count];
         let mut inside = false;
@@ -91,7 +91,7 @@ impl Index {
         Present(present)
     }
 
-    /// Whether the cue of this number could fit a text with these words.
+    /// Checks whether the cue with this number could match a text with these words.
     pub(super) fn admits(&self, cue: usize, present: &Present) -> bool {
         self.needs[cue]
             .iter()

@@ -1,4 +1,4 @@
-//! The words of Italian.
+//! The words and cues of Italian.
 
 use super::calendar::{Calendar, NO_DAY, Stretch};
 use super::{Language, Sign};

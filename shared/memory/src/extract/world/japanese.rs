@@ -1,4 +1,4 @@
-//! The words of Japanese.
+//! The words and cues of Japanese.
 
 use super::calendar::{Calendar, Stretch};
 use super::{Language, Sign};

@@ -1,4 +1,4 @@
-//! The words of Korean.
+//! The words and cues of Korean.
 
 use super::calendar::{Calendar, Stretch};
 use super::{Language, Sign};

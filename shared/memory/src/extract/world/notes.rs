@@ -1,9 +1,9 @@
-//! Notes as people and assistants keep them, in every language: what counts and what does not.
+//! Notes of people and assistants in every language: which ones count and which do not.
 
 use super::tests::kinds;
 use crate::extract::language::Tongue::{self, *};
 
-/// Sentences with the kind that they are, empty where they give nothing.
+/// Sentences with the kind of their statement, which is empty if they have none.
 type Notes = &'static [(&'static str, &'static str)];
 
 const NOTES: [(Tongue, Notes); 8] = [

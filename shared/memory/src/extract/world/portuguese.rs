@@ -1,4 +1,4 @@
-//! The words of Portuguese.
+//! The words and cues of Portuguese.
 
 use super::calendar::{Calendar, NO_DAY, Stretch};
 use super::{Language, Sign};

@@ -1,4 +1,4 @@
-//! The words of Russian.
+//! The words and cues of Russian.
 
 use super::calendar::{Calendar, NO_DAY, Stretch};
 use super::{Language, Sign};

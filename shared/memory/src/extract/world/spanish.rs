@@ -1,4 +1,4 @@
-//! The words of Spanish.
+//! The words and cues of Spanish.
 
 use super::calendar::{Calendar, NO_DAY, Stretch};
 use super::{Language, Sign};

@@ -1,4 +1,4 @@
-//! What the tests of all languages share.
+//! Helpers and checks that the tests of all languages share.
 
 use domain::{Statement, Timestamp, Trust};
 
@@ -24,7 +24,7 @@ fn read(tongue: Tongue, text: &str) -> Vec<Statement> {
         .collect()
 }
 
-/// The statement as the tables of the tests write it: the kind, the topic, the last day.
+/// Formats a statement like the tables of the tests: the kind, the topic and the last day.
 fn shown(statement: &Statement) -> String {
     let mut shown = format!("{:?}", statement.kind).to_lowercase();
     if let Some(topic) = &statement.topic {
@@ -43,7 +43,8 @@ fn shown(statement: &Statement) -> String {
     shown
 }
 
-/// Checks that each text is taken for its language and gives the one statement, said on Tuesday, 15 April 2025.
+/// Checks that each text is recognized as its language and gives the one expected statement. The
+/// texts are said on Tuesday, 15 April 2025.
 pub(super) fn check(tongue: Tongue, cases: &[(&str, &str)]) {
     let mut wrong = String::new();
     for (text, expected) in cases {
@@ -58,14 +59,14 @@ pub(super) fn check(tongue: Tongue, cases: &[(&str, &str)]) {
     assert!(wrong.is_empty(), "\n{wrong}");
 }
 
-/// Checks that no text gives anything.
+/// Checks that none of the texts gives a statement.
 pub(super) fn gives_nothing(tongue: Tongue, texts: &[&str]) {
     for text in texts {
         assert_eq!(read(tongue, text), [], "{text}");
     }
 }
 
-/// The kinds of what a text states.
+/// Returns the kinds of the statements in a text.
 pub(super) fn kinds(tongue: Tongue, text: &str) -> String {
     read(tongue, text)
         .iter()
@@ -87,7 +88,8 @@ const TONGUES: [Tongue; 10] = [
     Tongue::Korean,
 ];
 
-/// What a statement says stands in its span, whatever the text is taken for.
+/// Checks that the words of every statement occur in its span, in whatever language the text is
+/// read.
 fn holds_for(text: &str) {
     for tongue in TONGUES {
         for statement in read(tongue, text) {
@@ -95,7 +97,8 @@ fn holds_for(text: &str) {
                 .chars()
                 .skip(statement.start)
                 .take(statement.end - statement.start);
-            // By way of capitals, as the first letter of a statement becomes one: "µ" and "μ" have the same.
+            // Compare by way of capitals, because the first letter of a statement is capitalized:
+            // "µ" and "μ" have the same capital.
             let span = span.collect::<String>().to_uppercase().to_lowercase();
             let said = statement.text.to_uppercase().to_lowercase();
             let strange = said

@@ -1,10 +1,12 @@
-//! The wording of statements: the sentence on one line, without what says nothing.
+//! The wording of statements: the sentence on one line, without words that carry no
+//! information.
 
 use super::Language;
 use super::answers::strip_word;
 use crate::extract::Passage;
 
-/// The statement as it is kept: without its label, beginning with a capital.
+/// Returns the text of a statement as it is kept: it begins with a capital, and in Chinese the
+/// speaker's name replaces a single "我".
 pub(super) fn wording(passage: &Passage<'_>, text: &str) -> String {
     let text = match passage.speaker {
         Some(name)
@@ -19,7 +21,8 @@ pub(super) fn wording(passage: &Passage<'_>, text: &str) -> String {
 
     let mut chars = text.chars();
     match chars.next() {
-        // Where the capital is two letters, or that of another letter, it would not be the word of the source.
+        // Capitalize only if the capital has the same lower case. Otherwise the word would no
+        // longer be that of the source.
         Some(first)
             if first
                 .to_uppercase()
@@ -32,7 +35,8 @@ pub(super) fn wording(passage: &Passage<'_>, text: &str) -> String {
     }
 }
 
-/// The text without its fillers where the rest, `lower` in lower case, can stand alone as it is, and without its label.
+/// Returns the text without its fillers, if the rest can stand alone, and without its label.
+/// `lower` is the rest in lower case.
 pub(super) fn plain<'t>(
     language: &Language,
     whole: &'t str,
@@ -63,13 +67,14 @@ pub(super) fn plain<'t>(
     }
 }
 
-/// The text on one line, without marks of emphasis.
+/// Returns the text on one line, without marks of emphasis.
 pub(super) fn tidy(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     line.replace("**", "").replace("__", "").replace('’', "'")
 }
 
-/// The text without the words that it begins with, if there is more, and the same in lower case.
+/// Returns the text without the words with which it begins, if any text remains, and the same in
+/// lower case.
 pub(super) fn without<'t>(words: &str, text: &'t str) -> (&'t str, String) {
     let mut rest = text;
     loop {
@@ -81,6 +86,7 @@ pub(super) fn without<'t>(words: &str, text: &'t str) -> (&'t str, String) {
         let Some(word) = longest else {
             return (rest, small);
         };
+
         let count = word.chars().count();
         let at = rest
             .char_indices()
@@ -91,11 +97,12 @@ pub(super) fn without<'t>(words: &str, text: &'t str) -> (&'t str, String) {
         if after.is_empty() {
             return (rest, small);
         }
+
         rest = after;
     }
 }
 
-/// Lower case, character by character, so that counts of characters stay.
+/// Converts to lower case character by character, so that the number of characters stays the same.
 pub(super) fn lower(text: &str) -> String {
     text.chars()
         .map(|c| c.to_lowercase().next().unwrap_or(c))

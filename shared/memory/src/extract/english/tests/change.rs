@@ -2,7 +2,7 @@
 
 use super::{topics, user};
 
-/// Whether every text has the topics beside it.
+/// Checks that every text has the topics beside it.
 fn check(cases: &[(&str, &str)]) {
     let found: Vec<_> = cases
         .iter()

@@ -1,8 +1,8 @@
-//! What people say about themselves in passing.
+//! Things that people say about themselves in passing.
 
 use super::{topics, user};
 
-/// Whether every text has the topics beside it.
+/// Checks that every text has the topics beside it.
 fn check(cases: &[(&str, &str)]) {
     let found: Vec<_> = cases
         .iter()

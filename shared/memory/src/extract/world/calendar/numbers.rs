@@ -1,4 +1,4 @@
-//! Numbers and spans of dates.
+//! Numbers and time spans in dates.
 
 use jiff::Span;
 use jiff::civil::Date;
@@ -26,7 +26,7 @@ pub(super) fn ends_with_word(text: &str, word: &str) -> bool {
     word.starts_with(is_unspaced) || rest.chars().next_back().is_none_or(|c| !c.is_alphabetic())
 }
 
-/// The number that ends a text, a point and small words of dates aside.
+/// Returns the number at the end of a text, ignoring a full stop and small words of dates.
 pub(super) fn number_before(text: &str) -> Option<i64> {
     let text = text.trim_end_matches([' ', '.', '年', '년', 'º', '°', 'ª']);
     let text = ["de", "er", "го", "ого"]
@@ -40,7 +40,7 @@ pub(super) fn number_before(text: &str) -> Option<i64> {
         .flatten()
 }
 
-/// The first number of a text, if it begins within so many bytes.
+/// Returns the first number of a text, if it begins within `within` bytes.
 pub(super) fn number_after(text: &str, within: usize) -> Option<i64> {
     let at = text
         .find(|c: char| c.is_ascii_digit())
